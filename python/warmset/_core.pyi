@@ -1,0 +1,159 @@
+from collections.abc import Sequence
+from os import PathLike
+from typing import Any, Final, TypedDict, final
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+DEBUG: Final[bool]
+
+class Cut(TypedDict):
+    segment: int
+    offset: int
+    bytes: int
+    aside: PathLike[str]
+
+class Damage(TypedDict):
+    segment: int
+    path: PathLike[str]
+    bytes: tuple[int, int]
+    seqs: tuple[int, int] | None
+    detail: str
+
+class OpenReport(TypedDict):
+    cuts: list[Cut]
+    damages: list[Damage]
+
+class VerifyReport(TypedDict):
+    records: int
+    bytes: int
+    damages: list[Damage]
+
+class StoreStats(TypedDict):
+    records: int
+    bytes: int
+    segments: int
+    next_seq: int
+
+@final
+class Record:
+    @property
+    def seq(self) -> int: ...
+    @property
+    def kind(self) -> str: ...
+    @property
+    def key(self) -> tuple[bytes, ...]: ...
+    @property
+    def meta(self) -> bytes: ...
+    @property
+    def payload(self) -> bytes: ...
+    @property
+    def hash(self) -> bytes: ...
+
+@final
+class ColdStore:
+    @staticmethod
+    def open(
+        path: str | PathLike[str] | None,
+        *,
+        read: str = "map",
+        segment_bytes: int | None = None,
+        max_record: int | None = None,
+        lock_wait: float = 2.0,
+    ) -> ColdStore: ...
+    @property
+    def path(self) -> PathLike[str] | None: ...
+    def append(self, records: Sequence[tuple[str, Sequence[bytes], bytes, bytes]]) -> list[int]: ...
+    def get(self, seq: int) -> Record: ...
+    def page(self, start: int = 1, *, max_bytes: int = 8_388_608) -> list[Record]: ...
+    def stats(self) -> StoreStats: ...
+    def report(self) -> OpenReport: ...
+    def verify(self) -> VerifyReport: ...
+    def close(self) -> None: ...
+    def __enter__(self) -> ColdStore: ...
+    def __exit__(self, *_exc: object) -> None: ...
+
+@final
+class HotIndex:
+    def __new__(cls, dim: int, *, metric: str = "cosine") -> HotIndex: ...
+    @property
+    def dim(self) -> int: ...
+    @property
+    def metric(self) -> str: ...
+    def __len__(self) -> int: ...
+    def __contains__(self, id: int, /) -> bool: ...
+    def add(
+        self,
+        ids: ArrayLike,
+        vectors: ArrayLike,
+        *,
+        tenant: ArrayLike | None = None,
+        conversation: ArrayLike | None = None,
+        kind: str | int | None = None,
+        at: ArrayLike | None = None,
+    ) -> None: ...
+    def remove(self, ids: ArrayLike) -> None: ...
+    def search(
+        self, query: ArrayLike, k: int, *, where: Any | None = None
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float32]]: ...
+    def search_batch(
+        self, queries: ArrayLike, k: int
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int64]]: ...
+
+@final
+class Retriever:
+    def __new__(cls) -> Retriever: ...
+    def __len__(self) -> int: ...
+    @property
+    def rows(self) -> int: ...
+    @property
+    def tier(self) -> str: ...
+    def add(
+        self,
+        id: int,
+        labels: tuple[int, int, int, int, int, int, int, bool],
+        text: str,
+    ) -> None: ...
+    def put_vectors(self, id: int, vectors: ArrayLike) -> None: ...
+    def clear_vectors(self) -> None: ...
+    def has_vectors(self, id: int) -> bool: ...
+    def set_live(self, ids: Sequence[int], live: bool) -> None: ...
+    def remove(self, id: int) -> None: ...
+    def search(
+        self,
+        query: ArrayLike | None,
+        words: str,
+        k: int,
+        *,
+        where: Any,
+        weights: tuple[float, float, float, float],
+        speakers: Sequence[int],
+    ) -> tuple[
+        NDArray[np.uint64],
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.float32],
+        NDArray[np.float32],
+    ]: ...
+
+def content_hash(payload: bytes) -> bytes: ...
+def count_text(text: str, encoding: str = "o200k_base") -> tuple[int, bool]: ...
+def count_texts(texts: Sequence[str], encoding: str = "o200k_base") -> list[int]: ...
+def terms(text: str) -> list[str]: ...
+def pack(
+    costs: ArrayLike,
+    values: ArrayLike,
+    budget: int,
+    *,
+    groups: ArrayLike | None = None,
+    must: ArrayLike | None = None,
+) -> NDArray[np.int64]: ...
+def pack_batch(
+    offsets: ArrayLike, costs: ArrayLike, values: ArrayLike, budgets: ArrayLike
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def keep_newest(
+    costs: ArrayLike, protected: Sequence[bool], budget: int
+) -> NDArray[np.int64]: ...
+def simd_tier() -> str: ...
+def simd_tiers() -> list[str]: ...

@@ -1,0 +1,263 @@
+"""From the chosen turns to the messages of one call: quoted, ordered, counted, made to fit.
+
+What is planned with costs of single turns is counted again on the final messages, by the same
+counter as everything else, and the weakest choices leave until that count is within the budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any
+
+from warmset import messages
+from warmset._core import pack
+from warmset.counting import PER_REPLY, extra_tokens, message_tokens
+from warmset.errors import BudgetTooSmall
+from warmset.notes import summarise
+from warmset.window import INDEX_TITLE, Part, PartName, block, index_line, quotes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset.engine import Engine
+    from warmset.layout import Frame
+    from warmset.ledger import Entry
+    from warmset.messages import Dialect, Message, System
+
+QUOTE_OVERHEAD = 8
+"""Tokens of a quoted turn's id and speaker, for the plan; the final count is exact."""
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the messages are for.
+
+    Args:
+        source: How the conversation is written.
+        target: How the window is to be written.
+        system: A system prompt beside the conversation.
+        tools: Tool schemas that travel along.
+        request: A text to send last, if the request is no message of the conversation.
+        budget: Tokens that it may cost.
+    """
+
+    source: Dialect
+    target: Dialect
+    system: System | None
+    tools: Sequence[Mapping[str, Any]] | None
+    request: str | None
+    budget: int
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A window before it is checked against the budget.
+
+    Args:
+        frame: What is shown verbatim.
+        quoted: Units that are quoted, the best first.
+        lines: Messages in the scoped index, the best first.
+        anchor_line: Whether the anchor is only a one-line summary.
+    """
+
+    frame: Frame
+    quoted: tuple[tuple[Entry, ...], ...] = ()
+    lines: tuple[Entry, ...] = ()
+    anchor_line: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """Messages of one call with what they cost."""
+
+    messages: list[Message]
+    system: System | None
+    tokens: int
+    parts: tuple[Part, ...]
+    draft: Draft
+
+
+def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
+    """Write the messages of a draft, and drop its weakest choices until they fit.
+
+    Args:
+        engine: Where texts are read.
+        call: What the messages are for.
+        draft: What they should show.
+
+    Returns:
+        The messages, within the budget.
+
+    Raises:
+        BudgetTooSmall: Nothing is left to drop, and they do not fit.
+        ConversionError: The target dialect cannot say them.
+    """
+    while True:
+        made = write(engine, call, draft)
+        if made.tokens <= call.budget:
+            return made
+        weaker = _weaker(draft)
+        if weaker is None:
+            raise BudgetTooSmall(made.tokens, call.budget)
+        draft = weaker
+
+
+def choose_quotes(
+    engine: Engine,
+    units: Sequence[tuple[Entry, ...]],
+    values: Sequence[float],
+    room: int,
+) -> tuple[tuple[Entry, ...], ...]:
+    """Choose units to quote within a number of tokens: the most valuable that fit.
+
+    Args:
+        engine: Where texts are read.
+        units: Units to choose from, the best first.
+        values: What each is worth.
+        room: Tokens for all of them.
+
+    Returns:
+        The chosen units, the best first.
+    """
+    frame_cost = engine.count(block("", ""))
+    free = room - frame_cost
+    if free <= 0 or not units:
+        return ()
+    costs = [sum(entry.tokens + QUOTE_OVERHEAD for entry in unit) for unit in units]
+    chosen: list[int] = []
+    left = free
+    # The lines that tell the time are shared by turns of one minute, so their cost is known only
+    # once a choice is made: choose, count, choose again with that taken off.
+    for _ in range(2):
+        chosen = pack(costs, values, max(left, 0)).tolist()
+        turns = sorted((e for at in chosen for e in units[at]), key=lambda entry: entry.id)
+        actual = engine.count(quotes([(entry, engine.text(entry.id)) for entry in turns]))
+        planned = sum(costs[at] for at in chosen)
+        left = free - (actual - planned)
+        if actual <= free and left - planned < min(costs):
+            break
+    order = sorted(chosen, key=lambda at: (-values[at], at))
+    return tuple(units[at] for at in order)
+
+
+def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[Entry, ...]:
+    """Choose lines for the scoped index within a number of tokens: decisions first, then by rank.
+
+    Args:
+        engine: Where texts are read.
+        entries: Messages that are not shown otherwise, the best first.
+        room: Tokens for all lines.
+
+    Returns:
+        The chosen messages, the most important first.
+    """
+    order = sorted(entries, key=lambda entry: not entry.decision)
+    costs = [engine.count(index_line(entry, engine.text(entry.id))) for entry in order]
+    values = [float(len(order) - at) for at in range(len(order))]
+    title = engine.count(INDEX_TITLE)
+    if room <= title or not order:
+        return ()
+    return tuple(order[at] for at in pack(costs, values, room - title).tolist())
+
+
+def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
+    """Write the messages of a draft, whatever they cost.
+
+    Raises:
+        ConversionError: The target dialect cannot say them.
+    """
+    frame = draft.frame
+    pieces: list[tuple[PartName, list[Message], tuple[int, ...]]] = []
+
+    def verbatim(name: PartName, units: list[list[Entry]]) -> None:
+        ids = sorted(entry.id for unit in units for entry in unit)
+        if ids:
+            pieces.append((name, [engine.message(id_) for id_ in ids], tuple(ids)))
+
+    verbatim("system", frame.system)
+    if draft.anchor_line:
+        task = frame.anchor[0][0]
+        line = f"(The task, shortened) {summarise(engine.text(task.id)) or '…'}"
+        pieces.append(("anchor", [messages.text_message(call.source, "user", line)], (task.id,)))
+    else:
+        verbatim("anchor", frame.anchor)
+    shown = sorted((e for unit in draft.quoted for e in unit), key=lambda entry: entry.id)
+    lines = sorted(draft.lines, key=lambda entry: entry.id)
+    if shown or lines:
+        index = "".join(index_line(entry, engine.text(entry.id)) for entry in lines)
+        text = block(index, quotes([(entry, engine.text(entry.id)) for entry in shown]))
+        ids = tuple(entry.id for entry in (*lines, *shown))
+        pieces.append(("retrieved", [messages.text_message(call.source, "user", text)], ids))
+    verbatim("recent", frame.recent)
+    verbatim("current", frame.current)
+    if call.request is not None:
+        pieces.append(("request", [messages.text_message(call.source, "user", call.request)], ()))
+    return _finish(engine, call, draft, pieces)
+
+
+def _finish(
+    engine: Engine,
+    call: Call,
+    draft: Draft,
+    pieces: list[tuple[PartName, list[Message], tuple[int, ...]]],
+) -> Assembled:
+    plain = [message for _, part, _ in pieces for message in part]
+    done = render(call, plain)
+    tokens = total(engine, call, done)
+    parts: list[Part] = []
+    beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    if beside:
+        parts.append(Part("system", beside))
+    for name, part, ids in pieces:
+        cost = sum(message_tokens(part, engine.encoding))
+        if name == "retrieved" and draft.lines:
+            index = "".join(index_line(e, engine.text(e.id)) for e in draft.lines)
+            of_index = engine.count(index) + engine.count(INDEX_TITLE)
+            count = len(draft.lines)
+            parts.append(Part("index", of_index, ids[:count]))
+            parts.append(Part("retrieved", cost - of_index, ids[count:]))
+        else:
+            parts.append(Part(name, cost, ids))
+    return Assembled(done.messages, done.system, tokens, tuple(parts), draft)
+
+
+def render(call: Call, plain: list[Message]) -> messages.Converted:
+    """Say messages in the target dialect, the system prompt where that dialect has it.
+
+    Raises:
+        ConversionError: Something would be lost.
+    """
+    if call.source == call.target == "anthropic":
+        return messages.Converted(messages.alternate(plain), call.system)
+    if call.source == call.target:
+        if call.system is None:
+            return messages.Converted(plain, None)
+        head: Message = {"role": "system", "content": call.system}
+        return messages.Converted([head, *plain], None)
+    if call.source == "openai" and call.system is not None:
+        plain = [{"role": "system", "content": call.system}, *plain]
+    beside = call.system if call.source == "anthropic" else None
+    return messages.convert(plain, source=call.source, target=call.target, system=beside)
+
+
+def total(engine: Engine, call: Call, done: messages.Converted) -> int:
+    """Count what a call costs in all."""
+    counted = sum(message_tokens(done.messages, engine.encoding)) + PER_REPLY
+    return counted + extra_tokens(engine.encoding, system=done.system, tools=call.tools)
+
+
+def _weaker(draft: Draft) -> Draft | None:
+    """Drop the weakest choice of a draft: a line, a quote, a recent unit, the anchor's text."""
+    frame = draft.frame
+    if draft.lines:
+        return replace(draft, lines=draft.lines[:-1])
+    if draft.quoted:
+        return replace(draft, quoted=draft.quoted[:-1])
+    if frame.recent:
+        return replace(draft, frame=replace(frame, recent=frame.recent[1:]))
+    if len(frame.current) > 2:  # noqa: PLR2004 - the request and the last unit stay
+        current = [frame.current[0], *frame.current[2:]]
+        return replace(draft, frame=replace(frame, current=current))
+    if frame.anchor and not draft.anchor_line:
+        return replace(draft, anchor_line=True)
+    return None

@@ -1,0 +1,172 @@
+"""The steps of a window on one conversation: what is small, what stays, what is quoted."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warmset import messages
+from warmset.assemble import (
+    Assembled,
+    Call,
+    Draft,
+    choose_lines,
+    choose_quotes,
+    render,
+    total,
+)
+from warmset.config import MIN_SCORE, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
+from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
+from warmset.errors import BudgetTooSmall
+from warmset.layout import Frame, cost, fit_tail, frame
+from warmset.ledger import Entry, Frozen, Ledger
+from warmset.messages.dialects import known_dialect
+from warmset.window import Part
+
+if TYPE_CHECKING:
+    from warmset.config import Weights
+    from warmset.engine import Engine
+    from warmset.hits import Found
+    from warmset.pick import Picked
+    from warmset.request import Ask, Request
+
+
+def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
+    """Say what the messages are for.
+
+    Raises:
+        UnknownDialectError: The dialect that is asked for is not known.
+    """
+    wanted = None if ask.dialect is None else known_dialect(ask.dialect)
+    source = ledger.dialect or wanted or "openai"
+    return Call(source, wanted or source, ask.system, ask.tools, request.send, ask.budget)
+
+
+def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
+    """Write the whole conversation, as it would be sent without warmset.
+
+    Messages come out untouched: what is sent is what was appended.
+    """
+    live = ledger.live()
+    plain = [engine.message(entry.id) for entry in live]
+    parts = [Part("all", sum(entry.tokens for entry in live), tuple(entry.id for entry in live))]
+    if call.request is not None:
+        plain.append(messages.text_message(call.source, "user", call.request))
+        parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
+    done = (
+        messages.Converted(plain, call.system)
+        if call.source == call.target == "anthropic"
+        else render(call, plain)
+    )
+    empty = Draft(Frame([], [], [], [[entry] for entry in live]))
+    return Assembled(done.messages, done.system, total(engine, call, done), tuple(parts), empty)
+
+
+def is_small(ledger: Ledger, everything: Assembled, call: Call) -> bool:
+    """Tell whether a list passes untouched: it is short, cheap, and within the budget."""
+    count = sum(not entry.facts.is_system for entry in ledger.live())
+    count += call.request is not None
+    cheap = everything.tokens < SMALL_TOKENS and everything.tokens <= call.budget
+    return count < SMALL_MESSAGES and cheap
+
+
+def stay(
+    engine: Engine, ledger: Ledger, ask: Ask, request: Request, call: Call, *, since: int | None
+) -> Frame:
+    """Choose what is shown verbatim.
+
+    Raises:
+        BudgetTooSmall: What must stay does not fit.
+        InvalidMessageError: A text would be sent behind tool calls that have no result yet.
+    """
+    recency = ask.mode == "recency"
+    recent = len(ledger.entries) if recency else ask.recent
+    parts = frame(ledger, recent=recent, since=since, appended=request.send is None)
+    fixed = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    if request.send is not None:
+        fixed += PER_MESSAGE + engine.count(request.send)
+    fixed += sum(cost(unit) for unit in parts.system)
+    task = sum(cost(unit) for unit in parts.anchor)
+    # An anchor that does not fit is shown as one line; see `assemble`.
+    room = call.budget - fixed - task
+    if room < 0 or _must(parts) > room:
+        room = call.budget - fixed
+    if room < 0:
+        raise BudgetTooSmall(fixed + _must(parts), call.budget)
+    return fit_tail(parts, room, 1.0 if recency else RECENT_SHARE)
+
+
+def quote_and_index(
+    engine: Engine,
+    ledger: Ledger,
+    call: Call,
+    ask: Ask,
+    parts: Frame,
+    found: Found,
+    picked: Picked,
+    weights: Weights,
+) -> Draft:
+    """Choose what is quoted, and which lines the scoped index has, within what is left.
+
+    The quoted turns and the index share what the verbatim parts leave; lines of turns that are
+    quoted after all are not repeated.
+    """
+    verbatim = sum(cost(unit) for unit in parts.units()) + PER_REPLY + PER_MESSAGE
+    verbatim += extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    if call.request is not None:
+        verbatim += PER_MESSAGE + engine.count(call.request)
+    left = max(call.budget - verbatim, 0)
+    reserve = int(left * ask.index_share)
+    scores = dict(zip(found.ids, found.scores, strict=True))
+    units: dict[int, tuple[Entry, ...]] = {}
+    values: dict[int, float] = {}
+    for rank, id_ in enumerate(picked.ids):
+        unit = tuple(ledger.together(id_))
+        if not unit or (picked.by == "score" and scores[id_] < MIN_SCORE):
+            continue
+        bonus = weights.decision * any(entry.decision for entry in unit)
+        value = scores[id_] + bonus if picked.by == "score" else 1.0 / (1 + rank)
+        first = unit[0].id
+        units.setdefault(first, unit)
+        values[first] = max(values.get(first, value), value)
+    order = sorted(units, key=lambda first: (-values[first], first))
+    quoted = choose_quotes(
+        engine,
+        [units[first] for first in order],
+        [values[first] for first in order],
+        left - reserve,
+    )
+    if not reserve:
+        return Draft(parts, quoted)
+    shown = {entry.id for unit in quoted for entry in unit}
+    listed = [
+        entry for entry in engine.entries(found.ids[: ask.shortlist]) if entry.id not in shown
+    ]
+    used = sum(entry.tokens for unit in quoted for entry in unit)
+    room = min(
+        int(call.budget * ask.index_share), max(reserve, left - used) if not quoted else reserve
+    )
+    return Draft(parts, quoted, choose_lines(engine, listed, room))
+
+
+def freeze(key: tuple[object, ...], draft: Draft) -> Frozen:
+    """Remember the choices of a window for the next one of the same exchange."""
+    recent = [entry.id for unit in draft.frame.recent for entry in unit]
+    return Frozen(
+        key=key,
+        picked=tuple(unit[0].id for unit in draft.quoted),
+        lines=tuple(entry.id for entry in draft.lines),
+        since=min(recent) if recent else None,
+    )
+
+
+def again(ledger: Ledger, parts: Frame, frozen: Frozen) -> Draft:
+    """Take up the choices of the exchange's last window."""
+    quoted = tuple(tuple(ledger.together(id_)) for id_ in frozen.picked)
+    lines = tuple(ledger.entries[id_] for id_ in frozen.lines)
+    return Draft(parts, tuple(unit for unit in quoted if unit), lines)
+
+
+def _must(parts: Frame) -> int:
+    """Return what the request and the last unit cost; they may be one."""
+    ends = {0, len(parts.current) - 1}
+    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in ends)

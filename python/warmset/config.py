@@ -1,0 +1,149 @@
+"""The constants and options that more than one stage shares, each with the reason for its value."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from datetime import datetime
+
+Mode: TypeAlias = Literal["jit", "full", "recency"]
+"""How a window is made: turns that the request needs, everything, or the newest turns only."""
+
+MODES: Final = ("jit", "full", "recency")
+
+RECENT: Final = 4
+"""Units before the request that are shown verbatim."""
+
+SHORTLIST: Final = 12
+"""Entries that a picker sees."""
+
+MAX_PICKED: Final = 6
+"""Entries that a model picker may return; the score picker fills the token budget instead."""
+
+SMALL_MESSAGES: Final = 12
+SMALL_TOKENS: Final = 6_000
+"""Under both, a list passes untouched: there is nothing to gain and something to lose."""
+
+INDEX_SHARE: Final = 0.10
+"""The part of a budget that the scoped index may take; the full index cost more than it saved."""
+
+RECENT_SHARE: Final = 0.5
+"""The part of what is free that recent units may take, so that retrieval is never crowded out."""
+
+SESSION_GAP: Final = 8 * 3600.0
+"""Seconds of silence that begin a new session."""
+
+SUMMARY_CHARS: Final = 160
+"""Characters of a turn's one-line summary."""
+
+CATCH_UP: Final = 0.05
+"""Seconds that a search gives an in-process embedder to finish what was appended just before."""
+
+
+SEARCH_WAIT: Final = 5.0
+"""Seconds that a plain search gives an embedder; it is not on the path of a model call."""
+
+RANKED: Final = 256
+"""Hits that the score picker may fill a budget from."""
+
+MIN_SCORE: Final = 0.15
+"""The score below which nothing is picked, however much room there is."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Weights:
+    """How much each signal of the retriever counts.
+
+    Args:
+        dense: The mean of the cosines with the turn and with its context.
+        lexical: BM25 over the most that the query could reach.
+        speaker: The query names the turn's speaker.
+        session: The best score in the turn's session.
+        decision: The turn settles something.
+    """
+
+    dense: float = 1.0
+    lexical: float = 1.0
+    speaker: float = 0.2
+    session: float = 0.3
+    decision: float = 0.05
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filter:
+    """Which entries a search may return; what is None lets everything pass.
+
+    `Memory.search` takes names and times; `HotIndex.search` takes the numbers that its entries were
+    added with.
+
+    Args:
+        tenant: Only this tenant (`HotIndex` only: a `Memory` sees its own tenant and no other).
+        conversation: Only this conversation.
+        kind: Only records of this kind, as "turn".
+        role: Only messages of this role.
+        since: Only what was said at or after this time.
+        before: Only what was said before this time.
+        ids: Only these ids.
+        exclude: Never these ids.
+        branches: Entries that an edit or a branch left behind as well.
+    """
+
+    tenant: int | None = None
+    conversation: str | int | None = None
+    kind: str | int | None = None
+    role: str | int | None = None
+    since: datetime | float | None = None
+    before: datetime | float | None = None
+    ids: Collection[int] | None = None
+    exclude: Collection[int] | None = None
+    branches: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Model:
+    """What is known of a model by its name.
+
+    Args:
+        encoding: The vocabulary that its tokens are counted with.
+        window: Its context window in tokens.
+    """
+
+    encoding: str
+    window: int
+
+
+MODELS: Final[dict[str, Model]] = {
+    "claude-3-5": Model("estimate", 200_000),
+    "claude-3-7": Model("estimate", 200_000),
+    "claude-haiku-4": Model("estimate", 200_000),
+    "claude-opus-4": Model("estimate", 200_000),
+    "claude-sonnet-4": Model("estimate", 200_000),
+    "gpt-3.5-turbo": Model("cl100k_base", 16_385),
+    "gpt-4": Model("cl100k_base", 8_192),
+    "gpt-4-turbo": Model("cl100k_base", 128_000),
+    "gpt-4.1": Model("o200k_base", 1_047_576),
+    "gpt-4o": Model("o200k_base", 128_000),
+    "gpt-5": Model("o200k_base", 400_000),
+    "gpt-oss": Model("o200k_base", 131_072),
+    "o1": Model("o200k_base", 200_000),
+    "o3": Model("o200k_base", 200_000),
+    "o4-mini": Model("o200k_base", 200_000),
+}
+"""Every model that is known, by the longest prefix of its name; any other is an estimate."""
+
+
+def model(name: str) -> Model | None:
+    """Look a model up by the longest known prefix of its name.
+
+    Args:
+        name: The provider's name, with or without a date or a vendor before a slash.
+
+    Returns:
+        What is known, or None: then counts are estimates, and say so.
+    """
+    bare = name.rsplit("/", 1)[-1].lower()
+    known = [prefix for prefix in MODELS if bare.startswith(prefix)]
+    return MODELS[max(known, key=len)] if known else None

@@ -1,0 +1,24 @@
+"""Texts become vectors.
+
+Whatever makes them, what comes out is a C-contiguous f32 array of one L2-normalised row a text, in
+the order of the texts, or an exception; never a guess and never a weaker embedder in silence. The
+local one is verified against pinned digests before it is used, and touches the network only if the
+model is not on this machine yet.
+"""
+
+from warmset.embed.base import Embedder, Progress, Stage, Vectors, checked
+from warmset.embed.function import FunctionEmbedder, as_embedder
+from warmset.embed.minilm import MiniLM
+from warmset.embed.openai import OpenAIEmbedder
+
+__all__ = [
+    "Embedder",
+    "FunctionEmbedder",
+    "MiniLM",
+    "OpenAIEmbedder",
+    "Progress",
+    "Stage",
+    "Vectors",
+    "as_embedder",
+    "checked",
+]

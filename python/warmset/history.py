@@ -1,0 +1,103 @@
+"""The messages of one conversation as a tree, of which one path is current.
+
+An edit, a retry with another ending or a shortened list leaves the current path at some message:
+what is left behind stays in the tree and can be fetched, and a list that comes back to it finds it
+again.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+ROOT: Final = 0
+"""The parent of a first message; ids of the store begin at 1."""
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """How a full list meets the tree.
+
+    Args:
+        ids: Ids of the messages that are known, from the first on.
+        branched_at: Position at which the list leaves the current path; None if it does not.
+    """
+
+    ids: list[int]
+    branched_at: int | None
+
+
+class History:
+    """A tree of messages by content hash, and its current path."""
+
+    def __init__(self) -> None:
+        self._parent: dict[int, int] = {}
+        self._child: dict[tuple[int, bytes], int] = {}
+        self.path: list[int] = []
+
+    @property
+    def head(self) -> int:
+        """The last message of the current path; `ROOT` if there is none."""
+        return self.path[-1] if self.path else ROOT
+
+    def __contains__(self, id_: int) -> bool:
+        return id_ in self._parent
+
+    def add(self, id_: int, digest: bytes) -> None:
+        """Put a message at the end of the current path.
+
+        Args:
+            id_: The message's id.
+            digest: Hash of its content.
+        """
+        self._parent[id_] = self.head
+        self._child[self.head, digest] = id_
+        self.path.append(id_)
+
+    def match(self, digests: Sequence[bytes]) -> Match:
+        """Follow a full list through the tree, in time linear in the list.
+
+        Args:
+            digests: Content hashes of the list's messages.
+
+        Returns:
+            The longest part of it that is known, and where it leaves the current path.
+        """
+        ids: list[int] = []
+        at = ROOT
+        for digest in digests:
+            found = self._child.get((at, digest))
+            if found is None:
+                break
+            ids.append(found)
+            at = found
+        common = 0
+        for known, current in zip(ids, self.path, strict=False):
+            if known != current:
+                break
+            common += 1
+        return Match(ids, common if common < len(self.path) else None)
+
+    def move(self, head: int) -> tuple[list[int], list[int]]:
+        """Make another message the end of the current path.
+
+        Args:
+            head: Its id, or `ROOT` for an empty path.
+
+        Returns:
+            Ids that left the path, and ids that joined it.
+        """
+        path: list[int] = []
+        at = head
+        while at != ROOT:
+            path.append(at)
+            at = self._parent[at]
+        path.reverse()
+        before, after = set(self.path), set(path)
+        left = [id_ for id_ in self.path if id_ not in after]
+        joined = [id_ for id_ in path if id_ not in before]
+        self.path = path
+        return left, joined

@@ -1,0 +1,192 @@
+"""Vectors for what was appended, made off the response path and kept in the store.
+
+A turn is searchable by its words as soon as it is appended; its vectors follow. They are records of
+the store, so that opening it again embeds only what had not been embedded.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections import deque
+from typing import TYPE_CHECKING, Final
+
+from warmset.vectorize import Job, Vectorizer, mean
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset._core import ColdStore, Retriever
+    from warmset.embed import Vectors
+
+BATCH: Final = 16
+"""Jobs that are embedded, kept and published together."""
+
+
+class Indexer:
+    """Embeds in a thread of its own; its state can be read at any time.
+
+    Args:
+        store: Where vectors are kept.
+        retriever: Where they are searched.
+        vectorizer: What makes them.
+    """
+
+    def __init__(self, store: ColdStore, retriever: Retriever, vectorizer: Vectorizer) -> None:
+        self.vectorizer = vectorizer
+        self._store = store
+        self._retriever = retriever
+        self._queue: deque[Job] = deque()
+        self._rows: dict[int, Vectors] = {}
+        self._failed: dict[Job, str] = {}
+        self._busy = 0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Condition()
+        self._work = threading.Lock()
+
+    def restore(self, id_: int, own: Vectors | None, context: Vectors | None) -> None:
+        """Take up a turn's vectors out of the store."""
+        if own is not None:
+            self._publish(id_, own, context)
+
+    def enqueue(self, jobs: Sequence[Job]) -> None:
+        """Ask for vectors; returns at once."""
+        if not jobs:
+            return
+        with self._wake:
+            self._queue.extend(jobs)
+            if self._thread is None and not self._closed:
+                self._thread = threading.Thread(
+                    target=self._run, name="warmset-indexer", daemon=True
+                )
+                self._thread.start()
+            self._wake.notify_all()
+
+    def pending(self) -> int:
+        """Return how many turns still wait for their own vectors."""
+        with self._wake:
+            return sum(job.view == "turn" for job in self._queue) + self._busy
+
+    def failed(self) -> dict[int, str]:
+        """Return turns that could not be embedded, with the reason; `flush` tries them again."""
+        with self._wake:
+            return {job.id: why for job, why in self._failed.items()}
+
+    def flush(self, timeout: float | None) -> bool:
+        """Wait until nothing is pending, trying again what failed.
+
+        Args:
+            timeout: Seconds to wait at most; None waits for ever.
+
+        Returns:
+            Whether everything that was asked for is embedded.
+        """
+        with self._wake:
+            again = list(self._failed)
+            self._failed.clear()
+        self.enqueue(again)
+        return self.settle(timeout)
+
+    def settle(self, timeout: float | None) -> bool:
+        """Wait as `flush` does, without trying failures again."""
+        end = None if timeout is None else time.monotonic() + timeout
+        with self._wake:
+            while self._queue or self._busy:
+                left = None if end is None else end - time.monotonic()
+                if (left is not None and left <= 0) or self._closed:
+                    return False
+                self._wake.wait(left)
+            return not self._failed
+
+    def close(self, timeout: float) -> None:
+        """Finish what is pending, at most for that many seconds, and stop."""
+        self.settle(timeout)
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+            thread = self._thread
+        if thread is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def renew(self, jobs: Sequence[Job], told: Callable[[int, int], None]) -> None:
+        """Make all vectors anew with this embedder; the old ones count until the last is kept.
+
+        Args:
+            jobs: Every view of every turn that has something to say.
+            told: Is called with jobs done and jobs in all.
+
+        Raises:
+            EmbedderError: The embedder failed; the store's vectors are as they were.
+            StoreError: Vectors could not be kept; likewise.
+        """
+        maker = self.vectorizer
+        with self._work:
+            before = maker.identity
+            maker.identity = None
+            made: list[tuple[Job, Vectors]] = []
+            try:
+                for start in range(0, len(jobs), BATCH):
+                    part = maker.vectors(jobs[start : start + BATCH])
+                    self._store.append(maker.drafts(part))
+                    made += part
+                    told(min(start + BATCH, len(jobs)), len(jobs))
+                if maker.identity is not None:
+                    self._store.append([maker.identity.draft()])
+            except BaseException:
+                if before is None:
+                    maker.identity = None
+                else:
+                    maker.remember(before)
+                raise
+            self._retriever.clear_vectors()
+            self._rows.clear()
+            for job, rows in made:
+                self._publish_job(job, rows)
+            with self._wake:
+                self._failed.clear()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                while not self._queue and not self._closed:
+                    self._wake.wait()
+                if self._closed:
+                    return
+                jobs = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
+                self._busy = len(jobs)
+            failed: dict[Job, str] = {}
+            try:
+                self._index(jobs)
+            except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+                failed = dict.fromkeys(jobs, str(error))
+            with self._wake:
+                self._failed.update(failed)
+                self._busy = 0
+                self._wake.notify_all()
+
+    def _index(self, jobs: Sequence[Job]) -> None:
+        """Embed, keep, publish: in this order, so that the index is never ahead of the store."""
+        maker = self.vectorizer
+        with self._work:
+            fresh = maker.identity is None
+            made = maker.vectors(jobs)
+            drafts = maker.drafts(made)
+            if fresh and maker.identity is not None:
+                drafts.insert(0, maker.identity.draft())
+            self._store.append(drafts)
+            for job, rows in made:
+                self._publish_job(job, rows)
+
+    def _publish_job(self, job: Job, rows: Vectors) -> None:
+        own = rows if job.view == "turn" else self._rows.get(job.id)
+        if own is not None:
+            self._publish(job.id, own, None if job.view == "turn" else rows)
+
+    def _publish(self, id_: int, own: Vectors, context: Vectors | None) -> None:
+        self._retriever.put_vectors(id_, mean(own, context))
+        # A single passage waits for its context, which the next message brings.
+        if context is None and len(own) == 1:
+            self._rows[id_] = own
+        else:
+            self._rows.pop(id_, None)

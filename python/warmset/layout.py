@@ -1,0 +1,128 @@
+"""Which messages a window shows verbatim: the stable head, the recent units, the current exchange.
+
+```text
+system ─ anchor │ … earlier turns … │ recent units │ request, and the tool steps since
+   stable head  │ shown if retrieved │          verbatim tail
+```
+
+What must stay: the head, the request, the last unit. The tail's other units leave oldest first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from warmset import _core
+from warmset.config import RECENT_SHARE
+from warmset.errors import InvalidMessageError
+from warmset.messages import anchor, exchange_start
+
+if TYPE_CHECKING:
+    from warmset.ledger import Entry, Ledger
+    from warmset.messages import Unit
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The units of a conversation by where they stand in a window; each is a list of entries.
+
+    Args:
+        system: System and developer messages.
+        anchor: The first request, unless it is recent or current.
+        recent: The units before the current request, oldest first.
+        current: The current request's unit and all units since; empty if the request is not
+            appended.
+    """
+
+    system: list[list[Entry]]
+    anchor: list[list[Entry]]
+    recent: list[list[Entry]]
+    current: list[list[Entry]]
+
+    def units(self) -> list[list[Entry]]:
+        """Return all units of the frame."""
+        return [*self.system, *self.anchor, *self.recent, *self.current]
+
+
+def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> Frame:
+    """Part the current path of a conversation.
+
+    Args:
+        ledger: The conversation.
+        recent: Units before the request that are recent.
+        since: Id of the oldest recent message instead, to keep an earlier choice.
+        appended: Whether the request is a message of the conversation, not a text that is sent
+            last.
+
+    Returns:
+        The parts. Results whose call is nowhere are in none: no provider takes them verbatim.
+
+    Raises:
+        InvalidMessageError: A text would be sent behind tool calls that have no result yet.
+    """
+    live = ledger.live()
+    facts = [entry.facts for entry in live]
+    units = [unit for unit in ledger.units() if unit.kind != "orphan"]
+    if not appended and units and units[-1].open:
+        raise InvalidMessageError(
+            units[-1].members[0], "its tool calls have no result yet; append the results first"
+        )
+    asked = exchange_start(facts) if appended else None
+    task = anchor(facts)
+
+    def entries(unit: Unit) -> list[Entry]:
+        return [live[place] for place in unit.members]
+
+    system = [unit for unit in units if unit.kind == "system"]
+    others = [unit for unit in units if unit.kind != "system"]
+    current = [unit for unit in others if asked is not None and unit.members[-1] >= asked]
+    before = others[: len(others) - len(current)]
+    if since is None:
+        latest = before[max(len(before) - recent, 0) :] if recent else []
+    else:
+        latest = [unit for unit in before if live[unit.members[0]].id >= since]
+    shown = {unit.members for unit in [*latest, *current]}
+    first = [unit for unit in before if task in unit.members and unit.members not in shown]
+    return Frame(
+        system=[entries(unit) for unit in system],
+        anchor=[entries(unit) for unit in first],
+        recent=[entries(unit) for unit in latest],
+        current=[entries(unit) for unit in current],
+    )
+
+
+def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
+    """Leave out the oldest units of the tail that do not fit.
+
+    Args:
+        parts: The frame.
+        room: Tokens for everything but the head.
+        share: The part of what is left that recent units may take.
+
+    Returns:
+        The frame with the tail that fits: all of the current exchange that can stay, then recent
+        units.
+
+    Raises:
+        BudgetTooSmall: The request and the last unit alone do not fit.
+    """
+    costs = [cost(unit) for unit in parts.current]
+    must = [place in (0, len(costs) - 1) for place in range(len(costs))]
+    kept = set(_core.keep_newest(costs, must, room).tolist())
+    current = [unit for place, unit in enumerate(parts.current) if place in kept]
+    free = int((room - sum(cost(unit) for unit in current)) * share)
+    fresh = _core.keep_newest(
+        [cost(unit) for unit in parts.recent], [False] * len(parts.recent), max(free, 0)
+    )
+    return Frame(
+        system=parts.system,
+        anchor=parts.anchor,
+        recent=[parts.recent[place] for place in fresh.tolist()],
+        current=current,
+    )
+
+
+def cost(unit: list[Entry]) -> int:
+    """Return what a unit costs verbatim."""
+    return sum(entry.tokens for entry in unit)

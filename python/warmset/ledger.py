@@ -1,0 +1,178 @@
+"""What is known of one conversation's messages without reading them again."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from warmset.config import SESSION_GAP
+from warmset.history import History
+from warmset.messages import Dialect, Facts, Message, Unit, units
+from warmset.notes import is_decision
+
+if TYPE_CHECKING:
+    from warmset.records import TurnMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message, known by its facts; its text stays in the store.
+
+    Args:
+        id: The store's sequence number.
+        facts: Role and links; the text is left out.
+        at: When it was said, in seconds since 1970 UTC.
+        speaker: Who said it, where somebody is named.
+        session: Number of the session within the conversation.
+        tokens: What it costs verbatim, with overhead.
+        decision: Whether it settles something.
+        blank: Whether it says nothing that could be indexed.
+        extra: The caller's own fields.
+    """
+
+    id: int
+    facts: Facts
+    at: float
+    speaker: str | None
+    session: int
+    tokens: int
+    decision: bool
+    blank: bool
+    extra: dict[str, object] | None
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Choices that hold until the next request, so that a tool loop keeps its prompt cache.
+
+    Args:
+        key: What the choices were made for.
+        picked: Ids of the quoted messages.
+        lines: Ids of the messages in the scoped index.
+        since: Id of the oldest recent message; None if there was none.
+    """
+
+    key: tuple[object, ...]
+    picked: tuple[int, ...]
+    lines: tuple[int, ...]
+    since: int | None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The messages of one conversation: what each is, which are current, what belongs together.
+
+    Args:
+        tenant: The tenant's name.
+        name: The conversation's name.
+        numbers: The tenant's and the conversation's numbers in the index.
+    """
+
+    tenant: str
+    name: str
+    numbers: tuple[int, int]
+    dialect: Dialect | None = None
+    history: History = field(default_factory=History)
+    entries: dict[int, Entry] = field(default_factory=dict)
+    speakers: dict[str, str] = field(default_factory=dict)
+    frozen: Frozen | None = None
+    sent: list[Message] = field(default_factory=list)
+    _session: tuple[int, str | None, float] = (0, None, 0.0)
+    _last: int = 0
+    _units: tuple[tuple[int, int], list[Unit], dict[int, Unit]] | None = None
+
+    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Entry:
+        """Take a message up at the end of the current path.
+
+        Args:
+            id_: The store's sequence number.
+            digest: Hash of its content.
+            facts: What it says and links to.
+            meta: What is kept beside it.
+            tokens: What it costs verbatim.
+
+        Returns:
+            Its entry.
+        """
+        speaker = meta.speaker or facts.speaker
+        entry = Entry(
+            id=id_,
+            facts=replace(facts, text=""),
+            at=meta.at,
+            speaker=speaker,
+            session=self._session_of(meta),
+            tokens=tokens,
+            decision=is_decision(facts.text),
+            blank=not facts.text.strip(),
+            extra=meta.extra,
+        )
+        if speaker:
+            self.speakers.setdefault(speaker.casefold(), speaker)
+        self.dialect = self.dialect or meta.dialect
+        self.entries[id_] = entry
+        self.history.add(id_, digest)
+        self._last = id_
+        return entry
+
+    @property
+    def last(self) -> int:
+        """The message appended last, on whatever path; 0 if there is none."""
+        return self._last
+
+    def live(self) -> list[Entry]:
+        """Return the messages of the current path, in order."""
+        return [self.entries[id_] for id_ in self.history.path]
+
+    def units(self) -> list[Unit]:
+        """Return the units of the current path, by positions in `live`."""
+        return self._parted()[0]
+
+    def together(self, id_: int) -> list[Entry]:
+        """Return the unit of a message on the current path; nothing for any other message."""
+        unit = self._parted()[1].get(id_)
+        return [] if unit is None else [self.entries[self.history.path[at]] for at in unit.members]
+
+    def _parted(self) -> tuple[list[Unit], dict[int, Unit]]:
+        version = (len(self.history.path), self.history.head)
+        if self._units is None or self._units[0] != version:
+            found = units([entry.facts for entry in self.live()])
+            by_id = {self.history.path[at]: unit for unit in found for at in unit.members}
+            self._units = (version, found, by_id)
+        return self._units[1:]
+
+    def around(self, id_: int) -> tuple[int | None, int | None]:
+        """Return the messages before and after one on the current path, within its session."""
+        place = self._place(id_)
+        if place is None:
+            return None, None
+        session = self.entries[id_].session
+
+        def near(at: int) -> int | None:
+            if not 0 <= at < len(self.history.path):
+                return None
+            other = self.entries[self.history.path[at]]
+            return other.id if other.session == session and not other.blank else None
+
+        return near(place - 1), near(place + 1)
+
+    def settled(self, id_: int) -> bool:
+        """Tell whether another message follows one, so that its context will not change."""
+        return self.history.head != id_
+
+    def _place(self, id_: int) -> int | None:
+        """Return a message's position on the current path; ids grow along a path."""
+        path = self.history.path
+        at = bisect_left(path, id_)
+        return at if at < len(path) and path[at] == id_ else None
+
+    def _session_of(self, meta: TurnMeta) -> int:
+        number, name, last = self._session
+        given = meta.session
+        fresh = given != name if given is not None else meta.at - last > SESSION_GAP
+        if not self.entries:
+            fresh = False
+        if fresh:
+            number += 1
+        self._session = (number, given if given is not None else (None if fresh else name), meta.at)
+        return number

@@ -1,0 +1,222 @@
+"""Virtual memory for the context window: the journey of a turn, joined.
+
+```text
+message ─▶ units ─▶ count ─▶ append ─▶ embed ─▶ index ─▶ shortlist ─▶ pick ─▶ pack/evict ─▶ window
+ PY         PY       RUST     RUST      PY       RUST     RUST         PY      RUST          PY
+```
+
+`Conversation.append` goes the first half of the way through `Engine.append`; `Memory.window` below
+goes the second half, top to bottom.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING, Any
+
+from warmset.assemble import Draft, assemble
+from warmset.compose import again, call_of, freeze, is_small, quote_and_index, stay, whole
+from warmset.config import INDEX_SHARE, RANKED, RECENT, SEARCH_WAIT, SHORTLIST, Filter, Mode
+from warmset.conversation import Conversation
+from warmset.errors import InvalidInputError
+from warmset.handle import Handle
+from warmset.pick import Candidate, Picked, choose
+from warmset.request import Ask, Request, read_request
+from warmset.retrieve import retrieve, scope
+from warmset.story import Story
+from warmset.threads import twin
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset.budget import Budget
+    from warmset.hits import Found
+    from warmset.layout import Frame
+    from warmset.ledger import Ledger
+    from warmset.messages import System
+    from warmset.window import Window
+
+
+class Memory(Handle):
+    """Conversations that are kept whole, and windows that hold the few turns that a call needs.
+
+    Use `Memory.open`. Handles are thread-safe; all handles on one path in one process share one
+    index.
+    """
+
+    def conversation(self, id_: str, /) -> Conversation:
+        """Return a conversation by its name; it begins to exist with its first message.
+
+        Raises:
+            InvalidInputError: The name is empty or no text.
+        """
+        if not isinstance(id_, str) or not id_:
+            raise InvalidInputError(f"conversation: expected a name, found {id_!r}")
+        return Conversation(self, id_)
+
+    def conversations(self) -> list[str]:
+        """Return the names of this tenant's conversations, in the order in which they began."""
+        with self.engine.lock:
+            return [
+                ledger.name
+                for ledger in self.engine.ledgers.values()
+                if ledger.tenant == self.tenant and ledger.entries
+            ]
+
+    def process(
+        self,
+        messages: Sequence[Mapping[str, Any]],
+        *,
+        conversation: str,
+        budget: int | Budget,
+        query_vector: object | None = None,
+        mode: Mode = "jit",
+        recent: int = RECENT,
+        shortlist: int = SHORTLIST,
+        max_picked: int | None = None,
+        wait: float = 0.0,
+        index_share: float = INDEX_SHARE,
+        dialect: str | None = None,
+        system: System | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Window:
+        """Keep what is new of a full list, and make the window of the next call.
+
+        For callers that send whole lists: `Conversation.sync`, then `Conversation.window`, with
+        their errors.
+
+        The options are those of `Conversation.window`.
+
+        Returns:
+            The window.
+        """
+        one = self.conversation(conversation)
+        one.sync(messages)
+        return one.window(
+            query_vector=query_vector,
+            budget=budget,
+            mode=mode,
+            recent=recent,
+            shortlist=shortlist,
+            max_picked=max_picked,
+            wait=wait,
+            index_share=index_share,
+            dialect=dialect,
+            system=system,
+            tools=tools,
+        )
+
+    def search(
+        self,
+        query: str,
+        *,
+        query_vector: object | None = None,
+        k: int = SHORTLIST,
+        where: Filter | None = None,
+        wait: float = SEARCH_WAIT,
+    ) -> Found:
+        """Search all of the tenant's conversations.
+
+        Args:
+            query: The question.
+            query_vector: Its vector, shape (dim,), instead of embedding it.
+            k: Number of hits.
+            where: Which messages may be found; those that a branch left behind only if it says so.
+            wait: Seconds to wait for a remote embedder, and for turns that are still being
+                embedded.
+
+        Returns:
+            Hits, best first, ties by id; `by` tells whether vectors took part.
+
+        Raises:
+            InvalidInputError: `k`, the vector or the filter is not usable.
+            EmbedderError: The embedder failed, or is not the one of the store's vectors.
+        """
+        self.check_open()
+        if not isinstance(query, str):
+            raise InvalidInputError(f"query: expected a text, found {query!r}")
+        name = where.conversation if where is not None else None
+        ledger = self.engine.ledgers.get((self.tenant, name)) if isinstance(name, str) else None
+        return retrieve(
+            self.engine,
+            self._share.vectors,
+            query,
+            query_vector=query_vector,
+            k=k,
+            where=scope(self.engine, self.tenant, where),
+            weights=self._weights,
+            wait=wait,
+            ledger=ledger,
+        )
+
+    def window_of(self, conversation: str, ask: Ask) -> Window:
+        """Make a window: from the request to the messages of one call, top to bottom.
+
+        Args:
+            conversation: The conversation's name.
+            ask: The options of `Conversation.window`.
+
+        Returns:
+            The window.
+        """
+        self.check_open()
+        engine, started = self.engine, time.perf_counter()
+        with engine.lock:
+            ledger = engine.ledger(self.tenant, conversation)
+            request = read_request(engine, ledger, ask.query)
+            call = call_of(ledger, ask, request)
+            everything = whole(engine, ledger, call)
+        story = Story(engine, ledger, ask.mode, everything.tokens, started)
+        if ask.mode == "full" or (ask.mode == "jit" and is_small(ledger, everything, call)):
+            return story.end(everything, call, active=False)
+
+        # evict: what stays verbatim
+        with engine.lock:
+            choice = (*request.key, call.budget, ask.recent, ask.shortlist, ask.index_share)
+            kept = ledger.frozen if ledger.frozen and ledger.frozen.key == choice else None
+            parts = stay(engine, ledger, ask, request, call, since=kept.since if kept else None)
+        if ask.mode == "recency" or not request.text:
+            return story.end(assemble(engine, call, Draft(parts)), call, active=True)
+
+        # shortlist ─▶ pick ─▶ pack
+        if kept is not None:
+            draft = again(ledger, parts, kept)
+        else:
+            found = self._shortlist(ledger, ask, request, parts)
+            picked = self._pick(ask, request, found)
+            story.retrieved(found, picked)
+            draft = quote_and_index(engine, ledger, call, ask, parts, found, picked, self._weights)
+
+        # window
+        made = assemble(engine, call, draft)
+        with engine.lock:
+            ledger.frozen = freeze(choice, made.draft)
+        return story.end(made, call, active=True)
+
+    def _shortlist(self, ledger: Ledger, ask: Ask, request: Request, parts: Frame) -> Found:
+        shown = {entry.id for unit in parts.units() for entry in unit}
+        where = Filter(conversation=ledger.name, exclude=sorted({*shown, request.id or 0}))
+        return retrieve(
+            self.engine,
+            self._share.vectors,
+            request.text,
+            query_vector=ask.query_vector,
+            k=max(ask.shortlist, RANKED),
+            where=scope(self.engine, self.tenant, where),
+            weights=self._weights,
+            wait=ask.wait,
+            ledger=ledger,
+        )
+
+    def _pick(self, ask: Ask, request: Request, found: Found) -> Picked:
+        picker = ask.picker or self._picker
+        if picker is None:
+            return Picked(tuple(found.ids), "score")
+        candidates = [
+            Candidate(hit.id, hit.speaker or hit.role, hit.summary, hit.decision, hit.score)
+            for hit in found[: ask.shortlist]
+        ]
+        return choose(picker, request.text, candidates, limit=ask.max_picked)
+
+    asearch = twin(search)
+    aprocess = twin(process)

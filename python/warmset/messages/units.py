@@ -1,0 +1,120 @@
+"""What stays or leaves together: an assistant message, all its tool calls, all their results.
+
+Units are read off the facts of a list, so they are the same for every dialect. Every message is
+in exactly one unit; leaving out whole units never parts a call from its result.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.messages.model import Facts
+
+UnitKind: TypeAlias = Literal["system", "user", "assistant", "tool", "orphan"]
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """Messages that stay or leave together.
+
+    Args:
+        members: Positions in the list, ascending; not always adjacent.
+        kind: Whose message it is; "tool" for calls with their results, "orphan" for a message
+            of results whose calls are nowhere before it.
+        open: Whether a call in it has no result yet.
+    """
+
+    members: tuple[int, ...]
+    kind: UnitKind
+    open: bool = False
+
+
+def units(facts: Sequence[Facts]) -> list[Unit]:
+    """Part a list into units, in linear time.
+
+    A result belongs to the latest call of its id that has none yet. A message whose results answer
+    two assistant messages makes one unit of both.
+
+    Args:
+        facts: The facts of each message, in order.
+
+    Returns:
+        The units, ordered by their first member.
+    """
+    parent = list(range(len(facts)))
+    waiting: dict[str, list[int]] = {}  # by call id: who still waits, the latest last
+    unanswered = [0] * len(facts)
+    orphans: set[int] = set()
+    for index, fact in enumerate(facts):
+        lost = bool(fact.results)
+        for call in fact.results:
+            if callers := waiting.get(call):
+                caller = callers.pop()
+                unanswered[caller] -= 1
+                _join(parent, caller, index)
+                lost = False
+        if lost and not fact.calls:
+            orphans.add(index)
+        for call in fact.calls:
+            waiting.setdefault(call, []).append(index)
+        unanswered[index] = len(fact.calls)
+    groups: dict[int, list[int]] = {}
+    for index in range(len(facts)):
+        groups.setdefault(_root(parent, index), []).append(index)
+    return [
+        Unit(
+            tuple(members),
+            "orphan" if first in orphans else _kind(facts[first]),
+            open=any(unanswered[member] for member in members),
+        )
+        for first, members in groups.items()
+    ]
+
+
+def exchange_start(facts: Sequence[Facts]) -> int | None:
+    """Return where the current exchange begins: the last message in which a user asks something.
+
+    Args:
+        facts: The facts of each message, in order.
+
+    Returns:
+        Its position; None if no user asks anything. A message of tool results alone does not ask.
+    """
+    return next((i for i in range(len(facts) - 1, -1, -1) if facts[i].request), None)
+
+
+def anchor(facts: Sequence[Facts]) -> int | None:
+    """Return the task anchor: the first message in which a user asks something.
+
+    Args:
+        facts: The facts of each message, in order.
+
+    Returns:
+        Its position; None if no user asks anything.
+    """
+    return next((index for index, fact in enumerate(facts) if fact.request), None)
+
+
+def _kind(fact: Facts) -> UnitKind:
+    if fact.calls:
+        return "tool"
+    if fact.is_system:
+        return "system"
+    return "assistant" if fact.role == "assistant" else "user"
+
+
+def _root(parent: list[int], index: int) -> int:
+    while parent[index] != index:
+        parent[index] = index = parent[parent[index]]
+    return index
+
+
+def _join(parent: list[int], one: int, other: int) -> None:
+    """Unite two groups under the earlier of their first members."""
+    one, other = _root(parent, one), _root(parent, other)
+    if one != other:
+        parent[max(one, other)] = min(one, other)

@@ -1,0 +1,203 @@
+"""What a turn, a vector and a checkpoint look like inside the store's records.
+
+Meta fields are compact JSON with short names; they are small and read at every open.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+import numpy as np
+
+from warmset.errors import InvalidInputError
+from warmset.messages import DIALECTS, Dialect
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from numpy.typing import NDArray
+
+Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes]
+"""Kind, key, meta and payload, as `ColdStore.append` takes them."""
+
+View: TypeAlias = Literal["turn", "context"]
+"""Vectors of a turn's own passages, or of the turn among its neighbours."""
+
+TURN: Final = "turn"
+EMBEDDING: Final = "embedding"
+CHECKPOINT: Final = "checkpoint"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnMeta:
+    """What is kept of a turn beside its bytes.
+
+    Args:
+        at: When it was said, in seconds since 1970 UTC.
+        speaker: Who said it, where somebody is named.
+        session: The session's name, where the caller gave one.
+        dialect: The dialect, where the message shows one.
+        parent: The message that it follows, where that is not the one appended before.
+        extra: The caller's own fields.
+    """
+
+    at: float
+    speaker: str | None = None
+    session: str | None = None
+    dialect: Dialect | None = None
+    parent: int | None = None
+    extra: dict[str, Any] | None = None
+
+    def encode(self) -> bytes:
+        """Write it as compact JSON without what is absent."""
+        return _dump(
+            {
+                "at": self.at,
+                "by": self.speaker,
+                "session": self.session,
+                "dialect": self.dialect,
+                "parent": self.parent,
+                "meta": self.extra,
+            }
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> TurnMeta:
+        """Read what `encode` wrote; fields of a newer version are passed over."""
+        fields = _load(data)
+        dialect = fields.get("dialect")
+        return cls(
+            at=float(fields.get("at", 0.0)),
+            speaker=fields.get("by"),
+            session=fields.get("session"),
+            dialect=dialect if dialect in DIALECTS else None,
+            parent=fields.get("parent"),
+            extra=fields.get("meta"),
+        )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorMeta:
+    """What a record of vectors says about itself.
+
+    Args:
+        of: The turn that the vectors were made from.
+        view: What was embedded.
+        dim: Length of one row.
+        generation: Which embedder made them; see `Identity`.
+    """
+
+    of: int
+    view: View
+    dim: int
+    generation: int
+
+    def draft(self, key: list[bytes], rows: NDArray[np.float32]) -> Draft:
+        """Make the record of some rows, shape (n, dim)."""
+        meta = {"of": self.of, "view": self.view, "dim": self.dim, "gen": self.generation}
+        return EMBEDDING, key, _dump(meta), rows.astype("<f4", copy=False).tobytes()
+
+    @classmethod
+    def decode(cls, data: bytes) -> VectorMeta:
+        """Read the meta of a record of vectors."""
+        fields = _load(data)
+        return cls(
+            of=int(fields["of"]),
+            view=fields["view"],
+            dim=int(fields["dim"]),
+            generation=int(fields["gen"]),
+        )
+
+    def rows(self, payload: bytes) -> NDArray[np.float32]:
+        """Read the rows, shape (n, dim)."""
+        return np.frombuffer(payload, "<f4").astype(np.float32).reshape(-1, self.dim)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Which embedder made a store's vectors.
+
+    Args:
+        name: For people.
+        fingerprint: The embedder's own identity; None if it has none and the probe decides.
+        dim: Length of a vector.
+        generation: Grows by one each time that the vectors are made anew.
+        probe: The vector of `PROBE`, for embedders without a fingerprint.
+    """
+
+    name: str
+    fingerprint: str | None
+    dim: int
+    generation: int
+    probe: NDArray[np.float32] | None = None
+
+    def draft(self) -> Draft:
+        """Make the checkpoint that makes this the store's embedder."""
+        meta = {
+            "what": "embedder",
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "dim": self.dim,
+            "gen": self.generation,
+        }
+        probe = b"" if self.probe is None else self.probe.astype("<f4").tobytes()
+        return CHECKPOINT, [], _dump(meta), probe
+
+    @classmethod
+    def decode(cls, fields: Mapping[str, Any], payload: bytes) -> Identity:
+        """Read a checkpoint of `what` "embedder"."""
+        return cls(
+            name=str(fields["name"]),
+            fingerprint=fields["fingerprint"],
+            dim=int(fields["dim"]),
+            generation=int(fields["gen"]),
+            probe=np.frombuffer(payload, "<f4").astype(np.float32) if payload else None,
+        )
+
+
+def head_draft(key: list[bytes], head: int) -> Draft:
+    """Make the checkpoint that moves a conversation's head to a message, or to 0 for none."""
+    return CHECKPOINT, key, _dump({"what": "head", "id": head}), b""
+
+
+def checkpoint(data: bytes) -> dict[str, Any]:
+    """Read a checkpoint's meta; `what` tells its sort, and an unknown sort is to be passed over."""
+    return _load(data)
+
+
+def key_of(tenant: str, conversation: str) -> list[bytes]:
+    """Make the key of a conversation's records.
+
+    Raises:
+        InvalidInputError: A part is empty or no text.
+    """
+    parts: list[bytes] = []
+    for name, part in (("tenant", tenant), ("conversation", conversation)):
+        if not isinstance(part, str) or not part:
+            raise InvalidInputError(f"{name}: expected a name, found {part!r}")
+        parts.append(part.encode("utf-8", "surrogatepass"))
+    return parts
+
+
+def names_of(key: tuple[bytes, ...]) -> tuple[str, str]:
+    """Read tenant and conversation back out of a key."""
+    tenant, conversation = key
+    return (
+        tenant.decode("utf-8", "surrogatepass"),
+        conversation.decode("utf-8", "surrogatepass"),
+    )
+
+
+def _dump(fields: dict[str, Any]) -> bytes:
+    present = {name: value for name, value in fields.items() if value is not None}
+    try:
+        text = json.dumps(present, separators=(",", ":"), allow_nan=False)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"meta: expected plain JSON values ({error})") from error
+    return text.encode()
+
+
+def _load(data: bytes) -> dict[str, Any]:
+    return cast("dict[str, Any]", json.loads(data))

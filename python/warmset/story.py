@@ -1,0 +1,138 @@
+"""What a window's report tells: gathered while the window is made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+from warmset.config import MIN_SCORE
+from warmset.counting import message_tokens
+from warmset.errors import BudgetTooSmall
+from warmset.window import Choice, Report, Window, common_prefix
+
+if TYPE_CHECKING:
+    from warmset.assemble import Assembled, Call
+    from warmset.engine import Engine
+    from warmset.hits import Found
+    from warmset.ledger import Ledger
+    from warmset.pick import Picked
+
+
+class Choices(Sequence[Choice]):
+    """Why each candidate is quoted or not; made when it is looked at."""
+
+    def __init__(self, found: Found, picked: Picked, shown: frozenset[int]) -> None:
+        self._found = found
+        self._picked = picked
+        self._shown = shown
+
+    def __len__(self) -> int:
+        return len(self._found.ids)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self._choice(place) for place in range(*at.indices(len(self)))]
+        return self._choice(range(len(self))[at])
+
+    def _choice(self, at: int) -> Choice:
+        id_, score = self._found.ids[at], self._found.scores[at]
+        terms = ", ".join(
+            f"{name} {value:.2f}" for name, value in self._found[at].terms.items() if value
+        )
+        if id_ in self._shown:
+            return Choice(id_, score, True, f"quoted: {terms}")
+        if self._picked.by == "picker":
+            why = "left out by the picker"
+        elif score < MIN_SCORE:
+            why = f"below the least score of {MIN_SCORE}"
+        else:
+            why = "did not fit the budget"
+        return Choice(id_, score, False, f"{why}: {terms}")
+
+
+class Story:
+    """Gathers what a report needs.
+
+    Args:
+        engine: The store and its index.
+        ledger: The conversation.
+        mode: How the window is made.
+        tokens_in: What sending everything would cost.
+        started: When it began, by `time.perf_counter`.
+    """
+
+    def __init__(
+        self, engine: Engine, ledger: Ledger, mode: str, tokens_in: int, started: float
+    ) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._mode = mode
+        self._tokens_in = tokens_in
+        self._started = started
+        self._found: Found | None = None
+        self._picked: Picked | None = None
+
+    def retrieved(self, found: Found, picked: Picked) -> None:
+        """Take note of what was found and picked."""
+        self._found = found
+        self._picked = picked
+
+    def end(self, made: Assembled, call: Call, *, active: bool) -> Window:
+        """Make the window with its report.
+
+        Raises:
+            BudgetTooSmall: A window that shows everything is over the budget.
+        """
+        if made.tokens > call.budget:
+            raise BudgetTooSmall(made.tokens, call.budget)
+        draft, found = made.draft, self._found
+        quoted = tuple(sorted(entry.id for unit in draft.quoted for entry in unit))
+        recent = tuple(entry.id for unit in draft.frame.recent for entry in unit)
+        with self._engine.lock:
+            same = common_prefix(self._ledger.sent, made.messages)
+            self._ledger.sent = made.messages
+            turns_in = len(self._ledger.history.path)
+        counted = message_tokens(made.messages[:same], self._engine.encoding)
+        verbatim = sum(len(unit) for unit in draft.frame.units())
+        indexer = self._engine.indexer
+        report = Report(
+            mode=self._mode,
+            active=active,
+            turns_in=turns_in,
+            turns_sent=verbatim + len(quoted) + (call.request is not None),
+            picked=quoted,
+            recent=recent,
+            tokens_in=self._tokens_in,
+            tokens_sent=made.tokens,
+            saved=max(0.0, 1.0 - made.tokens / self._tokens_in) if self._tokens_in else 0.0,
+            cached=sum(counted),
+            by=None if self._picked is None else self._picked.by,
+            search=None if found is None else found.by,
+            notes=self._notes(),
+            pending=0 if indexer is None else indexer.pending(),
+            milliseconds=(time.perf_counter() - self._started) * 1000,
+            exact=False,
+            choices=()
+            if found is None or self._picked is None
+            else Choices(found, self._picked, frozenset(quoted)),
+        )
+        return Window(
+            messages=made.messages,
+            system=made.system,
+            dialect=call.target,
+            tokens=made.tokens,
+            budget=call.budget,
+            parts=made.parts,
+            report=report,
+        )
+
+    def _notes(self) -> tuple[str, ...]:
+        notes: list[str] = []
+        if self._found is not None and self._found.why:
+            notes.append(f"searched by words alone: {self._found.why}")
+        elif self._found is not None and self._engine.indexer is None:
+            notes.append("searched by words alone: the memory was opened without an embedder")
+        if self._picked is not None and self._picked.why:
+            notes.append(f"the score picked: {self._picked.why}")
+        return tuple(notes)

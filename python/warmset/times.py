@@ -1,0 +1,43 @@
+"""Times as callers give them."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Final
+
+from warmset.errors import InvalidInputError
+
+FAR: Final = 1e11
+"""Seconds from 1970 that no conversation reaches; milliseconds that were meant as seconds do."""
+
+
+def seconds(at: object, name: str = "at") -> float:
+    """Read a time: a datetime (naive means UTC), seconds since 1970 UTC, or an ISO 8601 text.
+
+    Args:
+        at: The time.
+        name: The argument's name, for the error.
+
+    Returns:
+        Seconds since 1970 UTC.
+
+    Raises:
+        InvalidInputError: It is none of these.
+    """
+    if isinstance(at, str):
+        try:
+            at = datetime.fromisoformat(at)
+        except ValueError as error:
+            raise InvalidInputError(f"{name}: {error}") from error
+    if isinstance(at, datetime):
+        return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
+    if isinstance(at, (int, float)) and not isinstance(at, bool) and abs(at) < FAR:
+        return float(at)
+    raise InvalidInputError(
+        f"{name}: expected a datetime, an ISO 8601 text or seconds since 1970, found {at!r}"
+    )
+
+
+def milliseconds(at: object | None, name: str) -> int | None:
+    """Read a time that may be absent, as milliseconds since 1970 UTC."""
+    return None if at is None else int(seconds(at, name) * 1000)

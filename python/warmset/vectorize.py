@@ -1,0 +1,194 @@
+"""From turns to vectors of the store's embedder, and from vectors to records and back.
+
+Each turn has the rows of its own passages and, once the next message is there, one of the turn
+among its neighbours; what is searched is their mean, half the cosine with the turn and half with
+its context. A store remembers which embedder made its vectors, and no other one adds to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
+
+from warmset.errors import EmbedderMismatch
+from warmset.records import Draft, Identity, VectorMeta, View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset.embed import Embedder, Vectors
+
+PROBE: Final = "warmset probe: the tide table for Tuesday lists seventeen boats."
+"""Embedded by embedders that have no fingerprint, to tell whether they are still the same."""
+
+SAME: Final = 0.999
+"""Cosine of two probes above which they count as the same embedder's."""
+
+CONTEXT_WORDS: Final = 50
+"""Words of each neighbour that a context takes; the turn itself has at most one passage."""
+
+
+class Source(Protocol):
+    """Where texts are read."""
+
+    def text(self, id_: int) -> str:
+        """Return what a turn says."""
+        ...
+
+    def neighbours(self, id_: int) -> tuple[int | None, int | None]:
+        """Return the turns before and after, within the session and the current path."""
+        ...
+
+    def key(self, id_: int) -> list[bytes]:
+        """Return the key of the turn's conversation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One view of one turn that is to be embedded."""
+
+    id: int
+    view: View
+
+
+class Vectorizer:
+    """Makes vectors, and makes sure that one embedder makes all of a store's.
+
+    Args:
+        embedder: What makes vectors.
+        source: Where texts are read.
+        durable: Whether the store outlives the process, so that an embedder without a fingerprint
+            must be told by a probe.
+    """
+
+    def __init__(self, embedder: Embedder, source: Source, *, durable: bool) -> None:
+        self.embedder = embedder
+        self.identity: Identity | None = None
+        self._source = source
+        self._durable = durable
+        self._probed = False
+        self._newest = 0
+
+    def remember(self, identity: Identity) -> None:
+        """Take up a checkpoint of the store: this embedder made its vectors from here on."""
+        self.identity = identity
+        self._probed = False
+        self.seen(identity.generation)
+
+    def seen(self, generation: int) -> None:
+        """Take note of a generation, so that its number is not used again."""
+        self._newest = max(self._newest, generation)
+
+    def mismatch(self) -> EmbedderMismatch | None:
+        """Return what keeps this embedder from the store's vectors, as far as is known."""
+        stored = self.identity
+        if stored is None:
+            return None
+        given = self.embedder
+        wrong = given.fingerprint != stored.fingerprint or given.dim not in (None, stored.dim)
+        return EmbedderMismatch(stored.name, given.name) if wrong else None
+
+    def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
+        """Embed turns and contexts; a job that has nothing to embed is left out.
+
+        Raises:
+            EmbedderMismatch: The embedder is not the one of the store's vectors.
+            EmbedderError: It failed.
+        """
+        spans: list[tuple[Job, int]] = []
+        texts: list[str] = []
+        for job in jobs:
+            if job.view == "turn":
+                passages = self.embedder.split(self._source.text(job.id))
+            else:
+                passages = self._context(job.id)
+            spans.append((job, len(passages)))
+            texts += passages
+        if not texts:
+            return []
+        rows = self._call(texts, self.embedder.embed)
+        out: list[tuple[Job, Vectors]] = []
+        start = 0
+        for job, count in spans:
+            if count:
+                out.append((job, rows[start : start + count]))
+            start += count
+        return out
+
+    def query(self, text: str) -> Vectors:
+        """Embed a query, shape (dim,).
+
+        Raises:
+            EmbedderMismatch: The embedder is not the one of the store's vectors.
+            EmbedderError: It failed.
+        """
+        if self.identity is None:
+            rows = self.embedder.embed_query([text])
+        else:
+            rows = self._call([text], self.embedder.embed_query)
+        vector: Vectors = rows[0]
+        return vector
+
+    def drafts(self, made: Sequence[tuple[Job, Vectors]]) -> list[Draft]:
+        """Make the records of some vectors."""
+        if self.identity is None:
+            return []
+        dim, generation = self.identity.dim, self.identity.generation
+        return [
+            VectorMeta(of=job.id, view=job.view, dim=dim, generation=generation).draft(
+                self._source.key(job.id), rows
+            )
+            for job, rows in made
+        ]
+
+    def _call(self, texts: list[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
+        """Embed, settling on the way whether this is the store's embedder."""
+        wrong = self.mismatch()
+        if wrong is not None:
+            raise wrong
+        stored = self.identity
+        probing = self.embedder.fingerprint is None and self._durable and not self._probed
+        rows = embed([*texts, PROBE] if probing else texts)
+        probe = rows[-1].copy() if probing else None
+        rows = rows[: len(texts)]
+        if stored is None:
+            self._newest += 1
+            self.identity = Identity(
+                name=self.embedder.name,
+                fingerprint=self.embedder.fingerprint,
+                dim=int(rows.shape[1]),
+                generation=self._newest,
+                probe=probe,
+            )
+        elif stored.dim != rows.shape[1]:
+            raise EmbedderMismatch(stored.name, self.embedder.name)
+        elif probe is not None and stored.probe is not None and float(probe @ stored.probe) < SAME:
+            raise EmbedderMismatch(stored.name, f"{self.embedder.name}, which differs")
+        self._probed = True
+        return rows
+
+    def _context(self, id_: int) -> list[str]:
+        """Return the turn among its neighbours, or nothing if it has none or is long itself."""
+        before, after = self._source.neighbours(id_)
+        if before is None and after is None:
+            return []
+        own = self._source.text(id_)
+        if len(self.embedder.split(own)) > 1:
+            return []
+        parts: list[str] = []
+        if before is not None:
+            parts.append(" ".join(self._source.text(before).split()[-CONTEXT_WORDS:]))
+        parts.append(own)
+        if after is not None:
+            parts.append(" ".join(self._source.text(after).split()[:CONTEXT_WORDS]))
+        return ["\n".join(parts)]
+
+
+def mean(own: Vectors, context: Vectors | None) -> Vectors:
+    """Return the rows that are searched: the mean of turn and context, or the turn's passages."""
+    if context is None or len(own) != 1:
+        return own
+    return (own + context) * np.float32(0.5)

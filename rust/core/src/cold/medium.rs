@@ -1,0 +1,153 @@
+//! What a store stands on: a directory of files, behind a trait that a test can stand in for.
+
+use std::fmt::Debug;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+
+use crate::error::Error;
+
+use super::bytes::wide;
+use super::map::Map;
+
+/// A directory. Names are relative to it; one level of subdirectory is written `sub/name`.
+///
+/// Nothing is durable before the matching sync returned: data before
+/// [`sync_data`](MediumFile::sync_data), names before [`sync_dir`](Self::sync_dir).
+pub trait Medium: Debug + Send + Sync {
+    /// The path of a name for messages; of the directory itself for `""`.
+    fn path(&self, name: &str) -> PathBuf;
+
+    /// The names in the directory, in any order, those of subdirectories included.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn list(&self) -> io::Result<Vec<String>>;
+
+    /// A new, empty file, for its owner only; fails if the name exists.
+    ///
+    /// # Errors
+    /// `AlreadyExists`, or what the operating system answers.
+    fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>>;
+
+    /// An existing file, to read and to write.
+    ///
+    /// # Errors
+    /// `NotFound`, or what the operating system answers.
+    fn open(&self, name: &str) -> io::Result<Arc<dyn MediumFile>>;
+
+    /// Another name for a file, in one step.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn rename(&self, from: &str, to: &str) -> io::Result<()>;
+
+    /// Takes a file away.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn remove(&self, name: &str) -> io::Result<()>;
+
+    /// A subdirectory, for its owner only; succeeds if it exists.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn make_dir(&self, name: &str) -> io::Result<()>;
+
+    /// Makes the names in a subdirectory, or for `""` in the directory itself, durable.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn sync_dir(&self, name: &str) -> io::Result<()>;
+}
+
+/// An open file.
+#[expect(clippy::len_without_is_empty, reason = "a file is no collection")]
+pub trait MediumFile: Debug + Send + Sync {
+    /// The present length.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn len(&self) -> io::Result<u64>;
+
+    /// Reads some bytes at an offset; 0 at or behind the end.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize>;
+
+    /// Writes some bytes at an offset, fewer than given if need be.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize>;
+
+    /// Makes data and length durable. After a failure nothing is known about either.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn sync_data(&self) -> io::Result<()>;
+
+    /// Cuts or extends the file.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn set_len(&self, len: u64) -> io::Result<()>;
+
+    /// A read-only map of the first `len` bytes.
+    ///
+    /// # Errors
+    /// `Unsupported` where the medium has no maps; reads are positional then.
+    fn map(&self, len: u64) -> io::Result<Map>;
+}
+
+/// Fills as much of the buffer as the file holds from `offset` on, and says how much that is.
+pub(super) fn read_full(
+    file: &dyn MediumFile,
+    mut buffer: &mut [u8],
+    mut offset: u64,
+) -> io::Result<usize> {
+    let mut done = 0_usize;
+    while !buffer.is_empty() {
+        match file.read_at(buffer, offset) {
+            Ok(0) => break,
+            Ok(n) => {
+                done = done.saturating_add(n);
+                offset = offset.saturating_add(wide(n));
+                buffer = buffer.get_mut(n..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(done)
+}
+
+/// Writes all of the bytes, through short writes and interruptions.
+pub(super) fn write_full(
+    file: &dyn MediumFile,
+    mut bytes: &[u8],
+    mut offset: u64,
+) -> io::Result<()> {
+    while !bytes.is_empty() {
+        match file.write_at(bytes, offset) {
+            Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
+            Ok(n) => {
+                offset = offset.saturating_add(wide(n));
+                bytes = bytes.get(n..).unwrap_or_default();
+            }
+            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
+            Err(error) => return Err(error),
+        }
+    }
+    Ok(())
+}
+
+/// The error of a failed operation; a lack of space has its own.
+pub(super) fn refused(op: &'static str, path: &Path, source: io::Error) -> Error {
+    let path = path.to_path_buf();
+    match source.kind() {
+        io::ErrorKind::StorageFull | io::ErrorKind::QuotaExceeded => Error::Full { path },
+        _ => Error::Io { op, path, source },
+    }
+}

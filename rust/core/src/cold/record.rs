@@ -1,0 +1,39 @@
+//! A record in memory: what is handed back is byte for byte what was handed in, or nothing is.
+
+use crate::entry::{Kind, Seq};
+
+/// The 128-bit hash by which the store knows a payload: xxh3-128. It finds accidents, not forgers.
+#[must_use]
+pub fn content_hash(payload: &[u8]) -> u128 {
+    xxhash_rust::xxh3::xxh3_128(payload)
+}
+
+/// One record to append.
+#[derive(Clone, Copy, Debug)]
+pub struct Draft<'a> {
+    /// What the record is; [`Kind::Seal`] is the store's own and refused.
+    pub kind: Kind,
+    /// A tuple of byte strings, for instance tenant, conversation and id.
+    pub key: &'a [&'a [u8]],
+    /// A few bytes beside the payload, for instance a role and a time.
+    pub meta: &'a [u8],
+    /// The bytes that must come back exactly.
+    pub payload: &'a [u8],
+}
+
+/// One record as it was appended, verified.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Record {
+    /// The id that [`append`](super::Store::append) gave it.
+    pub seq: Seq,
+    /// What the record is.
+    pub kind: Kind,
+    /// The key's parts.
+    pub key: Vec<Vec<u8>>,
+    /// The bytes beside the payload.
+    pub meta: Vec<u8>,
+    /// The payload.
+    pub payload: Vec<u8>,
+    /// The payload's [`content_hash`].
+    pub hash: u128,
+}

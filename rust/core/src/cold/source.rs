@@ -1,0 +1,176 @@
+//! One segment as readers see it: bytes leave it as copies, and records leave it verified.
+
+use std::ops::{Range, RangeInclusive};
+use std::path::PathBuf;
+use std::sync::{Arc, OnceLock};
+
+use crate::entry::{Kind, Seq};
+use crate::error::{Error, Result};
+
+use super::bytes::{narrow, wide};
+use super::footer::Entry;
+use super::frame::{HEADER, RecordHeader};
+use super::header::Header;
+use super::map::Map;
+use super::medium::{MediumFile, read_full, refused};
+use super::options::Read;
+use super::record::Record;
+use super::report::{Damage, DamageKind};
+
+/// An open segment file.
+#[derive(Debug)]
+pub(super) struct Source {
+    pub(super) header: Header,
+    pub(super) path: PathBuf,
+    pub(super) file: Arc<dyn MediumFile>,
+    read: Read,
+    /// The final length, once the segment is sealed: only then may it be mapped.
+    sealed: OnceLock<u64>,
+    map: OnceLock<Option<Map>>,
+}
+
+impl Source {
+    pub(super) fn new(
+        header: Header,
+        path: PathBuf,
+        file: Arc<dyn MediumFile>,
+        read: Read,
+    ) -> Self {
+        Self {
+            header,
+            path,
+            file,
+            read,
+            sealed: OnceLock::new(),
+            map: OnceLock::new(),
+        }
+    }
+
+    /// Declares that the file has this length from now on and is never written again.
+    pub(super) fn seal(&self, len: u64) {
+        let _ = self.sealed.set(len);
+    }
+
+    pub(super) fn is_sealed(&self) -> bool {
+        self.sealed.get().is_some()
+    }
+
+    /// The present length of the file.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(super) fn len(&self) -> Result<u64> {
+        self.file
+            .len()
+            .map_err(|error| refused("stat", &self.path, error))
+    }
+
+    /// A copy of bytes of the file.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Truncated`] if the file does not hold them all; what the operating system answers.
+    pub(super) fn bytes(&self, offset: u64, len: u64) -> Result<Vec<u8>> {
+        if let Some(map) = self.map() {
+            self.expect(offset.saturating_add(len), self.len()?)?;
+            if let Some(bytes) = map.copy(offset, len) {
+                return Ok(bytes);
+            }
+        }
+        let mut bytes = vec![0; narrow(len)];
+        let read = read_full(&*self.file, &mut bytes, offset)
+            .map_err(|error| refused("read", &self.path, error))?;
+        self.expect(
+            offset.saturating_add(len),
+            offset.saturating_add(wide(read)),
+        )?;
+        Ok(bytes)
+    }
+
+    /// The record of an entry, verified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] or [`Error::Truncated`]; what the operating system answers.
+    pub(super) fn record(&self, entry: Entry) -> Result<Record> {
+        let mut bytes = self.bytes(entry.offset, entry.len)?;
+        let header = self.header_in(entry, &bytes)?;
+        let body = header.body(&bytes);
+        let body = body.map_err(|detail| self.corrupt(entry, detail))?;
+        let (key, meta, place) = (body.key, body.meta.to_vec(), body.payload);
+        bytes.truncate(place.end);
+        bytes.drain(..place.start);
+        Ok(Record {
+            seq: Seq(entry.seq),
+            kind: Kind::from_code(header.kind),
+            key,
+            meta,
+            payload: bytes,
+            hash: header.hash,
+        })
+    }
+
+    /// The payload's hash as the verified header of an entry has it.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub(super) fn hash(&self, entry: Entry) -> Result<u128> {
+        let bytes = self.bytes(entry.offset, wide(HEADER))?;
+        Ok(self.header_in(entry, &bytes)?.hash)
+    }
+
+    /// A description of a part of this segment that is not as it was written.
+    pub(super) fn damage(
+        &self,
+        bytes: Range<u64>,
+        seqs: RangeInclusive<u64>,
+        kind: DamageKind,
+        detail: &str,
+    ) -> Damage {
+        Damage {
+            segment: self.header.number,
+            path: self.path.clone(),
+            bytes,
+            seqs: (!seqs.is_empty()).then(|| Seq(*seqs.start())..=Seq(*seqs.end())),
+            kind,
+            detail: detail.to_owned(),
+        }
+    }
+
+    /// The damage of a part of the preamble: no record lies there.
+    pub(super) fn blemish(&self, bytes: Range<u64>) -> Damage {
+        let none = RangeInclusive::new(1, 0);
+        self.damage(bytes, none, DamageKind::Corrupt, "the preamble differs")
+    }
+
+    fn header_in(&self, entry: Entry, bytes: &[u8]) -> Result<RecordHeader> {
+        RecordHeader::decode(&self.header.identity, entry.offset, bytes)
+            .filter(|header| header.seq == entry.seq && header.len() == entry.len)
+            .ok_or_else(|| self.corrupt(entry, "the record's header differs"))
+    }
+
+    fn corrupt(&self, entry: Entry, detail: &str) -> Error {
+        let bytes = entry.offset..entry.offset.saturating_add(entry.len);
+        self.damage(bytes, entry.seq..=entry.seq, DamageKind::Corrupt, detail)
+            .to_error()
+    }
+
+    fn expect(&self, expected: u64, found: u64) -> Result<()> {
+        if expected <= found {
+            return Ok(());
+        }
+        Err(Error::Truncated {
+            path: self.path.clone(),
+            expected,
+            found,
+        })
+    }
+
+    /// The map, if this segment is read through one; where no map can be had, reads are positional.
+    fn map(&self) -> Option<&Map> {
+        let len = *self.sealed.get().filter(|_| self.read == Read::Map)?;
+        self.map.get_or_init(|| self.file.map(len).ok()).as_ref()
+    }
+}

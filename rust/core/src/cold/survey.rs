@@ -1,0 +1,105 @@
+//! What lies in a directory, before anything in it is touched: a store, a new one, or a refusal.
+
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+use super::bytes::narrow;
+use super::format::{LOCK, MAJOR, MINOR, PREAMBLE, TORN, segment_name, segment_number};
+use super::header::{Header, Preamble};
+use super::medium::{Medium, MediumFile, read_full, refused};
+
+/// A segment file and what its preamble says.
+#[derive(Debug)]
+pub(super) struct Found {
+    pub(super) number: u64,
+    pub(super) name: String,
+    pub(super) file: Arc<dyn MediumFile>,
+    pub(super) len: u64,
+    pub(super) header: Option<Header>,
+    /// The damaged parts of a preamble of which one copy is whole.
+    pub(super) blemishes: Vec<std::ops::Range<u64>>,
+    /// Whether the file begins as a segment does, as far as it goes.
+    ours: bool,
+}
+
+impl Found {
+    /// Whether the file can hold no record and nothing can be appended to it: what is left when its
+    /// creation is cut short.
+    pub(super) fn is_stub(&self) -> bool {
+        self.len < PREAMBLE || (self.len == PREAMBLE && self.header.is_none())
+    }
+}
+
+/// The segment files of a directory, in order; none for a new store. Writes nothing.
+///
+/// # Errors
+///
+/// [`Error::NotAStore`], [`Error::NewerFormat`], [`Error::ForeignSegment`]; what the operating system
+/// answers.
+pub(super) fn survey(medium: &dyn Medium) -> Result<Vec<Found>> {
+    let root = medium.path("");
+    let names = medium
+        .list()
+        .map_err(|error| refused("list", &root, error))?;
+    let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment_number(n)).collect();
+    numbers.sort_unstable();
+    let found: Vec<Found> = numbers
+        .into_iter()
+        .map(|number| look(medium, number))
+        .collect::<Result<_>>()?;
+
+    let own = |name: &String| name == LOCK || name == TORN;
+    let store = if found.is_empty() {
+        names.iter().all(own)
+    } else {
+        // A store's lock beside them tells damaged segments from another program's files.
+        names.iter().any(own) || found.iter().any(|f| f.ours)
+    };
+    if !store {
+        return Err(Error::NotAStore {
+            path: root,
+            detail: "it has files, and none of them is a segment".into(),
+        });
+    }
+    let mut headers = found.iter().filter_map(|f| Some((f, f.header?)));
+    let uuid = headers.next().map(|(_, header)| header.identity.uuid);
+    if let Some((foreign, _)) = headers.find(|(_, h)| Some(h.identity.uuid) != uuid) {
+        return Err(Error::ForeignSegment {
+            path: medium.path(&foreign.name),
+        });
+    }
+    Ok(found)
+}
+
+fn look(medium: &dyn Medium, number: u64) -> Result<Found> {
+    let name = segment_name(number);
+    let path = medium.path(&name);
+    let file = medium
+        .open(&name)
+        .map_err(|error| refused("open", &path, error))?;
+    let mut bytes = vec![0; narrow(PREAMBLE)];
+    let read = read_full(&*file, &mut bytes, 0).map_err(|error| refused("read", &path, error))?;
+    bytes.truncate(read);
+    let len = file.len().map_err(|error| refused("stat", &path, error))?;
+    let (header, blemishes, ours) = match Preamble::decode(&bytes) {
+        Preamble::Newer(found) => {
+            return Err(Error::NewerFormat {
+                path,
+                found,
+                supported: format!("{MAJOR}.{MINOR}"),
+            });
+        }
+        Preamble::Valid(header, blemishes) => (Some(header), blemishes, true),
+        Preamble::Invalid { ours } => (None, vec![], ours),
+    };
+    Ok(Found {
+        number,
+        name,
+        file,
+        len,
+        header,
+        blemishes,
+        ours,
+    })
+}

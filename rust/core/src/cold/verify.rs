@@ -1,0 +1,103 @@
+//! A complete check: every byte is read, and compared with what is acknowledged.
+
+use std::sync::Arc;
+
+use crate::entry::Seq;
+use crate::error::Result;
+
+use super::bytes::{narrow, wide};
+use super::footer::Entry;
+use super::format::PREAMBLE;
+use super::header::Preamble;
+use super::index::{Index, Segment};
+use super::medium::{read_full, refused};
+use super::report::{Damage, DamageKind, VerifyReport};
+use super::scan::{Place, scan};
+use super::source::Source;
+
+/// A segment as it was when the check began.
+pub(super) struct Subject {
+    source: Arc<Source>,
+    len: u64,
+    place: Place,
+    /// The ids that opening found.
+    known: Vec<Entry>,
+}
+
+/// The beginning of a report: the segments that opening could not read, which nothing else tells.
+pub(super) fn unreadable(index: &Index) -> VerifyReport {
+    let numbers = || index.segments.iter().map(|s| s.source.header.number);
+    let unread = |damage: &&Damage| !numbers().any(|number| number == damage.segment);
+    VerifyReport {
+        damages: index.damages.iter().filter(unread).cloned().collect(),
+        ..VerifyReport::default()
+    }
+}
+
+/// What to check: every readable segment as far as it is acknowledged at this moment.
+pub(super) fn subjects(index: &Index) -> Vec<Subject> {
+    let firsts = index.segments.iter().map(|s| s.source.header.first_seq);
+    let nexts = firsts.skip(1).map(Some).chain([None]);
+    let subject = |(segment, next): (&Segment, Option<u64>)| {
+        let held = segment.entries.last().map(|e| e.seq.saturating_add(1));
+        let held = held.unwrap_or(segment.source.header.first_seq);
+        Subject {
+            source: segment.source.clone(),
+            len: segment.len,
+            place: match next {
+                // Ids between two sealed segments were left out on purpose.
+                _ if segment.source.is_sealed() => Place::Inner(held),
+                Some(next) => Place::Inner(next.max(held)),
+                None => Place::Live,
+            },
+            known: segment.entries.clone(),
+        }
+    };
+    index.segments.iter().zip(nexts).map(subject).collect()
+}
+
+/// Reads one segment and adds what it holds to the report.
+///
+/// # Errors
+///
+/// What the operating system answers; damage is no error.
+pub(super) fn check(subject: &Subject, report: &mut VerifyReport) -> Result<()> {
+    let source = &*subject.source;
+    let mut preamble = vec![0; narrow(PREAMBLE)];
+    let read = read_full(&*source.file, &mut preamble, 0)
+        .map_err(|error| refused("read", &source.path, error))?;
+    preamble.truncate(read);
+    let blemishes = match Preamble::decode(&preamble) {
+        Preamble::Valid(header, blemishes) if header == source.header => blemishes,
+        _ => std::iter::once(0..PREAMBLE).collect(),
+    };
+    let blemishes = blemishes.into_iter().map(|range| source.blemish(range));
+    report.damages.extend(blemishes);
+
+    let present = source.len()?.min(subject.len);
+    let found = scan(source, present, subject.place)?;
+    report.records += wide(found.entries.len());
+    report.bytes = report.bytes.saturating_add(present);
+    let named = |seq: u64| found.damages.iter().any(|d| d.covers(Seq(seq)));
+    let intact = |entry: &Entry| {
+        found
+            .entries
+            .binary_search_by_key(&entry.seq, |e| e.seq)
+            .is_ok()
+    };
+    let unnamed = subject.known.iter().filter(|e| !intact(e) && !named(e.seq));
+    for entry in unnamed {
+        let bytes = entry.offset..entry.offset.saturating_add(entry.len);
+        let kind = if bytes.end > present {
+            DamageKind::Truncated
+        } else {
+            DamageKind::Corrupt
+        };
+        let seqs = entry.seq..=entry.seq;
+        report
+            .damages
+            .push(source.damage(bytes, seqs, kind, "the record is gone"));
+    }
+    report.damages.extend(found.damages);
+    Ok(())
+}

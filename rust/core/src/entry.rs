@@ -1,0 +1,122 @@
+//! The words that every stage shares: ids, record kinds, keys.
+
+use std::fmt;
+
+/// A store's sequence number: the id of everything that warmset keeps.
+///
+/// Unique in its store, growing, never reused; gaps are allowed. It is never a position in a list.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct Seq(pub u64);
+
+impl fmt::Display for Seq {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "#{}", self.0)
+    }
+}
+
+/// What a record of the cold store holds. The numbers are on disk: they never change meaning.
+///
+/// A number that this version does not know is kept as [`Kind::Other`], so that a store written by
+/// a newer minor version loses nothing when an older one reads it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// One message of a conversation, verbatim.
+    Turn,
+    /// Reserved: a member of a batch that is committed by a record of its own.
+    BatchMember,
+    /// Reserved: the commit of such a batch.
+    BatchCommit,
+    /// A summary with its provenance.
+    Summary,
+    /// Vectors of one turn under one embedder.
+    Embedding,
+    /// One run of a compaction with its figures.
+    Episode,
+    /// A memory that was distilled out of turns.
+    Distilled,
+    /// A summary that was made before it was needed.
+    Prepared,
+    /// An item of the typed memory.
+    Item,
+    /// The erasure of records.
+    Tombstone,
+    /// A small fact about the store or a conversation: its embedder, a moved head.
+    Checkpoint,
+    /// The last record of a sealed segment.
+    Seal,
+    /// A kind of a newer version: kept, never interpreted.
+    Other(u16),
+}
+
+impl Kind {
+    const TABLE: [(Self, u16, &'static str); 12] = [
+        (Self::Turn, 1, "turn"),
+        (Self::BatchMember, 2, "batch_member"),
+        (Self::BatchCommit, 3, "batch_commit"),
+        (Self::Summary, 4, "summary"),
+        (Self::Embedding, 5, "embedding"),
+        (Self::Episode, 6, "episode"),
+        (Self::Distilled, 7, "distilled"),
+        (Self::Prepared, 8, "prepared"),
+        (Self::Item, 9, "item"),
+        (Self::Tombstone, 10, "tombstone"),
+        (Self::Checkpoint, 11, "checkpoint"),
+        (Self::Seal, 12, "seal"),
+    ];
+
+    /// The number on disk.
+    #[must_use]
+    pub fn code(self) -> u16 {
+        match self {
+            Self::Other(code) => code,
+            known => Self::TABLE
+                .iter()
+                .find(|row| row.0 == known)
+                .map_or(0, |row| row.1),
+        }
+    }
+
+    /// The kind of a number on disk; an unknown number is kept, not refused.
+    #[must_use]
+    pub fn from_code(code: u16) -> Self {
+        Self::TABLE
+            .iter()
+            .find(|row| row.1 == code)
+            .map_or(Self::Other(code), |row| row.0)
+    }
+
+    /// The kind's name in the Python API; `"other"` for a kind of a newer version.
+    #[must_use]
+    pub fn name(self) -> &'static str {
+        Self::TABLE
+            .iter()
+            .find(|row| row.0 == self)
+            .map_or("other", |row| row.2)
+    }
+
+    /// The kind of that name, if this version knows it.
+    #[must_use]
+    pub fn from_name(name: &str) -> Option<Self> {
+        Self::TABLE
+            .iter()
+            .find(|row| row.2 == name)
+            .map(|row| row.0)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn kinds_round_trip_by_code_and_name() {
+        for code in 0..40 {
+            assert_eq!(Kind::from_code(code).code(), code);
+        }
+        for (kind, code, name) in Kind::TABLE {
+            assert_eq!(Kind::from_name(name), Some(kind));
+            assert_eq!(Kind::from_code(code), kind);
+        }
+        assert_eq!(Kind::from_name("other"), None);
+    }
+}

@@ -1,0 +1,214 @@
+//! Exact nearest neighbours over vectors alone.
+
+use super::catalog::Catalog;
+use super::filter::{Filter, Labels};
+use super::rows::Rows;
+use super::topk::TopK;
+use super::vectors::Metric;
+use crate::error::{Error, Result};
+use crate::simd::{Lanes, Scanner, Tier};
+
+/// Ids with their scores, best first.
+pub type Neighbours = Vec<(u64, f32)>;
+
+/// An exact index of vectors.
+///
+/// Its answers equal those of a full scan with the canonical sum, ids and scores bit for bit, in the
+/// total order of score descending, then id ascending, on every instruction set.
+#[derive(Debug)]
+pub struct Index {
+    metric: Metric,
+    scanner: Scanner,
+    catalog: Catalog,
+    rows: Rows,
+}
+
+/// Entries to add together: all of them, or none.
+#[derive(Clone, Copy, Debug)]
+pub struct Batch<'a> {
+    /// One id an entry.
+    pub ids: &'a [u64],
+    /// The rows of all entries, one after the other, row-major.
+    pub vectors: &'a [f32],
+    /// Labels, one an entry, or one for all.
+    pub labels: &'a [Labels],
+}
+
+impl Index {
+    /// An empty index for vectors of `dim` values.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if `dim` is 0 or over 65,536, or `WARMSET_SIMD` names no usable tier.
+    pub fn new(dim: usize, metric: Metric) -> Result<Self> {
+        if !(1..=65_536).contains(&dim) {
+            return Err(Error::Argument {
+                name: "dim",
+                expected: "1 to 65,536".into(),
+                found: dim.to_string(),
+            });
+        }
+        Ok(Self {
+            metric,
+            scanner: Scanner::from_environment()?,
+            catalog: Catalog::default(),
+            rows: Rows::new(dim),
+        })
+    }
+
+    /// The vectors' dimension.
+    #[must_use]
+    pub fn dim(&self) -> usize {
+        self.rows.dim()
+    }
+
+    /// How vectors are compared.
+    #[must_use]
+    pub fn metric(&self) -> Metric {
+        self.metric
+    }
+
+    /// The number of entries.
+    #[must_use]
+    pub fn len(&self) -> usize {
+        self.catalog.len()
+    }
+
+    /// Whether there is no entry.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Whether an id is present.
+    #[must_use]
+    pub fn contains(&self, id: u64) -> bool {
+        self.catalog.contains(id)
+    }
+
+    /// The instruction set in use.
+    #[must_use]
+    pub fn tier(&self) -> Tier {
+        self.scanner.tier()
+    }
+
+    /// Adds entries, one row each: all of them, or none.
+    ///
+    /// # Errors
+    /// [`Error::Dimension`], [`Error::NotFinite`], [`Error::ZeroNorm`], [`Error::NormTooLarge`],
+    /// [`Error::DuplicateId`]; the index is then as it was.
+    pub fn add(&mut self, batch: Batch<'_>) -> Result<()> {
+        let dim = self.dim();
+        if batch.vectors.len() != batch.ids.len() * dim {
+            return Err(Error::Dimension {
+                expected: batch.ids.len() * dim,
+                found: batch.vectors.len(),
+            });
+        }
+        let mut seen = std::collections::HashSet::with_capacity(batch.ids.len());
+        for id in batch.ids {
+            if self.catalog.contains(*id) || !seen.insert(*id) {
+                return Err(Error::DuplicateId { id: *id });
+            }
+        }
+        let mut prepared = Vec::with_capacity(batch.vectors.len());
+        let mut row = Vec::with_capacity(dim);
+        for (at, vector) in batch.vectors.chunks_exact(dim).enumerate() {
+            self.metric.prepare(vector, at, &mut row)?;
+            prepared.extend_from_slice(&row);
+        }
+        let shared = batch.labels.first().copied().unwrap_or_default();
+        for (at, (id, vector)) in batch.ids.iter().zip(prepared.chunks_exact(dim)).enumerate() {
+            let labels = batch.labels.get(at).copied().unwrap_or(shared);
+            let slot = self.catalog.add(*id, labels)?;
+            self.rows.put(slot, vector)?;
+        }
+        Ok(())
+    }
+
+    /// Removes entries: all of them, or none.
+    ///
+    /// # Errors
+    /// [`Error::UnknownId`] if one is not present, or is named twice.
+    pub fn remove(&mut self, ids: &[u64]) -> Result<()> {
+        let mut seen = std::collections::HashSet::with_capacity(ids.len());
+        for id in ids {
+            if !self.catalog.contains(*id) || !seen.insert(*id) {
+                return Err(Error::UnknownId { id: *id });
+            }
+        }
+        for id in ids {
+            let slot = self.catalog.remove(*id)?;
+            self.rows.clear(slot);
+        }
+        Ok(())
+    }
+
+    /// The `k` entries nearest to `query` that pass the filter, or fewer if there are fewer.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query.
+    pub fn search(&self, query: &[f32], k: usize, filter: Option<&Filter>) -> Result<Neighbours> {
+        let query = self.prepare(query, 0, k)?;
+        let mut top = TopK::new(k, self.len());
+        let mut push = |slot, score| {
+            if let Some(id) = self.catalog.id(slot) {
+                top.push(score, id);
+            }
+        };
+        match filter {
+            None => self.rows.scan_all(self.scanner, &query, &mut push),
+            Some(filter) => {
+                let slots = self.catalog.select(filter);
+                self.rows
+                    .scan_slots(self.scanner, &query, &slots, &mut push);
+            }
+        }
+        Ok(top
+            .into_sorted()
+            .into_iter()
+            .map(|hit| (hit.id, hit.score))
+            .collect())
+    }
+
+    /// [`Index::search`] for each query of a row-major batch.
+    ///
+    /// # Errors
+    /// As [`Index::search`]; the error names the query's row.
+    pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Neighbours>> {
+        if !queries.len().is_multiple_of(self.dim()) {
+            return Err(Error::Dimension {
+                expected: self.dim(),
+                found: queries.len(),
+            });
+        }
+        queries
+            .chunks_exact(self.dim())
+            .enumerate()
+            .map(|(at, query)| {
+                self.prepare(query, at, k)?;
+                self.search(query, k, None)
+            })
+            .collect()
+    }
+
+    fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {
+        if k == 0 {
+            return Err(Error::Argument {
+                name: "k",
+                expected: "at least 1".into(),
+                found: "0".into(),
+            });
+        }
+        if query.len() != self.dim() {
+            return Err(Error::Dimension {
+                expected: self.dim(),
+                found: query.len(),
+            });
+        }
+        let mut prepared = Vec::with_capacity(query.len());
+        self.metric.prepare(query, row, &mut prepared)?;
+        let mut lanes = Vec::new();
+        Lanes::extend(&mut lanes, &prepared);
+        Ok(lanes)
+    }
+}

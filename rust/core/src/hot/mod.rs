@@ -1,0 +1,31 @@
+//! The hot index: which of the things that are kept are nearest to a query.
+//!
+//! Promises: search order is total (score descending, then id ascending); ids and scores are those
+//! of a brute-force scan with the canonical sum (see [`crate::simd`]); a filter decides before a row
+//! is scored; what was removed is never returned.
+//!
+//! ```text
+//! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …)
+//! rows      slot ─▶ rows of f32                       dense score of a slot = its best row
+//! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
+//! index     catalog + rows                             exact top-k for vectors alone
+//! retriever catalog + rows + lexicon                   fused top-k with its terms
+//! ```
+
+mod catalog;
+mod filter;
+mod index;
+mod lexicon;
+mod retriever;
+mod rows;
+mod stopwords;
+mod terms;
+mod topk;
+mod vectors;
+
+pub use filter::{Branches, Filter, Labels};
+pub use index::{Batch, Index, Neighbours};
+pub use lexicon::{Bm25, LexicalHit};
+pub use retriever::{Cue, Retriever, Scored, Weights};
+pub use terms::terms;
+pub use vectors::Metric;

@@ -1,0 +1,23 @@
+//! The core of warmset: what must be fast and right, without a word of Python.
+//!
+//! It knows ids, counts, bytes, terms and vectors; it never sees a role, a prompt or a model.
+//!
+//! | stage | promise |
+//! |---|---|
+//! | [`cold`] | what was acknowledged is never lost; bytes before the tail never change |
+//! | [`hot`] | exact nearest neighbours and BM25 in a total order |
+//! | [`tokens`] | byte-pair counts that equal the reference's; an honest estimate otherwise |
+//! | [`pack`] | the chosen never exceed the budget |
+//! | [`evict`] | units leave whole, protected units never |
+
+pub mod cold;
+pub mod entry;
+pub mod error;
+pub mod evict;
+pub mod hot;
+pub mod pack;
+pub mod simd;
+pub mod tokens;
+
+pub use entry::{Kind, Seq};
+pub use error::{Error, Result};

@@ -1,0 +1,176 @@
+//! Choosing under a budget.
+//!
+//! Promises: the chosen never cost more than the budget; what must be in is in, or the error says need
+//! and have; a group is chosen whole or not at all; the order of the input does not change the answer.
+//!
+//! ```text
+//! take everything that must be in, with its groups        over budget: BudgetTooSmall
+//! for each other group, by value descending, then by its first index:
+//!     take it if it still fits, else skip it and go on
+//! ```
+
+use std::collections::HashMap;
+
+use crate::error::{Error, Result};
+
+/// What there is to choose from; all slices are one value an item.
+#[derive(Clone, Copy, Debug)]
+pub struct Items<'a> {
+    /// What each item costs, in tokens.
+    pub costs: &'a [u64],
+    /// What each item is worth; a group is worth its best member.
+    pub values: &'a [f64],
+    /// Which group each item is in; without groups each item is its own.
+    pub groups: Option<&'a [i64]>,
+}
+
+/// The indices that are chosen, ascending.
+///
+/// # Errors
+/// [`Error::Argument`] for lengths that differ, a value that is NaN, or a `must` out of range;
+/// [`Error::BudgetTooSmall`] when what must be in does not fit.
+pub fn pack(items: Items<'_>, budget: u64, must: &[usize]) -> Result<Vec<usize>> {
+    let mut groups = gather(items)?;
+    let home: HashMap<usize, usize> = groups
+        .iter()
+        .enumerate()
+        .flat_map(|(at, group)| group.members.iter().map(move |member| (*member, at)))
+        .collect();
+    for index in must {
+        let group = home.get(index).and_then(|at| groups.get_mut(*at));
+        group
+            .ok_or_else(|| Error::Argument {
+                name: "must",
+                expected: format!("indices below {}", items.costs.len()),
+                found: index.to_string(),
+            })?
+            .must = true;
+    }
+    let need = groups
+        .iter()
+        .filter(|group| group.must)
+        .fold(0_u64, |sum, group| sum.saturating_add(group.cost));
+    let mut left = budget
+        .checked_sub(need)
+        .ok_or(Error::BudgetTooSmall { need, have: budget })?;
+    groups.sort_by(|a, b| {
+        (b.must.cmp(&a.must))
+            .then(
+                b.value
+                    .partial_cmp(&a.value)
+                    .unwrap_or(std::cmp::Ordering::Equal),
+            )
+            .then(a.members.cmp(&b.members))
+    });
+    let mut chosen = Vec::new();
+    for group in groups {
+        if group.must {
+            chosen.extend(group.members);
+        } else if group.cost <= left {
+            left -= group.cost;
+            chosen.extend(group.members);
+        }
+    }
+    chosen.sort_unstable();
+    Ok(chosen)
+}
+
+/// [`pack`] for many lists that lie end to end: list `i` is `offsets[i]..offsets[i + 1]`.
+///
+/// Returns the chosen indices into the flat columns, list after list, and the offsets of each list's
+/// part of them.
+///
+/// # Errors
+/// As [`pack`], and [`Error::Argument`] for offsets that do not ascend from 0 to the columns' length,
+/// or another number of budgets than lists.
+pub fn pack_batch(
+    offsets: &[usize],
+    costs: &[u64],
+    values: &[f64],
+    budgets: &[u64],
+) -> Result<(Vec<usize>, Vec<usize>)> {
+    let ascending = offsets.is_sorted() && offsets.first() == Some(&0);
+    if !ascending || offsets.last() != Some(&costs.len()) {
+        return Err(Error::Argument {
+            name: "offsets",
+            expected: format!("ascending from 0 to {}", costs.len()),
+            found: format!(
+                "{} offsets from {:?} to {:?}",
+                offsets.len(),
+                offsets.first(),
+                offsets.last()
+            ),
+        });
+    }
+    same_length("values", values.len(), costs.len())?;
+    same_length("budgets", budgets.len(), offsets.len() - 1)?;
+    let mut chosen = Vec::new();
+    let mut ends = vec![0];
+    for (list, budget) in offsets.windows(2).zip(budgets) {
+        if let [start, end] = *list {
+            let items = Items {
+                costs: costs.get(start..end).unwrap_or_default(),
+                values: values.get(start..end).unwrap_or_default(),
+                groups: None,
+            };
+            chosen.extend(pack(items, *budget, &[])?.into_iter().map(|at| at + start));
+            ends.push(chosen.len());
+        }
+    }
+    Ok((chosen, ends))
+}
+
+/// What is chosen together.
+struct Group {
+    members: Vec<usize>,
+    cost: u64,
+    value: f64,
+    must: bool,
+}
+
+fn gather(items: Items<'_>) -> Result<Vec<Group>> {
+    same_length("values", items.values.len(), items.costs.len())?;
+    if let Some(groups) = items.groups {
+        same_length("groups", groups.len(), items.costs.len())?;
+    }
+    let mut out: Vec<Group> = Vec::new();
+    let mut at: HashMap<i64, usize> = HashMap::new();
+    for (index, (cost, value)) in items.costs.iter().zip(items.values).enumerate() {
+        if value.is_nan() {
+            return Err(Error::Argument {
+                name: "values",
+                expected: "numbers".into(),
+                found: format!("NaN at {index}"),
+            });
+        }
+        let known = items
+            .groups
+            .and_then(|groups| groups.get(index))
+            .map(|group| *at.entry(*group).or_insert(out.len()));
+        match known.and_then(|position| out.get_mut(position)) {
+            Some(group) => {
+                group.members.push(index);
+                group.cost = group.cost.saturating_add(*cost);
+                group.value = group.value.max(*value);
+            }
+            None => out.push(Group {
+                members: vec![index],
+                cost: *cost,
+                value: *value,
+                must: false,
+            }),
+        }
+    }
+    Ok(out)
+}
+
+fn same_length(name: &'static str, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Argument {
+        name,
+        expected: format!("{expected} values"),
+        found: found.to_string(),
+    })
+}

@@ -1,0 +1,168 @@
+//! Kernels for x86-64.
+//!
+//! Each scores [`GROUP`] rows at once: their sums are independent, so the additions of one hide the
+//! latency of the others while every row keeps its own canonical order. Multiplication and addition
+//! stay two roundings: Rust never contracts them into an FMA.
+
+use std::arch::x86_64::{
+    __m128, __m256, __m512, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps,
+    _mm256_add_ps, _mm256_castpd_ps, _mm256_castps256_ps128, _mm256_extractf128_ps,
+    _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm512_add_ps, _mm512_castps_pd,
+    _mm512_castps512_ps256, _mm512_extractf64x4_pd, _mm512_loadu_ps, _mm512_mul_ps,
+    _mm512_setzero_ps,
+};
+
+use super::Lanes;
+
+/// Rows that are scored side by side.
+const GROUP: usize = 4;
+
+/// Proof that this machine has AVX2.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Avx2(());
+
+impl Avx2 {
+    /// The proof, where the machine has the instructions.
+    pub(super) fn detect() -> Option<Self> {
+        std::arch::is_x86_feature_detected!("avx2").then_some(Self(()))
+    }
+
+    /// Writes the canonical sum of `query` with each row into `out`.
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn dot_rows(self, query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
+        // SAFETY: `self` exists only where `detect` saw AVX2.
+        unsafe { dot_rows_avx2(query, rows, out) }
+    }
+}
+
+/// Proof that this machine has AVX-512F.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Avx512(());
+
+impl Avx512 {
+    /// The proof, where the machine has the instructions.
+    pub(super) fn detect() -> Option<Self> {
+        std::arch::is_x86_feature_detected!("avx512f").then_some(Self(()))
+    }
+
+    /// Writes the canonical sum of `query` with each row into `out`.
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn dot_rows(self, query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F.
+        unsafe { dot_rows_avx512(query, rows, out) }
+    }
+}
+
+/// The last three levels of the canonical tree: eight lanes to one.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn reduce8(sum: __m256) -> f32 {
+    let four: __m128 = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps::<1>(sum));
+    let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
+    let one = _mm_add_ss(two, _mm_shuffle_ps::<1>(two, two));
+    _mm_cvtss_f32(one)
+}
+
+/// The low and the high half of one block.
+#[inline]
+#[target_feature(enable = "avx2")]
+fn load_halves(block: &Lanes) -> (__m256, __m256) {
+    let (low, high) = block.0.split_at(8);
+    // SAFETY: `low` is eight floats long: it is the first half of a block of sixteen.
+    let low = unsafe { _mm256_loadu_ps(low.as_ptr()) };
+    // SAFETY: `high` is eight floats long: it is the second half of a block of sixteen.
+    let high = unsafe { _mm256_loadu_ps(high.as_ptr()) };
+    (low, high)
+}
+
+/// The rows of one group.
+#[inline]
+fn split(group: &[Lanes], width: usize) -> [&[Lanes]; GROUP] {
+    let (front, back) = group.split_at(2 * width);
+    let ((r0, r1), (r2, r3)) = (front.split_at(width), back.split_at(width));
+    [r0, r1, r2, r3]
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+fn load_block(block: &Lanes) -> __m512 {
+    // SAFETY: a block is sixteen floats long.
+    unsafe { _mm512_loadu_ps(block.0.as_ptr()) }
+}
+
+#[target_feature(enable = "avx2")]
+fn dot_rows_avx2(query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
+    let width = query.len();
+    if width == 0 {
+        out.fill(0.0);
+        return;
+    }
+    let one = |row: &[Lanes]| {
+        let mut low = _mm256_setzero_ps();
+        let mut high = _mm256_setzero_ps();
+        for (q, x) in query.iter().zip(row) {
+            let ((q0, q1), (x0, x1)) = (load_halves(q), load_halves(x));
+            low = _mm256_add_ps(low, _mm256_mul_ps(q0, x0));
+            high = _mm256_add_ps(high, _mm256_mul_ps(q1, x1));
+        }
+        reduce8(_mm256_add_ps(low, high))
+    };
+    let mut groups = rows.chunks_exact(width * GROUP);
+    let (scores, rest) = out.as_chunks_mut::<GROUP>();
+    for (group, score) in groups.by_ref().zip(scores) {
+        let [r0, r1, r2, r3] = split(group, width);
+        let mut low = [_mm256_setzero_ps(); GROUP];
+        let mut high = [_mm256_setzero_ps(); GROUP];
+        for ((((q, x0), x1), x2), x3) in query.iter().zip(r0).zip(r1).zip(r2).zip(r3) {
+            let (q_low, q_high) = load_halves(q);
+            for (i, x) in [x0, x1, x2, x3].into_iter().enumerate() {
+                let (x_low, x_high) = load_halves(x);
+                if let (Some(low), Some(high)) = (low.get_mut(i), high.get_mut(i)) {
+                    *low = _mm256_add_ps(*low, _mm256_mul_ps(q_low, x_low));
+                    *high = _mm256_add_ps(*high, _mm256_mul_ps(q_high, x_high));
+                }
+            }
+        }
+        for ((score, low), high) in score.iter_mut().zip(low).zip(high) {
+            *score = reduce8(_mm256_add_ps(low, high));
+        }
+    }
+    for (row, score) in groups.remainder().chunks_exact(width).zip(rest) {
+        *score = one(row);
+    }
+}
+
+#[target_feature(enable = "avx512f,avx2")]
+fn dot_rows_avx512(query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
+    let width = query.len();
+    if width == 0 {
+        out.fill(0.0);
+        return;
+    }
+    let reduce = |sum: __m512| {
+        let high = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(sum)));
+        reduce8(_mm256_add_ps(_mm512_castps512_ps256(sum), high))
+    };
+    let mut groups = rows.chunks_exact(width * GROUP);
+    let (scores, rest) = out.as_chunks_mut::<GROUP>();
+    for (group, score) in groups.by_ref().zip(scores) {
+        let [r0, r1, r2, r3] = split(group, width);
+        let mut sums = [_mm512_setzero_ps(); GROUP];
+        for ((((q, x0), x1), x2), x3) in query.iter().zip(r0).zip(r1).zip(r2).zip(r3) {
+            let q = load_block(q);
+            for (sum, x) in sums.iter_mut().zip([x0, x1, x2, x3]) {
+                *sum = _mm512_add_ps(*sum, _mm512_mul_ps(q, load_block(x)));
+            }
+        }
+        for (score, sum) in score.iter_mut().zip(sums) {
+            *score = reduce(sum);
+        }
+    }
+    for (row, score) in groups.remainder().chunks_exact(width).zip(rest) {
+        let mut sum = _mm512_setzero_ps();
+        for (q, x) in query.iter().zip(row) {
+            sum = _mm512_add_ps(sum, _mm512_mul_ps(load_block(q), load_block(x)));
+        }
+        *score = reduce(sum);
+    }
+}

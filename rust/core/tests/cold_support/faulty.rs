@@ -1,0 +1,145 @@
+//! A medium in memory that fails on purpose, at the n-th call that changes something.
+
+use std::io;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex};
+
+use warmset_core::Error;
+use warmset_core::cold::{Map, Medium, MediumFile, Options, Ram, Store};
+
+/// What fails, and how.
+#[derive(Debug, Default)]
+pub(crate) struct Plan {
+    /// Calls so far, of those that change something.
+    pub(crate) calls: AtomicU64,
+    /// From which call on everything fails; 0 for never.
+    from: AtomicU64,
+    /// Whether only that one call fails.
+    once: AtomicBool,
+    kind: Mutex<Option<io::ErrorKind>>,
+    /// Writes take a few bytes at a time and are interrupted in between.
+    pub(crate) stutter: AtomicBool,
+    pub(crate) log: Mutex<Vec<&'static str>>,
+}
+
+impl Plan {
+    fn step(&self, op: &'static str) -> io::Result<()> {
+        let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
+        self.log.lock().unwrap().push(op);
+        let from = self.from.load(Ordering::SeqCst);
+        let once = self.once.load(Ordering::SeqCst);
+        if from > 0 && (call == from || (call > from && !once)) {
+            return Err(self
+                .kind
+                .lock()
+                .unwrap()
+                .unwrap_or(io::ErrorKind::Other)
+                .into());
+        }
+        Ok(())
+    }
+
+    /// Fails the n-th changing call from now.
+    pub(crate) fn fail(&self, n: u64, once: bool, kind: io::ErrorKind) {
+        *self.kind.lock().unwrap() = Some(kind);
+        self.once.store(once, Ordering::SeqCst);
+        self.from
+            .store(self.calls.load(Ordering::SeqCst) + n, Ordering::SeqCst);
+        self.log.lock().unwrap().clear();
+    }
+
+    pub(crate) fn heal(&self) {
+        self.from.store(0, Ordering::SeqCst);
+    }
+}
+
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Faulty {
+    pub(crate) ram: Ram,
+    pub(crate) plan: Arc<Plan>,
+}
+
+#[derive(Debug)]
+pub(crate) struct FaultyFile {
+    file: Arc<dyn MediumFile>,
+    plan: Arc<Plan>,
+}
+
+impl Faulty {
+    fn wrap(&self, file: Arc<dyn MediumFile>) -> Arc<dyn MediumFile> {
+        let plan = Arc::clone(&self.plan);
+        Arc::new(FaultyFile { file, plan })
+    }
+
+    pub(crate) fn open_store(&self, options: Options) -> Result<Store, Error> {
+        Store::with_medium(Box::new(self.clone()), options)
+    }
+}
+
+impl Medium for Faulty {
+    fn path(&self, name: &str) -> PathBuf {
+        self.ram.path(name)
+    }
+    fn list(&self) -> io::Result<Vec<String>> {
+        self.ram.list()
+    }
+    fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
+        self.plan.step("create")?;
+        Ok(self.wrap(self.ram.create(name)?))
+    }
+    fn open(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
+        Ok(self.wrap(self.ram.open(name)?))
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        self.plan.step("rename")?;
+        self.ram.rename(from, to)
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        self.plan.step("remove")?;
+        self.ram.remove(name)
+    }
+    fn make_dir(&self, name: &str) -> io::Result<()> {
+        self.plan.step("make_dir")?;
+        self.ram.make_dir(name)
+    }
+    fn sync_dir(&self, name: &str) -> io::Result<()> {
+        self.plan.step("sync_dir")?;
+        self.ram.sync_dir(name)
+    }
+}
+
+impl MediumFile for FaultyFile {
+    fn len(&self) -> io::Result<u64> {
+        self.file.len()
+    }
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        self.file.read_at(buffer, offset)
+    }
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        if self.plan.stutter.load(Ordering::SeqCst) {
+            let call = self.plan.calls.fetch_add(1, Ordering::SeqCst);
+            if call.is_multiple_of(2) {
+                return Err(io::ErrorKind::Interrupted.into());
+            }
+            return self.file.write_at(&bytes[..bytes.len().min(7)], offset);
+        }
+        if let Err(error) = self.plan.step("write") {
+            // Half of it arrives before the medium gives up.
+            self.file.write_at(&bytes[..bytes.len() / 2], offset)?;
+            return Err(error);
+        }
+        self.file.write_at(bytes, offset)
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.plan.step("sync")?;
+        self.file.sync_data()
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        self.plan.step("set_len")?;
+        self.file.set_len(len)
+    }
+    fn map(&self, len: u64) -> io::Result<Map> {
+        self.file.map(len)
+    }
+}

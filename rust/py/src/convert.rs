@@ -1,0 +1,202 @@
+//! From Python objects to the core's words: arrays, ids, filters, texts.
+
+use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use pyo3::intern;
+use pyo3::prelude::*;
+use pyo3::types::PyString;
+use std::borrow::Cow;
+use warmset_core::Kind;
+use warmset_core::hot::{Branches, Filter};
+
+use crate::error::invalid;
+
+/// A matrix of floats, copied, with its number of columns.
+pub(crate) struct Matrix {
+    pub(crate) values: Vec<f32>,
+    pub(crate) columns: usize,
+}
+
+/// A vector or a matrix of real numbers as `f32`, copied out of the interpreter's reach.
+///
+/// # Errors
+/// `InvalidInputError` for anything that is not a one- or two-dimensional array of real numbers.
+pub(crate) fn matrix(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Matrix> {
+    let py = value.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let array = numpy
+        .call_method1(intern!(py, "asarray"), (value,))
+        .map_err(|error| invalid(&format!("{name}: not an array of numbers ({error})")))?;
+    let kind: String = array
+        .getattr(intern!(py, "dtype"))?
+        .getattr("kind")?
+        .extract()?;
+    let dtype = array.getattr(intern!(py, "dtype"))?.str()?.to_string();
+    if !matches!(kind.as_str(), "f" | "i" | "u") && dtype != "bfloat16" {
+        return Err(invalid(&format!(
+            "{name}: expected real numbers (float32 is taken as it is), found dtype {dtype}"
+        )));
+    }
+    let array = numpy.call_method1(
+        intern!(py, "ascontiguousarray"),
+        (array, intern!(py, "float32")),
+    )?;
+    let array = array
+        .cast::<numpy::PyArrayDyn<f32>>()
+        .map_err(|_| invalid(&format!("{name}: cannot be read as float32")))?;
+    let columns = match array.shape() {
+        [columns] | [_, columns] => *columns,
+        shape => {
+            return Err(invalid(&format!(
+                "{name}: expected a vector or a matrix, found shape {shape:?}"
+            )));
+        }
+    };
+    let values = array.try_readonly().map_err(|e| invalid(&e.to_string()))?;
+    let values = values.as_slice().map_err(|e| invalid(&e.to_string()))?;
+    Ok(Matrix {
+        values: values.to_vec(),
+        columns,
+    })
+}
+
+/// A column of integers, copied: any sequence or array of integers, or one integer.
+///
+/// # Errors
+/// `InvalidInputError` for fractions, texts, negative numbers, or numbers that are too large.
+pub(crate) fn integers<T>(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<T>>
+where
+    T: TryFrom<i128>,
+{
+    let py = value.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let array = numpy
+        .call_method1(intern!(py, "atleast_1d"), (value,))
+        .map_err(|error| invalid(&format!("{name}: not a column of integers ({error})")))?;
+    let kind: String = array
+        .getattr(intern!(py, "dtype"))?
+        .getattr("kind")?
+        .extract()?;
+    let empty = array.getattr(intern!(py, "size"))?.extract::<usize>()? == 0;
+    if !matches!(kind.as_str(), "i" | "u" | "O") && !empty {
+        return Err(invalid(&format!(
+            "{name}: expected integers, found {array}"
+        )));
+    }
+    let wide: Vec<i128> = if let Ok(array) = array.cast::<PyArray1<i64>>() {
+        array
+            .to_vec()
+            .map_err(|e| invalid(&e.to_string()))?
+            .into_iter()
+            .map(i128::from)
+            .collect()
+    } else if let Ok(array) = array.cast::<PyArray1<u64>>() {
+        array
+            .to_vec()
+            .map_err(|e| invalid(&e.to_string()))?
+            .into_iter()
+            .map(i128::from)
+            .collect()
+    } else if empty {
+        Vec::new()
+    } else {
+        array
+            .call_method0(intern!(py, "tolist"))?
+            .extract()
+            .map_err(|_| invalid(&format!("{name}: expected a column of integers")))?
+    };
+    wide.into_iter()
+        .map(|value| {
+            T::try_from(value).map_err(|_| invalid(&format!("{name}: {value} is out of range")))
+        })
+        .collect()
+}
+
+/// The text of a `str`; lone surrogates, which no encoding has a place for, become U+FFFD.
+pub(crate) fn text<'a>(value: &'a Bound<'_, PyString>) -> Cow<'a, str> {
+    value
+        .to_str()
+        .map_or_else(|_| value.to_string_lossy(), Cow::Borrowed)
+}
+
+/// A filter, read from the attributes of a `warmset.Filter` whose names were made numbers.
+///
+/// # Errors
+/// `InvalidInputError` for a name where a number is needed, or an unknown kind.
+pub(crate) fn filter(value: &Bound<'_, PyAny>) -> PyResult<Filter> {
+    let field = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
+        let field = value.getattr(name)?;
+        Ok((!field.is_none()).then_some(field))
+    };
+    let number = |name: &str| -> PyResult<Option<u32>> {
+        field(name)?
+            .map(|field| {
+                field.extract().map_err(|_| {
+                    invalid(&format!(
+                        "where.{name}: expected a small integer, found {field}"
+                    ))
+                })
+            })
+            .transpose()
+    };
+    let time = |name: &str| -> PyResult<Option<i64>> {
+        field(name)?
+            .map(|field| {
+                field.extract().map_err(|_| {
+                    invalid(&format!(
+                        "where.{name}: expected milliseconds, found {field}"
+                    ))
+                })
+            })
+            .transpose()
+    };
+    let ids = |name: &str| -> PyResult<Option<Vec<u64>>> {
+        let mut ids: Option<Vec<u64>> = field(name)?
+            .map(|field| integers(&field, name))
+            .transpose()?;
+        if let Some(ids) = &mut ids {
+            ids.sort_unstable();
+        }
+        Ok(ids)
+    };
+    let kinds = field("kind")?.map(|kind| kind_code(&kind)).transpose()?;
+    let roles = field("role")?
+        .map(|role| {
+            role.extract::<u16>().map_err(|_| {
+                invalid(&format!(
+                    "where.role: expected a small integer, found {role}"
+                ))
+            })
+        })
+        .transpose()?;
+    Ok(Filter {
+        tenant: number("tenant")?,
+        conversation: number("conversation")?,
+        kinds: kinds.map(|kind| vec![kind]),
+        roles: roles.map(|role| vec![role]),
+        since: time("since")?,
+        before: time("before")?,
+        ids: ids("ids")?,
+        except: ids("exclude")?.unwrap_or_default(),
+        branches: if value.getattr("branches")?.extract()? {
+            Branches::All
+        } else {
+            Branches::Live
+        },
+    })
+}
+
+/// The number of a kind that is given by name or by number.
+///
+/// # Errors
+/// `InvalidInputError` for an unknown name.
+pub(crate) fn kind_code(value: &Bound<'_, PyAny>) -> PyResult<u16> {
+    if let Ok(code) = value.extract::<u16>() {
+        return Ok(code);
+    }
+    let name: String = value
+        .extract()
+        .map_err(|_| invalid(&format!("kind: expected a name, found {value}")))?;
+    Kind::from_name(&name)
+        .map(Kind::code)
+        .ok_or_else(|| invalid(&format!("kind: no record kind is called {name:?}")))
+}

@@ -1,0 +1,32 @@
+//! `warmset._core`: the core as Python sees it. One file a class or verb; each converts and delegates.
+//!
+//! Every class is frozen with its lock inside, so the module is safe without a global interpreter
+//! lock; whatever scans, hashes or touches a disk runs detached from the interpreter.
+#![deny(unsafe_code)]
+
+mod cold_store;
+mod convert;
+mod error;
+mod hot_index;
+mod pack;
+mod retriever;
+mod tokens;
+
+/// The compiled core of warmset.
+#[pyo3::pymodule(gil_used = false)]
+mod _core {
+    #[pymodule_export]
+    use super::cold_store::{ColdStore, Record, content_hash};
+    #[pymodule_export]
+    use super::hot_index::{HotIndex, simd_tier, simd_tiers};
+    #[pymodule_export]
+    use super::pack::{keep_newest, pack, pack_batch};
+    #[pymodule_export]
+    use super::retriever::Retriever;
+    #[pymodule_export]
+    use super::tokens::{count_text, count_texts, terms};
+
+    /// Whether this is a debug build, which is many times slower.
+    #[pymodule_export]
+    const DEBUG: bool = cfg!(debug_assertions);
+}

@@ -1,0 +1,118 @@
+//! Choosing and evicting under a budget, arrays in and out.
+
+use numpy::{IntoPyArray, PyArray1};
+use pyo3::prelude::*;
+use warmset_core::evict::{Hold, Unit};
+use warmset_core::pack::Items;
+
+use crate::convert::integers;
+use crate::error::{invalid, raise};
+
+type Indices<'py> = Bound<'py, PyArray1<i64>>;
+
+/// The indices chosen under a budget, ascending.
+#[pyfunction]
+#[pyo3(signature = (costs, values, budget, *, groups=None, must=None))]
+pub(crate) fn pack<'py>(
+    py: Python<'py>,
+    costs: &Bound<'py, PyAny>,
+    values: &Bound<'py, PyAny>,
+    budget: &Bound<'py, PyAny>,
+    groups: Option<&Bound<'py, PyAny>>,
+    must: Option<&Bound<'py, PyAny>>,
+) -> PyResult<Indices<'py>> {
+    let costs = integers::<u64>(costs, "costs")?;
+    let values = floats(values, "values")?;
+    let groups = groups.map(|g| integers::<i64>(g, "groups")).transpose()?;
+    let must = must.map_or_else(|| Ok(Vec::new()), |m| integers::<usize>(m, "must"))?;
+    let budget = one(budget, "budget")?;
+    let chosen = py
+        .detach(|| {
+            let items = Items {
+                costs: &costs,
+                values: &values,
+                groups: groups.as_deref(),
+            };
+            warmset_core::pack::pack(items, budget, &must)
+        })
+        .map_err(raise)?;
+    Ok(indices(py, chosen))
+}
+
+/// [`pack`] for many lists that lie end to end.
+#[pyfunction]
+pub(crate) fn pack_batch<'py>(
+    py: Python<'py>,
+    offsets: &Bound<'py, PyAny>,
+    costs: &Bound<'py, PyAny>,
+    values: &Bound<'py, PyAny>,
+    budgets: &Bound<'py, PyAny>,
+) -> PyResult<(Indices<'py>, Indices<'py>)> {
+    let offsets = integers::<usize>(offsets, "offsets")?;
+    let costs = integers::<u64>(costs, "costs")?;
+    let values = floats(values, "values")?;
+    let budgets = integers::<u64>(budgets, "budgets")?;
+    let (chosen, ends) = py
+        .detach(|| warmset_core::pack::pack_batch(&offsets, &costs, &values, &budgets))
+        .map_err(raise)?;
+    Ok((indices(py, chosen), indices(py, ends)))
+}
+
+/// The positions that stay when the oldest unprotected units leave.
+#[pyfunction]
+pub(crate) fn keep_newest<'py>(
+    py: Python<'py>,
+    costs: &Bound<'py, PyAny>,
+    protected: Vec<bool>,
+    budget: &Bound<'py, PyAny>,
+) -> PyResult<Indices<'py>> {
+    let costs = integers::<u64>(costs, "costs")?;
+    let budget = one(budget, "budget")?;
+    if costs.len() != protected.len() {
+        return Err(invalid(&format!(
+            "protected: expected {} values, found {}",
+            costs.len(),
+            protected.len()
+        )));
+    }
+    let units: Vec<Unit> = costs
+        .into_iter()
+        .zip(protected)
+        .map(|(cost, protected)| Unit {
+            cost,
+            hold: if protected {
+                Hold::Protected
+            } else {
+                Hold::Evictable
+            },
+        })
+        .collect();
+    let kept = py
+        .detach(|| warmset_core::evict::keep_newest(&units, budget))
+        .map_err(raise)?;
+    Ok(indices(py, kept))
+}
+
+fn one(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+    integers::<u64>(value, name)?
+        .first()
+        .copied()
+        .ok_or_else(|| invalid(&format!("{name}: expected one integer")))
+}
+
+fn floats(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
+    let numpy = value.py().import("numpy")?;
+    numpy
+        .call_method1("asarray", (value, "float64"))?
+        .call_method0("tolist")?
+        .extract()
+        .map_err(|_| invalid(&format!("{name}: expected a column of numbers")))
+}
+
+fn indices(py: Python<'_>, values: Vec<usize>) -> Indices<'_> {
+    let values: Vec<i64> = values
+        .into_iter()
+        .map(|value| i64::try_from(value).unwrap_or(i64::MAX))
+        .collect();
+    values.into_pyarray(py)
+}

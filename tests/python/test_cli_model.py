@@ -1,0 +1,97 @@
+"""``warmset model``: path, pull, verify."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+
+import pytest
+
+from warmset.cli import model
+from warmset.embed import reference, weights
+from warmset.embed.pins import TOKENIZER, WEIGHTS
+from warmset.errors import ModelMissing
+
+
+@pytest.fixture
+def kept(tmp_path, monkeypatch):
+    """A cache of this test alone that holds the real weights."""
+    try:
+        found = weights.resolve()
+    except ModelMissing as error:
+        if os.environ.get("CI"):
+            raise
+        pytest.skip(f"offline and without the model: {error}")
+    monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
+    weights.model_dir().mkdir(parents=True)
+    (weights.model_dir() / WEIGHTS.name).symlink_to(found.tensors)
+    (weights.model_dir() / TOKENIZER.name).symlink_to(found.tokenizer)
+    return weights.model_dir()
+
+
+@pytest.fixture
+def empty(tmp_path, monkeypatch):
+    """A cache without anything, and nobody to ask."""
+    monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
+    monkeypatch.setattr(weights, "SOURCES", {})
+    return weights.model_dir()
+
+
+def run(*tokens: str) -> int:
+    return model.app(tokens, result_action="return_value")
+
+
+def test_path_lists_what_is_there(empty, capsys):
+    assert run("path") == 0
+    assert capsys.readouterr().out == f"{empty}\n"
+    empty.mkdir(parents=True)
+    (empty / "a.onnx").write_bytes(b"x" * 1234)
+    (empty / ".pull-1").mkdir()
+    assert run("path") == 0
+    assert capsys.readouterr().out.splitlines() == [str(empty), f"{'1,234':>12}  a.onnx"]
+
+
+def test_pull_builds_anew_and_verify_proves_it(kept, capsys):
+    assert run("pull") == 0
+    made = capsys.readouterr().out.replace("\n", "")
+    assert made.startswith(str(kept / "int8-"))
+    Path(made).write_bytes(b"nonsense")
+    assert run("verify") == 1
+    assert "warmset model pull" in capsys.readouterr().err
+    assert run("pull", "--precision", "int8") == 0
+    capsys.readouterr()
+    assert run("verify") == 0
+    out = capsys.readouterr().out
+    assert out.count("sha256 ok") == 2
+    assert out.count(" ok ") >= len(reference.load().texts)
+    assert out.isascii()
+
+
+@pytest.mark.usefixtures("kept")
+def test_verify_fails_on_vectors_that_differ(capsys, monkeypatch):
+    known = reference.load()
+    wrong = reference.Reference(known.texts, known.vectors[::-1])
+    monkeypatch.setattr(reference, "load", lambda: wrong)
+    assert run("verify", "--precision", "fp32") == 1
+    assert " bad " in capsys.readouterr().out
+
+
+def test_verify_fails_on_a_damaged_file(kept, capsys):
+    (kept / TOKENIZER.name).unlink()
+    (kept / TOKENIZER.name).write_bytes(b"{}")
+    assert run("verify") == 1
+    assert "is damaged" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("empty")
+@pytest.mark.parametrize("command", ["pull", "verify"])
+def test_without_a_model_the_exit_code_is_1(capsys, command):
+    assert run(command) == 1
+    assert "warmset model pull" in capsys.readouterr().err
+
+
+@pytest.mark.usefixtures("empty")
+def test_the_process_exits_with_the_code():
+    with pytest.raises(SystemExit) as caught:
+        model.app(["verify"])
+    assert caught.value.code == 1

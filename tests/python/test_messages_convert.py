@@ -1,0 +1,240 @@
+"""From one dialect to the other, and what cannot be said there."""
+
+import copy
+
+import pytest
+from warmset.errors import ConversionError, InvalidMessageError, UnknownDialectError
+from warmset.messages import Converted, alternate, convert
+
+USER = {"role": "user", "content": "Weather in Paris and Rome?"}
+CALL = {"id": "c1", "type": "function", "function": {"name": "get", "arguments": '{"a": 1}'}}
+OPENAI = [
+    {"role": "system", "content": "Be kind."},
+    USER,
+    {
+        "role": "assistant",
+        "content": "I look.",
+        "tool_calls": [
+            CALL,
+            {"id": "c2", "type": "function", "function": {"name": "get", "arguments": "{}"}},
+        ],
+    },
+    {"role": "tool", "tool_call_id": "c2", "content": "rain"},
+    {"role": "tool", "tool_call_id": "c1", "content": [{"type": "text", "text": "sun"}]},
+    {"role": "user", "content": "And now?"},
+]
+ANTHROPIC = [
+    USER,
+    {
+        "role": "assistant",
+        "content": [
+            {"type": "text", "text": "I look."},
+            {"type": "tool_use", "id": "c1", "name": "get", "input": {"a": 1}},
+            {"type": "tool_use", "id": "c2", "name": "get", "input": {}},
+        ],
+    },
+    {
+        "role": "user",
+        "content": [
+            {"type": "tool_result", "tool_use_id": "c2", "content": "rain"},
+            {
+                "type": "tool_result",
+                "tool_use_id": "c1",
+                "content": [{"type": "text", "text": "sun"}],
+            },
+            {"type": "text", "text": "And now?"},
+        ],
+    },
+]
+
+
+def to_anthropic(*messages, system=None):
+    return convert(messages, source="openai", target="anthropic", system=system)
+
+
+def to_openai(*messages, system=None):
+    return convert(messages, source="anthropic", target="openai", system=system)
+
+
+def test_openai_to_anthropic():
+    before = copy.deepcopy(OPENAI)
+    assert to_anthropic(*OPENAI) == Converted(ANTHROPIC, "Be kind.")
+    assert before == OPENAI
+
+
+def test_anthropic_to_openai():
+    compact = copy.deepcopy(OPENAI)
+    compact[2]["tool_calls"][0]["function"]["arguments"] = '{"a":1}'
+    assert to_openai(*ANTHROPIC, system="Be kind.") == Converted(compact)
+
+
+def test_the_same_dialect_gives_what_was_given():
+    there = convert(OPENAI, source="openai", target="openai")
+    assert all(one is other for one, other in zip(there.messages, OPENAI, strict=True))
+
+
+def test_system_blocks_are_parts_and_a_developer_is_a_system():
+    blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    assert to_openai(USER, system=blocks).messages[0] == {"role": "system", "content": blocks}
+    assert to_anthropic({"role": "developer", "content": blocks}, USER).system == blocks
+    one, two = ({"role": "system", "content": text} for text in "ab")
+    assert to_anthropic(one, two, USER).system == blocks
+    assert to_openai(USER, system=[]).messages == [USER]
+
+
+@pytest.mark.parametrize(
+    ("part", "source"),
+    [
+        (
+            {"type": "image_url", "image_url": {"url": "https://a.b/c.png"}},
+            {"type": "url", "url": "https://a.b/c.png"},
+        ),
+        (
+            {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
+            {"type": "base64", "media_type": "image/png", "data": "QUJD"},
+        ),
+    ],
+)
+def test_images(part, source):
+    ours = {"role": "user", "content": [part]}
+    theirs = {"role": "user", "content": [{"type": "image", "source": source}]}
+    assert to_anthropic(ours).messages == [theirs]
+    assert to_openai(theirs).messages == [ours]
+    result = {"role": "tool", "tool_call_id": "c", "content": [part]}
+    (message,) = to_anthropic(result).messages
+    assert message["content"][0]["content"] == theirs["content"]
+
+
+def test_what_an_sdk_dumps_as_empty_is_no_loss():
+    message = {
+        "role": "assistant",
+        "content": "hi",
+        "refusal": None,
+        "annotations": [],
+        "audio": None,
+        "function_call": None,
+        "tool_calls": None,
+    }
+    assert to_anthropic(USER, message).messages[1] == {"role": "assistant", "content": "hi"}
+    auto = {"type": "image_url", "image_url": {"url": "https://a.b/c", "detail": "auto"}}
+    assert to_anthropic({"role": "user", "content": [auto]})
+    result = {"type": "tool_result", "tool_use_id": "c", "is_error": False}
+    assert to_openai({"role": "user", "content": [result]}).messages == [
+        {"role": "tool", "tool_call_id": "c", "content": ""}
+    ]
+
+
+def user(*parts, **more):
+    return {"role": "user", "content": list(parts), **more}
+
+
+def assistant(*parts, **more):
+    return {"role": "assistant", "content": list(parts), **more}
+
+
+def calling(arguments, **more):
+    function = {"name": "get", "arguments": arguments}
+    return {"role": "assistant", "tool_calls": [{**CALL, "function": function, **more}]}
+
+
+def image(url, **more):
+    return user({"type": "image_url", "image_url": {"url": url, **more}})
+
+
+DEEP = '{"a":' + "[" * 200 + "]" * 200 + "}"
+LOST_OPENAI = [
+    ({**USER, "name": "ann"}, "the field 'name' of a user message"),
+    (assistant(refusal="no"), "the field 'refusal'"),
+    (assistant(audio={"id": "x"}), "the field 'audio'"),
+    (user({"type": "input_audio", "input_audio": {}}), "a part of type 'input_audio'"),
+    (user({"type": "text", "text": "a", "cache_control": {}}), "the field 'cache_control'"),
+    (image("https://a.b/c", detail="high"), "the field 'detail'"),
+    (image("data:image/png,QUJD"), "not plain base64"),
+    (image("data:image/svg+xml;charset=utf-8;base64,QUJD"), "not plain base64"),
+    (image(None), "an image_url without a url"),
+    (user(), "nothing in it to say"),
+    (user({"type": "text", "text": " "}), "a blank text"),
+    ({"role": "user", "content": ""}, "a blank text"),
+    ({"role": "system", "content": "late"}, "would lose its place"),
+    (calling("{"), "arguments of call 'c1' cannot be read"),
+    (calling(""), "arguments of call 'c1'"),
+    (calling("[]"), "no JSON object"),
+    (calling({"a": 1}), "no string"),
+    (calling('{"a":1,"a":2}'), "a key stands twice"),
+    (calling('{"a":NaN}'), "NaN is not JSON"),
+    (calling('{"a":1e999}'), "more digits than a float holds"),
+    (calling('{"a":0.12345678901234567890}'), "more digits than a float holds"),
+    (calling(DEEP), "nested deeper"),
+    (calling("{}", extra=1), "the field 'extra'"),
+    (calling("{}", type="custom", custom={"name": "x"}), "the field 'custom'"),
+    ({"role": "function", "name": "get", "content": "x"}, "function call without an id"),
+    ({"role": "assistant", "function_call": {"name": "g"}}, "function call without an id"),
+]
+USE = {"type": "tool_use", "id": "t", "name": "get", "input": {}}
+RESULT = {"type": "tool_result", "tool_use_id": "t", "content": "x"}
+TEXT = {"type": "text", "text": "a"}
+PNG = {"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}
+LOST_ANTHROPIC = [
+    (assistant({"type": "thinking", "thinking": "hm", "signature": "s"}), "type 'thinking'"),
+    (user({**TEXT, "cache_control": {"type": "ephemeral"}}), "the field 'cache_control'"),
+    (user({**TEXT, "citations": [{"x": 1}]}), "the field 'citations'"),
+    (user({**RESULT, "is_error": True}), "the field 'is_error'"),
+    (user({**RESULT, "content": [PNG]}), "an image in a tool result"),
+    (user({**RESULT, "content": [{"type": "document"}]}), "a block of type 'document'"),
+    (user(TEXT, RESULT), "the order of text and tool parts"),
+    (assistant(USE, TEXT), "the order of text and tool parts"),
+    (assistant({**USE, "cache_control": {}}), "the field 'cache_control'"),
+    (assistant(PNG), "an image in the assistant message"),
+    (user({"type": "image", "source": {"type": "file", "file_id": "f"}}), "neither a url nor"),
+    (user({"type": "image", "source": {"type": "url", "url": "data:,x"}}), "neither a url nor"),
+    (user(), "nothing in it to say"),
+    ({**USER, "id": "m"}, "the field 'id'"),
+]
+
+
+@pytest.mark.parametrize(
+    ("say", "message", "what"),
+    [(to_anthropic, *row) for row in LOST_OPENAI] + [(to_openai, *row) for row in LOST_ANTHROPIC],
+)
+def test_a_loss_is_an_error_that_names_message_and_what(say, message, what):
+    with pytest.raises(ConversionError, match=rf"^message 1: .*{what}"):
+        say(USER, message)
+
+
+@pytest.mark.parametrize(
+    "system", [[{"type": "image"}], [{"type": "text"}], [{**TEXT, "cache_control": {"x": 1}}]]
+)
+def test_a_system_prompt_that_would_lose_something_is_refused(system):
+    with pytest.raises(ConversionError, match=r"^the system prompt: "):
+        to_openai(USER, system=system)
+
+
+def test_a_system_prompt_beside_openai_messages_is_refused():
+    with pytest.raises(ConversionError, match="among its messages"):
+        to_anthropic(USER, system="Be kind.")
+
+
+def test_an_image_in_a_system_message_is_refused():
+    with pytest.raises(ConversionError, match="message 0: an image in the system message"):
+        to_anthropic({**image("https://a.b/c"), "role": "system"}, USER)
+
+
+def test_malformed_messages_and_unknown_names_are_refused():
+    with pytest.raises(InvalidMessageError, match="message 0"):
+        to_openai({"role": "system", "content": "x"})
+    with pytest.raises(UnknownDialectError):
+        convert([USER], source="openai", target="gemini")
+    with pytest.raises(UnknownDialectError):
+        convert([USER], source="gemini", target="openai")
+
+
+def test_alternate_merges_runs_and_leaves_the_rest_alone():
+    said = {"role": "assistant", "content": "hm"}
+    late = {**user(RESULT), "extra": 1}
+    messages = [said, {"role": "user", "content": "a"}, user(PNG), late, said]
+    before = copy.deepcopy(messages)
+    merged = alternate(messages)
+    assert merged == [said, {**user(RESULT, TEXT, PNG), "extra": 1}, said]
+    assert merged[0] is merged[2] is said
+    assert messages == before
+    assert alternate([]) == []

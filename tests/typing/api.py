@@ -1,0 +1,62 @@
+"""The public API as callers write it: type-checked, never run."""
+
+from __future__ import annotations
+
+from typing import assert_type
+
+import numpy as np
+from numpy.typing import NDArray
+
+from warmset import (
+    Budget,
+    Filter,
+    Hit,
+    HotIndex,
+    LLMPicker,
+    Memory,
+    Synced,
+    TokenCount,
+    Turn,
+    Window,
+    count_tokens,
+    pack,
+    pack_batch,
+)
+
+
+def conversations(memory: Memory) -> None:
+    chat = memory.conversation("support")
+    assert_type(chat.append({"role": "user", "content": "hello"}, speaker="Ada"), list[int])
+    assert_type(chat.append([{"role": "user", "content": "hello"}], at=0.0), list[int])
+    assert_type(chat.sync([{"role": "user", "content": "hello"}]), Synced)
+    assert_type(chat.fetch(1), Turn)
+    assert_type(chat.fetch([1, 2]), list[Turn])
+    hit: Hit = chat.search("hello", k=3, where=Filter(role="user"))[0]
+    assert_type(hit.terms, dict[str, float])
+    assert_type(chat.window("hello", budget=2_000), Window)
+    assert_type(chat.window(budget=Budget(200_000), mode="recency"), Window)
+    assert_type(memory.process([], conversation="support", budget=2_000), Window)
+
+
+async def twins() -> None:
+    memory = await Memory.aopen(None, embedder="lexical", picker=LLMPicker(lambda _: "{}"))
+    chat = memory.conversation("support")
+    assert_type(await chat.aappend({"role": "user", "content": "hello"}), list[int])
+    assert_type(await chat.awindow("hello", budget=100), Window)
+    assert_type(await memory.aprocess([], conversation="a", budget=100), Window)
+    await memory.asearch("hello")
+
+
+def low_level() -> None:
+    index = HotIndex(384)
+    index.add([1, 2], np.eye(384)[:2])
+    ids, scores = index.search(np.eye(384)[0], 2)
+    assert_type(ids, NDArray[np.uint64])
+    assert_type(scores, NDArray[np.float32])
+    assert_type(pack([1, 2], [0.5, 0.25], 2, must=[0]), NDArray[np.int64])
+    pack_batch([0, 2], [1, 2], [0.5, 0.25], [3])
+    assert_type(count_tokens("hello", model="gpt-4o"), TokenCount)
+
+
+def own_embedder() -> Memory:
+    return Memory.open(None, embedder=lambda texts: np.ones((len(texts), 4)))
