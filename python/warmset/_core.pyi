@@ -1,11 +1,9 @@
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, Final, TypedDict, final
+from typing import Any, TypedDict, final
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-
-DEBUG: Final[bool]
 
 class Cut(TypedDict):
     segment: int

@@ -13,8 +13,7 @@ from warmset import messages
 from warmset._core import pack
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.notes import summarise
-from warmset.window import INDEX_TITLE, Part, PartName, block, index_line, quotes
+from warmset.window import INDEX_TITLE, Part, PartName, block, brief_line, index_line, quotes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -57,13 +56,11 @@ class Draft:
         frame: What is shown verbatim.
         quoted: Units that are quoted, the best first.
         lines: Messages in the scoped index, the best first.
-        anchor_line: Whether the anchor is only a one-line summary.
     """
 
     frame: Frame
     quoted: tuple[tuple[Entry, ...], ...] = ()
     lines: tuple[Entry, ...] = ()
-    anchor_line: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,9 +172,9 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
             pieces.append((name, [engine.message(id_) for id_ in ids], tuple(ids)))
 
     verbatim("system", frame.system)
-    if draft.anchor_line:
+    if frame.brief:
         task = frame.anchor[0][0]
-        line = f"(The task, shortened) {summarise(engine.text(task.id)) or '…'}"
+        line = brief_line(engine.text(task.id))
         pieces.append(("anchor", [messages.text_message(call.source, "user", line)], (task.id,)))
     else:
         verbatim("anchor", frame.anchor)
@@ -247,7 +244,7 @@ def total(engine: Engine, call: Call, done: messages.Converted) -> int:
 
 
 def _weaker(draft: Draft) -> Draft | None:
-    """Drop the weakest choice of a draft: a line, a quote, a recent unit, the anchor's text."""
+    """Drop the weakest choice of a draft: a line, a quote, a recent unit, a tool step."""
     frame = draft.frame
     if draft.lines:
         return replace(draft, lines=draft.lines[:-1])
@@ -258,6 +255,4 @@ def _weaker(draft: Draft) -> Draft | None:
     if len(frame.current) > 2:  # noqa: PLR2004 - the request and the last unit stay
         current = [frame.current[0], *frame.current[2:]]
         return replace(draft, frame=replace(frame, current=current))
-    if frame.anchor and not draft.anchor_line:
-        return replace(draft, anchor_line=True)
     return None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset import messages
@@ -17,10 +18,10 @@ from warmset.assemble import (
 from warmset.config import MIN_SCORE, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
 from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.layout import Frame, cost, fit_tail, frame
+from warmset.layout import Frame, cost, fit_tail, frame, must_stay
 from warmset.ledger import Entry, Frozen, Ledger
 from warmset.messages.dialects import known_dialect
-from warmset.window import Part
+from warmset.window import Part, brief_line
 
 if TYPE_CHECKING:
     from warmset.config import Weights
@@ -86,13 +87,14 @@ def stay(
         fixed += PER_MESSAGE + engine.count(request.send)
     fixed += sum(cost(unit) for unit in parts.system)
     task = sum(cost(unit) for unit in parts.anchor)
-    # An anchor that does not fit is shown as one line; see `assemble`.
-    room = call.budget - fixed - task
-    if room < 0 or _must(parts) > room:
-        room = call.budget - fixed
-    if room < 0:
-        raise BudgetTooSmall(fixed + _must(parts), call.budget)
-    return fit_tail(parts, room, 1.0 if recency else RECENT_SHARE)
+    if parts.anchor and fixed + task + must_stay(parts) > call.budget:
+        parts = replace(parts, brief=True)
+        line = brief_line(engine.text(parts.anchor[0][0].id))
+        task = PER_MESSAGE + engine.count(line)
+    need = fixed + task + must_stay(parts)
+    if need > call.budget:
+        raise BudgetTooSmall(need, call.budget)
+    return fit_tail(parts, call.budget - fixed - task, 1.0 if recency else RECENT_SHARE)
 
 
 def quote_and_index(
@@ -164,9 +166,3 @@ def again(ledger: Ledger, parts: Frame, frozen: Frozen) -> Draft:
     quoted = tuple(tuple(ledger.together(id_)) for id_ in frozen.picked)
     lines = tuple(ledger.entries[id_] for id_ in frozen.lines)
     return Draft(parts, tuple(unit for unit in quoted if unit), lines)
-
-
-def _must(parts: Frame) -> int:
-    """Return what the request and the last unit cost; they may be one."""
-    ends = {0, len(parts.current) - 1}
-    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in ends)

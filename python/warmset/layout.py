@@ -10,7 +10,7 @@ What must stay: the head, the request, the last unit. The tail's other units lea
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from warmset import _core
@@ -33,12 +33,14 @@ class Frame:
         recent: The units before the current request, oldest first.
         current: The current request's unit and all units since; empty if the request is not
             appended.
+        brief: Whether the anchor is shown as one line, because it does not fit whole.
     """
 
     system: list[list[Entry]]
     anchor: list[list[Entry]]
     recent: list[list[Entry]]
     current: list[list[Entry]]
+    brief: bool = False
 
     def units(self) -> list[list[Entry]]:
         """Return all units of the frame."""
@@ -105,7 +107,7 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
         units.
 
     Raises:
-        BudgetTooSmall: The request and the last unit alone do not fit.
+        BudgetTooSmall: The request and the last unit alone do not fit; see `must_stay`.
     """
     costs = [cost(unit) for unit in parts.current]
     must = [place in (0, len(costs) - 1) for place in range(len(costs))]
@@ -115,12 +117,13 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
     fresh = _core.keep_newest(
         [cost(unit) for unit in parts.recent], [False] * len(parts.recent), max(free, 0)
     )
-    return Frame(
-        system=parts.system,
-        anchor=parts.anchor,
-        recent=[parts.recent[place] for place in fresh.tolist()],
-        current=current,
-    )
+    return replace(parts, recent=[parts.recent[place] for place in fresh.tolist()], current=current)
+
+
+def must_stay(parts: Frame) -> int:
+    """Return what the request and the last unit cost; they may be one."""
+    ends = {0, len(parts.current) - 1}
+    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in ends)
 
 
 def cost(unit: list[Entry]) -> int:

@@ -9,7 +9,7 @@ use warmset_core::{Kind, Seq};
 
 use crate::error::{invalid, raise};
 
-/// One record, read and verified.
+/// One record, read and verified: seq, kind, key, meta, payload, hash.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct Record {
     inner: warmset_core::cold::Record,
@@ -66,6 +66,9 @@ type Row<'py> = (
 );
 
 /// An append-only store of records.
+///
+/// What `append` returned for is durable. A payload comes back exactly, or not at all. Safe to use
+/// from several threads; one process at a time owns a directory.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct ColdStore {
     store: Store,
@@ -74,6 +77,21 @@ pub(crate) struct ColdStore {
 
 #[pymethods]
 impl ColdStore {
+    /// Open the store in a directory, or make a new one.
+    ///
+    /// Args:
+    ///     path: The directory; None keeps everything in memory.
+    ///     read: "map" or "pread" for sealed segments. A map cannot survive somebody else
+    /// truncating a         sealed file (SIGBUS); "pread" raises an error there.
+    ///     segment_bytes: Length at which a segment is sealed; 64 MiB if not given.
+    ///     max_record: The longest payload in bytes; 64 MiB if not given.
+    ///     lock_wait: Seconds to wait for a store that is in use.
+    ///
+    /// Raises:
+    ///     Locked: Somebody else owns it; the error names the owner.
+    ///     NotAStore: The path is empty, a file, or a directory with other things in it.
+    ///     NewerFormat: A newer version wrote it; it is left as it was.
+    ///     StoreError: It could not be opened.
     #[staticmethod]
     #[pyo3(signature = (path, *, read="map", segment_bytes=None, max_record=None, lock_wait=2.0))]
     fn open(
@@ -113,11 +131,24 @@ impl ColdStore {
         Ok(Self { store, path })
     }
 
+    /// The directory; None in memory.
     #[getter]
     fn path(&self) -> Option<PathBuf> {
         self.path.clone()
     }
 
+    /// Append records, all or none; they are durable when this returns.
+    ///
+    /// Args:
+    ///     records: Tuples of kind, key (a list of byte strings), meta and payload.
+    ///
+    /// Returns:
+    ///     One id a record, ascending.
+    ///
+    /// Raises:
+    ///     TooLarge: A payload is over the limit.
+    ///     StoreFull: The medium has no room; nothing was appended.
+    ///     Poisoned: A sync failed; nothing more is acknowledged until the store is opened again.
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn append(&self, py: Python<'_>, records: Vec<Row<'_>>) -> PyResult<Vec<u64>> {
         let keys: Vec<Vec<&[u8]>> = records
@@ -137,11 +168,24 @@ impl ColdStore {
         Ok(seqs.into_iter().map(|seq| seq.0).collect())
     }
 
+    /// Read one record.
+    ///
+    /// Raises:
+    ///     NotFound: There is none with that id.
+    ///     Corrupt: Its bytes are not what was written.
     fn get(&self, py: Python<'_>, seq: u64) -> PyResult<Record> {
         let inner = py.detach(|| self.store.get(Seq(seq))).map_err(raise)?;
         Ok(Record { inner })
     }
 
+    /// Read records in order, from an id on.
+    ///
+    /// Args:
+    ///     start: The first id.
+    ///     max_bytes: About how much to read; at least one record comes back, none only at the end.
+    ///
+    /// Returns:
+    ///     Records; damaged ones are left out and reported.
     #[pyo3(signature = (start=1, *, max_bytes=8_388_608))]
     fn page(&self, py: Python<'_>, start: u64, max_bytes: usize) -> PyResult<Vec<Record>> {
         let records = py
@@ -150,6 +194,7 @@ impl ColdStore {
         Ok(records.into_iter().map(|inner| Record { inner }).collect())
     }
 
+    /// Figures: records, bytes, segments, `next_seq`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let stats = py.detach(|| self.store.stats()).map_err(raise)?;
         let out = PyDict::new(py);
@@ -160,6 +205,7 @@ impl ColdStore {
         Ok(out)
     }
 
+    /// What opening cut off, and what damage was met since.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = py.detach(|| self.store.report());
         let cuts: Vec<Bound<'py, PyDict>> = report
@@ -180,6 +226,7 @@ impl ColdStore {
         Ok(out)
     }
 
+    /// Read and check everything: records, bytes, damages.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         let report = py.detach(|| self.store.verify()).map_err(raise)?;
         let out = PyDict::new(py);
@@ -189,6 +236,7 @@ impl ColdStore {
         Ok(out)
     }
 
+    /// Close the store; doing it twice does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
         py.detach(|| self.store.close()).map_err(raise)
     }

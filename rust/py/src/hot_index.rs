@@ -16,6 +16,16 @@ type Table<'py, T> = Bound<'py, PyArray2<T>>;
 type Found<'py> = (Table<'py, u64>, Table<'py, f32>, Bound<'py, PyArray1<i64>>);
 
 /// An exact index of vectors.
+///
+/// Ids and scores equal those of a brute-force scan with the canonical sum, bit for bit, in the
+/// order of score descending, then id ascending. Safe to use from several threads.
+///
+/// Args:
+///     dim: The vectors' dimension, 1 to 65,536.
+///     metric: "cosine" brings rows and queries to unit length; "ip" takes them as they are.
+///
+/// Raises:
+///     InvalidInputError: The dimension or the metric is out of range.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct HotIndex {
     index: RwLock<Index>,
@@ -46,11 +56,13 @@ impl HotIndex {
         })
     }
 
+    /// The vectors' dimension.
     #[getter]
     fn dim(&self) -> usize {
         self.read().dim()
     }
 
+    /// "cosine" or "ip".
     #[getter]
     fn metric(&self) -> &'static str {
         self.read().metric().name()
@@ -64,6 +76,22 @@ impl HotIndex {
         self.read().contains(id)
     }
 
+    /// Add entries: all of them, or none.
+    ///
+    /// Args:
+    ///     ids: Integers, shape (n,); each is new.
+    ///     vectors: Real numbers, shape (n, dim); f32 is taken as it is, other types are converted.
+    ///     tenant: Small integers for filters, one an entry or one for all; so are the next two.
+    ///     conversation: The conversation within the tenant.
+    ///     kind: What the entries are, as "turn".
+    ///     at: Times in milliseconds since 1970 UTC.
+    ///
+    /// Raises:
+    ///     InvalidInputError: Shapes do not fit, or a column is not made of integers.
+    ///     DimensionError: The vectors have another dimension.
+    ///     NotFiniteError: A vector holds a NaN or an infinity.
+    ///     ZeroNormError: A vector has no direction (cosine).
+    ///     DuplicateIdError: An id is there already, or twice in the batch.
     #[pyo3(signature = (ids, vectors, *, tenant=None, conversation=None, kind=None, at=None))]
     #[expect(clippy::too_many_arguments, reason = "one optional column each")]
     fn add(
@@ -114,11 +142,27 @@ impl HotIndex {
         .map_err(raise)
     }
 
+    /// Remove entries: all of them, or none.
+    ///
+    /// Raises:
+    ///     UnknownIdError: An id is not there.
     fn remove(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<()> {
         let ids = integers::<u64>(ids, "ids")?;
         py.detach(|| self.write().remove(&ids)).map_err(raise)
     }
 
+    /// Find the nearest entries.
+    ///
+    /// Args:
+    ///     query: Shape (dim,).
+    ///     k: How many, at least 1; fewer come back if there are fewer.
+    ///     where: A `Filter` of small integers; it decides before an entry is scored.
+    ///
+    /// Returns:
+    ///     Ids (uint64) and scores (float32), best first, ties by id.
+    ///
+    /// Raises:
+    ///     InvalidInputError: `k`, the query or the filter is not usable.
     #[pyo3(signature = (query, k, *, r#where=None))]
     fn search<'py>(
         &self,
@@ -137,6 +181,15 @@ impl HotIndex {
         Ok((ids.into_pyarray(py), scores.into_pyarray(py)))
     }
 
+    /// Find the nearest entries of several queries.
+    ///
+    /// Args:
+    ///     queries: Shape (m, dim).
+    ///     k: How many for each, at least 1.
+    ///
+    /// Returns:
+    ///     Ids and scores, shape (m, w) with w the longest result, and how many of each row count;
+    /// cells     behind a row's count hold the largest id and minus infinity.
     fn search_batch<'py>(
         &self,
         py: Python<'py>,

@@ -1,8 +1,10 @@
-//! `warmset._core`: the core as Python sees it. One file a class or verb; each converts and delegates.
+//! `warmset._core`: the core as Python sees it. One file a class or verb; each converts and
+//! delegates.
 //!
 //! Every class is frozen with its lock inside, so the module is safe without a global interpreter
 //! lock; whatever scans, hashes or touches a disk runs detached from the interpreter.
 #![deny(unsafe_code)]
+#![expect(clippy::doc_markdown, reason = "docstrings are read in Python, not by rustdoc")]
 
 mod cold_store;
 mod convert;
@@ -15,6 +17,9 @@ mod tokens;
 /// The compiled core of warmset.
 #[pyo3::pymodule(gil_used = false)]
 mod _core {
+    use pyo3::exceptions::PyRuntimeWarning;
+    use pyo3::prelude::*;
+
     #[pymodule_export]
     use super::cold_store::{ColdStore, Record, content_hash};
     #[pymodule_export]
@@ -26,7 +31,14 @@ mod _core {
     #[pymodule_export]
     use super::tokens::{count_text, count_texts, terms};
 
-    /// Whether this is a debug build, which is many times slower.
-    #[pymodule_export]
-    const DEBUG: bool = cfg!(debug_assertions);
+    /// A debug build is many times slower: whoever measures one should know.
+    #[pymodule_init]
+    fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        if cfg!(debug_assertions) {
+            let py = module.py();
+            let text = c"warmset was compiled without optimisation: do not measure it";
+            PyErr::warn(py, &py.get_type::<PyRuntimeWarning>(), text, 1)?;
+        }
+        Ok(())
+    }
 }

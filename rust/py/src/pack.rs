@@ -10,7 +10,21 @@ use crate::error::{invalid, raise};
 
 type Indices<'py> = Bound<'py, PyArray1<i64>>;
 
-/// The indices chosen under a budget, ascending.
+/// Choose under a budget, greedily by value.
+///
+/// Args:
+///     costs: Integers of at least 0, shape (n,).
+///     values: Numbers, shape (n,); ties go to the lower index.
+///     budget: What the chosen may cost.
+///     groups: Integers, shape (n,): items of one group are chosen together; a group is worth its
+/// best.     must: Indices that are chosen first, with their groups.
+///
+/// Returns:
+///     The chosen indices, ascending. A misfit is skipped, and the walk goes on.
+///
+/// Raises:
+///     BudgetTooSmall: What must be chosen does not fit.
+///     InvalidInputError: Lengths differ, a cost is negative, a value is NaN.
 #[pyfunction]
 #[pyo3(signature = (costs, values, budget, *, groups=None, must=None))]
 pub(crate) fn pack<'py>(
@@ -39,7 +53,19 @@ pub(crate) fn pack<'py>(
     Ok(indices(py, chosen))
 }
 
-/// [`pack`] for many lists that lie end to end.
+/// Choose under a budget for many lists that lie end to end.
+///
+/// Args:
+///     offsets: Integers, shape (m + 1,): list i is `offsets[i]` to `offsets[i + 1]`.
+///     costs: Integers of all lists.
+///     values: Numbers of all lists.
+///     budgets: Integers, shape (m,).
+///
+/// Returns:
+///     Chosen indices into the flat columns, list after list, and the offsets of each list's part.
+///
+/// Raises:
+///     InvalidInputError: Shapes do not fit.
 #[pyfunction]
 pub(crate) fn pack_batch<'py>(
     py: Python<'py>,
@@ -58,7 +84,18 @@ pub(crate) fn pack_batch<'py>(
     Ok((indices(py, chosen), indices(py, ends)))
 }
 
-/// The positions that stay when the oldest unprotected units leave.
+/// Keep what is protected, and the newest of the rest that fit.
+///
+/// Args:
+///     costs: Integers of at least 0, oldest first.
+///     protected: Whether each never leaves.
+///     budget: What everything that stays may cost.
+///
+/// Returns:
+///     The positions that stay, ascending.
+///
+/// Raises:
+///     BudgetTooSmall: What is protected does not fit.
 #[pyfunction]
 pub(crate) fn keep_newest<'py>(
     py: Python<'py>,

@@ -1,0 +1,167 @@
+"""The same questions, the same budget, different ways to choose: who has the evidence.
+
+Every method makes its window with `Conversation.window`, so each pays for the system prompt, the
+task, the question and, where turns are quoted, the block's header, out of the same budget. Plain
+BM25, plain dense and jit differ in the ranking alone: they fill one block in the same way. Plain
+means the question as it is asked (names stay in it), one signal, no context, no session, no
+decision bonus and no least score.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from warmset import messages
+from warmset.demo.remembering import PlainDense
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from warmset.conversation import Conversation
+    from warmset.demo.stage import Stage, Told
+    from warmset.demo.transcript import Question
+    from warmset.pick import Candidate
+    from warmset.window import Window
+
+SHARE: Final = 0.05
+"""The part of a conversation's tokens that a window may have, unless a budget is given."""
+
+Ask: TypeAlias = "Callable[[str], Window]"
+
+_EVERYTHING: Final = 1 << 40
+"""A budget that no conversation exceeds."""
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """What one method's window had for one question.
+
+    Args:
+        tokens: What the window costs.
+        recall: The part of the evidence messages that it shows whole, 0 to 1.
+    """
+
+    tokens: int
+    recall: float
+
+    @property
+    def found(self) -> bool:
+        """Whether it shows all of them."""
+        return self.recall == 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """How one method did.
+
+    Args:
+        name: The method.
+        outcomes: One for each question, in their order.
+    """
+
+    name: str
+    outcomes: Sequence[Outcome]
+
+    @property
+    def tokens(self) -> float:
+        """The mean cost of its windows."""
+        return sum(outcome.tokens for outcome in self.outcomes) / len(self.outcomes)
+
+    @property
+    def found(self) -> int:
+        """For how many questions it has all evidence."""
+        return sum(outcome.found for outcome in self.outcomes)
+
+    @property
+    def recall(self) -> float:
+        """The mean part of the evidence that it has."""
+        return sum(outcome.recall for outcome in self.outcomes) / len(self.outcomes)
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A picker that takes turns in an order that was made elsewhere.
+
+    Args:
+        ids: The order.
+    """
+
+    ids: Sequence[int]
+
+    def pick(self, request: str, candidates: Sequence[Candidate], *, limit: int) -> Sequence[int]:
+        """Return the order; see `Picker.pick`."""
+        del request, candidates, limit
+        return self.ids
+
+
+def compare(
+    on: Stage, questions: Sequence[Question], *, budget: int, told: Told
+) -> list[Method]:
+    """Ask every question by every method.
+
+    Args:
+        on: The conversation with its baselines.
+        questions: Questions with known evidence, at least one.
+        budget: Tokens that a window may have; "full" has as many as it needs.
+        told: Is told of the stage "ask".
+
+    Returns:
+        The methods: full, recency, plain BM25, plain dense (where there are vectors), jit.
+
+    Raises:
+        BudgetTooSmall: System prompt, task and question alone do not fit.
+        EmbedderError: A question could not be embedded.
+    """
+    ways = list(_ways(on, budget))
+    total = len(ways) * len(questions)
+    methods: list[Method] = []
+    # Method by method: a conversation keeps the choices that it made for a question until another
+    # one is asked, whichever handle asks.
+    for name, ask in ways:
+        outcomes: list[Outcome] = []
+        for question in questions:
+            outcomes.append(_judge(on, question, ask(question.text)))
+            told("ask", len(methods) * len(questions) + len(outcomes), total)
+        methods.append(Method(name, outcomes))
+    return methods
+
+
+def shown(conversation: Conversation, window: Window) -> set[int]:
+    """Return the ids of the messages that a window shows whole, quoted or verbatim.
+
+    A line of the scoped index does not count, nor does a task that was shortened to a line.
+    """
+    ids = {id_ for part in window.parts if part.name != "index" for id_ in part.ids}
+    for part in window.parts:
+        if part.name == "anchor":
+            said = {messages.text_of(message, window.dialect) for message in window.messages}
+            ids -= {turn.id for turn in conversation.fetch(part.ids) if _text(turn) not in said}
+    return ids
+
+
+def _judge(on: Stage, question: Question, window: Window) -> Outcome:
+    wanted = [on.ids[place] for place in question.evidence]
+    there = shown(on.conversation, window)
+    return Outcome(window.tokens, sum(id_ in there for id_ in wanted) / len(wanted))
+
+
+def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
+    one = on.conversation
+
+    def full(question: str) -> Window:
+        return one.window(question, budget=_EVERYTHING, mode="full")
+
+    def recency(question: str) -> Window:
+        return one.window(question, budget=budget, mode="recency")
+
+    def jit(question: str) -> Window:
+        return one.window(question, budget=budget, recent=0, index_share=0)
+
+    yield "full", full
+    yield "recency", recency
+    yield "plain BM25", _by_rank(one, budget, 1, lambda question: _bm25(on, question))
+    if on.embedder is not None:
+        texts = ((turn.id, _text(turn)) for turn in one.fetch(on.ids))
+        yield "plain dense", _by_rank(one, budget, 2, PlainDense(on.embedder, texts).rank)
+    yield "jit", jit

@@ -1,0 +1,92 @@
+"""The embedder, remembering what it made, and the plainest way to search with it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warmset._core import HotIndex
+from warmset.embed import checked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warmset.embed import Embedder, Vectors
+
+
+class Remembering:
+    """An embedder that makes each text's vector once; see `warmset.embed.Embedder`.
+
+    So plain dense search can have the very vectors of the memory without embedding all turns again.
+    """
+
+    def __init__(self, inner: Embedder) -> None:
+        self._inner = inner
+        self._made: dict[str, Vectors] = {}
+
+    @property
+    def name(self) -> str:
+        """The inner one's name."""
+        return self._inner.name
+
+    @property
+    def fingerprint(self) -> str | None:
+        """The inner one's: the vectors are the same."""
+        return self._inner.fingerprint
+
+    @property
+    def dim(self) -> int | None:
+        """The inner one's."""
+        return self._inner.dim
+
+    @property
+    def remote(self) -> bool:
+        """The inner one's."""
+        return self._inner.remote
+
+    def embed(self, texts: Sequence[str]) -> Vectors:
+        """Embed what was not embedded before; see `Embedder.embed`."""
+        fresh = [text for text in dict.fromkeys(texts) if text not in self._made]
+        self._made.update(zip(fresh, self._inner.embed(fresh), strict=True))
+        rows = [self._made[text] for text in texts]
+        return checked(np.array(rows, np.float32), len(rows), self.dim)
+
+    def embed_query(self, texts: Sequence[str]) -> Vectors:
+        """Embed queries; see `Embedder.embed_query`."""
+        return self._inner.embed_query(texts)
+
+    def split(self, text: str) -> list[str]:
+        """Cut a text into passages; see `Embedder.split`."""
+        return self._inner.split(text)
+
+
+class PlainDense:
+    """Ranks turns by the cosine of the question with their best passage, and by nothing else.
+
+    Args:
+        embedder: Makes the vectors.
+        turns: Ids and texts of the turns.
+    """
+
+    def __init__(self, embedder: Embedder, turns: Iterable[tuple[int, str]]) -> None:
+        self._embedder = embedder
+        self._owners: list[int] = []
+        self._index: HotIndex | None = None
+        for id_, text in turns:
+            passages = embedder.split(text) if text.strip() else []
+            if passages:
+                vectors = embedder.embed(passages)
+                first = len(self._owners)
+                self._owners += [id_] * len(passages)
+                if self._index is None:
+                    self._index = HotIndex(vectors.shape[1])
+                self._index.add(range(first, len(self._owners)), vectors)
+
+    def rank(self, question: str) -> list[int]:
+        """Return the ids of all turns, the nearest first."""
+        if self._index is None:
+            return []
+        vector = self._embedder.embed_query([question])[0]
+        rows, _ = self._index.search(vector, len(self._owners))
+        return list(dict.fromkeys(self._owners[row] for row in rows.tolist()))

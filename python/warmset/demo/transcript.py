@@ -1,0 +1,102 @@
+"""What every kind of transcript is read into: lines in order, and questions if it has its own."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from warmset import messages
+from warmset.errors import InvalidInputError, InvalidMessageError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.messages import Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Line:
+    """One message of a transcript.
+
+    Args:
+        message: The message, in the dialect that the transcript is written in.
+        at: When it was said, seconds since 1970 UTC; None where the transcript does not tell.
+        speaker: Who said it, where somebody is named.
+        session: The session's name, where the transcript names sessions.
+        where: The place in the file, for errors: "line 12".
+    """
+
+    message: Message
+    at: float | None = None
+    speaker: str | None = None
+    session: str | None = None
+    where: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A question whose answer is known to be in certain lines.
+
+    Args:
+        text: The question.
+        evidence: Positions of the lines that answer it, ascending; all of them are needed.
+    """
+
+    text: str
+    evidence: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Transcript:
+    """A conversation with what is known of it.
+
+    Args:
+        name: What to call it.
+        kind: What kind of file it was read from.
+        lines: Its messages in order.
+        questions: Questions with known evidence; none for most transcripts.
+        notes: What was left out, in words.
+    """
+
+    name: str
+    kind: str
+    lines: Sequence[Line]
+    questions: Sequence[Question] = ()
+    notes: tuple[str, ...] = field(default=())
+
+
+def checked(transcript: Transcript) -> Transcript:
+    """Make sure that a transcript can be kept and that a request can follow it.
+
+    Args:
+        transcript: As a reader made it.
+
+    Returns:
+        The transcript; without its last messages if they call tools that never answered.
+
+    Raises:
+        InvalidInputError: A message is malformed, or there is none.
+    """
+    lines = transcript.lines
+    if not lines:
+        raise InvalidInputError("there is no message in it; give a transcript with messages")
+    plain = [line.message for line in lines]
+    try:
+        dialect = messages.resolve(plain)
+    except InvalidMessageError as error:
+        raise InvalidInputError(f"{lines[error.index].where}: {error.why}") from error
+    last = messages.units([messages.facts(message, dialect) for message in plain])[-1]
+    if not last.open:
+        return transcript
+    kept = lines[: last.members[0]]
+    if not kept:
+        raise InvalidInputError("it has nothing but tool calls without results; let it finish")
+    count = len(lines) - len(kept)
+    note = f"left out at the end: {count} messages of a tool call that has no result yet"
+    return Transcript(
+        name=transcript.name,
+        kind=transcript.kind,
+        lines=kept,
+        questions=transcript.questions,
+        notes=(*transcript.notes, note),
+    )
