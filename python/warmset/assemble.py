@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from warmset import messages
-from warmset._core import pack
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.window import INDEX_TITLE, Part, PartName, block, brief_line, index_line, quotes
@@ -22,9 +21,6 @@ if TYPE_CHECKING:
     from warmset.layout import Frame
     from warmset.ledger import Entry
     from warmset.messages import Dialect, Message, System
-
-QUOTE_OVERHEAD = 8
-"""Tokens of a quoted turn's id and speaker, for the plan; the final count is exact."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,64 +93,6 @@ def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
         if weaker is None:
             raise BudgetTooSmall(made.tokens, call.budget)
         draft = weaker
-
-
-def choose_quotes(
-    engine: Engine,
-    units: Sequence[tuple[Entry, ...]],
-    values: Sequence[float],
-    room: int,
-) -> tuple[tuple[Entry, ...], ...]:
-    """Choose units to quote within a number of tokens: the most valuable that fit.
-
-    Args:
-        engine: Where texts are read.
-        units: Units to choose from, the best first.
-        values: What each is worth.
-        room: Tokens for all of them.
-
-    Returns:
-        The chosen units, the best first.
-    """
-    frame_cost = engine.count(block("", ""))
-    free = room - frame_cost
-    if free <= 0 or not units:
-        return ()
-    costs = [sum(entry.tokens + QUOTE_OVERHEAD for entry in unit) for unit in units]
-    chosen: list[int] = []
-    left = free
-    # The lines that tell the time are shared by turns of one minute, so their cost is known only
-    # once a choice is made: choose, count, choose again with that taken off.
-    for _ in range(2):
-        chosen = pack(costs, values, max(left, 0)).tolist()
-        turns = sorted((e for at in chosen for e in units[at]), key=lambda entry: entry.id)
-        actual = engine.count(quotes([(entry, engine.text(entry.id)) for entry in turns]))
-        planned = sum(costs[at] for at in chosen)
-        left = free - (actual - planned)
-        if actual <= free and left - planned < min(costs):
-            break
-    order = sorted(chosen, key=lambda at: (-values[at], at))
-    return tuple(units[at] for at in order)
-
-
-def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[Entry, ...]:
-    """Choose lines for the scoped index within a number of tokens: decisions first, then by rank.
-
-    Args:
-        engine: Where texts are read.
-        entries: Messages that are not shown otherwise, the best first.
-        room: Tokens for all lines.
-
-    Returns:
-        The chosen messages, the most important first.
-    """
-    order = sorted(entries, key=lambda entry: not entry.decision)
-    costs = [engine.count(index_line(entry, engine.text(entry.id))) for entry in order]
-    values = [float(len(order) - at) for at in range(len(order))]
-    title = engine.count(INDEX_TITLE)
-    if room <= title or not order:
-        return ()
-    return tuple(order[at] for at in pack(costs, values, room - title).tolist())
 
 
 def write(engine: Engine, call: Call, draft: Draft) -> Assembled:

@@ -10,8 +10,6 @@ from warmset.assemble import (
     Assembled,
     Call,
     Draft,
-    choose_lines,
-    choose_quotes,
     render,
     total,
 )
@@ -21,6 +19,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.layout import Frame, cost, fit_tail, frame, must_stay
 from warmset.ledger import Entry, Frozen, Ledger
 from warmset.messages.dialects import known_dialect
+from warmset.select import choose_lines, choose_quotes
 from warmset.window import Part, brief_line
 
 if TYPE_CHECKING:

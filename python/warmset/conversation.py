@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast, overload
+from typing import TYPE_CHECKING, Any, overload
 
-from warmset import messages
-from warmset._core import content_hash
+from warmset import intake
 from warmset.budget import Budget, input_tokens
 from warmset.config import INDEX_SHARE, MAX_PICKED, RECENT, SHORTLIST, Filter, Mode
-from warmset.errors import InvalidInputError, NotFound
+from warmset.errors import InvalidInputError
 from warmset.request import Ask
 from warmset.threads import twin
-from warmset.times import seconds
-from warmset.turn import Synced, Turn, turn_meta
+from warmset.turn import Synced, Turn, read_turn
 
 if TYPE_CHECKING:
+    from datetime import datetime
+
     from warmset.hits import Hit
     from warmset.ledger import Ledger
     from warmset.memory import Memory
-    from warmset.messages import Dialect, Message, System
+    from warmset.messages import Dialect, System
     from warmset.pick import Picker
     from warmset.window import Window
 
@@ -84,12 +82,9 @@ class Conversation:
             InvalidInputError: An option has the wrong type, or the dialect is another one.
             StoreError: They could not be kept; none was.
         """
-        with self._memory.engine.lock:
-            self._memory.check_open()
-            batch, found = self._accept(messages)
-            when = seconds(time.time() if at is None else at)
-            one = turn_meta(when, speaker, session, found, meta)
-            return self._memory.engine.append(self._ledger, batch, [one] * len(batch))
+        self._memory.check_open()
+        beside = intake.Beside(at, speaker, session, meta)
+        return intake.append(self._memory.engine, self._ledger, messages, beside)
 
     def sync(
         self,
@@ -120,25 +115,9 @@ class Conversation:
             InvalidMessageError: A message cannot be stored; nothing changed.
             StoreError: They could not be kept; nothing changed.
         """
-        engine = self._memory.engine
-        with engine.lock:
-            self._memory.check_open()
-            batch, found = self._accept(full_list)
-            digests = [content_hash(messages.dumps(m, index=at_)) for at_, m in enumerate(batch)]
-            ledger = self._ledger
-            match = ledger.history.match(digests)
-            fresh = batch[len(match.ids) :]
-            head = match.ids[-1] if match.ids else 0
-            moved = head != ledger.history.head
-            if not fresh:
-                if moved:
-                    engine.move(ledger, head)
-                return Synced(len(match.ids), [], match.branched_at)
-            when = seconds(time.time() if at is None else at)
-            one = turn_meta(when, speaker, session, found, meta)
-            metas = [replace(one, parent=head) if moved else one, *[one] * (len(fresh) - 1)]
-            ids = engine.append(ledger, fresh, metas)
-            return Synced(len(match.ids), ids, match.branched_at)
+        self._memory.check_open()
+        beside = intake.Beside(at, speaker, session, meta)
+        return intake.sync(self._memory.engine, self._ledger, full_list, beside)
 
     @overload
     def fetch(self, ids: int) -> Turn: ...
@@ -255,27 +234,7 @@ class Conversation:
     asearch = twin(search)
     awindow = twin(window)
 
-    def _accept(
-        self, given: Iterable[Mapping[str, Any]] | Mapping[str, Any]
-    ) -> tuple[list[Message], Dialect | None]:
-        one = isinstance(given, Mapping) or hasattr(given, "model_dump")
-        batch = messages.accept([given] if one else cast("Iterable[object]", given))
-        known = self._ledger.dialect
-        messages.resolve(batch, None, known)
-        return batch, known or messages.detect(batch)
-
     def _fetch(self, id_: int) -> Turn:
-        engine = self._memory.engine
         if isinstance(id_, bool) or not isinstance(id_, int):
             raise InvalidInputError(f"ids: expected an id or several, found {id_!r}")
-        entry = self._ledger.entries.get(id_)
-        if entry is None:
-            raise NotFound(f"conversation {self.id!r} has no message with id {id_}")
-        turn = Turn(engine.message(id_))
-        turn.id = id_
-        turn.conversation = self.id
-        turn.at = datetime.fromtimestamp(entry.at, UTC)
-        turn.speaker = entry.speaker
-        turn.meta = cast("dict[str, Any]", entry.extra or {})
-        turn.live = id_ in self._ledger.history.path
-        return turn
+        return read_turn(self._memory.engine, self._ledger, id_)

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import threading
 import time
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from warmset import _core, messages
 from warmset.counting import message_tokens
 from warmset.errors import NotFound
 from warmset.indexing import Indexer
+from warmset.labels import TURN_KIND, Numbers, role_number
 from warmset.ledger import Entry, Ledger
 from warmset.records import TURN, Draft, TurnMeta, head_draft, key_of
 from warmset.restore import restore
@@ -25,10 +26,6 @@ if TYPE_CHECKING:
 
     from warmset.embed import Embedder
 
-ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-"""Roles by their number in the index; another role has the number behind the last."""
-
-_TURN_KIND = 1
 _WORDS_INDEXED = 200_000
 """Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
 
@@ -62,8 +59,8 @@ class Engine:
         self.retriever = _core.Retriever()
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self._owner: dict[int, Ledger] = {}
-        self._numbers: dict[tuple[str, str], int] = {}
-        self.damaged: list[str] = []
+        self.numbers = Numbers()
+        self.lost: list[str] = []
         self.indexer = (
             None
             if embedder is None
@@ -108,6 +105,8 @@ class Engine:
             for meta, payload in zip(metas, payloads, strict=True)
         ]
         ids = self.store.append(drafts)
+        if metas and metas[0].parent is not None:
+            self.place(ledger, metas[0].parent)
         before = ledger.history.head
         for id_, payload, fact, meta, tokens in zip(
             ids, payloads, facts, metas, counts, strict=True
@@ -132,7 +131,7 @@ class Engine:
     def place(self, ledger: Ledger, head: int) -> None:
         """Make another message the conversation's last one, in memory only."""
         if head and head not in ledger.history:
-            self.damaged.append(f"conversation {ledger.name!r}: message {head} is lost")
+            self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
             return
         left, joined = ledger.history.move(head)
         self.retriever.set_live(left, False)
@@ -155,8 +154,8 @@ class Engine:
         labels = (
             *ledger.numbers,
             entry.session,
-            self.number("speaker", entry.speaker.casefold()) if entry.speaker else 0,
-            _TURN_KIND,
+            self.numbers.of("speaker", entry.speaker.casefold()) if entry.speaker else 0,
+            TURN_KIND,
             role_number(facts.role),
             int(entry.at * 1000),
             True,
@@ -171,15 +170,11 @@ class Engine:
         found = self.ledgers.get((tenant, conversation))
         if found is None:
             numbers = (
-                self.number("tenant", tenant),
-                self.number("conversation", f"{tenant}\0{conversation}"),
+                self.numbers.of("tenant", tenant),
+                self.numbers.of("conversation", tenant, conversation),
             )
             found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
         return found
-
-    def number(self, column: str, name: str) -> int:
-        """Return the small integer that stands for a name in a column of the index; never 0."""
-        return self._numbers.setdefault((column, name), len(self._numbers) + 1)
 
     def owner(self, id_: int) -> Ledger:
         """Return the conversation that a message is in.
@@ -243,28 +238,8 @@ class Engine:
         """Return the entries of messages, in the order of the ids."""
         return [self.owner(id_).entries[id_] for id_ in ids]
 
-    def state(self) -> dict[str, Any]:
-        """Return figures of the store and the index, for reports."""
-        indexer = self.indexer
-        return {
-            **self.store.stats(),
-            "messages": len(self._owner),
-            "conversations": len(self.ledgers),
-            "rows": self.retriever.rows,
-            "simd": self.retriever.tier,
-            "embedder": "lexical" if indexer is None else indexer.vectorizer.embedder.name,
-            "pending": 0 if indexer is None else indexer.pending(),
-            "failed": {} if indexer is None else indexer.failed(),
-            "damaged": [*self.damaged, *map(str, self.store.report()["damages"])],
-        }
-
     def close(self, timeout: float) -> None:
         """Finish pending vectors, at most for that many seconds, and close the store."""
         if self.indexer is not None:
             self.indexer.close(timeout)
         self.store.close()
-
-
-def role_number(role: str) -> int:
-    """Return the number that stands for a role in the index."""
-    return ROLES.index(role) if role in ROLES else len(ROLES)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Self
 from warmset.config import Weights
 from warmset.embed import MiniLM, as_embedder
 from warmset.errors import Closed, InvalidInputError
+from warmset.figures import figures
 from warmset.registry import Lease, lease
 from warmset.threads import twin
 
@@ -90,12 +91,13 @@ class Handle:
         """Return figures of the store and the index.
 
         Returns:
-            Messages, conversations, records, bytes, segments and rows; the instruction set and the
-            embedder in use; turns pending and failed; what is damaged.
+            Messages and conversations of the tenant; records, bytes, segments and rows; the
+            instruction set and the embedder in use; turns pending and failed; what opening cut off,
+            and what is damaged.
         """
         self.check_open()
         with self.engine.lock:
-            return self.engine.state()
+            return figures(self.engine, self.tenant)
 
     def reembed(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Make all vectors anew with this handle's embedder, and make it the store's embedder.

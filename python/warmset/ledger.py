@@ -156,6 +156,10 @@ class Ledger:
 
         return near(place - 1), near(place + 1)
 
+    def is_live(self, id_: int) -> bool:
+        """Tell whether a message is on the current path."""
+        return self._place(id_) is not None
+
     def settled(self, id_: int) -> bool:
         """Tell whether another message follows one, so that its context will not change."""
         return self.history.head != id_

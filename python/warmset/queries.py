@@ -121,5 +121,5 @@ def names(engine: Engine, ledger: Ledger, query: str) -> tuple[str, list[int]]:
             named.append(folded)
     words = " ".join(words.split())
     telling = 0 < len(named) < len(ledger.speakers)
-    numbers = [engine.number("speaker", name) for name in named] if telling else []
+    numbers = [engine.numbers.of("speaker", name) for name in named] if telling else []
     return (words if re.search(r"\w", words) else query), numbers

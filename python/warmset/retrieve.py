@@ -6,13 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset.config import CATCH_UP, Filter, Weights
-from warmset.engine import Engine, role_number
 from warmset.errors import InvalidInputError
 from warmset.hits import Found
+from warmset.labels import role_number
 from warmset.queries import QueryVectors, given_vector, names
 from warmset.times import milliseconds
 
 if TYPE_CHECKING:
+    from warmset.engine import Engine
     from warmset.ledger import Ledger
 
 
@@ -83,10 +84,10 @@ def scope(engine: Engine, tenant: str, where: Filter | None) -> Filter:
     role = where.role
     return replace(
         where,
-        tenant=engine.number("tenant", tenant),
+        tenant=engine.numbers.of("tenant", tenant),
         conversation=None
         if conversation is None
-        else engine.number("conversation", f"{tenant}\0{conversation}"),
+        else engine.numbers.of("conversation", tenant, conversation),
         role=role_number(role) if isinstance(role, str) else role,
         since=milliseconds(where.since, "where.since"),
         before=milliseconds(where.before, "where.before"),

@@ -1,18 +1,16 @@
-"""What goes into a conversation beside a message, and what comes out of it."""
+"""A message read back, and how a list met what was known."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, cast
 
-from warmset.errors import InvalidInputError
-from warmset.records import TurnMeta
+from warmset.errors import NotFound
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-    from datetime import datetime
-
-    from warmset.messages import Dialect
+    from warmset.engine import Engine
+    from warmset.ledger import Ledger
 
 
 class Turn(dict[str, Any]):
@@ -50,36 +48,21 @@ class Synced:
     branched_at: int | None
 
 
-def turn_meta(
-    at: float,
-    speaker: str | None,
-    session: str | int | None,
-    dialect: Dialect | None,
-    extra: Mapping[str, Any] | None,
-) -> TurnMeta:
-    """Check what is kept beside a message.
-
-    Args:
-        at: Seconds since 1970 UTC.
-        speaker: Who said it.
-        session: The session's name.
-        dialect: How it is written, where it shows.
-        extra: The caller's own fields.
-
-    Returns:
-        What is kept.
+def read_turn(engine: Engine, ledger: Ledger, id_: int) -> Turn:
+    """Read a message of a conversation back.
 
     Raises:
-        InvalidInputError: A field has the wrong type.
+        NotFound: The conversation has no message with that id.
+        StoreError: It could not be read.
     """
-    if speaker is not None and (not isinstance(speaker, str) or not speaker.strip()):
-        raise InvalidInputError(f"speaker: expected a name, found {speaker!r}")
-    if session is not None and (isinstance(session, bool) or not isinstance(session, (str, int))):
-        raise InvalidInputError(f"session: expected a name or a number, found {session!r}")
-    return TurnMeta(
-        at=at,
-        speaker=speaker,
-        session=None if session is None else str(session),
-        dialect=dialect,
-        extra=None if extra is None else dict(extra),
-    )
+    entry = ledger.entries.get(id_)
+    if entry is None:
+        raise NotFound(f"conversation {ledger.name!r} has no message with id {id_}")
+    turn = Turn(engine.message(id_))
+    turn.id = id_
+    turn.conversation = ledger.name
+    turn.at = datetime.fromtimestamp(entry.at, UTC)
+    turn.speaker = entry.speaker
+    turn.meta = cast("dict[str, Any]", entry.extra or {})
+    turn.live = ledger.is_live(id_)
+    return turn

@@ -1,0 +1,98 @@
+"""Messages on their way into a conversation: accepted, matched with what is known, kept."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, cast
+
+from warmset import messages
+from warmset._core import content_hash
+from warmset.errors import InvalidInputError
+from warmset.records import TurnMeta
+from warmset.times import seconds
+from warmset.turn import Synced
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from warmset.engine import Engine
+    from warmset.ledger import Ledger
+    from warmset.messages import Dialect, Message
+
+Given = Iterable[Mapping[str, Any]] | Mapping[str, Any]
+"""One message or several, as callers have them."""
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """What callers say beside their messages; see `Conversation.append`."""
+
+    at: datetime | float | str | None
+    speaker: str | None
+    session: str | int | None
+    meta: Mapping[str, Any] | None
+
+    def of(self, dialect: Dialect | None) -> TurnMeta:
+        """Check it.
+
+        Args:
+            dialect: How the messages are written, where it shows.
+
+        Returns:
+            What is kept beside each message.
+
+        Raises:
+            InvalidInputError: A field has the wrong type.
+        """
+        speaker, session = self.speaker, self.session
+        if speaker is not None and (not isinstance(speaker, str) or not speaker.strip()):
+            raise InvalidInputError(f"speaker: expected a name, found {speaker!r}")
+        if session is not None and (
+            isinstance(session, bool) or not isinstance(session, (str, int))
+        ):
+            raise InvalidInputError(f"session: expected a name or a number, found {session!r}")
+        if self.meta is not None and not isinstance(self.meta, Mapping):
+            raise InvalidInputError(f"meta: expected a mapping, found {self.meta!r}")
+        return TurnMeta(
+            at=seconds(time.time() if self.at is None else self.at),
+            speaker=speaker,
+            session=None if session is None else str(session),
+            dialect=dialect,
+            extra=None if self.meta is None else dict(self.meta),
+        )
+
+
+def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
+    """Keep messages at the end of a conversation; see `Conversation.append`."""
+    with engine.lock:
+        batch, found = _accept(ledger, given)
+        return engine.append(ledger, batch, [beside.of(found)] * len(batch))
+
+
+def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
+    """Bring a conversation to a full list; see `Conversation.sync`."""
+    with engine.lock:
+        batch, found = _accept(ledger, given)
+        digests = [content_hash(messages.dumps(one, index=at)) for at, one in enumerate(batch)]
+        match = ledger.history.match(digests)
+        fresh: Sequence[Message] = batch[len(match.ids) :]
+        head = match.ids[-1] if match.ids else 0
+        moved = head != ledger.history.head
+        if not fresh:
+            if moved:
+                engine.move(ledger, head)
+            return Synced(len(match.ids), [], match.branched_at)
+        one = beside.of(found)
+        metas = [replace(one, parent=head) if moved else one, *[one] * (len(fresh) - 1)]
+        ids = engine.append(ledger, fresh, metas)
+        return Synced(len(match.ids), ids, match.branched_at)
+
+
+def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None]:
+    """Take messages as callers have them, and tell their dialect where it shows."""
+    one = isinstance(given, Mapping) or hasattr(given, "model_dump")
+    batch = messages.accept([given] if one else cast("Iterable[object]", given))
+    messages.resolve(batch, None, ledger.dialect)
+    return batch, ledger.dialect or messages.detect(batch)
