@@ -61,12 +61,19 @@ def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
     return Assembled(done.messages, done.system, total(engine, call, done), tuple(parts), empty)
 
 
-def is_small(ledger: Ledger, everything: Assembled, call: Call) -> bool:
+def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
+    """Return what sending everything would cost, without reading it."""
+    tokens = sum(entry.tokens for entry in ledger.live()) + PER_REPLY
+    tokens += extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    return tokens if call.request is None else tokens + PER_MESSAGE + engine.count(call.request)
+
+
+def is_small(ledger: Ledger, tokens: int, call: Call) -> bool:
     """Tell whether a list passes untouched: it is short, cheap, and within the budget."""
+    if tokens >= SMALL_TOKENS or tokens > call.budget:
+        return False
     count = sum(not entry.facts.is_system for entry in ledger.live())
-    count += call.request is not None
-    cheap = everything.tokens < SMALL_TOKENS and everything.tokens <= call.budget
-    return count < SMALL_MESSAGES and cheap
+    return count + (call.request is not None) < SMALL_MESSAGES
 
 
 def stay(

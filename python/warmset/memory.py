@@ -15,7 +15,16 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from warmset.assemble import Draft, assemble
-from warmset.compose import again, call_of, freeze, is_small, quote_and_index, stay, whole
+from warmset.compose import (
+    again,
+    call_of,
+    cost_of_all,
+    freeze,
+    is_small,
+    quote_and_index,
+    stay,
+    whole,
+)
 from warmset.config import INDEX_SHARE, RANKED, RECENT, SEARCH_WAIT, SHORTLIST, Filter, Mode
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
@@ -165,10 +174,11 @@ class Memory(Handle):
             ledger = engine.ledger(self.tenant, conversation)
             request = read_request(engine, ledger, ask.query)
             call = call_of(ledger, ask, request)
-            everything = whole(engine, ledger, call)
-        story = Story(engine, ledger, ask.mode, everything.tokens, started)
-        if ask.mode == "full" or (ask.mode == "jit" and is_small(ledger, everything, call)):
-            return story.end(everything, call, active=False)
+            tokens_in = cost_of_all(engine, ledger, call)
+            small = ask.mode == "jit" and is_small(ledger, tokens_in, call)
+        story = Story(engine, ledger, ask.mode, tokens_in, started)
+        if ask.mode == "full" or small:
+            return story.end(whole(engine, ledger, call), call, active=False)
 
         # evict: what stays verbatim
         with engine.lock:
