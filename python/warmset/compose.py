@@ -13,7 +13,7 @@ from warmset.assemble import (
     render,
     total,
 )
-from warmset.config import MIN_SCORE, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
+from warmset.config import RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS, least_score
 from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.layout import Frame, cost, fit_tail, frame, must_stay
@@ -125,11 +125,12 @@ def quote_and_index(
     left = max(call.budget - verbatim, 0)
     reserve = int(left * ask.index_share)
     scores = dict(zip(found.ids, found.scores, strict=True))
+    least = least_score(found.scores) if picked.by == "score" else float("-inf")
     units: dict[int, tuple[Entry, ...]] = {}
     values: dict[int, float] = {}
     for rank, id_ in enumerate(picked.ids):
         unit = tuple(ledger.together(id_))
-        if not unit or (picked.by == "score" and scores[id_] < MIN_SCORE):
+        if not unit or scores[id_] < least:
             continue
         bonus = weights.decision * any(entry.decision for entry in unit)
         value = scores[id_] + bonus if picked.by == "score" else 1.0 / (1 + rank)
@@ -147,12 +148,11 @@ def quote_and_index(
         return Draft(parts, quoted)
     shown = {entry.id for unit in quoted for entry in unit}
     listed = [
-        entry for entry in engine.entries(found.ids[: ask.shortlist]) if entry.id not in shown
+        entry
+        for entry in engine.entries(found.ids[: ask.shortlist])
+        if entry.id not in shown and scores[entry.id] >= least
     ]
-    used = sum(entry.tokens for unit in quoted for entry in unit)
-    room = min(
-        int(call.budget * ask.index_share), max(reserve, left - used) if not quoted else reserve
-    )
+    room = min(int(call.budget * ask.index_share), reserve)
     return Draft(parts, quoted, choose_lines(engine, listed, room))
 
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from datetime import datetime
 
 Mode: TypeAlias = Literal["jit", "full", "recency"]
@@ -50,7 +50,18 @@ RANKED: Final = 256
 """Hits that the score picker may fill a budget from."""
 
 MIN_SCORE: Final = 0.15
-"""The score below which nothing is picked, however much room there is."""
+MIN_SHARE: Final = 0.4
+"""The score, and the part of the best score, below which nothing is picked, however much room there
+is. On LoCoMo a share of 0.4 costs 0.2 points of recall at 5 % of the tokens, 0.5 costs 0.8."""
+
+
+def least_score(scores: Sequence[float]) -> float:
+    """Return the score that a hit needs to be picked.
+
+    Args:
+        scores: The scores of all hits, best first.
+    """
+    return max(MIN_SCORE, MIN_SHARE * scores[0]) if scores else MIN_SCORE
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

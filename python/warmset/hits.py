@@ -79,15 +79,17 @@ class Found(Sequence[Hit]):
             return [self._hit(place) for place in range(*at.indices(len(self)))]
         return self._hit(range(len(self))[at])
 
+    def terms(self, at: int) -> dict[str, float]:
+        """Return what each signal gave to one hit, before its weight."""
+        return {name: float(column[at]) for name, column in zip(SIGNALS, self._terms, strict=True)}
+
     def _hit(self, at: int) -> Hit:
         ledger = self._engine.owner(self.ids[at])
         entry = ledger.entries[self.ids[at]]
         return Hit(
             id=entry.id,
             score=self.scores[at],
-            terms={
-                name: float(column[at]) for name, column in zip(SIGNALS, self._terms, strict=True)
-            },
+            terms=self.terms(at),
             conversation=ledger.name,
             role=entry.facts.role,
             speaker=entry.speaker,

@@ -6,7 +6,7 @@ import time
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from warmset.config import MIN_SCORE
+from warmset.config import least_score
 from warmset.counting import message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.window import Choice, Report, Window, common_prefix
@@ -37,15 +37,14 @@ class Choices(Sequence[Choice]):
 
     def _choice(self, at: int) -> Choice:
         id_, score = self._found.ids[at], self._found.scores[at]
-        terms = ", ".join(
-            f"{name} {value:.2f}" for name, value in self._found[at].terms.items() if value
-        )
+        signals = self._found.terms(at).items()
+        terms = ", ".join(f"{name} {value:.2f}" for name, value in signals if value)
         if id_ in self._shown:
             return Choice(id_, score, True, f"quoted: {terms}")
         if self._picked.by == "picker":
             why = "left out by the picker"
-        elif score < MIN_SCORE:
-            why = f"below the least score of {MIN_SCORE}"
+        elif score < least_score(self._found.scores):
+            why = "its score is too low"
         else:
             why = "did not fit the budget"
         return Choice(id_, score, False, f"{why}: {terms}")
@@ -96,6 +95,7 @@ class Story:
         counted = message_tokens(made.messages[:same], self._engine.encoding)
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer
+        pending = 0 if indexer is None else indexer.pending()
         report = Report(
             mode=self._mode,
             active=active,
@@ -109,8 +109,8 @@ class Story:
             cached=sum(counted),
             by=None if self._picked is None else self._picked.by,
             search=None if found is None else found.by,
-            notes=self._notes(),
-            pending=0 if indexer is None else indexer.pending(),
+            notes=self._notes(pending),
+            pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             exact=False,
             choices=()
@@ -127,8 +127,10 @@ class Story:
             report=report,
         )
 
-    def _notes(self) -> tuple[str, ...]:
+    def _notes(self, pending: int) -> tuple[str, ...]:
         notes: list[str] = []
+        if pending and self._found is not None:
+            notes.append(f"{pending} turns were found by words alone: their vectors are pending")
         if self._found is not None and self._found.why:
             notes.append(f"searched by words alone: {self._found.why}")
         elif self._found is not None and self._engine.indexer is None:

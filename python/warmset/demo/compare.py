@@ -95,9 +95,7 @@ class Ranked:
         return self.ids
 
 
-def compare(
-    on: Stage, questions: Sequence[Question], *, budget: int, told: Told
-) -> list[Method]:
+def compare(on: Stage, questions: Sequence[Question], *, budget: int, told: Told) -> list[Method]:
     """Ask every question by every method.
 
     Args:
@@ -135,9 +133,14 @@ def shown(conversation: Conversation, window: Window) -> set[int]:
     ids = {id_ for part in window.parts if part.name != "index" for id_ in part.ids}
     for part in window.parts:
         if part.name == "anchor":
-            said = {messages.text_of(message, window.dialect) for message in window.messages}
-            ids -= {turn.id for turn in conversation.fetch(part.ids) if _text(turn) not in said}
+            said = "\n".join(messages.text_of(one, window.dialect) for one in window.messages)
+            ids -= {id_ for id_ in part.ids if text_of(conversation, id_) not in said}
     return ids
+
+
+def text_of(conversation: Conversation, id_: int) -> str:
+    """Return what a message of the conversation says."""
+    return messages.text_of(conversation.fetch(id_), conversation.dialect or "openai")
 
 
 def _judge(on: Stage, question: Question, window: Window) -> Outcome:
@@ -158,10 +161,44 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
     def jit(question: str) -> Window:
         return one.window(question, budget=budget, recent=0, index_share=0)
 
+    def bm25(question: str) -> Window:
+        return _ranked(on, question, budget, _words(on, question), salt=1)
+
     yield "full", full
     yield "recency", recency
-    yield "plain BM25", _by_rank(one, budget, 1, lambda question: _bm25(on, question))
+    yield "plain BM25", bm25
     if on.embedder is not None:
-        texts = ((turn.id, _text(turn)) for turn in one.fetch(on.ids))
-        yield "plain dense", _by_rank(one, budget, 2, PlainDense(on.embedder, texts).rank)
+        texts = ((id_, text_of(one, id_)) for id_ in on.ids)
+        plain = PlainDense(on.embedder, texts)
+
+        def dense(question: str) -> Window:
+            return _ranked(on, question, budget, plain.rank(question), salt=2)
+
+        yield "plain dense", dense
     yield "jit", jit
+
+
+def _words(on: Stage, question: str) -> list[int]:
+    """Rank by BM25: searching the store and not the conversation takes no names out."""
+    found = on.words.search(question, k=on.words.stats()["messages"])
+    ours = set(on.ids)
+    scored = zip(found.ids, found.scores, strict=True)
+    return [id_ for id_, score in scored if score > 0 and id_ in ours]
+
+
+def _ranked(on: Stage, question: str, budget: int, ids: Sequence[int], *, salt: int) -> Window:
+    """Fill a window by a ranking.
+
+    The picker may choose among all turns. `salt` tells methods apart for a conversation, which
+    keeps the choices that it made for the same question with the same options.
+    """
+    every = len(on.ids)
+    return on.conversation.window(
+        question,
+        budget=budget,
+        recent=0,
+        index_share=0,
+        shortlist=every + salt,
+        max_picked=every,
+        picker=Ranked(ids),
+    )

@@ -77,7 +77,9 @@ def whole(path: Path) -> Any:
     try:
         text = path.read_bytes().removeprefix(_BOM).decode()
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"byte {error.start} is not UTF-8; save the file as UTF-8") from None
+        raise InvalidInputError(
+            f"byte {error.start} is not UTF-8; save the file as UTF-8"
+        ) from None
     return parse(text)
 
 

@@ -36,7 +36,9 @@ def read(path: str | PathLike[str], *, conversation: str | None = None) -> Trans
     try:
         return checked(_read(file, conversation))
     except OSError as error:
-        raise InvalidInputError(f"{file}: {error.strerror or error}; give a file to read") from error
+        raise InvalidInputError(
+            f"{file}: {error.strerror or error}; give a file to read"
+        ) from error
     except InvalidInputError as error:
         raise InvalidInputError(f"{file}: {error}") from error
 
@@ -48,7 +50,9 @@ def sample() -> Transcript:
         lines = list(chat.read(rows.stream(path)))
     asked = rows.parse((data / "questions.json").read_text("utf-8"))
     questions = [Question(item["question"], tuple(item["evidence"])) for item in asked]
-    return checked(Transcript(name="sample", kind="sample", lines=lines, questions=questions))
+    return checked(
+        Transcript(name="sample", kind="ships with warmset", lines=lines, questions=questions)
+    )
 
 
 def _read(file: Path, conversation: str | None) -> Transcript:

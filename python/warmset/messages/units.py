@@ -48,17 +48,12 @@ def units(facts: Sequence[Facts]) -> list[Unit]:
     parent = list(range(len(facts)))
     waiting: dict[str, list[int]] = {}  # by call id: who still waits, the latest last
     unanswered = [0] * len(facts)
-    orphans: set[int] = set()
     for index, fact in enumerate(facts):
-        lost = bool(fact.results)
         for call in fact.results:
             if callers := waiting.get(call):
                 caller = callers.pop()
                 unanswered[caller] -= 1
                 _join(parent, caller, index)
-                lost = False
-        if lost and not fact.calls:
-            orphans.add(index)
         for call in fact.calls:
             waiting.setdefault(call, []).append(index)
         unanswered[index] = len(fact.calls)
@@ -68,7 +63,7 @@ def units(facts: Sequence[Facts]) -> list[Unit]:
     return [
         Unit(
             tuple(members),
-            "orphan" if first in orphans else _kind(facts[first]),
+            _kind(facts[first]),
             open=any(unanswered[member] for member in members),
         )
         for first, members in groups.items()
@@ -100,8 +95,11 @@ def anchor(facts: Sequence[Facts]) -> int | None:
 
 
 def _kind(fact: Facts) -> UnitKind:
+    """Tell a unit's kind by its first member; results that stand first found no call before."""
     if fact.calls:
         return "tool"
+    if fact.results:
+        return "orphan"
     if fact.is_system:
         return "system"
     return "assistant" if fact.role == "assistant" else "user"

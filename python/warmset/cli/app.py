@@ -1,0 +1,112 @@
+"""The application: its commands, and how an error is told."""
+
+from __future__ import annotations
+
+import os
+import sys
+from importlib import metadata
+from pathlib import Path  # noqa: TC003 - read at run time, to parse arguments
+from typing import TYPE_CHECKING, Annotated, Final
+
+import cyclopts
+from cyclopts import Parameter
+from rich.console import Console
+from rich.text import Text
+
+from warmset.cli import model
+from warmset.cli.entry import NOT_INSTALLED
+from warmset.demo.run import Options
+from warmset.demo.run import run as run_demo
+from warmset.errors import MissingExtraError, WarmsetError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+FAILED: Final = 1
+MISUSED: Final = 2
+INTERRUPTED: Final = 130
+
+app = cyclopts.App(
+    name="warmset",
+    help="Virtual memory for the context window of a language model.",
+    version=lambda: metadata.version("warmset"),
+)
+app.command(model.app)
+
+
+@app.command
+def demo(
+    *,
+    file: Path | None = None,
+    query: Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")] = None,
+    budget: int | None = None,
+    conversation: str | None = None,
+    limit: int | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    store: Path | None = None,
+    words_only: Annotated[bool, Parameter(negative="")] = False,
+) -> None:
+    """Show what a window holds, on a long conversation and at equal tokens.
+
+    Without a file, a conversation that ships with warmset is asked ten questions whose answers lie
+    far back, and five ways to choose a window are compared.
+
+    Args:
+        file: Your own transcript: OpenAI or Anthropic messages as JSON or JSONL, a Claude Code
+            transcript, or a LoCoMo file.
+        query: Requests to make windows for; of a transcript without known answers, the last user
+            message if not given.
+        budget: Tokens that a window may have; 5 % of the conversation if not given.
+        conversation: The sample_id of a LoCoMo conversation; the first if not given.
+        limit: How many of the known questions to ask.
+        as_json: Print the figures as one JSON object.
+        store: A directory to keep the conversation in; a temporary one if not given.
+        words_only: Search by words alone, without the model.
+    """
+    run_demo(
+        Options(
+            file=file,
+            queries=query or (),
+            budget=budget,
+            conversation=conversation,
+            limit=limit,
+            as_json=as_json,
+            store=store,
+            words_only=words_only,
+        )
+    )
+
+
+def run(tokens: Sequence[str]) -> int:
+    """Run a command line.
+
+    Args:
+        tokens: The arguments, without the program's name.
+
+    Returns:
+        The exit code: 1 for an error, 2 for wrong arguments or a missing extra, 130 for Ctrl-C.
+    """
+    for stream in (sys.stdout, sys.stderr):
+        stream.reconfigure(errors="replace")
+    try:
+        code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
+        sys.stdout.flush()
+    except MissingExtraError as error:
+        return _failed(error, NOT_INSTALLED)
+    except WarmsetError as error:
+        return _failed(error, FAILED)
+    except cyclopts.CycloptsError as error:
+        return _failed(f"{error}; see warmset --help", MISUSED)
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    except BrokenPipeError:
+        # Whoever read has gone; what is left in the buffer must not complain at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return FAILED
+    return code if isinstance(code, int) else 0
+
+
+def _failed(error: object, code: int) -> int:
+    line = " ".join(str(error).split())
+    Console(stderr=True, soft_wrap=True).print(Text(f"error: {line}", style="red"))
+    return code
