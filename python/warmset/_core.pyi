@@ -1,16 +1,34 @@
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, TypedDict, final
+from typing import Any, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+__all__ = [
+    "ColdStore",
+    "HotIndex",
+    "Record",
+    "Retriever",
+    "content_hash",
+    "count_text",
+    "count_texts",
+    "keep_newest",
+    "pack",
+    "pack_batch",
+    "simd_tier",
+    "simd_tiers",
+    "terms",
+]
+
+@type_check_only
 class Cut(TypedDict):
     segment: int
     offset: int
     bytes: int
     aside: PathLike[str]
 
+@type_check_only
 class Damage(TypedDict):
     segment: int
     path: PathLike[str]
@@ -18,15 +36,18 @@ class Damage(TypedDict):
     seqs: tuple[int, int] | None
     detail: str
 
+@type_check_only
 class OpenReport(TypedDict):
     cuts: list[Cut]
     damages: list[Damage]
 
+@type_check_only
 class VerifyReport(TypedDict):
     records: int
     bytes: int
     damages: list[Damage]
 
+@type_check_only
 class StoreStats(TypedDict):
     records: int
     bytes: int
@@ -150,8 +171,6 @@ def pack(
 def pack_batch(
     offsets: ArrayLike, costs: ArrayLike, values: ArrayLike, budgets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
-def keep_newest(
-    costs: ArrayLike, protected: Sequence[bool], budget: int
-) -> NDArray[np.int64]: ...
+def keep_newest(costs: ArrayLike, protected: Sequence[bool], budget: int) -> NDArray[np.int64]: ...
 def simd_tier() -> str: ...
 def simd_tiers() -> list[str]: ...

@@ -18,7 +18,7 @@ from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.layout import Frame, cost, fit_tail, frame, must_stay
 from warmset.ledger import Entry, Frozen, Ledger
-from warmset.messages.dialects import known_dialect
+from warmset.messages import known_dialect
 from warmset.select import choose_lines, choose_quotes
 from warmset.window import Part, brief_line
 

@@ -55,13 +55,15 @@ class Beside:
             raise InvalidInputError(f"session: expected a name or a number, found {session!r}")
         if self.meta is not None and not isinstance(self.meta, Mapping):
             raise InvalidInputError(f"meta: expected a mapping, found {self.meta!r}")
-        return TurnMeta(
+        given = TurnMeta(
             at=seconds(time.time() if self.at is None else self.at),
             speaker=speaker,
             session=None if session is None else str(session),
             dialect=dialect,
             extra=None if self.meta is None else dict(self.meta),
         )
+        # What is held is what will be read back: a copy, in JSON's own types.
+        return TurnMeta.decode(given.encode())
 
 
 def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:

@@ -65,6 +65,7 @@ class Memory(Handle):
 
     def conversations(self) -> list[str]:
         """Return the names of this tenant's conversations, in the order in which they began."""
+        self.check_open()
         with self.engine.lock:
             return [
                 ledger.name

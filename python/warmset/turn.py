@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, cast
@@ -63,6 +64,6 @@ def read_turn(engine: Engine, ledger: Ledger, id_: int) -> Turn:
     turn.conversation = ledger.name
     turn.at = datetime.fromtimestamp(entry.at, UTC)
     turn.speaker = entry.speaker
-    turn.meta = cast("dict[str, Any]", entry.extra or {})
+    turn.meta = deepcopy(cast("dict[str, Any]", entry.extra or {}))
     turn.live = ledger.is_live(id_)
     return turn

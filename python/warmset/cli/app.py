@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from importlib import metadata
@@ -14,7 +15,7 @@ from rich.console import Console
 from rich.text import Text
 
 from warmset.cli import model
-from warmset.cli.entry import NOT_INSTALLED
+from warmset.cli.entry import INTERRUPTED, NOT_INSTALLED
 from warmset.demo.run import Options
 from warmset.demo.run import run as run_demo
 from warmset.errors import MissingExtraError, WarmsetError
@@ -24,7 +25,6 @@ if TYPE_CHECKING:
 
 FAILED: Final = 1
 MISUSED: Final = 2
-INTERRUPTED: Final = 130
 
 app = cyclopts.App(
     name="warmset",
@@ -87,7 +87,8 @@ def run(tokens: Sequence[str]) -> int:
         The exit code: 1 for an error, 2 for wrong arguments or a missing extra, 130 for Ctrl-C.
     """
     for stream in (sys.stdout, sys.stderr):
-        stream.reconfigure(errors="replace")
+        if isinstance(stream, io.TextIOWrapper):  # a test's capture may be something else
+            stream.reconfigure(errors="replace")
     try:
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
         sys.stdout.flush()
@@ -96,7 +97,7 @@ def run(tokens: Sequence[str]) -> int:
     except WarmsetError as error:
         return _failed(error, FAILED)
     except cyclopts.CycloptsError as error:
-        return _failed(f"{error}; see warmset --help", MISUSED)
+        return _failed(f"{str(error).rstrip('.')}; see warmset --help", MISUSED)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:

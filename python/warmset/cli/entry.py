@@ -8,15 +8,22 @@ from typing import Final
 from warmset.embed.optional import extra
 from warmset.errors import MissingExtraError
 
+INTERRUPTED: Final = 130
 NOT_INSTALLED: Final = 2
 
 
 def main() -> None:
     """Run the command line with the arguments of the process, and exit with its code."""
+    sys.exit(_code())
+
+
+def _code() -> int:
     try:
         with extra("local"):
             from warmset.cli.app import run  # noqa: PLC0415 - the extra brings what it imports
     except MissingExtraError as error:
         print(f"error: {error}", file=sys.stderr)
-        sys.exit(NOT_INSTALLED)
-    sys.exit(run(sys.argv[1:]))
+        return NOT_INSTALLED
+    except KeyboardInterrupt:
+        return INTERRUPTED
+    return run(sys.argv[1:])

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Self
 import cyclopts
 from rich import progress as bars
 from rich.console import Console
+
 from warmset.embed import MiniLM, reference, weights
 from warmset.embed.artifact import Precision, prepare
 from warmset.embed.pins import TOKENIZER, WEIGHTS

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.demo.rows import mapping
 from warmset.demo.transcript import Line, Question, Transcript
@@ -22,7 +22,7 @@ _SCORED: Final = (1, 2, 3, 4)
 
 def samples(value: Any) -> list[dict[str, Any]] | None:
     """Return the samples of a JSON value, a list of them or one, if it is LoCoMo's."""
-    items: list[Any] = cast("list[Any]", value) if isinstance(value, list) else [value]
+    items: list[Any] = value if isinstance(value, list) else [value]
     looks = bool(items) and all(
         isinstance(item, dict) and isinstance(item.get("conversation"), dict) for item in items
     )
@@ -64,7 +64,7 @@ def _lines(talk: dict[str, Any]) -> Iterator[tuple[tuple[int, int], Line]]:
         turns = talk[key]
         if not isinstance(turns, list):
             raise InvalidInputError(f"{key}: expected a list of turns, found {turns!r:.40}")
-        for place, item in enumerate(cast("list[object]", turns), 1):
+        for place, item in enumerate(turns, 1):
             where = f"{key}, turn {place}"
             turn = mapping(item, where)
             text = _text(turn)
@@ -105,7 +105,7 @@ def _time(given: object, where: str) -> float | None:
 
 
 def _questions(asked: object, places: dict[tuple[int, int], int]) -> Iterator[Question]:
-    for item in cast("list[Any]", asked) if isinstance(asked, list) else ():
+    for item in asked if isinstance(asked, list) else ():
         if not isinstance(item, dict) or item.get("category") not in _SCORED:
             continue
         known = sorted({places[key] for key in _ids(item.get("evidence")) if key in places})
@@ -115,7 +115,7 @@ def _questions(asked: object, places: dict[tuple[int, int], int]) -> Iterator[Qu
 
 def _ids(given: object) -> list[tuple[int, int]]:
     """Read turn ids out of a text or a list of texts, several in one and stray colons included."""
-    texts = cast("list[Any]", given) if isinstance(given, list) else [given]
+    texts: list[Any] = given if isinstance(given, list) else [given]
     return [
         (int(session), int(turn))
         for text in texts

@@ -33,7 +33,7 @@ class Marks:
     def of(cls, console: Console) -> Self:
         """Return the signs that a console can show."""
         if console.options.ascii_only:
-            return cls("x", "-", "o", ".", "#", "*")
+            return cls("+", "-", "o", ".", "#", "*")
         return cls("✓", "·", "●", "○", "█", "■")
 
     def dot(self, *, found: bool) -> str:

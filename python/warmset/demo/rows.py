@@ -45,7 +45,7 @@ def is_jsonl(path: Path) -> bool:
         try:
             first = parse(text, where)
         except InvalidInputError:
-            return _next_is_object(path)
+            return False
         return not isinstance(first, dict) or not {"messages", "conversation"} & first.keys()
     raise InvalidInputError("the file is empty; give a transcript with messages")
 
@@ -149,13 +149,3 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
             if text:
                 yield f"line {number}", text
 
-
-def _next_is_object(path: Path) -> bool:
-    """Tell whether the second line is an object: then the first one is a damaged line of JSONL."""
-    lines = _texts(path)
-    next(lines)
-    where, text = next(lines, ("", ""))
-    try:
-        return isinstance(parse(text, where), dict)
-    except InvalidInputError:
-        return False

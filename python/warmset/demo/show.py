@@ -50,6 +50,7 @@ def heading(out: Console, title: str, *, under: str = "") -> None:
     out.print(Text(title, style="bold"))
     if under:
         out.print(Text(under, style="dim"))
+    out.print()
 
 
 def _opening(figures: Figures, out: Console) -> None:

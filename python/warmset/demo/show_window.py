@@ -108,9 +108,8 @@ def _picks(picture: Picture, out: Console, marks: Marks) -> None:
     formula.append(f", and {Weights().decision:g} for a decision", "dim")
     out.print(formula)
     best = max((pick.score or 0.0 for pick in picture.picks), default=0.0)
-    named = picture.picks[:_PICKS]
     # What is known to answer is shown, however far down it stands.
-    named += [pick for pick in picture.picks[_PICKS:] if pick.evidence]
+    named = [pick for at, pick in enumerate(picture.picks) if at < _PICKS or pick.evidence]
     for pick in named:
         out.print(_why(pick, best, out.width, marks), no_wrap=True, overflow="ellipsis")
         said = Text(f"{marks.yes} evidence  " if pick.evidence else "", "bold green")

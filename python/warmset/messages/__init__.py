@@ -17,7 +17,7 @@ from warmset.messages.alternate import alternate
 from warmset.messages.check import check
 from warmset.messages.codec import MAX_DEPTH, accept, dumps, loads
 from warmset.messages.convert import convert
-from warmset.messages.dialects import detect, facts, resolve, text_message, text_of
+from warmset.messages.dialects import detect, facts, known_dialect, resolve, text_message, text_of
 from warmset.messages.model import DIALECTS, Dialect, Facts, Message, Problem
 from warmset.messages.turns import Converted, System
 from warmset.messages.units import Unit, UnitKind, anchor, exchange_start, units
@@ -42,6 +42,7 @@ __all__ = [
     "dumps",
     "exchange_start",
     "facts",
+    "known_dialect",
     "loads",
     "resolve",
     "text_message",
