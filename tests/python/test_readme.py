@@ -22,7 +22,7 @@ def _blocks(language: str) -> list[str]:
 def test_the_example_runs_and_finds_what_it_says(tmp_path: Path) -> None:
     example = _blocks("python")[0]
     assert len(example.strip().splitlines()) <= 12
-    run = subprocess.run(
+    run = subprocess.run(  # noqa: S603 - our own example
         [sys.executable, "-W", "ignore", "-c", example],
         cwd=tmp_path,
         capture_output=True,

@@ -36,7 +36,7 @@ fn brute(rows: &[(u64, Vec<f32>)], query: &[f32], k: usize) -> Vec<(u64, u32)> {
 /// Values that make ties, cancellation and denormals.
 fn value() -> impl Strategy<Value = f32> {
     prop_oneof![
-        4 => (-1.0_f32..1.0),
+        4 => -1.0_f32..1.0,
         2 => Just(0.0_f32),
         1 => Just(1.0_f32),
         1 => Just(-1e-40_f32),

@@ -4,7 +4,10 @@
 //! Every class is frozen with its lock inside, so the module is safe without a global interpreter
 //! lock; whatever scans, hashes or touches a disk runs detached from the interpreter.
 #![deny(unsafe_code)]
-#![expect(clippy::doc_markdown, reason = "docstrings are read in Python, not by rustdoc")]
+#![expect(
+    clippy::doc_markdown,
+    reason = "docstrings are read in Python, not by rustdoc"
+)]
 
 mod cold_store;
 mod convert;
