@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, cast
 
@@ -76,19 +76,32 @@ def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list
 def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
     """Bring a conversation to a full list; see `Conversation.sync`."""
     with engine.lock:
-        batch, found = _accept(ledger, given)
-        digests = [content_hash(messages.dumps(one, index=at)) for at, one in enumerate(batch)]
+        if isinstance(given, (str, bytes, Mapping)):
+            messages.accept(given)
+        full: list[Any] = list(given)
+        known = ledger.snapshot.known(full)
+        places = [at for at, digest in enumerate(known) if digest is None]
+        try:
+            batch, found = _accept(ledger, [full[at] for at in places])
+        except InvalidInputError:
+            _accept(ledger, full)  # the same error, with the message's position in the whole list
+            raise
+        hashed = iter([content_hash(messages.dumps(message)) for message in batch])
+        digests = [next(hashed) if digest is None else digest for digest in known]
         match = ledger.history.match(digests)
-        fresh: Sequence[Message] = batch[len(match.ids) :]
+        plain = dict(zip(places, batch, strict=True))
+        fresh = [plain[at] if at in plain else full[at] for at in range(len(match.ids), len(full))]
         head = match.ids[-1] if match.ids else 0
         moved = head != ledger.history.head
         if not fresh:
             if moved:
                 engine.move(ledger, head)
+            ledger.snapshot.take(full, known, digests)
             return Synced(len(match.ids), [], match.branched_at)
         one = beside.of(found)
         metas = [replace(one, parent=head) if moved else one, *[one] * (len(fresh) - 1)]
         ids = engine.append(ledger, fresh, metas)
+        ledger.snapshot.take(full, known, digests)
         return Synced(len(match.ids), ids, match.branched_at)
 
 

@@ -10,6 +10,7 @@ from warmset.config import SESSION_GAP
 from warmset.history import History
 from warmset.messages import Dialect, Facts, Message, Unit, units
 from warmset.notes import is_decision
+from warmset.snapshot import Snapshot
 
 if TYPE_CHECKING:
     from warmset.records import TurnMeta
@@ -78,6 +79,7 @@ class Ledger:
     speakers: dict[str, str] = field(default_factory=dict)
     frozen: Frozen | None = None
     sent: list[Message] = field(default_factory=list)
+    snapshot: Snapshot = field(default_factory=Snapshot)
     _session: tuple[int, str | None, float] = (0, None, 0.0)
     _last: int = 0
     _units: tuple[tuple[int, int], list[Unit], dict[int, Unit]] | None = None

@@ -30,6 +30,7 @@ app = cyclopts.App(
     name="warmset",
     help="Virtual memory for the context window of a language model.",
     version=lambda: metadata.version("warmset"),
+    suppress_keyboard_interrupt=False,  # `run` answers it
 )
 app.command(model.app)
 

@@ -148,4 +148,3 @@ def _texts(path: Path) -> Iterator[tuple[str, str]]:
                 ) from None
             if text:
                 yield f"line {number}", text
-

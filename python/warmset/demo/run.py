@@ -27,7 +27,9 @@ if TYPE_CHECKING:
     from warmset.demo.transcript import Question, Transcript
 
 _LEAST: Final = 2_000
-"""Tokens that a window has at least where nothing is compared: 5 % of a short talk is nothing."""
+_MOST: Final = 32_000
+"""Bounds of a window where nothing is compared: 5 % of a short talk is nothing, of a year too much.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -97,7 +99,9 @@ def measure(options: Options, told: Told) -> Figures:
     transcript = _transcript(options)
     questions = () if options.queries else transcript.questions[: options.limit]
     tokens = count_tokens([line.message for line in transcript.lines])
-    budget = options.budget or max(round(SHARE * tokens), 1 if questions else _LEAST)
+    budget = options.budget or max(round(SHARE * tokens), 1)
+    if options.budget is None and not questions:
+        budget = min(max(budget, _LEAST), _MOST)
     with stage(transcript, store=options.store, words_only=options.words_only, told=told) as on:
         started = time.perf_counter()
         methods = compare(on, questions, budget=budget, told=told) if questions else []

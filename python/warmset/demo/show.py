@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from warmset.demo.figures import Figures
 
 WIDTH: Final = 100
-_DOTS: Final = 30
-"""Questions that are shown as a dot each."""
+_BESIDE: Final = 66
+"""Columns of the table of methods beside its dots, one a question."""
 
 
 def console(file: TextIO) -> Console:
@@ -95,7 +95,7 @@ def _methods(figures: Figures, out: Console, marks: Marks) -> None:
             Text(method.name),
             Text(f"{method.tokens:,.0f}"),
             Text.assemble(f"{part:6.1%} ", (marks.bar(part, 12), "blue")),
-            _found(method, asked, marks),
+            _found(method, asked, marks, room=out.width - _BESIDE),
         ]
         if figures.several:
             row.append(Text(f"{method.recall:.1%}"))
@@ -107,9 +107,9 @@ def _methods(figures: Figures, out: Console, marks: Marks) -> None:
         )
 
 
-def _found(method: Method, asked: int, marks: Marks) -> Text:
+def _found(method: Method, asked: int, marks: Marks, *, room: int) -> Text:
     text = Text(f"{method.found:>{len(str(asked))}} of {asked}")
-    if asked <= _DOTS:
+    if asked <= room:
         text.append("  ")
         for outcome in method.outcomes:
             text.append(marks.dot(found=outcome.found), "green" if outcome.found else "red dim")
