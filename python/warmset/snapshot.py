@@ -3,8 +3,8 @@
 Callers that resend whole lists send the same messages again and again, often the same objects, and
 sometimes edit one in place. So each message is held as a copy of its containers that shares the
 strings, and compared by value: an unchanged message costs a comparison of pointers, an edited one
-is noticed. Messages with numbers or truth values in them are never held, for Python takes 1, 1.0 and
-True for equal and JSON does not; they are hashed again.
+is noticed. Messages with numbers or truth values in them are never held, for Python takes 1, 1.0
+and True for equal and JSON does not; they are hashed again.
 """
 
 from __future__ import annotations

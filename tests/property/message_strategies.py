@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 
 from hypothesis import strategies as st
+
 from warmset.messages import Facts
 
 any_text = st.text(

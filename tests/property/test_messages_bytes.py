@@ -6,6 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from message_strategies import any_text, json_values
+
 from warmset.errors import InvalidMessageError, NotFiniteError
 from warmset.messages import accept, dumps, loads
 

@@ -7,6 +7,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 from message_strategies import anthropic_lists, openai_lists
+
 from warmset.messages import alternate, check, convert, facts
 
 

@@ -3,6 +3,7 @@
 from hypothesis import given
 from hypothesis import strategies as st
 from message_strategies import anthropic_lists, facts_lists, openai_lists
+
 from warmset.messages import (
     anchor,
     check,

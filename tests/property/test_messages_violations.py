@@ -4,6 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from message_strategies import anthropic_lists, openai_lists
+
 from warmset.messages import check
 
 

@@ -2,39 +2,33 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import pytest
 
 from warmset.cli import model
-from warmset.embed import reference, weights
+from warmset.embed import reference
+from warmset.embed import weights as weights_module
 from warmset.embed.pins import TOKENIZER, WEIGHTS
-from warmset.errors import ModelMissing
 
 
 @pytest.fixture
-def kept(tmp_path, monkeypatch):
+def kept(weights, tmp_path, monkeypatch):
     """A cache of this test alone that holds the real weights."""
-    try:
-        found = weights.resolve()
-    except ModelMissing as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(f"offline and without the model: {error}")
     monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
-    weights.model_dir().mkdir(parents=True)
-    (weights.model_dir() / WEIGHTS.name).symlink_to(found.tensors)
-    (weights.model_dir() / TOKENIZER.name).symlink_to(found.tokenizer)
-    return weights.model_dir()
+    model_dir = weights_module.model_dir()
+    model_dir.mkdir(parents=True)
+    (model_dir / WEIGHTS.name).symlink_to(weights.tensors)
+    (model_dir / TOKENIZER.name).symlink_to(weights.tokenizer)
+    return model_dir
 
 
 @pytest.fixture
 def empty(tmp_path, monkeypatch):
     """A cache without anything, and nobody to ask."""
     monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
-    monkeypatch.setattr(weights, "SOURCES", {})
-    return weights.model_dir()
+    monkeypatch.setattr(weights_module, "SOURCES", {})
+    return weights_module.model_dir()
 
 
 def run(*tokens: str) -> int:

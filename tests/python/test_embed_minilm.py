@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -12,25 +11,13 @@ import oracle_minilm
 import pytest
 
 from warmset.embed import Embedder, MiniLM, graph, quantise, reference, safetensors
-from warmset.embed.weights import Weights, resolve
 from warmset.embed.wordpiece import WordPieces
 from warmset.errors import (
     InvalidInputError,
-    ModelMissing,
 )
 
 ODD = ["\0", "a\0b", "\ud800", "x\udfff y", "\ufffd", "\u200b", "e\u0301", "\U0010ffff", "[MASK]"]
 TURNS = [f"turn {n}: " + "we moved the launch to Friday " * (n % 7) + "ok" * n for n in range(20)]
-
-
-@pytest.fixture(scope="session")
-def weights() -> Weights:
-    try:
-        return resolve()
-    except ModelMissing as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(f"offline and without the model: {error}")
 
 
 @pytest.fixture(scope="session", params=["int8", "fp32"])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-import os
 import sys
 from pathlib import Path
 
@@ -11,7 +10,6 @@ import pytest
 
 from warmset.embed import MiniLM, artifact, graph, quantise, safetensors
 from warmset.embed import weights as weights_module
-from warmset.embed.weights import Weights, resolve
 from warmset.errors import (
     EmbedderError,
     InvalidInputError,
@@ -19,16 +17,6 @@ from warmset.errors import (
     ModelDamaged,
     ModelMissing,
 )
-
-
-@pytest.fixture(scope="session")
-def weights() -> Weights:
-    try:
-        return resolve()
-    except ModelMissing as error:
-        if os.environ.get("CI"):
-            raise
-        pytest.skip(f"offline and without the model: {error}")
 
 
 @pytest.mark.usefixtures("weights")

@@ -1,6 +1,7 @@
 """Each rule by its name, on the smallest list that breaks it."""
 
 import pytest
+
 from warmset.messages import DIALECTS, check
 from warmset.messages.check import RULES
 from warmset.messages.convert import SPEECHES

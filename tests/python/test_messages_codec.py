@@ -5,6 +5,7 @@ import json
 import types
 
 import pytest
+
 from warmset.errors import InvalidMessageError, NotFiniteError
 from warmset.messages import MAX_DEPTH, accept, dumps, loads
 

@@ -3,6 +3,7 @@
 import copy
 
 import pytest
+
 from warmset.errors import ConversionError, InvalidMessageError, UnknownDialectError
 from warmset.messages import Converted, alternate, convert
 
@@ -202,7 +203,8 @@ def test_a_loss_is_an_error_that_names_message_and_what(say, message, what):
 
 
 @pytest.mark.parametrize(
-    "system", [[{"type": "image"}], [{"type": "text"}], [{**TEXT, "cache_control": {"x": 1}}]]
+    "system",
+    [[{"type": "image", "text": "a"}], [{"type": "text"}], [{**TEXT, "cache_control": {"x": 1}}]],
 )
 def test_a_system_prompt_that_would_lose_something_is_refused(system):
     with pytest.raises(ConversionError, match=r"^the system prompt: "):
@@ -231,10 +233,10 @@ def test_malformed_messages_and_unknown_names_are_refused():
 def test_alternate_merges_runs_and_leaves_the_rest_alone():
     said = {"role": "assistant", "content": "hm"}
     late = {**user(RESULT), "extra": 1}
-    messages = [said, {"role": "user", "content": "a"}, user(PNG), late, said]
+    messages = [said, {"role": "user", "content": "a", "first": 0}, user(PNG), late, said]
     before = copy.deepcopy(messages)
     merged = alternate(messages)
-    assert merged == [said, {**user(RESULT, TEXT, PNG), "extra": 1}, said]
+    assert merged == [said, user(RESULT, TEXT, PNG, first=0, extra=1), said]
     assert merged[0] is merged[2] is said
     assert messages == before
     assert alternate([]) == []

@@ -1,6 +1,7 @@
 """Which dialect a list is in, which messages are malformed, and how to mend them."""
 
 import pytest
+
 from warmset.errors import InvalidInputError, InvalidMessageError, UnknownDialectError
 from warmset.messages import Facts, detect, facts, resolve, text_message
 

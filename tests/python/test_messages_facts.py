@@ -1,6 +1,7 @@
 """What a message says, calls, answers and shows, in each dialect."""
 
 import pytest
+
 from warmset.messages import Facts, facts, resolve, text_of
 
 USER = {"role": "user", "content": "hi"}
