@@ -156,12 +156,14 @@ def quote_and_index(
     return Draft(parts, quoted, choose_lines(engine, listed, room))
 
 
-def freeze(key: tuple[object, ...], draft: Draft) -> Frozen:
+def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) -> Frozen:
     """Remember the choices of a window for the next one of the same exchange."""
     recent = [entry.id for unit in draft.frame.recent for entry in unit]
     return Frozen(
         key=key,
-        picked=tuple(unit[0].id for unit in draft.quoted),
+        found=found,
+        picked=picked,
+        quoted=tuple(unit[0].id for unit in draft.quoted),
         lines=tuple(entry.id for entry in draft.lines),
         since=min(recent) if recent else None,
     )
@@ -169,6 +171,6 @@ def freeze(key: tuple[object, ...], draft: Draft) -> Frozen:
 
 def again(ledger: Ledger, parts: Frame, frozen: Frozen) -> Draft:
     """Take up the choices of the exchange's last window."""
-    quoted = tuple(tuple(ledger.together(id_)) for id_ in frozen.picked)
+    quoted = tuple(tuple(ledger.together(id_)) for id_ in frozen.quoted)
     lines = tuple(ledger.entries[id_] for id_ in frozen.lines)
     return Draft(parts, tuple(unit for unit in quoted if unit), lines)

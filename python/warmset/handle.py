@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Self
 
 from warmset.config import Weights
 from warmset.embed import MiniLM, as_embedder
+from warmset.embed.bars import Bars, watched
 from warmset.errors import Closed, InvalidInputError
 from warmset.figures import figures
 from warmset.registry import Lease, lease
@@ -188,4 +189,9 @@ def _embedder(given: Embedder | Callable[[list[str]], object] | str | None) -> E
         raise InvalidInputError(
             f"embedder: expected an embedder, a function, None or 'lexical', found {given!r}"
         )
-    return MiniLM() if given is None else as_embedder(given)
+    if given is not None:
+        return as_embedder(given)
+    if not watched():
+        return MiniLM()
+    with Bars() as bars:
+        return MiniLM(progress=bars)

@@ -13,6 +13,8 @@ from warmset.notes import is_decision
 from warmset.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    from warmset.hits import Found
+    from warmset.pick import Picked
     from warmset.records import TurnMeta
 
 
@@ -49,13 +51,17 @@ class Frozen:
 
     Args:
         key: What the choices were made for.
-        picked: Ids of the quoted messages.
+        found: What the search found.
+        picked: What was chosen of it.
+        quoted: Ids of the quoted units' first messages.
         lines: Ids of the messages in the scoped index.
         since: Id of the oldest recent message; None if there was none.
     """
 
     key: tuple[object, ...]
-    picked: tuple[int, ...]
+    found: Found
+    picked: Picked
+    quoted: tuple[int, ...]
     lines: tuple[int, ...]
     since: int | None
 

@@ -43,6 +43,7 @@ if TYPE_CHECKING:
     from warmset.layout import Frame
     from warmset.ledger import Ledger
     from warmset.messages import System
+    from warmset.pick import Picker
     from warmset.window import Window
 
 
@@ -183,7 +184,8 @@ class Memory(Handle):
 
         # evict: what stays verbatim
         with engine.lock:
-            choice = (*request.key, call.budget, ask.recent, ask.shortlist, ask.index_share)
+            picker = ask.picker or self._picker
+            choice = (*request.key, *ask.key, call.target, self._weights, picker)
             kept = ledger.frozen if ledger.frozen and ledger.frozen.key == choice else None
             parts = stay(engine, ledger, ask, request, call, since=kept.since if kept else None)
         if ask.mode == "recency" or not request.text:
@@ -191,17 +193,18 @@ class Memory(Handle):
 
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
+            found, picked = kept.found, kept.picked
             draft = again(ledger, parts, kept)
         else:
             found = self._shortlist(ledger, ask, request, parts)
-            picked = self._pick(ask, request, found)
-            story.retrieved(found, picked)
+            picked = self._pick(picker, ask, request, found)
             draft = quote_and_index(engine, ledger, call, ask, parts, found, picked, self._weights)
+        story.retrieved(found, picked)
 
         # window
         made = assemble(engine, call, draft)
         with engine.lock:
-            ledger.frozen = freeze(choice, made.draft)
+            ledger.frozen = freeze(choice, found, picked, made.draft)
         return story.end(made, call, active=True)
 
     def _shortlist(self, ledger: Ledger, ask: Ask, request: Request, parts: Frame) -> Found:
@@ -219,8 +222,7 @@ class Memory(Handle):
             ledger=ledger,
         )
 
-    def _pick(self, ask: Ask, request: Request, found: Found) -> Picked:
-        picker = ask.picker or self._picker
+    def _pick(self, picker: Picker | None, ask: Ask, request: Request, found: Found) -> Picked:
         if picker is None:
             return Picked(tuple(found.ids), "score")
         candidates = [

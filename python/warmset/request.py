@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
+
 from warmset.config import MODES, Mode
 from warmset.errors import InvalidInputError
 from warmset.messages import exchange_start
@@ -103,6 +105,21 @@ class Ask:
     system: System | None
     tools: Sequence[Mapping[str, Any]] | None
     picker: Picker | None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells these options from other ones, as far as they change what is chosen."""
+        vector = self.query_vector
+        told = None if vector is None else hash(np.asarray(vector).tobytes())
+        return (
+            self.budget,
+            self.mode,
+            self.recent,
+            self.shortlist,
+            self.max_picked,
+            self.index_share,
+            told,
+        )
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

@@ -37,17 +37,17 @@ class Choices(Sequence[Choice]):
 
     def _choice(self, at: int) -> Choice:
         id_, score = self._found.ids[at], self._found.scores[at]
-        signals = self._found.terms(at).items()
-        terms = ", ".join(f"{name} {value:.2f}" for name, value in signals if value)
-        if id_ in self._shown:
-            return Choice(id_, score, True, f"quoted: {terms}")
-        if self._picked.by == "picker":
+        terms = self._found.terms(at)
+        shown = id_ in self._shown
+        if shown:
+            why = "quoted"
+        elif self._picked.by == "picker":
             why = "left out by the picker"
         elif score < least_score(self._found.scores):
             why = "its score is too low"
         else:
             why = "did not fit the budget"
-        return Choice(id_, score, False, f"{why}: {terms}")
+        return Choice(id_, score, shown, why, terms)
 
 
 class Story:

@@ -57,12 +57,14 @@ class Choice:
         score: The retriever's score.
         shown: Whether it is quoted.
         reason: In words.
+        terms: What each signal gave, before its weight.
     """
 
     id: int
     score: float
     shown: bool
     reason: str
+    terms: dict[str, float]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING, Self
 
 import cyclopts
-from rich import progress as bars
-from rich.console import Console
 
 from warmset.embed import MiniLM, reference, weights
 from warmset.embed.artifact import Precision, prepare
+from warmset.embed.bars import Bars
 from warmset.embed.pins import TOKENIZER, WEIGHTS
 from warmset.errors import EmbedderError, MissingExtraError
-
-if TYPE_CHECKING:
-    from warmset.embed import Stage
 
 app = cyclopts.App(name="model", help="The local embedding model: where it is, get it, prove it.")
 
@@ -37,7 +32,7 @@ def pull(*, precision: Precision = "int8") -> int:
     Args:
         precision: What to build.
     """
-    with _Bars() as shown:
+    with Bars() as shown:
         try:
             made = prepare(precision, progress=shown, rebuild=True)
         except (EmbedderError, MissingExtraError) as error:
@@ -75,29 +70,3 @@ def verify(*, precision: Precision = "int8") -> int:
 def _failed(error: Exception) -> int:
     print(error, file=sys.stderr)
     return 1
-
-
-class _Bars:
-    """Shows progress on standard error, one bar a stage."""
-
-    def __init__(self) -> None:
-        self._shown = bars.Progress(
-            bars.TextColumn("{task.description:9}"),
-            bars.BarColumn(),
-            bars.TaskProgressColumn(),
-            bars.TimeElapsedColumn(),
-            console=Console(stderr=True),
-        )
-        self._tasks: dict[Stage, bars.TaskID] = {}
-
-    def __enter__(self) -> Self:
-        self._shown.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._shown.stop()
-
-    def __call__(self, stage: Stage, done: int, total: int | None, /) -> None:
-        if stage not in self._tasks:
-            self._tasks[stage] = self._shown.add_task(stage, total=None)
-        self._shown.update(self._tasks[stage], completed=done, total=total)

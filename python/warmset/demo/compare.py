@@ -162,7 +162,7 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
         return one.window(question, budget=budget, recent=0, index_share=0)
 
     def bm25(question: str) -> Window:
-        return _ranked(on, question, budget, _words(on, question), salt=1)
+        return _ranked(on, question, budget, _words(on, question))
 
     yield "full", full
     yield "recency", recency
@@ -172,7 +172,7 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
         plain = PlainDense(on.embedder, texts)
 
         def dense(question: str) -> Window:
-            return _ranked(on, question, budget, plain.rank(question), salt=2)
+            return _ranked(on, question, budget, plain.rank(question))
 
         yield "plain dense", dense
     yield "jit", jit
@@ -186,11 +186,10 @@ def _words(on: Stage, question: str) -> list[int]:
     return [id_ for id_, score in scored if score > 0 and id_ in ours]
 
 
-def _ranked(on: Stage, question: str, budget: int, ids: Sequence[int], *, salt: int) -> Window:
+def _ranked(on: Stage, question: str, budget: int, ids: Sequence[int]) -> Window:
     """Fill a window by a ranking.
 
-    The picker may choose among all turns. `salt` tells methods apart for a conversation, which
-    keeps the choices that it made for the same question with the same options.
+    The picker may choose among all turns.
     """
     every = len(on.ids)
     return on.conversation.window(
@@ -198,7 +197,7 @@ def _ranked(on: Stage, question: str, budget: int, ids: Sequence[int], *, salt: 
         budget=budget,
         recent=0,
         index_share=0,
-        shortlist=every + salt,
+        shortlist=every,
         max_picked=every,
         picker=Ranked(ids),
     )

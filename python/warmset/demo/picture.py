@@ -139,7 +139,7 @@ def _part(conversation: Conversation, part: Part, query: str | None) -> PartView
 
 
 def _picks(conversation: Conversation, window: Window, evidence: Collection[int]) -> list[Pick]:
-    reasons = {choice.id: (choice.score, _terms(choice.reason)) for choice in window.report.choices}
+    reasons = {choice.id: (choice.score, choice.terms) for choice in window.report.choices}
     picks: list[Pick] = []
     for turn in conversation.fetch(window.report.picked):
         score, terms = reasons.get(turn.id, (None, {}))
@@ -154,10 +154,3 @@ def _picks(conversation: Conversation, window: Window, evidence: Collection[int]
         )
         picks.append(pick)
     return sorted(picks, key=lambda pick: (-(pick.score or 0.0), pick.id))
-
-
-def _terms(reason: str) -> dict[str, float]:
-    """Read ``quoted: dense 0.41, lexical 0.22``."""
-    _, _, listed = reason.partition(": ")
-    pairs = (term.rpartition(" ") for term in listed.split(", ") if term)
-    return {name: float(value) for name, _, value in pairs}

@@ -12,11 +12,11 @@ from rich.console import Console
 
 from warmset.counting import count_tokens
 from warmset.demo import show, transcripts
-from warmset.demo.bars import Bars
 from warmset.demo.compare import SHARE, Method, compare
 from warmset.demo.figures import Figures
 from warmset.demo.picture import Picture, take
 from warmset.demo.stage import stage
+from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
