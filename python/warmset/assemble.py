@@ -7,7 +7,8 @@ counter as everything else, and the weakest choices leave until that count is wi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from operator import itemgetter
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset import messages
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
     from warmset.layout import Frame
     from warmset.ledger import Entry
     from warmset.messages import Dialect, Message, System
+
+
+_TAIL: Final = ("recent", "current", "request")
+
+Piece: TypeAlias = tuple[PartName, list["Message"], tuple[int, ...]]
+"""A part's name, its messages, and the ids that it shows."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,7 +109,7 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
         ConversionError: The target dialect cannot say them.
     """
     frame = draft.frame
-    pieces: list[tuple[PartName, list[Message], tuple[int, ...]]] = []
+    pieces: list[Piece] = []
 
     def verbatim(name: PartName, units: list[list[Entry]]) -> None:
         ids = sorted(entry.id for unit in units for entry in unit)
@@ -134,9 +141,9 @@ def _finish(
     engine: Engine,
     call: Call,
     draft: Draft,
-    pieces: list[tuple[PartName, list[Message], tuple[int, ...]]],
+    pieces: list[Piece],
 ) -> Assembled:
-    plain = [message for _, part, _ in pieces for message in part]
+    plain = _in_order(pieces)
     done = render(call, plain)
     tokens = total(engine, call, done)
     parts: list[Part] = []
@@ -154,6 +161,20 @@ def _finish(
         else:
             parts.append(Part(name, cost, ids))
     return Assembled(done.messages, done.system, tokens, tuple(parts), draft)
+
+
+def _in_order(pieces: list[Piece]) -> list[Message]:
+    """Return the messages of all pieces; a result that came late lies among recent messages."""
+    tail = [
+        (id_, message)
+        for name, part, ids in pieces
+        if name in _TAIL[:2]
+        for id_, message in zip(ids, part, strict=True)
+    ]
+    tail.sort(key=itemgetter(0))
+    before = [m for name, part, _ in pieces if name not in _TAIL for m in part]
+    after = [m for name, part, _ in pieces if name == "request" for m in part]
+    return [*before, *(message for _, message in tail), *after]
 
 
 def render(call: Call, plain: list[Message]) -> messages.Converted:

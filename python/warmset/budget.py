@@ -29,6 +29,14 @@ class Budget:
     watermark: float = 0.7
 
     def __post_init__(self) -> None:
+        for name in ("window", "max_reply", "safety", "tool_reserve"):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int):
+                raise InvalidInputError(
+                    f"budget: {name} must be a number of tokens, found {value!r}"
+                )
+        if isinstance(self.watermark, bool) or not isinstance(self.watermark, (int, float)):
+            raise InvalidInputError(f"budget: watermark must be a share, found {self.watermark!r}")
         reserves = (self.max_reply, self.safety, self.tool_reserve)
         if min(reserves) < 0:
             raise InvalidInputError(f"budget: reserves must not be negative, found {reserves}")

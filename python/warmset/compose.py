@@ -54,7 +54,7 @@ def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
         parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
     done = (
         messages.Converted(plain, call.system)
-        if call.source == call.target == "anthropic"
+        if call.source == call.target == "anthropic" and call.request is None
         else render(call, plain)
     )
     empty = Draft(Frame([], [], [], [[entry] for entry in live]))
@@ -94,9 +94,9 @@ def stay(
     fixed += sum(cost(unit) for unit in parts.system)
     task = sum(cost(unit) for unit in parts.anchor)
     if parts.anchor and fixed + task + must_stay(parts) > call.budget:
-        parts = replace(parts, brief=True)
-        line = brief_line(engine.text(parts.anchor[0][0].id))
-        task = PER_MESSAGE + engine.count(line)
+        brief = PER_MESSAGE + engine.count(brief_line(engine.text(parts.anchor[0][0].id)))
+        if brief < task:
+            parts, task = replace(parts, brief=True), brief
     need = fixed + task + must_stay(parts)
     if need > call.budget:
         raise BudgetTooSmall(need, call.budget)
@@ -147,11 +147,12 @@ def quote_and_index(
     if not reserve:
         return Draft(parts, quoted)
     shown = {entry.id for unit in quoted for entry in unit}
-    listed = [
+    near = [
         entry
-        for entry in engine.entries(found.ids[: ask.shortlist])
+        for entry in engine.entries(found.ids)
         if entry.id not in shown and scores[entry.id] >= least
     ]
+    listed = [entry for rank, entry in enumerate(near) if rank < ask.shortlist or entry.decision]
     room = min(int(call.budget * ask.index_share), reserve)
     return Draft(parts, quoted, choose_lines(engine, listed, room))
 

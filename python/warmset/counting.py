@@ -7,7 +7,7 @@ its own (roles, calls, schemas, images) is an estimate with a stated error.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final, Self, cast
 
 from warmset import _core
@@ -88,7 +88,7 @@ def count_tokens(
     if isinstance(value, str):
         tokens, exact = _core.count_text(value, chosen)
         return TokenCount(tokens, exact=exact, error=0.0 if exact else _error(chosen))
-    if isinstance(value, (bytes, int, float)) or value is None:
+    if isinstance(value, bytes) or not isinstance(value, Iterable):
         found = type(value).__name__
         raise InvalidInputError(f"count_tokens: expected text or messages, found {found}")
     messages = accept([value] if isinstance(value, Mapping) else value)
@@ -215,7 +215,7 @@ def _encoding(encoding: str | None, model: str | None) -> str:
     if model is not None:
         known = known_model(model)
         return known.encoding if known else "estimate"
-    return encoding or "o200k_base"
+    return "o200k_base" if encoding is None else encoding
 
 
 def _error(encoding: str) -> float:

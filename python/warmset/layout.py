@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 from warmset import _core
 from warmset.config import RECENT_SHARE
-from warmset.errors import InvalidMessageError
 from warmset.messages import anchor, exchange_start
 
 if TYPE_CHECKING:
@@ -29,7 +28,7 @@ class Frame:
 
     Args:
         system: System and developer messages.
-        anchor: The first request, unless it is recent or current.
+        anchor: The first request, unless it is the current one.
         recent: The units before the current request, oldest first.
         current: The current request's unit and all units since; empty if the request is not
             appended.
@@ -58,34 +57,36 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
             last.
 
     Returns:
-        The parts. Results whose call is nowhere are in none: no provider takes them verbatim.
-
-    Raises:
-        InvalidMessageError: A text would be sent behind tool calls that have no result yet.
+        The parts. Results whose call is nowhere, and calls that were left behind without a result,
+        are in none.
     """
     live = ledger.live()
     facts = [entry.facts for entry in live]
-    units = [unit for unit in ledger.units() if unit.kind != "orphan"]
-    if not appended and units and units[-1].open:
-        raise InvalidMessageError(
-            units[-1].members[0], "its tool calls have no result yet; append the results first"
-        )
     asked = exchange_start(facts) if appended else None
     task = anchor(facts)
 
     def entries(unit: Unit) -> list[Entry]:
         return [live[place] for place in unit.members]
 
+    def is_current(unit: Unit) -> bool:
+        return asked is not None and unit.members[-1] >= asked
+
+    # No provider takes a result without its call, or a call that was left without its result.
+    units = [
+        unit
+        for unit in ledger.units()
+        if unit.kind != "orphan" and (not unit.open or is_current(unit))
+    ]
     system = [unit for unit in units if unit.kind == "system"]
     others = [unit for unit in units if unit.kind != "system"]
-    current = [unit for unit in others if asked is not None and unit.members[-1] >= asked]
-    before = others[: len(others) - len(current)]
+    current = [unit for unit in others if is_current(unit)]
+    before = [unit for unit in others if not is_current(unit)]
+    first = [unit for unit in before if task in unit.members]
+    earlier = [unit for unit in before if task not in unit.members]
     if since is None:
-        latest = before[max(len(before) - recent, 0) :] if recent else []
+        latest = earlier[max(len(earlier) - recent, 0) :] if recent else []
     else:
-        latest = [unit for unit in before if live[unit.members[0]].id >= since]
-    shown = {unit.members for unit in [*latest, *current]}
-    first = [unit for unit in before if task in unit.members and unit.members not in shown]
+        latest = [unit for unit in earlier if live[unit.members[0]].id >= since]
     return Frame(
         system=[entries(unit) for unit in system],
         anchor=[entries(unit) for unit in first],

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from warmset.config import SESSION_GAP
 from warmset.history import History
-from warmset.messages import Dialect, Facts, Message, Unit, units
+from warmset.messages import Dialect, Facts, Unit, units
 from warmset.notes import is_decision
 from warmset.snapshot import Snapshot
 
@@ -84,7 +84,7 @@ class Ledger:
     entries: dict[int, Entry] = field(default_factory=dict)
     speakers: dict[str, str] = field(default_factory=dict)
     frozen: Frozen | None = None
-    sent: list[Message] = field(default_factory=list)
+    sent: list[bytes] = field(default_factory=list)
     snapshot: Snapshot = field(default_factory=Snapshot)
     _session: tuple[int, str | None, float] = (0, None, 0.0)
     _last: int = 0

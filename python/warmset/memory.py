@@ -229,7 +229,10 @@ class Memory(Handle):
             Candidate(hit.id, hit.speaker or hit.role, hit.summary, hit.decision, hit.score)
             for hit in found[: ask.shortlist]
         ]
-        return choose(picker, request.text, candidates, limit=ask.max_picked)
+        picked = choose(picker, request.text, candidates, limit=ask.max_picked)
+        if picked.by == "score":
+            return Picked(tuple(found.ids), "score", picked.why)
+        return picked
 
     asearch = twin(search)
     aprocess = twin(process)

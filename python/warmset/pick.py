@@ -161,6 +161,8 @@ def parse(text: str) -> list[int]:
         digits = str(id_).removeprefix("#")
         if digits.isascii() and digits.isdigit():
             found[int(digits)] = None
+    if ids and not found:
+        raise PickerError(f"the answer has no ids in its list: {text[:200]!r}")
     return list(found)
 
 
@@ -183,9 +185,10 @@ def choose(
         return Picked(by_score, "score")
     try:
         answer = list(picker.pick(request, candidates, limit=limit))
+        known = set(by_score)
+        chosen = tuple(dict.fromkeys(id_ for id_ in answer if id_ in known))
     except Exception as error:  # noqa: BLE001 - a picker never costs an answer
-        return Picked(by_score, "score", why=str(error))
-    known = set(by_score)
-    if answer and known.isdisjoint(answer):
+        return Picked(by_score, "score", why=str(error) or repr(error))
+    if answer and not chosen:
         return Picked(by_score, "score", why=f"none of {answer[:limit]} is on the shortlist")
-    return Picked(tuple(id_ for id_ in answer if id_ in known)[:limit], "picker")
+    return Picked(chosen[:limit], "picker")

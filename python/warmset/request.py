@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warmset.config import MODES, Mode
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.messages import exchange_start
 
 if TYPE_CHECKING:
@@ -28,16 +28,18 @@ class Request:
         text: What is searched for; empty where nobody asks anything.
         id: The message that asks it; None where the text is no message of the conversation.
         send: The text to send last, where it is no message of the conversation.
+        after: The last request before that text.
     """
 
     text: str
     id: int | None
     send: str | None
+    after: int | None = None
 
     @property
     def key(self) -> tuple[object, ...]:
         """What tells this request from another one."""
-        return (self.id, self.text)
+        return (self.id, self.text, self.after)
 
 
 def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
@@ -54,6 +56,7 @@ def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
 
     Raises:
         InvalidInputError: The query is no text, or blank.
+        InvalidMessageError: The query would be sent behind tool calls that have no result yet.
     """
     live = ledger.live()
     asked = exchange_start([entry.facts for entry in live])
@@ -69,7 +72,11 @@ def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
         )
         if not answered and engine.text(live[asked].id) == query:
             return Request(query, live[asked].id, None)
-    return Request(query, None, query)
+    for unit in ledger.units():
+        if unit.open and unit.members[-1] >= (asked or 0):
+            why = "its tool calls have no result yet; append the results first"
+            raise InvalidMessageError(unit.members[0], why)
+    return Request(query, None, query, None if asked is None else live[asked].id)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

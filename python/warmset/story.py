@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
+from warmset._core import content_hash
 from warmset.config import least_score
 from warmset.counting import message_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.window import Choice, Report, Window, common_prefix
+from warmset.messages import dumps
+from warmset.window import Choice, Report, Window
 
 if TYPE_CHECKING:
     from warmset.assemble import Assembled, Call
@@ -89,8 +92,10 @@ class Story:
         quoted = tuple(sorted(entry.id for unit in draft.quoted for entry in unit))
         recent = tuple(entry.id for unit in draft.frame.recent for entry in unit)
         with self._engine.lock:
-            same = common_prefix(self._ledger.sent, made.messages)
-            self._ledger.sent = made.messages
+            sent = [content_hash(dumps(message)) for message in made.messages]
+            pairs = zip(self._ledger.sent, sent, strict=False)
+            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
+            self._ledger.sent = sent
             turns_in = len(self._ledger.history.path)
         counted = message_tokens(made.messages[:same], self._engine.encoding)
         verbatim = sum(len(unit) for unit in draft.frame.units())
