@@ -36,6 +36,9 @@ RECENT_SHARE: Final = 0.5
 SESSION_GAP: Final = 8 * 3600.0
 """Seconds of silence that begin a new session."""
 
+MAX_TURN: Final = 64 << 20
+"""Bytes that a message may have as JSON."""
+
 SUMMARY_CHARS: Final = 160
 """Characters of a turn's one-line summary."""
 

@@ -150,6 +150,8 @@ class Conversation:
         where: Filter | None = None,
     ) -> Sequence[Hit]:
         """Search this conversation; see `Memory.search`."""
+        if where is not None and not isinstance(where, Filter):
+            raise InvalidInputError(f"where: expected a Filter, found {where!r}")
         if where is not None and where.conversation not in (None, self.id):
             raise InvalidInputError(
                 f"where.conversation: this is {self.id!r}; search the memory instead"

@@ -11,12 +11,13 @@ import time
 from typing import TYPE_CHECKING
 
 from warmset import _core, messages
+from warmset.config import MAX_TURN
 from warmset.counting import message_tokens
 from warmset.errors import NotFound
 from warmset.indexing import Indexer
 from warmset.labels import TURN_KIND, Numbers, role_number
 from warmset.ledger import Entry, Ledger
-from warmset.records import TURN, Draft, TurnMeta, head_draft, key_of
+from warmset.records import TurnMeta, head_draft, key_of, turn_draft
 from warmset.restore import restore
 from warmset.vectorize import Job, Vectorizer
 
@@ -55,7 +56,7 @@ class Engine:
         _core.count_text("", encoding)
         self.lock = threading.RLock()
         self.encoding = encoding
-        self.store = _core.ColdStore.open(path, read=read)
+        self.store = _core.ColdStore.open(path, read=read, max_record=MAX_TURN)
         self.retriever = _core.Retriever()
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self._owner: dict[int, Ledger] = {}
@@ -97,13 +98,12 @@ class Engine:
         shown: messages.Dialect | None = next((m.dialect for m in metas if m.dialect), None)
         dialect: messages.Dialect = ledger.dialect or shown or "openai"
         payloads = [messages.dumps(message, index=at) for at, message in enumerate(batch)]
+        key = key_of(ledger.tenant, ledger.name)
+        drafts = [
+            turn_draft(key, meta, payload) for meta, payload in zip(metas, payloads, strict=True)
+        ]
         facts = [messages.facts(message, dialect) for message in batch]
         counts = message_tokens(batch, self.encoding)
-        key = key_of(ledger.tenant, ledger.name)
-        drafts: list[Draft] = [
-            (TURN, key, meta.encode(), payload)
-            for meta, payload in zip(metas, payloads, strict=True)
-        ]
         ids = self.store.append(drafts)
         if metas and metas[0].parent is not None:
             self.place(ledger, metas[0].parent)
@@ -167,14 +167,15 @@ class Engine:
 
     def ledger(self, tenant: str, conversation: str) -> Ledger:
         """Return a conversation's ledger, a new one if nothing was said in it yet."""
-        found = self.ledgers.get((tenant, conversation))
-        if found is None:
-            numbers = (
-                self.numbers.of("tenant", tenant),
-                self.numbers.of("conversation", tenant, conversation),
-            )
-            found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
-        return found
+        with self.lock:
+            found = self.ledgers.get((tenant, conversation))
+            if found is None:
+                numbers = (
+                    self.numbers.of("tenant", tenant),
+                    self.numbers.of("conversation", tenant, conversation),
+                )
+                found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
+            return found
 
     def owner(self, id_: int) -> Ledger:
         """Return the conversation that a message is in.
@@ -219,10 +220,11 @@ class Engine:
     def jobs(self) -> list[Job]:
         """Return every view of every message that has something to say."""
         jobs: list[Job] = []
-        for ledger in self.ledgers.values():
-            entries = [entry for entry in ledger.entries.values() if not entry.blank]
-            jobs += [Job(entry.id, "turn") for entry in entries]
-            jobs += [Job(entry.id, "context") for entry in entries if ledger.settled(entry.id)]
+        with self.lock:
+            for ledger in self.ledgers.values():
+                entries = [entry for entry in ledger.entries.values() if not entry.blank]
+                jobs += [Job(entry.id, "turn") for entry in entries]
+                jobs += [Job(entry.id, "context") for entry in entries if ledger.settled(entry.id)]
         return jobs
 
     def reembed(self, told: Callable[[int, int], None]) -> None:
@@ -232,7 +234,7 @@ class Engine:
             EmbedderError: It failed; the store's vectors are as they were.
         """
         if self.indexer is not None:
-            self.indexer.renew(self.jobs(), told)
+            self.indexer.renew(self.jobs, told)
 
     def entries(self, ids: Sequence[int]) -> list[Entry]:
         """Return the entries of messages, in the order of the ids."""

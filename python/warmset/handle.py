@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from warmset.config import Weights
@@ -14,7 +15,6 @@ from warmset.threads import twin
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from os import PathLike
 
     from warmset.embed import Embedder
     from warmset.engine import Engine
@@ -78,6 +78,10 @@ class Handle:
                 raise InvalidInputError(
                     f"{name}: this version knows {known!r} only, found {given!r}"
                 )
+        if path is not None and (not isinstance(path, (str, PathLike)) or "\0" in str(path)):
+            raise InvalidInputError(f"path: expected a directory's name or None, found {path!r}")
+        if not isinstance(encoding, str):
+            raise InvalidInputError(f"encoding: expected a name, found {encoding!r}")
         if not isinstance(tenant, str) or not tenant:
             raise InvalidInputError(f"tenant: expected a name, found {tenant!r}")
         share = lease(path, embedder=_embedder(embedder), read=read, encoding=encoding)
@@ -165,6 +169,8 @@ class Handle:
         *,
         embedder: Embedder | Callable[[list[str]], object] | str | None = None,
         tenant: str = "default",
+        durability: str = "fsync",
+        mode: str = "exclusive",
         read: str = "map",
         encoding: str = "o200k_base",
         weights: Weights | None = None,
@@ -175,6 +181,8 @@ class Handle:
             path,
             embedder=embedder,
             tenant=tenant,
+            durability=durability,
+            mode=mode,
             read=read,
             encoding=encoding,
             weights=weights,

@@ -11,6 +11,7 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
+from warmset.errors import EmbedderMismatch
 from warmset.vectorize import Job, Vectorizer, mean
 
 if TYPE_CHECKING:
@@ -40,6 +41,7 @@ class Indexer:
         self._rows: dict[int, Vectors] = {}
         self._failed: dict[Job, str] = {}
         self._busy = 0
+        self._turns = 0
         self._closed = False
         self._thread: threading.Thread | None = None
         self._wake = threading.Condition()
@@ -66,7 +68,7 @@ class Indexer:
     def pending(self) -> int:
         """Return how many turns still wait for their own vectors."""
         with self._wake:
-            return sum(job.view == "turn" for job in self._queue) + self._busy
+            return sum(job.view == "turn" for job in self._queue) + self._turns
 
     def failed(self) -> dict[int, str]:
         """Return turns that could not be embedded, with the reason; `flush` tries them again."""
@@ -109,11 +111,11 @@ class Indexer:
         if thread is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
-    def renew(self, jobs: Sequence[Job], told: Callable[[int, int], None]) -> None:
+    def renew(self, wanted: Callable[[], Sequence[Job]], told: Callable[[int, int], None]) -> None:
         """Make all vectors anew with this embedder; the old ones count until the last is kept.
 
         Args:
-            jobs: Every view of every turn that has something to say.
+            wanted: Returns every view of every turn that has something to say.
             told: Is called with jobs done and jobs in all.
 
         Raises:
@@ -122,6 +124,7 @@ class Indexer:
         """
         maker = self.vectorizer
         with self._work:
+            jobs = wanted()
             before = maker.identity
             maker.identity = None
             made: list[tuple[Job, Vectors]] = []
@@ -155,15 +158,28 @@ class Indexer:
                     return
                 jobs = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
                 self._busy = len(jobs)
-            failed: dict[Job, str] = {}
-            try:
-                self._index(jobs)
-            except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-                failed = dict.fromkeys(jobs, str(error))
+                self._turns = sum(job.view == "turn" for job in jobs)
+            failed = self._attempt(jobs)
             with self._wake:
                 self._failed.update(failed)
-                self._busy = 0
+                self._busy = self._turns = 0
                 self._wake.notify_all()
+
+    def _attempt(self, jobs: Sequence[Job]) -> dict[Job, str]:
+        """Index a batch; where it fails, one by one, so that a bad text costs only itself."""
+        try:
+            self._index(jobs)
+        except EmbedderMismatch as error:
+            return dict.fromkeys(jobs, str(error))
+        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+            if len(jobs) == 1:
+                return {jobs[0]: str(error)}
+            failed: dict[Job, str] = {}
+            for job in jobs:
+                if not self._closed:
+                    failed |= self._attempt([job])
+            return failed
+        return {}
 
     def _index(self, jobs: Sequence[Job]) -> None:
         """Embed, keep, publish: in this order, so that the index is never ahead of the store."""

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, cast
 
 from warmset import messages
 from warmset._core import content_hash
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.records import TurnMeta
 from warmset.times import seconds
 from warmset.turn import Synced
@@ -55,15 +55,17 @@ class Beside:
             raise InvalidInputError(f"session: expected a name or a number, found {session!r}")
         if self.meta is not None and not isinstance(self.meta, Mapping):
             raise InvalidInputError(f"meta: expected a mapping, found {self.meta!r}")
-        given = TurnMeta(
+        try:
+            extra = None if self.meta is None else messages.loads(messages.dumps(dict(self.meta)))
+        except InvalidInputError as error:
+            raise InvalidInputError(f"meta: {error}") from error
+        return TurnMeta(
             at=seconds(time.time() if self.at is None else self.at),
             speaker=speaker,
             session=None if session is None else str(session),
             dialect=dialect,
-            extra=None if self.meta is None else dict(self.meta),
+            extra=extra,
         )
-        # What is held is what will be read back: a copy, in JSON's own types.
-        return TurnMeta.decode(given.encode())
 
 
 def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
@@ -76,8 +78,8 @@ def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list
 def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
     """Bring a conversation to a full list; see `Conversation.sync`."""
     with engine.lock:
-        if isinstance(given, (str, bytes, Mapping)):
-            messages.accept(given)
+        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+            raise _no_list(given)
         full: list[Any] = list(given)
         known = ledger.snapshot.known(full)
         places = [at for at, digest in enumerate(known) if digest is None]
@@ -105,9 +107,15 @@ def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced
         return Synced(len(match.ids), ids, match.branched_at)
 
 
+def _no_list(given: object) -> InvalidMessageError:
+    return InvalidMessageError(0, f"expected a list of messages, found {type(given).__name__}")
+
+
 def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None]:
     """Take messages as callers have them, and tell their dialect where it shows."""
     one = isinstance(given, Mapping) or hasattr(given, "model_dump")
+    if not one and not isinstance(given, Iterable):
+        raise _no_list(given)
     batch = messages.accept([given] if one else cast("Iterable[object]", given))
     messages.resolve(batch, None, ledger.dialect)
     return batch, ledger.dialect or messages.detect(batch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import threading
 from typing import Final
 
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
@@ -21,7 +22,9 @@ class Numbers:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], int] = {}
+        self._lock = threading.Lock()
 
     def of(self, *name: str) -> int:
         """Return the number of a name; its first part is the column, so no two columns mix."""
-        return self._known.setdefault(name, len(self._known) + 1)
+        with self._lock:
+            return self._known.setdefault(name, len(self._known) + 1)

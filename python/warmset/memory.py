@@ -146,7 +146,7 @@ class Memory(Handle):
         self.check_open()
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected a text, found {query!r}")
-        name = where.conversation if where is not None else None
+        name = where.conversation if isinstance(where, Filter) else None
         ledger = self.engine.ledgers.get((self.tenant, name)) if isinstance(name, str) else None
         return retrieve(
             self.engine,

@@ -94,9 +94,13 @@ def given_vector(vector: object) -> NDArray[np.float32]:
         InvalidInputError: It is no vector of numbers.
     """
     try:
-        array = np.asarray(vector, dtype=np.float32)
+        array = np.asarray(vector)
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"query_vector: not an array of numbers ({error})") from error
+    if array.dtype.kind not in "fiu":
+        raise InvalidInputError(f"query_vector: expected real numbers, found dtype {array.dtype}")
+    with np.errstate(over="ignore"):  # an infinity is refused with the other ones
+        array = array.astype(np.float32)
     if array.ndim == 2 and len(array) == 1:  # noqa: PLR2004 - a batch of one
         array = array[0]
     if array.ndim != 1:

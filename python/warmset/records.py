@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 import numpy as np
 
-from warmset.errors import InvalidInputError
+from warmset.config import MAX_TURN
+from warmset.errors import InvalidInputError, TooLarge
 from warmset.messages import DIALECTS, Dialect
 
 if TYPE_CHECKING:
@@ -76,6 +77,17 @@ class TurnMeta:
             parent=fields.get("parent"),
             extra=fields.get("meta"),
         )
+
+
+def turn_draft(key: list[bytes], meta: TurnMeta, payload: bytes) -> Draft:
+    """Make the record of a turn, before anything of it is read or counted.
+
+    Raises:
+        TooLarge: The payload is over `MAX_TURN`.
+    """
+    if len(payload) > MAX_TURN:
+        raise TooLarge(len(payload), MAX_TURN)
+    return TURN, key, meta.encode(), payload
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -150,7 +162,7 @@ class Identity:
         """Read a checkpoint of `what` "embedder"."""
         return cls(
             name=str(fields["name"]),
-            fingerprint=fields["fingerprint"],
+            fingerprint=fields.get("fingerprint"),
             dim=int(fields["dim"]),
             generation=int(fields["gen"]),
             probe=np.frombuffer(payload, "<f4").astype(np.float32) if payload else None,

@@ -5,11 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from warmset.config import MODES, Mode
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.messages import exchange_start
+from warmset.queries import given_vector
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,7 +116,7 @@ class Ask:
     def key(self) -> tuple[object, ...]:
         """What tells these options from other ones, as far as they change what is chosen."""
         vector = self.query_vector
-        told = None if vector is None else hash(np.asarray(vector).tobytes())
+        told = None if vector is None else hash(given_vector(vector).tobytes())
         return (
             self.budget,
             self.mode,
@@ -142,6 +141,13 @@ class Ask:
                 raise InvalidInputError(
                     f"{name}: expected an integer of at least {least}, found {value!r}"
                 )
+        for name, share in (("index_share", self.index_share), ("wait", self.wait)):
+            if isinstance(share, bool) or not isinstance(share, (int, float)):
+                raise InvalidInputError(f"{name}: expected a number, found {share!r}")
+        if self.system is not None and not isinstance(self.system, (str, list, tuple)):
+            raise InvalidInputError(f"system: expected a text or blocks, found {self.system!r}")
+        if self.tools is not None and not isinstance(self.tools, (list, tuple)):
+            raise InvalidInputError(f"tools: expected a list of schemas, found {self.tools!r}")
         if not 0 <= self.index_share < 1:
             raise InvalidInputError(
                 f"index_share: expected at least 0 and below 1, found {self.index_share}"

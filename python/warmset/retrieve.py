@@ -66,7 +66,8 @@ def retrieve(
         weights=(weights.dense, weights.lexical, weights.speaker, weights.session),
         speakers=speakers,
     )
-    return Found(engine, columns, by="lexical" if vector is None else "fused", why=why)
+    lexical = vector is None or engine.indexer is None
+    return Found(engine, columns, by="lexical" if lexical else "fused", why=why)
 
 
 def scope(engine: Engine, tenant: str, where: Filter | None) -> Filter:
@@ -75,7 +76,9 @@ def scope(engine: Engine, tenant: str, where: Filter | None) -> Filter:
     Raises:
         InvalidInputError: A field has another type than `Filter` says.
     """
-    where = where or Filter()
+    where = Filter() if where is None else where
+    if not isinstance(where, Filter):
+        raise InvalidInputError(f"where: expected a Filter, found {where!r}")
     if where.tenant is not None:
         raise InvalidInputError("where.tenant: a memory sees its own tenant; open another one")
     conversation = where.conversation

@@ -28,7 +28,7 @@ class Snapshot:
         """Return the hash of each message that is as it was in the last list, else None."""
         out: list[bytes | None] = [None] * len(given)
         for at, (message, (copy, digest)) in enumerate(zip(given, self._held, strict=False)):
-            if copy is not None and type(message) is dict and message == copy:
+            if copy is not None and message == copy and _same_order(message, copy):
                 out[at] = digest
         return out
 
@@ -50,6 +50,17 @@ class Snapshot:
             else:
                 held.append((_copy(given[at]), digest))
         self._held = held
+
+
+def _same_order(value: Any, copy: Any) -> bool:
+    """Tell whether two equal values have their keys in the same order, as their JSON would."""
+    if type(value) is dict:
+        return list(value) == list(copy) and all(
+            _same_order(item, copy[key]) for key, item in value.items() if type(item) is not str
+        )
+    if type(value) is list:
+        return all(_same_order(item, other) for item, other in zip(value, copy, strict=True))
+    return type(value) is type(copy)
 
 
 def _copy(value: Any) -> Any:

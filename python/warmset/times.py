@@ -7,8 +7,9 @@ from typing import Final
 
 from warmset.errors import InvalidInputError
 
-FAR: Final = 1e11
-"""Seconds from 1970 that no conversation reaches; milliseconds that were meant as seconds do."""
+FIRST: Final = -62_135_596_800.0
+LAST: Final = 253_402_300_799.0
+"""Seconds from 1970 at which the years 1 and 9999 begin and end; milliseconds exceed them."""
 
 
 def seconds(at: object, name: str = "at") -> float:
@@ -31,7 +32,7 @@ def seconds(at: object, name: str = "at") -> float:
             raise InvalidInputError(f"{name}: {error}") from error
     if isinstance(at, datetime):
         return (at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp()
-    if isinstance(at, (int, float)) and not isinstance(at, bool) and abs(at) < FAR:
+    if isinstance(at, (int, float)) and not isinstance(at, bool) and FIRST <= at <= LAST:
         return float(at)
     raise InvalidInputError(
         f"{name}: expected a datetime, an ISO 8601 text or seconds since 1970, found {at!r}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from contextlib import ExitStack
 from types import SimpleNamespace
 
@@ -121,19 +122,49 @@ def test_sync_follows_a_list(store, steps):
     assert len(set(known.values())) == len(known)
 
 
-def test_sync_sees_every_change_of_a_message(store):
-    first = {"role": "user", "content": "a", "x": {"b": 1, "c": [2.0, None]}}
+FIRST = {"role": "user", "content": "a", "x": {"b": "1", "c": ["2", None]}}
+NUMBERS = {"role": "user", "content": "a", "x": {"b": 1, "c": [2.0, None]}}
+CHANGES = {
+    "text": (FIRST, FIRST | {"content": "a "}),
+    "a field more": (FIRST, FIRST | {"y": None}),
+    "a field less": (FIRST, {key: FIRST[key] for key in ("role", "content")}),
+    "deep": (FIRST, FIRST | {"x": {"b": "1", "c": ["2", "3"]}}),
+    "order": (FIRST, dict(reversed(FIRST.items()))),
+    "deep order": (FIRST, FIRST | {"x": dict(reversed(FIRST["x"].items()))}),
+    "true for one": (NUMBERS, NUMBERS | {"x": {"b": True, "c": [2.0, None]}}),
+    "two for two": (NUMBERS, NUMBERS | {"x": {"b": 1, "c": [2, None]}}),
+}
+
+
+@pytest.mark.parametrize(("first", "other"), CHANGES.values(), ids=CHANGES)
+def test_sync_sees_every_change_of_a_message(store, first, other):
     memory = store.open()
     memory.conversation("trip").sync([first])
     memory = store.settle(memory)
-    for other in (
-        first | {"content": "a "},
-        first | {"y": None},
-        first | {"x": {"b": True, "c": [2.0, None]}},
-        first | {"x": {"b": 1, "c": [2, None]}},
+    assert memory.conversation("trip").sync([other]).kept == 0
+    memory = store.settle(memory)
+    conversation = memory.conversation("trip")
+    assert json.dumps(shown(conversation)) == json.dumps([other])
+    assert conversation.sync([first]).kept == 1
+
+
+def test_sync_sees_what_the_caller_changed_in_the_same_list(store):
+    given = [dict(FIRST, x={"c": ["2"]}), *talk("abc")[1:]]
+    memory = store.open()
+    memory.conversation("trip").sync(given)
+    for change in (
+        lambda: given[0]["x"]["c"].append("3"),
+        lambda: given[2].update(content="C"),
+        given.pop,
+        lambda: given[0].pop("x"),
+        given.clear,
     ):
-        assert memory.conversation("trip").sync([other]).kept == 0
-        assert memory.conversation("trip").sync([first]).kept == 1
+        memory = store.settle(memory)
+        memory.conversation("trip").sync(given)
+        change()
+        memory.conversation("trip").sync(given)
+        memory = store.settle(memory)
+        assert shown(memory.conversation("trip")) == given
 
 
 def test_what_follows_a_branch_stays_on_it(store):

@@ -1,0 +1,70 @@
+"""Where a number comes from: commit, compiler, CPU, versions, load. Import it before numpy.
+
+Importing this module takes the threads of BLAS and OpenMP down to one: peers are measured on the
+same single core as the library.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from importlib import metadata
+from pathlib import Path
+
+THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "RAYON_NUM_THREADS")
+for _name in THREADS:
+    os.environ[_name] = "1"
+
+ROOT = Path(__file__).resolve().parents[2]
+PEERS = ("numpy", "faiss-cpu", "rs_bpe")
+
+
+def _said(*command: str) -> str:
+    try:
+        done = subprocess.run(  # noqa: S603 - our own commands
+            command, capture_output=True, text=True, check=True, cwd=ROOT
+        )
+    except (OSError, subprocess.CalledProcessError) as error:
+        return f"unknown ({error})"
+    return done.stdout.strip()
+
+
+def _cpu() -> str:
+    try:
+        lines = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor()
+    fields = dict(line.split(":", 1) for line in lines if ":" in line)
+    fields = {key.strip(): value.strip() for key, value in fields.items()}
+    names = ("model name", "cpu family", "model")
+    return ", ".join(f"{name} {fields[name]}" for name in names if name in fields)
+
+
+def _version(name: str) -> str:
+    try:
+        return metadata.version(name)
+    except metadata.PackageNotFoundError:
+        return "not installed"
+
+
+def setting() -> dict[str, object]:
+    """Say what produced a result; `installed` is the build that was measured."""
+    import warmset  # noqa: PLC0415 - after the threads were set
+
+    return {
+        "commit": _said("git", "rev-parse", "HEAD"),
+        "changed": _said("git", "status", "--porcelain", "--", "rust", "python").splitlines(),
+        "installed": str(Path(warmset.__file__).parent),
+        "warmset": _version("warmset"),
+        "compiler": _said("rustc", "-V"),
+        "cpu": _cpu(),
+        "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
+        "simd": warmset.simd_tier(),
+        "python": platform.python_version(),
+        "system": platform.platform(),
+        "peers": {name: _version(name) for name in PEERS},
+        "command": " ".join([Path(sys.executable).name, *sys.argv]),
+        "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
+    }
