@@ -44,7 +44,7 @@ class ZeroNormError(InvalidInputError):
 
 
 class DuplicateIdError(InvalidInputError):
-    """The id is in the index already, or was removed from it before."""
+    """The id is in the index already, or twice in one batch."""
 
 
 class UnknownIdError(InvalidInputError, LookupError):

@@ -88,6 +88,7 @@ class Ledger:
     snapshot: Snapshot = field(default_factory=Snapshot)
     _session: tuple[int, str | None, float] = (0, None, 0.0)
     _last: int = 0
+    _live: tuple[tuple[int, int], list[Entry]] | None = None
     _units: tuple[tuple[int, int], list[Unit], dict[int, Unit]] | None = None
 
     def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Entry:
@@ -129,8 +130,11 @@ class Ledger:
         return self._last
 
     def live(self) -> list[Entry]:
-        """Return the messages of the current path, in order."""
-        return [self.entries[id_] for id_ in self.history.path]
+        """Return the messages of the current path, in order, as a list that is shared."""
+        version = (len(self.history.path), self.history.head)
+        if self._live is None or self._live[0] != version:
+            self._live = (version, [self.entries[id_] for id_ in self.history.path])
+        return self._live[1]
 
     def units(self) -> list[Unit]:
         """Return the units of the current path, by positions in `live`."""

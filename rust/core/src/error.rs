@@ -139,8 +139,8 @@ pub enum Error {
         /// The largest norm that is accepted.
         limit: f64,
     },
-    /// The id is in the index already, or was removed from it before.
-    #[error("id {id} was added before; ids are never reused")]
+    /// The id is in the index already, or twice in one batch.
+    #[error("id {id} is in the index already, or twice in the batch; remove it first")]
     DuplicateId {
         /// The id.
         id: u64,

@@ -3,7 +3,7 @@
 use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
 use std::borrow::Cow;
 use warmset_core::Kind;
 use warmset_core::hot::{Branches, Filter};
@@ -14,6 +14,23 @@ use crate::error::invalid;
 pub(crate) struct Matrix {
     pub(crate) values: Vec<f32>,
     pub(crate) columns: usize,
+}
+
+impl Matrix {
+    /// The values of the only row.
+    ///
+    /// # Errors
+    /// `InvalidInputError` for several rows.
+    pub(crate) fn one(self, name: &str) -> PyResult<Vec<f32>> {
+        if self.values.len() == self.columns {
+            return Ok(self.values);
+        }
+        Err(invalid(&format!(
+            "{name}: expected one vector, found {} numbers in rows of {}",
+            self.values.len(),
+            self.columns
+        )))
+    }
 }
 
 /// A vector or a matrix of real numbers as `f32`, copied out of the interpreter's reach.
@@ -36,14 +53,19 @@ pub(crate) fn matrix(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Matrix> {
             "{name}: expected real numbers (float32 is taken as it is), found dtype {dtype}"
         )));
     }
-    let array = numpy.call_method1(
-        intern!(py, "ascontiguousarray"),
-        (array, intern!(py, "float32")),
-    )?;
+    // A number that f32 cannot hold becomes an infinity, which is refused with its row.
+    let quiet = PyDict::new(py);
+    quiet.set_item("over", "ignore")?;
+    let state = numpy.call_method("errstate", (), Some(&quiet))?;
+    state.call_method0("__enter__")?;
+    let array = numpy.call_method1("require", (array, "float32", ["C", "A"]));
+    state.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
+    let array = array.map_err(|error| invalid(&format!("{name}: {error}")))?;
     let array = array
         .cast::<numpy::PyArrayDyn<f32>>()
         .map_err(|_| invalid(&format!("{name}: cannot be read as float32")))?;
     let columns = match array.shape() {
+        [] => 1,
         [columns] | [_, columns] => *columns,
         shape => {
             return Err(invalid(&format!(
@@ -68,47 +90,76 @@ where
     T: TryFrom<i128>,
 {
     let py = value.py();
-    let numpy = py.import(intern!(py, "numpy"))?;
-    let array = numpy
-        .call_method1(intern!(py, "atleast_1d"), (value,))
-        .map_err(|error| invalid(&format!("{name}: not a column of integers ({error})")))?;
-    let kind: String = array
-        .getattr(intern!(py, "dtype"))?
-        .getattr("kind")?
-        .extract()?;
-    let empty = array.getattr(intern!(py, "size"))?.extract::<usize>()? == 0;
-    if !matches!(kind.as_str(), "i" | "u" | "O") && !empty {
-        return Err(invalid(&format!(
-            "{name}: expected integers, found {array}"
-        )));
-    }
-    let wide: Vec<i128> = if let Ok(array) = array.cast::<PyArray1<i64>>() {
-        array
-            .to_vec()
-            .map_err(|e| invalid(&e.to_string()))?
-            .into_iter()
-            .map(i128::from)
-            .collect()
-    } else if let Ok(array) = array.cast::<PyArray1<u64>>() {
-        array
-            .to_vec()
-            .map_err(|e| invalid(&e.to_string()))?
-            .into_iter()
-            .map(i128::from)
-            .collect()
-    } else if empty {
-        Vec::new()
+    let no_column = |why: &str| invalid(&format!("{name}: not a column of integers ({why})"));
+    let is_array = value.hasattr(intern!(py, "dtype"))?;
+    let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
+    let wide: Vec<i128> = if is_array {
+        from_array(value, name)?
+    } else if is_text {
+        return Err(no_column("a text"));
+    } else if let Ok(items) = value.try_iter() {
+        // Item by item: numpy would make floats of a list that mixes small and large integers.
+        items
+            .map(|item| whole(&item?).ok_or_else(|| no_column("one is no integer")))
+            .collect::<PyResult<_>>()?
     } else {
-        array
-            .call_method0(intern!(py, "tolist"))?
-            .extract()
-            .map_err(|_| invalid(&format!("{name}: expected a column of integers")))?
+        vec![whole(value).ok_or_else(|| no_column(&value.get_type().to_string()))?]
     };
     wide.into_iter()
         .map(|value| {
             T::try_from(value).map_err(|_| invalid(&format!("{name}: {value} is out of range")))
         })
         .collect()
+}
+
+/// One integer that is no truth value.
+fn whole(value: &Bound<'_, PyAny>) -> Option<i128> {
+    if value.is_instance_of::<PyBool>() {
+        return None;
+    }
+    value.extract::<i128>().ok()
+}
+
+/// The integers of an array of at most one dimension, whatever its strides.
+fn from_array(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<i128>> {
+    let py = array.py();
+    let numpy = py.import(intern!(py, "numpy"))?;
+    let array = numpy.call_method1(intern!(py, "atleast_1d"), (array,))?;
+    let kind: String = array
+        .getattr(intern!(py, "dtype"))?
+        .getattr("kind")?
+        .extract()?;
+    if array.getattr(intern!(py, "size"))?.extract::<usize>()? == 0 {
+        return Ok(Vec::new());
+    }
+    let wrong = || {
+        invalid(&format!(
+            "{name}: expected a column of integers, found {array}"
+        ))
+    };
+    let wide = match kind.as_str() {
+        "i" => "int64",
+        "u" => "uint64",
+        "O" => {
+            let items: Vec<Bound<'_, PyAny>> = array
+                .call_method0("tolist")?
+                .extract()
+                .map_err(|_| wrong())?;
+            return items
+                .iter()
+                .map(|item| whole(item).ok_or_else(wrong))
+                .collect();
+        }
+        _ => return Err(wrong()),
+    };
+    let array = numpy.call_method1("require", (&array, wide, ["C", "A"]))?;
+    if let Ok(column) = array.cast::<PyArray1<i64>>() {
+        let values = column.to_vec().map_err(|_| wrong())?;
+        return Ok(values.into_iter().map(i128::from).collect());
+    }
+    let column = array.cast::<PyArray1<u64>>().map_err(|_| wrong())?;
+    let values = column.to_vec().map_err(|_| wrong())?;
+    Ok(values.into_iter().map(i128::from).collect())
 }
 
 /// The text of a `str`; lone surrogates, which no encoding has a place for, become U+FFFD.
@@ -124,7 +175,9 @@ pub(crate) fn text<'a>(value: &'a Bound<'_, PyString>) -> Cow<'a, str> {
 /// `InvalidInputError` for a name where a number is needed, or an unknown kind.
 pub(crate) fn filter(value: &Bound<'_, PyAny>) -> PyResult<Filter> {
     let field = |name: &str| -> PyResult<Option<Bound<'_, PyAny>>> {
-        let field = value.getattr(name)?;
+        let field = value
+            .getattr(name)
+            .map_err(|_| invalid(&format!("where: expected a Filter, found {value}")))?;
         Ok((!field.is_none()).then_some(field))
     };
     let number = |name: &str| -> PyResult<Option<u32>> {
@@ -155,6 +208,7 @@ pub(crate) fn filter(value: &Bound<'_, PyAny>) -> PyResult<Filter> {
             .transpose()?;
         if let Some(ids) = &mut ids {
             ids.sort_unstable();
+            ids.dedup();
         }
         Ok(ids)
     };
@@ -177,7 +231,7 @@ pub(crate) fn filter(value: &Bound<'_, PyAny>) -> PyResult<Filter> {
         before: time("before")?,
         ids: ids("ids")?,
         except: ids("exclude")?.unwrap_or_default(),
-        branches: if value.getattr("branches")?.extract()? {
+        branches: if value.getattr("branches")?.is_truthy()? {
             Branches::All
         } else {
             Branches::Live

@@ -4,6 +4,7 @@ use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
+use pyo3::types::PyBool;
 use warmset_core::hot::{Batch, Index, Labels, Metric};
 use warmset_core::simd::{Scanner, Tier};
 
@@ -46,8 +47,7 @@ impl HotIndex {
     #[new]
     #[pyo3(signature = (dim, *, metric="cosine"))]
     fn new(dim: &Bound<'_, PyAny>, metric: &str) -> PyResult<Self> {
-        let dim = dim
-            .extract::<usize>()
+        let dim = positive(dim)
             .map_err(|_| invalid(&format!("dim: expected 1 to 65,536, found {dim}")))?;
         let metric = Metric::named(metric).map_err(raise)?;
         let index = Index::new(dim, metric).map_err(raise)?;
@@ -172,10 +172,18 @@ impl HotIndex {
         r#where: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Ids<'py>, Scores<'py>)> {
         let query = matrix(query, "query")?;
+        let dim = self.read().dim();
+        if query.columns != dim {
+            return Err(raise(warmset_core::Error::Dimension {
+                expected: dim,
+                found: query.columns,
+            }));
+        }
+        let query = query.one("query")?;
         let k = positive(k)?;
         let filter = r#where.map(filter).transpose()?;
         let hits = py
-            .detach(|| self.read().search(&query.values, k, filter.as_ref()))
+            .detach(|| self.read().search(&query, k, filter.as_ref()))
             .map_err(raise)?;
         let (ids, scores): (Vec<u64>, Vec<f32>) = hits.into_iter().unzip();
         Ok((ids.into_pyarray(py), scores.into_pyarray(py)))
@@ -254,8 +262,9 @@ pub(crate) fn simd_tiers() -> Vec<&'static str> {
 
 /// A number of results: at least one.
 pub(crate) fn positive(k: &Bound<'_, PyAny>) -> PyResult<usize> {
-    k.extract::<usize>()
-        .ok()
+    (!k.is_instance_of::<PyBool>())
+        .then(|| k.extract::<usize>().ok())
+        .flatten()
         .filter(|k| *k > 0)
         .ok_or_else(|| invalid(&format!("k: expected an integer of at least 1, found {k}")))
 }

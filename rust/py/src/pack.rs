@@ -1,6 +1,6 @@
 //! Choosing and evicting under a budget, arrays in and out.
 
-use numpy::{IntoPyArray, PyArray1};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
 use warmset_core::evict::{Hold, Unit};
 use warmset_core::pack::Items;
@@ -131,19 +131,35 @@ pub(crate) fn keep_newest<'py>(
 }
 
 fn one(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
-    integers::<u64>(value, name)?
-        .first()
-        .copied()
-        .ok_or_else(|| invalid(&format!("{name}: expected one integer")))
+    match integers::<u64>(value, name)?.as_slice() {
+        [one] => Ok(*one),
+        many => Err(invalid(&format!(
+            "{name}: expected one integer, found {}",
+            many.len()
+        ))),
+    }
 }
 
 fn floats(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
+    let wrong = || {
+        invalid(&format!(
+            "{name}: expected a column of numbers, found {value}"
+        ))
+    };
     let numpy = value.py().import("numpy")?;
-    numpy
-        .call_method1("asarray", (value, "float64"))?
-        .call_method0("tolist")?
-        .extract()
-        .map_err(|_| invalid(&format!("{name}: expected a column of numbers")))
+    let array = numpy
+        .call_method1("asarray", (value,))
+        .map_err(|_| wrong())?;
+    let kind: String = array.getattr("dtype")?.getattr("kind")?.extract()?;
+    if kind == "O" {
+        return array.call_method0("tolist")?.extract().map_err(|_| wrong());
+    }
+    if !matches!(kind.as_str(), "f" | "i" | "u") {
+        return Err(wrong());
+    }
+    let array = numpy.call_method1("require", (array, "float64", ["C", "A"]))?;
+    let column = array.cast::<PyArray1<f64>>().map_err(|_| wrong())?;
+    column.to_vec().map_err(|_| wrong())
 }
 
 fn indices(py: Python<'_>, values: Vec<usize>) -> Indices<'_> {

@@ -128,7 +128,7 @@ impl Retriever {
         speakers: Vec<u32>,
     ) -> PyResult<Columns<'py>> {
         let query = query
-            .map(|query| matrix(query, "query_vector"))
+            .map(|query| matrix(query, "query_vector")?.one("query_vector"))
             .transpose()?;
         let k = positive(k)?;
         let filter = filter(r#where)?;
@@ -152,7 +152,7 @@ impl Retriever {
                     terms: terms(&words),
                     speakers,
                 };
-                let query = query.as_ref().map(|query| query.values.as_slice());
+                let query = query.as_deref();
                 self.read().search(query, &cue, &filter, k, weights)
             })
             .map_err(raise)?;

@@ -87,10 +87,10 @@ impl Retriever {
     /// [`Error::UnknownId`], [`Error::Dimension`], [`Error::NotFinite`], [`Error::NormTooLarge`].
     pub fn put_vectors(&mut self, id: u64, vectors: &[f32], dim: usize) -> Result<()> {
         let slot = self.catalog.slot(id)?;
-        let rows = self.rows.get_or_insert_with(|| Rows::new(dim));
-        if dim == 0 || rows.dim() != dim {
+        let expected = self.rows.as_ref().map_or(dim, Rows::dim);
+        if dim == 0 || expected != dim {
             return Err(Error::Dimension {
-                expected: rows.dim(),
+                expected,
                 found: dim,
             });
         }
@@ -98,6 +98,7 @@ impl Retriever {
         for (at, vector) in vectors.chunks(dim).enumerate() {
             Metric::InnerProduct.prepare(vector, at, &mut row)?;
         }
+        let rows = self.rows.get_or_insert_with(|| Rows::new(dim));
         rows.put(slot, vectors)
     }
 

@@ -46,13 +46,17 @@ pub fn pack(items: Items<'_>, budget: u64, must: &[usize]) -> Result<Vec<usize>>
             })?
             .must = true;
     }
-    let need = groups
+    let need: u128 = groups
         .iter()
         .filter(|group| group.must)
-        .fold(0_u64, |sum, group| sum.saturating_add(group.cost));
-    let mut left = budget
+        .map(|group| group.cost)
+        .sum();
+    let mut left = u128::from(budget)
         .checked_sub(need)
-        .ok_or(Error::BudgetTooSmall { need, have: budget })?;
+        .ok_or(Error::BudgetTooSmall {
+            need: u64::try_from(need).unwrap_or(u64::MAX),
+            have: budget,
+        })?;
     groups.sort_by(|a, b| {
         (b.must.cmp(&a.must))
             .then(
@@ -123,7 +127,8 @@ pub fn pack_batch(
 /// What is chosen together.
 struct Group {
     members: Vec<usize>,
-    cost: u64,
+    /// A sum of costs; wider than each, so that it never wraps.
+    cost: u128,
     value: f64,
     must: bool,
 }
@@ -150,12 +155,12 @@ fn gather(items: Items<'_>) -> Result<Vec<Group>> {
         match known.and_then(|position| out.get_mut(position)) {
             Some(group) => {
                 group.members.push(index);
-                group.cost = group.cost.saturating_add(*cost);
+                group.cost += u128::from(*cost);
                 group.value = group.value.max(*value);
             }
             None => out.push(Group {
                 members: vec![index],
-                cost: *cost,
+                cost: u128::from(*cost),
                 value: *value,
                 must: false,
             }),
