@@ -50,13 +50,13 @@ def _version(name: str) -> str:
 
 
 def setting() -> dict[str, object]:
-    """Say what produced a result; `installed` is the build that was measured."""
+    """Say what produced a result; `installed` is how the measured build got there."""
     import warmset  # noqa: PLC0415 - after the threads were set
 
     return {
         "commit": _said("git", "rev-parse", "HEAD"),
         "changed": _said("git", "status", "--porcelain", "--", "rust", "python").splitlines(),
-        "installed": str(Path(warmset.__file__).parent),
+        "installed": "editable" if "site-packages" not in warmset.__file__ else "wheel",
         "warmset": _version("warmset"),
         "compiler": _said("rustc", "-V"),
         "cpu": _cpu(),
