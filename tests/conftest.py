@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+import sys
 import threading
 import zlib
 from typing import TYPE_CHECKING
@@ -18,7 +19,7 @@ from warmset.embed.passages import passages, rough_words
 from warmset.errors import ModelMissing
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from warmset.embed import Vectors
     from warmset.embed.weights import Weights
@@ -89,6 +90,15 @@ class Bag:
 def bag() -> Bag:
     """An embedder without a model; `type(bag)(...)` makes others."""
     return Bag()
+
+
+@pytest.fixture
+def busy_interpreter() -> Iterator[None]:
+    """Threads change places as often as they can."""
+    before = sys.getswitchinterval()
+    sys.setswitchinterval(1e-6)
+    yield
+    sys.setswitchinterval(before)
 
 
 @pytest.fixture(scope="session")

@@ -6,7 +6,6 @@ import copy
 import os
 import pickle
 import random
-import sys
 import threading
 import time
 from pathlib import Path
@@ -413,14 +412,6 @@ def test_a_missing_segment_is_reported_and_costs_its_own_records(tmp_path):
 
 
 # --- threads -------------------------------------------------------------------------------------
-
-
-@pytest.fixture
-def busy_interpreter():
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-5)
-    yield
-    sys.setswitchinterval(before)
 
 
 class Crowd:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import inspect
-import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
 
@@ -14,15 +13,6 @@ from warmset import Conversation, Filter, Memory
 from warmset.errors import Closed, InvalidInputError, InvalidMessageError
 
 THREADS = 8
-
-
-@pytest.fixture
-def hurried():
-    """Threads change places as often as they can."""
-    before = sys.getswitchinterval()
-    sys.setswitchinterval(1e-6)
-    yield
-    sys.setswitchinterval(before)
 
 
 def said(text):
@@ -41,7 +31,7 @@ def together(work, count=THREADS):
         return [future.result(60) for future in [pool.submit(run, n) for n in range(count)]]
 
 
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("busy_interpreter")
 def test_threads_append_and_search_and_lose_nothing(tmp_path, bag):
     rounds = 25
     with Memory.open(tmp_path, embedder=bag) as memory:
@@ -75,7 +65,7 @@ def test_threads_append_and_search_and_lose_nothing(tmp_path, bag):
         ) == sorted(f"shared {n} {turn}" for n in range(THREADS) for turn in range(rounds))
 
 
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("busy_interpreter")
 def test_a_conversation_that_many_begin_at_once_is_one():
     with Memory.open(None, embedder="lexical") as memory:
         for attempt in range(60):
@@ -92,7 +82,7 @@ def test_a_conversation_that_many_begin_at_once_is_one():
         assert memory.stats()["messages"] == 60 * THREADS // 2
 
 
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("busy_interpreter")
 def test_names_that_are_new_at_once_get_numbers_of_their_own():
     """A number that two conversations share would show one the other's messages."""
     with Memory.open(None, embedder="lexical") as memory:
@@ -110,7 +100,7 @@ def test_names_that_are_new_at_once_get_numbers_of_their_own():
                 assert memory.search("kite", where=Filter(conversation=name), k=99).ids == own
 
 
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("busy_interpreter")
 def test_syncing_one_list_from_many_threads_keeps_it_once():
     turns = [said(f"turn {n}") for n in range(30)]
     with Memory.open(None, embedder="lexical") as memory:
@@ -120,7 +110,7 @@ def test_syncing_one_list_from_many_threads_keeps_it_once():
             assert sum(len(synced.appended) for synced in done) == len(conversation) == 30
 
 
-@pytest.mark.usefixtures("hurried")
+@pytest.mark.usefixtures("busy_interpreter")
 def test_reembedding_while_others_append(bag):
     with Memory.open(None, embedder=bag) as memory:
         memory.conversation("log").append([said(f"old {n}") for n in range(300)])

@@ -6,7 +6,6 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::PyBool;
 use warmset_core::hot::{Batch, Index, Labels, Metric};
-use warmset_core::simd::{Scanner, Tier};
 
 use crate::convert::{filter, integers, kind_code, matrix};
 use crate::error::{invalid, raise};
@@ -246,18 +245,6 @@ impl HotIndex {
             index.tier().name()
         )
     }
-}
-
-/// The instruction set that searches use on this machine.
-#[pyfunction]
-pub(crate) fn simd_tier() -> PyResult<&'static str> {
-    Ok(Scanner::from_environment().map_err(raise)?.tier().name())
-}
-
-/// The instruction sets that this machine can run, slowest first.
-#[pyfunction]
-pub(crate) fn simd_tiers() -> Vec<&'static str> {
-    Tier::available().into_iter().map(Tier::name).collect()
 }
 
 /// A number of results: at least one.

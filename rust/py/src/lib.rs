@@ -15,6 +15,7 @@ mod error;
 mod hot_index;
 mod pack;
 mod retriever;
+mod simd;
 mod tokens;
 
 /// The compiled core of warmset.
@@ -26,11 +27,13 @@ mod _core {
     #[pymodule_export]
     use super::cold_store::{ColdStore, Record, content_hash};
     #[pymodule_export]
-    use super::hot_index::{HotIndex, simd_tier, simd_tiers};
+    use super::hot_index::HotIndex;
     #[pymodule_export]
     use super::pack::{keep_newest, pack, pack_batch};
     #[pymodule_export]
     use super::retriever::Retriever;
+    #[pymodule_export]
+    use super::simd::{simd_tier, simd_tiers};
     #[pymodule_export]
     use super::tokens::{count_text, count_texts, terms};
 
