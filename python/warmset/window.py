@@ -31,6 +31,8 @@ OPENING: Final = (
 )
 CLOSING: Final = f"</{TAG}>"
 _TAG: Final = re.compile(rf"<(?=\s*/?\s*{TAG})", re.IGNORECASE)
+_LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
+_INDENTED: Final = r"\g<0>  "
 INDEX_TITLE: Final = "Other turns that may matter, one line each:\n"
 
 
@@ -155,8 +157,11 @@ def brief_line(text: str) -> str:
 
 
 def quote(entry: Entry, text: str) -> str:
-    """Quote one turn, with its id and speaker; its time stands above it."""
-    return f"#{entry.id} {who(entry)}: {text}\n"
+    """Quote one turn, with its id and speaker; its time stands above it.
+
+    Its further lines are indented, so that no text can pass for another turn's beginning.
+    """
+    return f"#{entry.id} {_LINE_END.sub(' ', who(entry))}: {_LINE_END.sub(_INDENTED, text)}\n"
 
 
 def quotes(turns: Sequence[tuple[Entry, str]]) -> str:
@@ -178,7 +183,7 @@ def index_line(entry: Entry, text: str) -> str:
     summary = summarise(text)
     names = ", ".join(name for name in entities(text) if name not in summary)
     tail = f" ({names})" if names else ""
-    return f"#{entry.id} {who(entry)}{flag}: {summary}{tail}\n"
+    return f"#{entry.id} {_LINE_END.sub(' ', who(entry))}{flag}: {summary}{tail}\n"
 
 
 def block(lines: str, turns: str) -> str:
