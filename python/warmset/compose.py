@@ -63,9 +63,7 @@ def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
 
 def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
     """Return what sending everything would cost, without reading it."""
-    tokens = sum(entry.tokens for entry in ledger.live()) + PER_REPLY
-    tokens += extra_tokens(engine.encoding, system=call.system, tools=call.tools)
-    return tokens if call.request is None else tokens + PER_MESSAGE + engine.count(call.request)
+    return sum(entry.tokens for entry in ledger.live()) + _beside(engine, call)
 
 
 def is_small(ledger: Ledger, tokens: int, call: Call) -> bool:
@@ -83,20 +81,16 @@ def stay(
 
     Raises:
         BudgetTooSmall: What must stay does not fit.
-        InvalidMessageError: A text would be sent behind tool calls that have no result yet.
     """
     recency = ask.mode == "recency"
     recent = len(ledger.entries) if recency else ask.recent
     parts = frame(ledger, recent=recent, since=since, appended=request.send is None)
-    fixed = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
-    if request.send is not None:
-        fixed += PER_MESSAGE + engine.count(request.send)
-    fixed += sum(cost(unit) for unit in parts.system)
-    task = sum(cost(unit) for unit in parts.anchor)
+    fixed = _beside(engine, call) + sum(cost(unit) for unit in parts.system)
+    task = _task(engine, parts)
     if parts.anchor and fixed + task + must_stay(parts) > call.budget:
-        brief = PER_MESSAGE + engine.count(brief_line(engine.text(parts.anchor[0][0].id)))
-        if brief < task:
-            parts, task = replace(parts, brief=True), brief
+        shortened = replace(parts, brief=True)
+        if _task(engine, shortened) < task:
+            parts, task = shortened, _task(engine, shortened)
     need = fixed + task + must_stay(parts)
     if need > call.budget:
         raise BudgetTooSmall(need, call.budget)
@@ -118,10 +112,8 @@ def quote_and_index(
     The quoted turns and the index share what the verbatim parts leave; lines of turns that are
     quoted after all are not repeated.
     """
-    verbatim = sum(cost(unit) for unit in parts.units()) + PER_REPLY + PER_MESSAGE
-    verbatim += extra_tokens(engine.encoding, system=call.system, tools=call.tools)
-    if call.request is not None:
-        verbatim += PER_MESSAGE + engine.count(call.request)
+    verbatim = sum(cost(unit) for unit in (*parts.system, *parts.recent, *parts.current))
+    verbatim += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
     left = max(call.budget - verbatim, 0)
     reserve = int(left * ask.index_share)
     scores = dict(zip(found.ids, found.scores, strict=True))
@@ -155,6 +147,19 @@ def quote_and_index(
     listed = [entry for rank, entry in enumerate(near) if rank < ask.shortlist or entry.decision]
     room = min(int(call.budget * ask.index_share), reserve)
     return Draft(parts, quoted, choose_lines(engine, listed, room))
+
+
+def _beside(engine: Engine, call: Call) -> int:
+    """Return what a call costs beside the conversation's messages."""
+    tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    return tokens if call.request is None else tokens + PER_MESSAGE + engine.count(call.request)
+
+
+def _task(engine: Engine, parts: Frame) -> int:
+    """Return what the anchor costs, whole or as one line."""
+    if parts.brief:
+        return PER_MESSAGE + engine.count(brief_line(engine.text(parts.anchor[0][0].id)))
+    return sum(cost(unit) for unit in parts.anchor)
 
 
 def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) -> Frozen:

@@ -87,7 +87,6 @@ class Ledger:
     sent: list[bytes] = field(default_factory=list)
     snapshot: Snapshot = field(default_factory=Snapshot)
     _session: tuple[int, str | None, float] = (0, None, 0.0)
-    _last: int = 0
     _live: tuple[tuple[int, int], list[Entry]] | None = None
     _units: tuple[tuple[int, int], list[Unit], dict[int, Unit]] | None = None
 
@@ -121,13 +120,7 @@ class Ledger:
         self.dialect = self.dialect or meta.dialect
         self.entries[id_] = entry
         self.history.add(id_, digest)
-        self._last = id_
         return entry
-
-    @property
-    def last(self) -> int:
-        """The message appended last, on whatever path; 0 if there is none."""
-        return self._last
 
     def live(self) -> list[Entry]:
         """Return the messages of the current path, in order, as a list that is shared."""

@@ -242,3 +242,16 @@ def test_a_task_among_the_recent_messages_is_not_lost(memory, dialect, mode, lon
         if mode == "jit":
             assert "sail to Hull" in str(window.messages[0])
             assert window.messages[0]["role"] == "user"
+
+
+def test_a_task_in_one_line_leaves_its_room_to_what_is_retrieved(memory):
+    """The task that does not fit is not charged for whole, or nothing could be quoted beside it."""
+    conversation = memory.conversation("log")
+    conversation.append(said("keep the harbour in order. " * 400))
+    for n in range(20):
+        conversation.append([said(f"what of boat{n}?"), said(f"boat{n} lies at pier {n}")])
+        conversation.append([said("aye", "assistant")])
+    assert memory.flush(20)
+    window = conversation.window("what of boat3?", budget=600, recent=2)
+    assert "(The task, shortened)" in str(window.messages)
+    assert window.report.picked
