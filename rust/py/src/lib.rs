@@ -12,6 +12,7 @@
 mod cold_store;
 mod convert;
 mod error;
+mod evict;
 mod hot_index;
 mod pack;
 mod retriever;
@@ -27,9 +28,11 @@ mod _core {
     #[pymodule_export]
     use super::cold_store::{ColdStore, Record, content_hash};
     #[pymodule_export]
+    use super::evict::{Roll, keep_newest, leave_lowest};
+    #[pymodule_export]
     use super::hot_index::HotIndex;
     #[pymodule_export]
-    use super::pack::{keep_newest, pack, pack_batch};
+    use super::pack::{pack, pack_batch};
     #[pymodule_export]
     use super::retriever::Retriever;
     #[pymodule_export]

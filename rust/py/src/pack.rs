@@ -1,14 +1,13 @@
-//! Choosing and evicting under a budget, arrays in and out.
+//! Choosing under a budget, arrays in and out.
 
 use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
 use pyo3::prelude::*;
-use warmset_core::evict::{Hold, Unit};
 use warmset_core::pack::Items;
 
 use crate::convert::integers;
 use crate::error::{invalid, raise};
 
-type Indices<'py> = Bound<'py, PyArray1<i64>>;
+pub(crate) type Indices<'py> = Bound<'py, PyArray1<i64>>;
 
 /// Choose under a budget, greedily by value.
 ///
@@ -84,53 +83,7 @@ pub(crate) fn pack_batch<'py>(
     Ok((indices(py, chosen), indices(py, ends)))
 }
 
-/// Keep what is protected, and the newest of the rest that fit.
-///
-/// Args:
-///     costs: Integers of at least 0, oldest first.
-///     protected: Whether each never leaves.
-///     budget: What everything that stays may cost.
-///
-/// Returns:
-///     The positions that stay, ascending.
-///
-/// Raises:
-///     BudgetTooSmall: What is protected does not fit.
-#[pyfunction]
-pub(crate) fn keep_newest<'py>(
-    py: Python<'py>,
-    costs: &Bound<'py, PyAny>,
-    protected: Vec<bool>,
-    budget: &Bound<'py, PyAny>,
-) -> PyResult<Indices<'py>> {
-    let costs = integers::<u64>(costs, "costs")?;
-    let budget = one(budget, "budget")?;
-    if costs.len() != protected.len() {
-        return Err(invalid(&format!(
-            "protected: expected {} values, found {}",
-            costs.len(),
-            protected.len()
-        )));
-    }
-    let units: Vec<Unit> = costs
-        .into_iter()
-        .zip(protected)
-        .map(|(cost, protected)| Unit {
-            cost,
-            hold: if protected {
-                Hold::Protected
-            } else {
-                Hold::Evictable
-            },
-        })
-        .collect();
-    let kept = py
-        .detach(|| warmset_core::evict::keep_newest(&units, budget))
-        .map_err(raise)?;
-    Ok(indices(py, kept))
-}
-
-fn one(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
+pub(crate) fn one(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     match integers::<u64>(value, name)?.as_slice() {
         [one] => Ok(*one),
         many => Err(invalid(&format!(
@@ -140,7 +93,7 @@ fn one(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     }
 }
 
-fn floats(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
+pub(crate) fn floats(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
     let wrong = || {
         invalid(&format!(
             "{name}: expected a column of numbers, found {value}"
@@ -162,7 +115,7 @@ fn floats(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
     column.to_vec().map_err(|_| wrong())
 }
 
-fn indices(py: Python<'_>, values: Vec<usize>) -> Indices<'_> {
+pub(crate) fn indices(py: Python<'_>, values: Vec<usize>) -> Indices<'_> {
     let values: Vec<i64> = values
         .into_iter()
         .map(|value| i64::try_from(value).unwrap_or(i64::MAX))

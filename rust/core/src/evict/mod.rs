@@ -4,7 +4,11 @@
 //! leave; a plan that cannot fit is an error that says need and have; with one unit more at the end,
 //! what leaves is a superset of what left before.
 
+mod roll;
+
 use crate::error::{Error, Result};
+
+pub use roll::Roll;
 
 /// One unit of a list: what stays or leaves together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,13 +36,7 @@ pub enum Hold {
 /// # Errors
 /// [`Error::BudgetTooSmall`] when the protected units alone are over the budget.
 pub fn keep_newest(units: &[Unit], budget: u64) -> Result<Vec<usize>> {
-    let need = units
-        .iter()
-        .filter(|unit| unit.hold == Hold::Protected)
-        .fold(0_u64, |sum, unit| sum.saturating_add(unit.cost));
-    let mut left = budget
-        .checked_sub(need)
-        .ok_or(Error::BudgetTooSmall { need, have: budget })?;
+    let mut left = remaining(budget, held(units))?;
     let mut open = true;
     let mut kept: Vec<usize> = Vec::new();
     for (at, unit) in units.iter().enumerate().rev() {
@@ -53,4 +51,74 @@ pub fn keep_newest(units: &[Unit], budget: u64) -> Result<Vec<usize>> {
     }
     kept.reverse();
     Ok(kept)
+}
+
+/// The positions that leave, in the order in which they leave, until the rest fits.
+///
+/// The lowest score leaves first, of equal scores the oldest; protected units never do. Nothing
+/// leaves from a list that fits.
+///
+/// # Errors
+/// [`Error::BudgetTooSmall`] when the protected units alone are over the budget;
+/// [`Error::Argument`] for a score that is NaN, or another number of scores than units.
+pub fn leave_lowest(units: &[Unit], scores: &[f64], budget: u64) -> Result<Vec<usize>> {
+    if scores.len() != units.len() {
+        return Err(Error::Argument {
+            name: "scores",
+            expected: format!("{} values", units.len()),
+            found: scores.len().to_string(),
+        });
+    }
+    if let Some(at) = scores.iter().position(|score| score.is_nan()) {
+        return Err(Error::Argument {
+            name: "scores",
+            expected: "numbers".into(),
+            found: format!("NaN at {at}"),
+        });
+    }
+    remaining(budget, held(units))?;
+    let mut total: u128 = units.iter().map(|unit| u128::from(unit.cost)).sum();
+    let mut order: Vec<(f64, usize, u64)> = units
+        .iter()
+        .zip(scores)
+        .enumerate()
+        .filter(|(_, (unit, _))| unit.hold == Hold::Evictable)
+        .map(|(at, (unit, score))| (score + 0.0, at, unit.cost))
+        .collect();
+    order.sort_unstable_by(|a, b| a.0.total_cmp(&b.0).then(a.1.cmp(&b.1)));
+    let mut leaving = Vec::new();
+    for (_, at, cost) in order {
+        if total <= u128::from(budget) {
+            break;
+        }
+        total -= u128::from(cost);
+        leaving.push(at);
+    }
+    Ok(leaving)
+}
+
+/// Where a list is cut: the protected units stay, and those from `start` on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Cut {
+    /// The first unit that stays although it is not protected.
+    pub start: usize,
+    /// What stays costs, in tokens; saturates.
+    pub tokens: u64,
+}
+
+/// What the protected units cost.
+fn held(units: &[Unit]) -> u128 {
+    units
+        .iter()
+        .filter(|unit| unit.hold == Hold::Protected)
+        .map(|unit| u128::from(unit.cost))
+        .sum()
+}
+
+/// What is left of a budget when what is protected is taken.
+fn remaining(budget: u64, need: u128) -> Result<u64> {
+    let need = u64::try_from(need).unwrap_or(u64::MAX);
+    budget
+        .checked_sub(need)
+        .ok_or(Error::BudgetTooSmall { need, have: budget })
 }

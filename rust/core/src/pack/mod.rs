@@ -9,8 +9,11 @@
 //!     take it if it still fits, else skip it and go on
 //! ```
 
+mod greedy;
+
 use std::collections::HashMap;
 
+use self::greedy::Walk;
 use crate::error::{Error, Result};
 
 /// What there is to choose from; all slices are one value an item.
@@ -30,7 +33,13 @@ pub struct Items<'a> {
 /// [`Error::Argument`] for lengths that differ, a value that is NaN, or a `must` out of range;
 /// [`Error::BudgetTooSmall`] when what must be in does not fit.
 pub fn pack(items: Items<'_>, budget: u64, must: &[usize]) -> Result<Vec<usize>> {
-    let mut groups = gather(items)?;
+    let Some(labels) = items.groups else {
+        same_length("values", items.values.len(), items.costs.len())?;
+        let mut chosen = Vec::new();
+        Walk::default().run((items.costs, items.values), budget, must, 0, &mut chosen)?;
+        return Ok(chosen);
+    };
+    let mut groups = gather(items, labels)?;
     let home: HashMap<usize, usize> = groups
         .iter()
         .enumerate()
@@ -39,11 +48,7 @@ pub fn pack(items: Items<'_>, budget: u64, must: &[usize]) -> Result<Vec<usize>>
     for index in must {
         let group = home.get(index).and_then(|at| groups.get_mut(*at));
         group
-            .ok_or_else(|| Error::Argument {
-                name: "must",
-                expected: format!("indices below {}", items.costs.len()),
-                found: index.to_string(),
-            })?
+            .ok_or_else(|| no_index(*index, items.costs.len()))?
             .must = true;
     }
     let need: u128 = groups
@@ -51,12 +56,7 @@ pub fn pack(items: Items<'_>, budget: u64, must: &[usize]) -> Result<Vec<usize>>
         .filter(|group| group.must)
         .map(|group| group.cost)
         .sum();
-    let mut left = u128::from(budget)
-        .checked_sub(need)
-        .ok_or(Error::BudgetTooSmall {
-            need: u64::try_from(need).unwrap_or(u64::MAX),
-            have: budget,
-        })?;
+    let mut left = u128::from(remaining(budget, need)?);
     groups.sort_by(|a, b| {
         (b.must.cmp(&a.must))
             .then(
@@ -110,14 +110,14 @@ pub fn pack_batch(
     same_length("budgets", budgets.len(), offsets.len() - 1)?;
     let mut chosen = Vec::new();
     let mut ends = vec![0];
+    let mut walk = Walk::default();
     for (list, budget) in offsets.windows(2).zip(budgets) {
         if let [start, end] = *list {
-            let items = Items {
-                costs: costs.get(start..end).unwrap_or_default(),
-                values: values.get(start..end).unwrap_or_default(),
-                groups: None,
-            };
-            chosen.extend(pack(items, *budget, &[])?.into_iter().map(|at| at + start));
+            let columns = (
+                costs.get(start..end).unwrap_or_default(),
+                values.get(start..end).unwrap_or_default(),
+            );
+            walk.run(columns, *budget, &[], start, &mut chosen)?;
             ends.push(chosen.len());
         }
     }
@@ -133,40 +133,56 @@ struct Group {
     must: bool,
 }
 
-fn gather(items: Items<'_>) -> Result<Vec<Group>> {
+fn gather(items: Items<'_>, labels: &[i64]) -> Result<Vec<Group>> {
     same_length("values", items.values.len(), items.costs.len())?;
-    if let Some(groups) = items.groups {
-        same_length("groups", groups.len(), items.costs.len())?;
-    }
+    same_length("groups", labels.len(), items.costs.len())?;
     let mut out: Vec<Group> = Vec::new();
     let mut at: HashMap<i64, usize> = HashMap::new();
-    for (index, (cost, value)) in items.costs.iter().zip(items.values).enumerate() {
+    for (index, ((cost, value), label)) in
+        items.costs.iter().zip(items.values).zip(labels).enumerate()
+    {
         if value.is_nan() {
-            return Err(Error::Argument {
-                name: "values",
-                expected: "numbers".into(),
-                found: format!("NaN at {index}"),
-            });
+            return Err(not_a_number(index));
         }
-        let known = items
-            .groups
-            .and_then(|groups| groups.get(index))
-            .map(|group| *at.entry(*group).or_insert(out.len()));
-        match known.and_then(|position| out.get_mut(position)) {
-            Some(group) => {
-                group.members.push(index);
-                group.cost += u128::from(*cost);
-                group.value = group.value.max(*value);
-            }
-            None => out.push(Group {
+        let position = *at.entry(*label).or_insert(out.len());
+        if let Some(group) = out.get_mut(position) {
+            group.members.push(index);
+            group.cost += u128::from(*cost);
+            group.value = group.value.max(*value);
+        } else {
+            out.push(Group {
                 members: vec![index],
                 cost: u128::from(*cost),
                 value: *value,
                 must: false,
-            }),
+            });
         }
     }
     Ok(out)
+}
+
+/// What is left of a budget when what must be in is taken.
+fn remaining(budget: u64, need: u128) -> Result<u64> {
+    let need = u64::try_from(need).unwrap_or(u64::MAX);
+    budget
+        .checked_sub(need)
+        .ok_or(Error::BudgetTooSmall { need, have: budget })
+}
+
+fn no_index(index: usize, length: usize) -> Error {
+    Error::Argument {
+        name: "must",
+        expected: format!("indices below {length}"),
+        found: index.to_string(),
+    }
+}
+
+fn not_a_number(index: usize) -> Error {
+    Error::Argument {
+        name: "values",
+        expected: "numbers".into(),
+        found: format!("NaN at {index}"),
+    }
 }
 
 fn same_length(name: &'static str, found: usize, expected: usize) -> Result<()> {

@@ -1,0 +1,176 @@
+//! Evicting under a budget: what stays, what leaves, and the accounts of a growing list.
+
+use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+
+use pyo3::prelude::*;
+use warmset_core::evict::{Hold, Unit};
+
+use crate::convert::integers;
+use crate::error::{invalid, raise};
+use crate::pack::{Indices, floats, indices, one};
+
+/// Keep what is protected, and the newest of the rest that fit.
+///
+/// Args:
+///     costs: Integers of at least 0, oldest first.
+///     protected: Whether each never leaves.
+///     budget: What everything that stays may cost.
+///
+/// Returns:
+///     The positions that stay, ascending.
+///
+/// Raises:
+///     BudgetTooSmall: What is protected does not fit.
+#[pyfunction]
+pub(crate) fn keep_newest<'py>(
+    py: Python<'py>,
+    costs: &Bound<'py, PyAny>,
+    protected: Vec<bool>,
+    budget: &Bound<'py, PyAny>,
+) -> PyResult<Indices<'py>> {
+    let units = units(costs, protected)?;
+    let budget = one(budget, "budget")?;
+    let kept = py
+        .detach(|| warmset_core::evict::keep_newest(&units, budget))
+        .map_err(raise)?;
+    Ok(indices(py, kept))
+}
+
+/// Let what is least worth leave, until the rest fits.
+///
+/// Args:
+///     costs: Integers of at least 0.
+///     protected: Whether each never leaves.
+///     scores: What each is worth; of equal ones the first leaves first.
+///     budget: What everything that stays may cost.
+///
+/// Returns:
+///     The positions that leave, in the order in which they leave.
+///
+/// Raises:
+///     BudgetTooSmall: What is protected does not fit.
+///     InvalidInputError: Lengths differ, a cost is negative, a score is NaN.
+#[pyfunction]
+pub(crate) fn leave_lowest<'py>(
+    py: Python<'py>,
+    costs: &Bound<'py, PyAny>,
+    protected: Vec<bool>,
+    scores: &Bound<'py, PyAny>,
+    budget: &Bound<'py, PyAny>,
+) -> PyResult<Indices<'py>> {
+    let units = units(costs, protected)?;
+    let scores = floats(scores, "scores")?;
+    let budget = one(budget, "budget")?;
+    let leaving = py
+        .detach(|| warmset_core::evict::leave_lowest(&units, &scores, budget))
+        .map_err(raise)?;
+    Ok(indices(py, leaving))
+}
+
+/// What a growing list costs, unit by unit: a cut takes the logarithm of its length.
+#[pyclass(frozen, module = "warmset._core")]
+pub(crate) struct Roll {
+    inner: RwLock<warmset_core::evict::Roll>,
+}
+
+impl Roll {
+    fn read(&self) -> RwLockReadGuard<'_, warmset_core::evict::Roll> {
+        self.inner.read().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    fn write(&self) -> RwLockWriteGuard<'_, warmset_core::evict::Roll> {
+        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+#[pymethods]
+impl Roll {
+    #[new]
+    fn new() -> Self {
+        Self {
+            inner: RwLock::default(),
+        }
+    }
+
+    fn __len__(&self) -> usize {
+        self.read().len()
+    }
+
+    /// Append a message that begins a unit, and return the unit's position.
+    fn push(&self, cost: u64) -> usize {
+        self.write().push(cost)
+    }
+
+    /// Append a message that joins an earlier unit.
+    ///
+    /// Raises:
+    ///     InvalidInputError: There is no such unit.
+    fn join(&self, unit: usize, cost: u64) -> PyResult<()> {
+        self.write().join(unit, cost).map_err(raise)
+    }
+
+    /// Return what the units from a position on cost.
+    fn since(&self, start: usize) -> u64 {
+        self.read().since(start)
+    }
+
+    /// Find the longest suffix that fits beside the protected units.
+    ///
+    /// Args:
+    ///     protected: Positions of units that stay, ascending.
+    ///     budget: What everything that stays may cost.
+    ///
+    /// Returns:
+    ///     The first position that stays although it is not protected, and what stays costs.
+    ///
+    /// Raises:
+    ///     BudgetTooSmall: What is protected does not fit.
+    ///     InvalidInputError: The positions do not ascend, or one is no unit.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a list from Python arrives as a Vec"
+    )]
+    fn cut(&self, protected: Vec<usize>, budget: u64) -> PyResult<(usize, u64)> {
+        let cut = self.read().cut(&protected, budget).map_err(raise)?;
+        Ok((cut.start, cut.tokens))
+    }
+
+    /// Return the messages of a cut.
+    ///
+    /// Args:
+    ///     protected: Positions of units that stay, ascending.
+    ///     start: The first unit that stays although it is not protected.
+    ///
+    /// Returns:
+    ///     Positions of messages, ascending.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "a list from Python arrives as a Vec"
+    )]
+    fn kept<'py>(&self, py: Python<'py>, protected: Vec<usize>, start: usize) -> Indices<'py> {
+        indices(py, self.read().kept(&protected, start))
+    }
+}
+
+fn units(costs: &Bound<'_, PyAny>, protected: Vec<bool>) -> PyResult<Vec<Unit>> {
+    let costs = integers::<u64>(costs, "costs")?;
+    if costs.len() != protected.len() {
+        return Err(invalid(&format!(
+            "protected: expected {} values, found {}",
+            costs.len(),
+            protected.len()
+        )));
+    }
+    Ok(costs
+        .into_iter()
+        .zip(protected)
+        .map(|(cost, protected)| Unit {
+            cost,
+            hold: if protected {
+                Hold::Protected
+            } else {
+                Hold::Evictable
+            },
+        })
+        .collect())
+}
