@@ -13,7 +13,8 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 from warmset import messages
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.window import INDEX_TITLE, Part, PartName, block, brief_line, index_line, quotes
+from warmset.notes import brief_task
+from warmset.window import INDEX_TITLE, Part, PartName, block, index_line, quotes
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -119,7 +120,7 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     verbatim("system", frame.system)
     if frame.brief:
         task = frame.anchor[0][0]
-        line = brief_line(engine.text(task.id))
+        line = brief_task(engine.text(task.id))
         pieces.append(("anchor", [messages.text_message(call.source, "user", line)], (task.id,)))
     else:
         verbatim("anchor", frame.anchor)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Final
 
 from warmset.errors import InvalidInputError
+
+WATERMARK: Final = 0.7
+"""The part of the input at which compaction should begin, where nobody says otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +30,7 @@ class Budget:
     max_reply: int = 4_096
     safety: int = 2_048
     tool_reserve: int = 8_192
-    watermark: float = 0.7
+    watermark: float = WATERMARK
 
     def __post_init__(self) -> None:
         for name in ("window", "max_reply", "safety", "tool_reserve"):

@@ -19,8 +19,9 @@ from warmset.errors import BudgetTooSmall
 from warmset.layout import Frame, cost, fit_tail, frame, must_stay
 from warmset.ledger import Entry, Frozen, Ledger
 from warmset.messages import known_dialect
+from warmset.notes import brief_task
 from warmset.select import choose_lines, choose_quotes
-from warmset.window import Part, brief_line
+from warmset.window import Part
 
 if TYPE_CHECKING:
     from warmset.config import Weights
@@ -158,7 +159,7 @@ def _beside(engine: Engine, call: Call) -> int:
 def _task(engine: Engine, parts: Frame) -> int:
     """Return what the anchor costs, whole or as one line."""
     if parts.brief:
-        return PER_MESSAGE + engine.count(brief_line(engine.text(parts.anchor[0][0].id)))
+        return PER_MESSAGE + engine.count(brief_task(engine.text(parts.anchor[0][0].id)))
     return sum(cost(unit) for unit in parts.anchor)
 
 

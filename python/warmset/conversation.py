@@ -2,144 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any
 
-from warmset import intake
-from warmset.budget import Budget, input_tokens
+from warmset.budget import WATERMARK, Budget, input_tokens
 from warmset.config import INDEX_SHARE, MAX_PICKED, RECENT, SHORTLIST, Filter, Mode
 from warmset.errors import InvalidInputError
+from warmset.keep import keep
+from warmset.kept import Keep, Kept
 from warmset.request import Ask
 from warmset.threads import twin
-from warmset.turn import Synced, Turn, read_turn
+from warmset.transcript import Transcript
 
 if TYPE_CHECKING:
-    from datetime import datetime
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warmset.hits import Hit
-    from warmset.ledger import Ledger
     from warmset.memory import Memory
-    from warmset.messages import Dialect, System
+    from warmset.messages import System
     from warmset.pick import Picker
     from warmset.window import Window
 
 
-class Conversation:
+class Conversation(Transcript):
     """A conversation of a memory; get one from `Memory.conversation`.
 
     Handles are cheap, and any number of them may be used from any number of threads.
     """
 
+    _memory: Memory
+
     def __init__(self, memory: Memory, id_: str) -> None:
+        super().__init__(memory, id_)
         self._memory = memory
-        self.id = id_
-
-    def __repr__(self) -> str:
-        return f"Conversation({self.id!r}, {len(self)} messages)"
-
-    def __len__(self) -> int:
-        return len(self._ledger.history.path)
-
-    @property
-    def _ledger(self) -> Ledger:
-        return self._memory.engine.ledger(self._memory.tenant, self.id)
-
-    @property
-    def dialect(self) -> Dialect | None:
-        """How its messages are written; None while all of them would fit every dialect."""
-        return self._ledger.dialect
-
-    @property
-    def ids(self) -> list[int]:
-        """Ids of the messages on the current path, in order."""
-        return list(self._ledger.history.path)
-
-    def append(
-        self,
-        messages: Iterable[Mapping[str, Any]] | Mapping[str, Any],
-        *,
-        at: datetime | float | str | None = None,
-        speaker: str | None = None,
-        session: str | int | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> list[int]:
-        """Keep messages at the end of the conversation, exactly as they are; repeats are legal.
-
-        Args:
-            messages: One message or several; SDK objects are dumped without their unset fields.
-            at: When they were said: a datetime (naive means UTC), seconds since 1970 UTC, or an ISO
-                8601 text; now if not given.
-            speaker: Who said them, for conversations between people with names.
-            session: The session's name; without one, 8 hours of silence begin a new session.
-            meta: Your own fields, plain JSON.
-
-        Returns:
-            One id a message. When this returns, they are durable and can be found by their words.
-
-        Raises:
-            InvalidMessageError: One cannot be stored; none was.
-            InvalidInputError: An option has the wrong type, or the dialect is another one.
-            StoreError: They could not be kept; none was.
-        """
-        self._memory.check_open()
-        beside = intake.Beside(at, speaker, session, meta)
-        return intake.append(self._memory.engine, self._ledger, messages, beside)
-
-    def sync(
-        self,
-        full_list: Sequence[Mapping[str, Any]],
-        *,
-        at: datetime | float | str | None = None,
-        speaker: str | None = None,
-        session: str | int | None = None,
-        meta: Mapping[str, Any] | None = None,
-    ) -> Synced:
-        """Bring the conversation to a full list, keeping what it has in common with it.
-
-        An edited message or a shortened list opens a branch: what is left behind stays in the store
-        and can be fetched, and is never served in a window. A list that comes back to it finds it
-        again.
-
-        Args:
-            full_list: All messages of the conversation.
-            at: When the new ones were said; see `append`.
-            speaker: Who said the new ones.
-            session: The session of the new ones.
-            meta: Your own fields for the new ones.
-
-        Returns:
-            How many were known, ids of the new ones, and where it branched.
-
-        Raises:
-            InvalidMessageError: A message cannot be stored; nothing changed.
-            StoreError: They could not be kept; nothing changed.
-        """
-        self._memory.check_open()
-        beside = intake.Beside(at, speaker, session, meta)
-        return intake.sync(self._memory.engine, self._ledger, full_list, beside)
-
-    @overload
-    def fetch(self, ids: int) -> Turn: ...
-    @overload
-    def fetch(self, ids: Iterable[int]) -> list[Turn]: ...
-    def fetch(self, ids: int | Iterable[int]) -> Turn | list[Turn]:
-        """Read messages back, whatever path they are on.
-
-        Args:
-            ids: One id or several.
-
-        Returns:
-            One message or several, in the order of the ids.
-
-        Raises:
-            NotFound: No message of this conversation has that id.
-            StoreError: It could not be read.
-        """
-        self._memory.check_open()
-        if isinstance(ids, Iterable):
-            return [self._fetch(id_) for id_ in ids]
-        return self._fetch(ids)
 
     def search(
         self,
@@ -232,11 +127,43 @@ class Conversation:
         )
         return self._memory.window_of(self.id, ask)
 
-    aappend = twin(append)
+    def fit(
+        self,
+        *,
+        budget: int | Budget,
+        pins: Iterable[int] = (),
+        system: System | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+    ) -> Kept:
+        """Keep the newest units that fit, and cut where it was cut before as long as that fits.
+
+        Nothing is searched and nothing is quoted: it is `warmset.fit` with `TokenBudget()` for a
+        conversation that warmset holds, at the cost of what is new. Once the budget is crossed, the
+        oldest units leave down to its watermark, so that a provider's prompt cache keeps the front
+        of the list for as long as possible.
+
+        Args:
+            budget: Tokens that the call's input may have, or a `Budget` with its watermark.
+            pins: Ids of messages that must stay.
+            system: A system prompt beside the conversation; it counts.
+            tools: Tool schemas that travel along; they count.
+
+        Returns:
+            What stays, and what the cut costs a prompt cache.
+
+        Raises:
+            BudgetTooSmall: What must stay does not fit; the error has `need` and `have`.
+            NotFound: A pinned message is not on the current path.
+            InvalidInputError: The budget or the pins are not usable.
+        """
+        self._memory.check_open()
+        have = input_tokens(budget)
+        mark = budget.watermark if isinstance(budget, Budget) else WATERMARK
+        held = tuple(sorted({self.id_of(one) for one in pins}))
+        ask = Keep(budget=have, low=int(have * mark), pins=held, system=system, tools=tools)
+        with self._memory.engine.lock:
+            return keep(self._memory.engine, self._ledger, ask)
+
+    afit = twin(fit)
     asearch = twin(search)
     awindow = twin(window)
-
-    def _fetch(self, id_: int) -> Turn:
-        if isinstance(id_, bool) or not isinstance(id_, int):
-            raise InvalidInputError(f"ids: expected an id or several, found {id_!r}")
-        return read_turn(self._memory.engine, self._ledger, id_)

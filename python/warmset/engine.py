@@ -112,6 +112,7 @@ class Engine:
             ids, payloads, facts, metas, counts, strict=True
         ):
             self.admit(ledger, id_, _core.content_hash(payload), fact, meta, tokens)
+        ledger.accounts()
         if self.indexer is not None:
             jobs = [Job(id_, "turn") for id_ in ids if not ledger.entries[id_].blank]
             settled = [before, *ids][:-1] if before else ids[:-1]

@@ -96,6 +96,10 @@ class BudgetTooSmall(WarmsetError):  # noqa: N818 - the name is part of the publ
         )
 
 
+class CountError(WarmsetError):
+    """A counter that was given raised, or returned what is no number of tokens."""
+
+
 # --- store --------------------------------------------------------------------------------------
 
 

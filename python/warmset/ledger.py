@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from warmset.accounts import Accounts
 from warmset.config import SESSION_GAP
 from warmset.history import History
 from warmset.messages import Dialect, Facts, Unit, units
@@ -13,6 +14,9 @@ from warmset.notes import is_decision
 from warmset.snapshot import Snapshot
 
 if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
     from warmset.hits import Found
     from warmset.pick import Picked
     from warmset.records import TurnMeta
@@ -66,6 +70,29 @@ class Frozen:
     since: int | None
 
 
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a conversation was cut last, so that the kept prefix moves seldom.
+
+    Args:
+        key: What it was cut for.
+        start: The first unit that stays although it need not.
+        held: The earlier units that stayed, ascending.
+        moves: How often the cut moved.
+        sent: Positions on the path of what was kept last, as the result had them.
+        tokens: What those messages cost.
+        brief: Whether the task is shown in one line.
+    """
+
+    key: tuple[object, ...]
+    start: int
+    held: tuple[int, ...]
+    moves: int
+    sent: NDArray[np.int64]
+    tokens: int
+    brief: bool
+
+
 @dataclass(slots=True)
 class Ledger:
     """The messages of one conversation: what each is, which are current, what belongs together.
@@ -86,6 +113,8 @@ class Ledger:
     frozen: Frozen | None = None
     sent: list[bytes] = field(default_factory=list)
     snapshot: Snapshot = field(default_factory=Snapshot)
+    standing: Standing | None = None
+    _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
     _session: tuple[int, str | None, float] = (0, None, 0.0)
     _live: tuple[tuple[int, int], list[Entry]] | None = None
     _units: tuple[tuple[int, int], list[Unit], dict[int, Unit]] | None = None
@@ -129,6 +158,21 @@ class Ledger:
             self._live = (version, [self.entries[id_] for id_ in self.history.path])
         return self._live[1]
 
+    def accounts(self) -> Accounts:
+        """Return what the units of the current path cost; only new messages are looked at."""
+        path = self.history.path
+        last, known = self._accounts
+        count = len(known)
+        if count and (count > len(path) or path[count - 1] != last):
+            known, count = Accounts(), 0
+        if count < len(path):
+            fresh = [self.entries[id_] for id_ in path[count:]]
+            if not known.take((entry.facts, entry.tokens) for entry in fresh):
+                known, live = Accounts(), self.live()
+                known.parted([entry.facts for entry in live], [entry.tokens for entry in live])
+        self._accounts = (self.history.head, known)
+        return known
+
     def units(self) -> list[Unit]:
         """Return the units of the current path, by positions in `live`."""
         return self._parted()[0]
@@ -148,7 +192,7 @@ class Ledger:
 
     def around(self, id_: int) -> tuple[int | None, int | None]:
         """Return the messages before and after one on the current path, within its session."""
-        place = self._place(id_)
+        place = self.place(id_)
         if place is None:
             return None, None
         session = self.entries[id_].session
@@ -163,13 +207,13 @@ class Ledger:
 
     def is_live(self, id_: int) -> bool:
         """Tell whether a message is on the current path."""
-        return self._place(id_) is not None
+        return self.place(id_) is not None
 
     def settled(self, id_: int) -> bool:
         """Tell whether another message follows one, so that its context will not change."""
         return self.history.head != id_
 
-    def _place(self, id_: int) -> int | None:
+    def place(self, id_: int) -> int | None:
         """Return a message's position on the current path; ids grow along a path."""
         path = self.history.path
         at = bisect_left(path, id_)

@@ -56,6 +56,11 @@ _SENTENCE_START = re.compile(
 )
 
 
+def brief_task(text: str) -> str:
+    """Show a task that does not fit whole in one line."""
+    return f"(The task, shortened) {summarise(text) or '…'}"
+
+
 def summarise(text: str) -> str:
     """Return the one-line summary of a turn.
 

@@ -151,11 +151,6 @@ def moment(entry: Entry) -> str:
     return datetime.fromtimestamp(entry.at, UTC).strftime("%a %Y-%m-%d %H:%M")
 
 
-def brief_line(text: str) -> str:
-    """Show a task that does not fit whole in one line."""
-    return f"(The task, shortened) {summarise(text) or '…'}"
-
-
 def quote(entry: Entry, text: str) -> str:
     """Quote one turn, with its id and speaker; its time stands above it.
 

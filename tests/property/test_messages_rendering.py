@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from message_strategies import anthropic_lists, openai_lists
 
-from warmset.messages import alternate, check, convert, facts
+from warmset.messages import alternate, convert, facts, validate
 
 
 @given(st.lists(anthropic_lists(), max_size=3), st.data())
@@ -47,7 +47,7 @@ def compact(messages):
 @given(openai_lists())
 def test_openai_goes_to_anthropic_and_back(messages):
     there = convert(messages, source="openai", target="anthropic")
-    assert check(there.messages, "anthropic") == []
+    assert validate(there.messages, dialect="anthropic") == []
     back = convert(there.messages, source="anthropic", target="openai", system=there.system)
     assert back.system is None
     assert back.messages == compact(messages)
@@ -58,7 +58,7 @@ def test_openai_goes_to_anthropic_and_back(messages):
 )
 def test_anthropic_goes_to_openai_and_back(messages, system):
     there = convert(messages, source="anthropic", target="openai", system=system)
-    assert check(there.messages, "openai") == []
+    assert validate(there.messages, dialect="openai") == []
     back = convert(there.messages, source="openai", target="anthropic")
     assert back.system == system
     assert back.messages == messages

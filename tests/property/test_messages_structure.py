@@ -6,13 +6,13 @@ from message_strategies import anthropic_lists, facts_lists, openai_lists
 
 from warmset.messages import (
     anchor,
-    check,
     dumps,
     exchange_start,
     facts,
     loads,
     resolve,
     units,
+    validate,
 )
 
 LISTS = {"openai": openai_lists, "anthropic": anthropic_lists}
@@ -67,10 +67,10 @@ def test_the_kind_of_a_unit_tells_what_is_in_it(read):
 
 
 @given(either)
-def test_valid_lists_are_resolved_and_pass_the_check(pair):
+def test_valid_lists_are_resolved_and_pass_validation(pair):
     dialect, messages = pair
     assert resolve(messages, dialect) == dialect
-    assert check(messages, dialect) == []
+    assert validate(messages, dialect=dialect) == []
 
 
 @given(either, st.data())
@@ -79,7 +79,7 @@ def test_a_valid_list_without_some_units_is_valid_but_for_its_first_message(pair
     found = units([facts(message, dialect) for message in messages])
     gone = data.draw(st.sets(st.sampled_from(found)))
     kept = sorted(m for unit in found if unit not in gone for m in unit.members)
-    problems = check([messages[m] for m in kept], dialect)
+    problems = validate([messages[m] for m in kept], dialect=dialect)
     assert [problem for problem in problems if problem.rule != "A1"] == []
 
 

@@ -1,11 +1,11 @@
-"""`check` catches each violation that is seeded into a valid list."""
+"""`validate` catches each violation that is seeded into a valid list."""
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from message_strategies import anthropic_lists, openai_lists
 
-from warmset.messages import check
+from warmset.messages import validate
 
 
 def remove_call(messages, at):
@@ -47,7 +47,7 @@ def test_openai_rules_catch_seeded_violations(rule, sin, messages, data):
         if message["role"] == "tool" and messages[i - 1]["role"] == "assistant"
     ]
     sinful = sin(messages, data.draw(st.sampled_from(firsts)))
-    assert rule in {problem.rule for problem in check(sinful, "openai")}
+    assert rule in {problem.rule for problem in validate(sinful, dialect="openai")}
 
 
 def with_blocks(messages, at, change):
@@ -95,4 +95,4 @@ def test_anthropic_rules_catch_seeded_violations(rule, sin, messages, data):
         if isinstance(message["content"], list) and message["content"][0]["type"] == "tool_result"
     ]
     sinful = sin(messages, data.draw(st.sampled_from(answers)))
-    assert rule in {problem.rule for problem in check(sinful, "anthropic")}
+    assert rule in {problem.rule for problem in validate(sinful, dialect="anthropic")}

@@ -11,7 +11,7 @@ from message_strategies import anthropic_lists, openai_lists
 
 from warmset import Memory, count_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.messages import alternate, check
+from warmset.messages import alternate, validate
 
 LISTS = {"openai": openai_lists, "anthropic": anthropic_lists}
 CASES = st.sampled_from(sorted(LISTS)).flatmap(
@@ -63,7 +63,7 @@ def pieces(messages, dialect):
 def test_a_window_is_valid_exact_and_faithful(case):
     dialect, first, second, budget, mode, recent, share, query, pad = case
     given_list = longer(first, second, pad=pad)
-    assert check(given_list, dialect) == []
+    assert validate(given_list, dialect=dialect) == []
     with Memory.open(None, embedder="lexical") as memory:
         conversation = memory.conversation("log")
         conversation.append(given_list, at=1.7e9)
@@ -82,7 +82,7 @@ def test_a_window_is_valid_exact_and_faithful(case):
             assert have == budget < need
             window, budget = conversation.window(query, budget=need, **options), need
         assert window.tokens == count_tokens(window.messages, system=window.system) <= budget
-        assert check(window.messages, dialect) == []
+        assert validate(window.messages, dialect=dialect) == []
 
         # What is shown verbatim is a part of the list, in its order, not a byte changed.
         by_id = dict(zip(conversation.ids, given_list, strict=True))

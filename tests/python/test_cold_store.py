@@ -37,7 +37,7 @@ def row(payload, *, kind="turn", key=(b"tenant", b"log"), meta=b"m"):
 
 
 def random_rows(seed, n):
-    rng = random.Random(seed)  # noqa: S311 - no secrets here
+    rng = random.Random(seed)
     parts = [b"", b"\0", b"tenant", b"\xff" * 9, "söö".encode()]
     return [
         row(
@@ -433,7 +433,7 @@ class Crowd:
             thread.join()
 
     def write(self, me):
-        rng = random.Random(me)  # noqa: S311 - no secrets here
+        rng = random.Random(me)
         for turn in range(25):
             size = rng.randrange(1, 4)
             batch = [row(f"{me} {turn} {n}".encode() + rng.randbytes(99)) for n in range(size)]

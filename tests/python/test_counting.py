@@ -124,7 +124,12 @@ LISTS = {
     "parts": [{"role": "user", "content": [{"type": "text", "text": "the kite"}]}],
     "call": [{"role": "assistant", "content": None, "tool_calls": [CALL]}],
     "result": [{"role": "tool", "tool_call_id": "a", "content": "the kite"}],
-    "image": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "x"}}]}],
+    "image": [
+        {
+            "role": "user",
+            "content": [{"type": "image_url", "image_url": {"url": "x", "detail": "low"}}],
+        }
+    ],
     "tool_use": [
         {
             "role": "assistant",
@@ -155,7 +160,7 @@ def test_what_grows_costs_more():
     assert count_tokens(base | {"tool_calls": [more]}) > count_tokens(base)
     assert count_tokens(base | {"tool_calls": [CALL, CALL]}) > count_tokens(base)
     assert count_tokens(base | {"content": "hm"}) > count_tokens(base)
-    assert count_tokens(LISTS["image"]) > 500
+    assert count_tokens(LISTS["image"]) == 85 + 4 + 3
     assert count_tokens(base, system="Be brief.") > count_tokens(base)
     assert count_tokens(base, system=[{"type": "text", "text": "Be brief."}]) > count_tokens(base)
     assert count_tokens(base, tools=[{"name": "look"}]) > count_tokens(base)

@@ -17,7 +17,6 @@ from warmset.errors import (
     NotFiniteError,
     NotFound,
     StoreIOError,
-    UnknownDialectError,
     WarmsetError,
 )
 
@@ -118,12 +117,6 @@ MESSAGES = {
     "bytes": ([said(b"x")], InvalidMessageError, "bytes"),
     "object": ([said("x", n=object())], InvalidMessageError, "object"),
     "huge number": ([said("x", n=10**5_000)], InvalidMessageError, "string"),
-    "gemini": ([{"role": "user", "parts": [{"text": "x"}]}], UnknownDialectError, "Gemini"),
-    "responses": (
-        [{"type": "function_call_output", "call_id": "a", "output": "x"}],
-        UnknownDialectError,
-        "Responses",
-    ),
     "other dialect": (
         [{"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f"}]}],
         InvalidInputError,
@@ -192,8 +185,8 @@ OTHERS = {
     "index_share text": (lambda _, c: c.window(budget=99, index_share="x"), "index_share: "),
     "wait": (lambda _, c: c.window(budget=99, wait=-1), "wait: "),
     "wait text": (lambda _, c: c.window(budget=99, wait="x"), "wait: "),
-    "dialect": (lambda _, c: c.window(budget=99, dialect="gemini"), "openai, anthropic"),
-    "dialect number": (lambda _, c: c.window(budget=99, dialect=5), "openai, anthropic"),
+    "dialect": (lambda _, c: c.window(budget=99, dialect="cohere"), "openai, responses"),
+    "dialect number": (lambda _, c: c.window(budget=99, dialect=5), "openai, responses"),
     "system number": (lambda _, c: c.window(budget=99, system=5), "system"),
     "tools number": (lambda _, c: c.window(budget=99, tools=5), "tools"),
     "tools text": (lambda _, c: c.window(budget=99, tools="search"), "tools"),

@@ -27,7 +27,7 @@ def test_init_holds_imports_and_a_sorted_all():
 
 def test_only_the_standard_library_and_the_errors_are_imported():
     seen = set()
-    for path in Path(messages.__file__).parent.glob("*.py"):
+    for path in Path(messages.__file__).parent.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text())):
             if isinstance(node, ast.ImportFrom):
                 seen.add(node.module)

@@ -3,9 +3,11 @@
 import copy
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from warmset.errors import ConversionError, InvalidMessageError, UnknownDialectError
-from warmset.messages import Converted, alternate, convert
+from warmset.messages import Converted, alternate, convert, validate
 
 USER = {"role": "user", "content": "Weather in Paris and Rome?"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "get", "arguments": '{"a": 1}'}}
@@ -225,9 +227,9 @@ def test_malformed_messages_and_unknown_names_are_refused():
     with pytest.raises(InvalidMessageError, match="message 0"):
         to_openai({"role": "system", "content": "x"})
     with pytest.raises(UnknownDialectError):
-        convert([USER], source="openai", target="gemini")
+        convert([USER], source="openai", target="esperanto")
     with pytest.raises(UnknownDialectError):
-        convert([USER], source="gemini", target="openai")
+        convert([USER], source="esperanto", target="openai")
 
 
 def test_alternate_merges_runs_and_leaves_the_rest_alone():
@@ -240,3 +242,153 @@ def test_alternate_merges_runs_and_leaves_the_rest_alone():
     assert merged[0] is merged[2] is said
     assert messages == before
     assert alternate([]) == []
+
+
+RESPONSES = [
+    {"role": "system", "content": "Be kind."},
+    USER,
+    {"role": "assistant", "content": "I look."},
+    {"type": "function_call", "call_id": "c1", "name": "get", "arguments": '{"a":1}'},
+    {"type": "function_call", "call_id": "c2", "name": "get", "arguments": "{}"},
+    {"type": "function_call_output", "call_id": "c2", "output": "rain"},
+    {
+        "type": "function_call_output",
+        "call_id": "c1",
+        "output": [{"type": "input_text", "text": "sun"}],
+    },
+    {"role": "user", "content": "And now?"},
+]
+
+
+def test_what_all_can_say_goes_from_each_to_each():
+    compact = copy.deepcopy(OPENAI)
+    compact[2]["tool_calls"][0]["function"]["arguments"] = '{"a":1}'
+    said = {
+        "openai": Converted(compact),
+        "responses": Converted(RESPONSES),
+        "anthropic": Converted(ANTHROPIC, "Be kind."),
+    }
+    for source, one in said.items():
+        for target, expected in said.items():
+            found = convert(one.messages, source=source, target=target, system=one.system)
+            assert found == expected
+            assert validate(found.messages, dialect=target) == []
+
+
+words = st.text("ab é", min_size=1).filter(str.strip)
+texts = st.lists(words, min_size=1, max_size=2)
+
+
+@st.composite
+def chats(draw):
+    """Chat lists of what all can say."""
+    messages = draw(st.sampled_from([[], [{"role": "system", "content": "Be kind."}]]))
+    messages = [*messages, USER]
+    for turn in range(draw(st.integers(0, 3))):
+        made = [{**CALL, "id": f"c{turn}_{n}"} for n in range(draw(st.integers(1, 3)))]
+        made = [{**one, "function": {"name": "get", "arguments": '{"a":1}'}} for one in made]
+        content = draw(st.none() | words)
+        messages.append({"role": "assistant", "content": content, "tool_calls": made})
+        for one in draw(st.permutations(made)):
+            answer = draw(words | texts.map(parts))
+            messages.append({"role": "tool", "tool_call_id": one["id"], "content": answer})
+        messages.append({"role": "assistant", "content": draw(words | texts.map(parts))})
+        image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}}
+        messages.append({"role": "user", "content": draw(words | st.just([image, TEXT]))})
+    return messages
+
+
+def parts(said):
+    return [{"type": "text", "text": text} for text in said]
+
+
+@given(chats())
+def test_a_round_trip_over_all_loses_nothing(messages):
+    items = convert(messages, source="openai", target="responses").messages
+    assert validate(items, dialect="responses") == []
+    blocks = convert(items, source="responses", target="anthropic")
+    assert validate(blocks.messages, dialect="anthropic") == []
+    again = convert(blocks.messages, source="anthropic", target="responses", system=blocks.system)
+    assert again == Converted(items)
+    assert convert(again.messages, source="responses", target="openai") == Converted(messages)
+
+
+def test_what_the_store_adds_to_items_is_no_loss():
+    stored = {"id": "msg_1", "status": "completed", "type": "message"}
+    part = {"type": "output_text", "text": "hi", "annotations": [], "logprobs": None}
+    told = {"role": "assistant", "content": [part], **stored}
+    assert convert([told], source="responses", target="openai").messages == [
+        {"role": "assistant", "content": [{"type": "text", "text": "hi"}]}
+    ]
+
+
+def test_instructions_beside_items_are_a_system_prompt():
+    found = convert([USER], source="responses", target="openai", system="Be kind.")
+    assert found == Converted([{"role": "system", "content": "Be kind."}, USER])
+    with pytest.raises(ConversionError, match="the system prompt: "):
+        convert([USER], source="responses", target="openai", system=[TEXT])
+
+
+def test_neighbours_stay_apart_unless_one_calls():
+    one, two = ({"role": "assistant", "content": text} for text in "ab")
+    assert convert([one, two], source="responses", target="openai").messages == [one, two]
+    call = RESPONSES[4]
+    (first, second) = convert([one, two, call], source="responses", target="openai").messages
+    assert first == one
+    assert (second["content"], second["tool_calls"][0]["id"]) == ("b", "c2")
+
+
+ASKS = RESPONSES[4]
+GAVE = RESPONSES[5]
+LOST_RESPONSES = [
+    ([{"type": "reasoning", "id": "rs", "summary": []}], "an item of type 'reasoning'"),
+    ([{"type": "item_reference", "id": "m"}], "an item of type 'item_reference'"),
+    ([{"type": "web_search_call", "id": "w"}], "an item of type 'web_search_call'"),
+    (
+        [{"type": "custom_tool_call", "call_id": "c", "name": "sh", "input": "ls"}],
+        "an item of type 'custom_tool_call'",
+    ),
+    ([{"type": "compaction", "encrypted_content": "…"}], "an item of type 'compaction'"),
+    ([{**USER, "phase": "commentary"}], "the field 'phase'"),
+    ([{**ASKS, "status": "incomplete"}], "the status 'incomplete'"),
+    ([{**ASKS, "namespace": "n"}], "the field 'namespace'"),
+    ([{**ASKS, "arguments": "[]"}], "arguments of call 'c2' cannot be read"),
+    ([user({"type": "input_file", "file_id": "f"})], "a part of type 'input_file'"),
+    ([user({"type": "input_image", "file_id": "f"})], "the field 'file_id'"),
+    ([user({"type": "input_image"})], "an image without an address"),
+    ([user({"type": "input_image", "image_url": "https://a.b", "detail": "low"})], "'detail'"),
+    ([assistant({"type": "refusal", "refusal": "no"})], "a part of type 'refusal'"),
+    (
+        [assistant({"type": "output_text", "text": "a", "annotations": [{"url": "x"}]})],
+        "the field 'annotations'",
+    ),
+    ([GAVE], "stands apart from its call"),
+]
+
+
+@pytest.mark.parametrize("target", ["openai", "anthropic"])
+@pytest.mark.parametrize(("items", "what"), LOST_RESPONSES)
+def test_what_only_items_can_say_is_refused(items, what, target):
+    with pytest.raises(ConversionError, match=rf"^message 1: .*{what}"):
+        convert([USER, *items], source="responses", target=target)
+
+
+def test_an_output_apart_from_its_call_has_no_place_elsewhere():
+    with pytest.raises(ConversionError, match=r"^message 2: .*stands apart"):
+        convert([ASKS, USER, GAVE], source="responses", target="openai")
+
+
+def test_a_call_between_texts_has_no_place_in_chat():
+    items = [ASKS, {"role": "assistant", "content": "hm"}, GAVE]
+    with pytest.raises(ConversionError, match="the order of text and tool parts"):
+        convert(items, source="responses", target="openai")
+    blocks = convert(items, source="responses", target="anthropic").messages
+    assert [block["type"] for block in blocks[0]["content"]] == ["tool_use", "text"]
+
+
+def test_an_image_may_be_an_output_but_not_what_the_model_says():
+    block = {"role": "user", "content": [{**RESULT, "content": [PNG]}]}
+    (item,) = convert([block], source="anthropic", target="responses").messages
+    assert item["output"][0]["image_url"] == "https://a.b/c.png"
+    with pytest.raises(ConversionError, match="an image in the assistant message"):
+        convert([USER, assistant(PNG)], source="anthropic", target="responses")

@@ -2,10 +2,8 @@
 
 import pytest
 
-from warmset.messages import DIALECTS, check
-from warmset.messages.check import RULES
-from warmset.messages.convert import SPEECHES
-from warmset.messages.dialects import GRAMMARS
+from warmset.errors import UnknownDialectError
+from warmset.messages import DIALECTS, LANGUAGES, Violation, validate
 
 USER = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "hello"}
@@ -54,7 +52,7 @@ OPENAI = [
     ([calls("a"), tool("a"), tool("a")], [(2, "C3")]),
     ([calls("a"), tool("a"), calls("a"), tool("a")], [(2, "C3"), (3, "C3")]),
     ([{"role": "assistant", "content": None}], [(0, "C4")]),
-    ([{"role": "assistant", "content": []}], [(0, "C4")]),
+    ([{"role": "assistant", "content": []}], [(0, "C4"), (0, "C7")]),
     ([calls(content="hi")], [(0, "C4")]),
     ([calls()], [(0, "C4"), (0, "C4")]),
     ([{"role": "assistant", "content": ""}, {"role": "assistant", "refusal": "no"}], []),
@@ -89,17 +87,40 @@ ANTHROPIC = [
     [("openai", *row) for row in OPENAI] + [("anthropic", *row) for row in ANTHROPIC],
 )
 def test_rules(dialect, messages, found):
-    problems = check(messages, dialect)
+    problems = validate(messages, dialect=dialect)
     assert [(problem.index, problem.rule) for problem in problems] == found
-    assert all(problem.why for problem in problems)
+    assert all(problem.why and problem.mend for problem in problems)
 
 
 def test_every_rule_is_named_by_its_predicate_and_tells_its_name_first():
-    for rules in RULES.values():
-        for rule in rules:
+    for language in LANGUAGES.values():
+        for rule in language.rules:
             name = rule.__name__.split("_")[0].upper()
             assert rule.__doc__.startswith(f"{name}: ")
 
 
-def test_every_table_serves_every_dialect():
-    assert set(RULES) == set(SPEECHES) == set(GRAMMARS) == set(DIALECTS)
+def test_every_dialect_is_known_in_full():
+    assert tuple(LANGUAGES) == DIALECTS
+
+
+def test_the_dialect_is_told_by_the_look_of_the_list():
+    assert [one.rule for one in validate([USER, tool("a")])] == ["C1"]
+    assert [one.rule for one in validate([SAID, results("a")])] == ["A1", "A4"]
+    output = {"type": "function_call_output", "call_id": "a", "output": "x"}
+    assert [one.rule for one in validate([USER, output])] == ["R1"]
+    with pytest.raises(UnknownDialectError):
+        validate([USER], dialect="esperanto")
+
+
+def test_while_a_message_is_malformed_such_messages_alone_are_told():
+    found = validate([tool("a"), {"role": "robot", "content": ""}, {"role": "user"}])
+    assert [(one.rule, one.index) for one in found] == [("shape", 1), ("shape", 2)]
+
+
+@pytest.mark.parametrize("what", [[USER, 3], [USER, {"role": "user", "content": float("nan")}]])
+def test_what_is_no_json_is_a_violation_too(what):
+    (found,) = validate(what)
+    assert isinstance(found, Violation)
+    assert found.rule == "shape"
+    assert found.why
+    assert found.mend

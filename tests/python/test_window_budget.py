@@ -8,7 +8,7 @@ import pytest
 
 from warmset import Budget, Memory, count_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.messages import check
+from warmset.messages import validate
 
 FILL = "we move the old boat to the north shore and paint it before the winter comes "
 CHECK = {"role": "system", "content": "You are the harbour master. " * 5}
@@ -164,7 +164,7 @@ def test_windows_cost_what_they_say(bag, dialect, beside, encoding):
                 assert window.tokens == counted <= budget == window.budget
                 parts = 3 + sum(part.tokens for part in window.parts)
                 assert parts == counted if dialect == "openai" else 0 <= parts - counted <= 16
-                assert check(window.messages, dialect) == []
+                assert validate(window.messages, dialect=dialect) == []
                 assert (window.system == SYSTEM) is (beside and dialect == "anthropic")
                 if recent == 0 and budget < 1_000:
                     assert not any(part.name == "recent" for part in window.parts)
@@ -238,7 +238,7 @@ def test_a_task_among_the_recent_messages_is_not_lost(memory, dialect, mode, lon
         window = memory.process(
             given, conversation="log", budget=budget, mode=mode, dialect=dialect
         )
-        assert check(window.messages, dialect) == []
+        assert validate(window.messages, dialect=dialect) == []
         if mode == "jit":
             assert "sail to Hull" in str(window.messages[0])
             assert window.messages[0]["role"] == "user"

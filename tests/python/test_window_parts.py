@@ -10,7 +10,7 @@ import pytest
 
 from warmset import Memory
 from warmset.errors import ConversionError, InvalidMessageError
-from warmset.messages import check
+from warmset.messages import validate
 
 FILL = " and so we go on about the harbour for a while"
 
@@ -188,7 +188,7 @@ def test_recent_units_are_whole(memory, dialect, recent):
     assert memory.flush(20)
     for budget in range(150, 1_500, 45):
         window = conversation.window(budget=budget, recent=recent)
-        assert check(window.messages, dialect) == []
+        assert validate(window.messages, dialect=dialect) == []
         assert texts(window.messages[-1])[-1] == "and now?"
         ids = set(window.report.recent)
         assert len(window.report.recent) <= 4 * recent
@@ -208,7 +208,7 @@ def test_an_open_exchange_at_the_tail_stays(memory, dialect):
     window = conversation.window(budget=400)
     assert window.messages[-1] == tail[-1]
     assert tail[0] in window.messages or "go on" in str(window.messages[-4:])
-    assert {problem.rule for problem in check(window.messages, dialect)} == {
+    assert {problem.rule for problem in validate(window.messages, dialect=dialect)} == {
         {"openai": "C2", "anthropic": "A2"}[dialect]
     }
 
@@ -249,7 +249,7 @@ def test_orphaned_results_are_not_sent_verbatim(memory, dialect):
     conversation.append([*given, step(70, dialect)[1], said("on"), said("boat3?", "assistant")])
     conversation.append(said("and?"))
     window = conversation.window(budget=600)
-    assert [problem.rule for problem in check(window.messages, dialect)] == []
+    assert [problem.rule for problem in validate(window.messages, dialect=dialect)] == []
 
 
 # --- the request ----------------------------------------------------------------------------------
@@ -397,7 +397,7 @@ def test_windows_in_the_other_dialect(memory, mode, source, target, rounds, syst
     for budget in (*range(330, 1_500, 40), 90_000) if mode != "full" else (90_000,):
         window = conversation.window(budget=budget, mode=mode, dialect=target, system=system)
         assert window.dialect == target
-        assert check(window.messages, target) == []
+        assert validate(window.messages, dialect=target) == []
         assert window.tokens <= budget
         heads = [m["content"] for m in window.messages if m["role"] == "system"]
         beside = str(window.system or "") + str(heads)
@@ -430,7 +430,7 @@ def test_anthropic_windows_alternate(memory, rounds, mode):
     conversation.append([*history("anthropic", rounds), said("well?")])
     for budget in (300, 600, 9_000):
         window = conversation.window("what of boat0?", budget=budget, mode=mode)
-        assert check(window.messages, "anthropic") == []
+        assert validate(window.messages, dialect="anthropic") == []
         roles = [message["role"] for message in window.messages]
         assert all(one != other for one, other in pairwise(roles))
 

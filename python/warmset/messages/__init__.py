@@ -14,38 +14,61 @@ Nothing here changes an object that it was given.
 """
 
 from warmset.messages.alternate import alternate
-from warmset.messages.check import check
 from warmset.messages.codec import MAX_DEPTH, accept, dumps, loads
 from warmset.messages.convert import convert
 from warmset.messages.dialects import detect, facts, known_dialect, resolve, text_message, text_of
-from warmset.messages.model import DIALECTS, Dialect, Facts, Message, Problem
+from warmset.messages.languages import LANGUAGES
+from warmset.messages.mending import Change, Unanswered
+from warmset.messages.model import (
+    DIALECTS,
+    Answer,
+    Dialect,
+    Facts,
+    Fault,
+    Message,
+    Tools,
+    Use,
+    Violation,
+)
+from warmset.messages.repair import Repaired, repair
 from warmset.messages.turns import Converted, System
-from warmset.messages.units import Unit, UnitKind, anchor, exchange_start, units
+from warmset.messages.units import Unit, UnitKind, anchor, exchange_start, holds, units
+from warmset.messages.validate import validate
 
 __all__ = [
     "DIALECTS",
+    "LANGUAGES",
     "MAX_DEPTH",
+    "Answer",
+    "Change",
     "Converted",
     "Dialect",
     "Facts",
+    "Fault",
     "Message",
-    "Problem",
+    "Repaired",
     "System",
+    "Tools",
+    "Unanswered",
     "Unit",
     "UnitKind",
+    "Use",
+    "Violation",
     "accept",
     "alternate",
     "anchor",
-    "check",
     "convert",
     "detect",
     "dumps",
     "exchange_start",
     "facts",
+    "holds",
     "known_dialect",
     "loads",
+    "repair",
     "resolve",
     "text_message",
     "text_of",
     "units",
+    "validate",
 ]

@@ -1,8 +1,14 @@
-"""Strict alternation, which Anthropic's Bedrock and many proxies demand: a rendering step."""
+"""Neighbours of one role made one message, where a provider or proxy demands it: a rendering step.
+
+Anthropic's Bedrock and many proxies demand strict alternation; Gemini only that a call does not
+stand behind another content of the model.
+"""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, Literal
+
+from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -10,35 +16,59 @@ if TYPE_CHECKING:
     from warmset.messages.model import Message
 
 
-def alternate(messages: Sequence[Message]) -> list[Message]:
-    """Merge adjacent messages of one role, for Anthropic.
+def alternate(
+    messages: Sequence[Message], dialect: Literal["anthropic", "gemini"] = "anthropic"
+) -> list[Message]:
+    """Merge adjacent messages of one role.
 
-    The content of a run becomes one list of blocks, in order, tool results first. Nothing that was
-    given is changed, and a message without a neighbour of its role comes out as the same object.
+    The content of a run becomes one list of blocks or parts, in order; in Anthropic's dialect tool
+    results come first. In Gemini's, only the model's contents are merged: a content of responses
+    has to stand alone. Nothing that was given is changed, and a message without a neighbour of its
+    role comes out as the same object.
 
     Args:
-        messages: Well-formed Anthropic messages.
+        messages: Well-formed messages of the dialect.
+        dialect: The dialect, "anthropic" or "gemini".
 
     Returns:
-        Messages of which no two neighbours have the same role.
+        Messages of which no two neighbours have the same role, or are both the model's.
+
+    Raises:
+        InvalidInputError: The dialect is another one; those need no alternation.
     """
+    if dialect not in ("anthropic", "gemini"):
+        msg = f"dialect: expected 'anthropic' or 'gemini', found {dialect!r}; others do not merge"
+        raise InvalidInputError(msg)
+    ours = dialect == "anthropic"
     runs: list[list[Message]] = []
     for message in messages:
-        if runs and runs[-1][0]["role"] == message["role"]:
+        role = message.get("role")
+        if runs and runs[-1][0].get("role") == role and (ours or role == "model"):
             runs[-1].append(message)
         else:
             runs.append([message])
-    return [run[0] if len(run) == 1 else _merged(run) for run in runs]
+    merge = _merged_blocks if ours else _merged_parts
+    return [run[0] if len(run) == 1 else merge(run) for run in runs]
 
 
-def _merged(run: list[Message]) -> Message:
-    merged: Message = {}
+def _merged_blocks(run: list[Message]) -> Message:
     blocks: list[Message] = []
     for message in run:
-        merged = message | merged
-        content = message["content"]
+        content: Any = message["content"]
         blocks += [{"type": "text", "text": content}] if isinstance(content, str) else content
-    blocks.sort(
-        key=lambda block: block["type"] != "tool_result"
-    )  # stable: the rest keeps its order
-    return merged | {"content": blocks}
+    blocks.sort(key=lambda block: block["type"] != "tool_result")  # stable: the rest keeps order
+    return _fields(run) | {"content": blocks}
+
+
+def _merged_parts(run: list[Message]) -> Message:
+    return _fields(run) | {
+        "parts": [part for message in run for part in message.get("parts") or ()]
+    }
+
+
+def _fields(run: list[Message]) -> Message:
+    """Return the fields of all messages; where several have one, the first message's."""
+    fields: Message = {}
+    for message in reversed(run):
+        fields |= message
+    return fields

@@ -1,20 +1,18 @@
-"""From one dialect to another, with nothing lost; one line a dialect in `SPEECHES`."""
+"""From one dialect to another, with nothing lost."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warmset.messages import anthropic_turns, openai_turns
 from warmset.messages.codec import accept
 from warmset.messages.dialects import known_dialect, resolve
-from warmset.messages.turns import Converted, Speech, System
+from warmset.messages.languages import LANGUAGES
+from warmset.messages.turns import Converted, System
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from warmset.messages.model import Dialect
-
-SPEECHES: dict[Dialect, Speech] = {"openai": openai_turns, "anthropic": anthropic_turns}
 
 
 def convert(
@@ -44,9 +42,9 @@ def convert(
         InvalidMessageError: A message is malformed in the source dialect.
         UnknownDialectError: A name is not of a supported dialect.
     """
-    speech = SPEECHES[known_dialect(target)]
+    speech = LANGUAGES[known_dialect(target)].speech
     plain = accept(messages)
     resolve(plain, source)
     if source == target:
         return Converted(plain, system)
-    return speech.write(SPEECHES[source].read(plain, system))
+    return speech.write(LANGUAGES[source].speech.read(plain, system))

@@ -1,26 +1,27 @@
-"""Which dialect a list is written in, and what its messages say.
-
-A dialect is one line in `GRAMMARS`, and one each in `check.RULES` and `convert.SPEECHES`.
-"""
+"""Which dialect a list is written in, and what its messages say."""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError, InvalidMessageError, UnknownDialectError
-from warmset.messages import anthropic, openai
 from warmset.messages.codec import accept
-from warmset.messages.model import DIALECTS, Dialect, Facts, Grammar, Message
-from warmset.messages.text import kind_of
+from warmset.messages.languages import LANGUAGES
+from warmset.messages.model import DIALECTS, Dialect, Facts, Fault, Message
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-GRAMMARS: dict[Dialect, Grammar] = {"openai": openai, "anthropic": anthropic}
-
-_RESPONSES_PARTS = frozenset(
-    {"input_text", "output_text", "input_image", "input_file", "summary_text", "reasoning_text"}
-)
+_ALIASES: dict[str, Dialect] = {
+    "openai-chat": "openai",
+    "chat": "openai",
+    "chat-completions": "openai",
+    "openai-responses": "responses",
+    "anthropic-messages": "anthropic",
+    "claude": "anthropic",
+    "gemini-contents": "gemini",
+    "google": "gemini",
+}
 
 
 def detect(messages: Iterable[object]) -> Dialect | None:
@@ -30,14 +31,12 @@ def detect(messages: Iterable[object]) -> Dialect | None:
         messages: Messages as `accept` takes them.
 
     Returns:
-        The dialect that the first telling message has, or None when all would fit both.
+        The dialect that the first telling message has, or None when all would fit several.
 
     Raises:
-        UnknownDialectError: The list looks like Gemini contents or OpenAI Responses items.
         InvalidMessageError: A message is no mapping, or holds something that is not JSON.
     """
     plain = accept(messages)
-    _refuse_foreign(plain)
     return next((found for found, _, _ in _marks(plain)), None)
 
 
@@ -52,39 +51,59 @@ def resolve(
         known: The dialect that the conversation has from before.
 
     Returns:
-        The dialect. When nothing decides it is "openai", for such messages read the same in both;
+        The dialect. When nothing decides it is "openai", for such messages read the same in all;
         so remember what `detect` found, not this.
 
     Raises:
-        UnknownDialectError: The name, or the look of the list, is of no supported dialect.
+        UnknownDialectError: The name is of no supported dialect.
         InvalidInputError: The conversation is known to be in another dialect.
         InvalidMessageError: A message is malformed; it says which, why, and how to mend it.
         NotFiniteError: A message holds a NaN or an infinity.
     """
+    plain = accept(messages)
+    chosen = choose(plain, dialect, known)
+    for place, fault in faults(plain, chosen):
+        raise InvalidMessageError(place, fault.why)
+    return chosen
+
+
+def choose(
+    plain: Sequence[Message], dialect: str | None = None, known: Dialect | None = None
+) -> Dialect:
+    """Settle the dialect of accepted messages; see `resolve`."""
     named = None if dialect is None else known_dialect(dialect)
     if named is not None and known is not None and named != known:
         msg = f"this conversation is in {known}, not in {named}; convert() the messages first"
         raise InvalidInputError(msg)
-    plain = accept(messages)
-    _refuse_foreign(plain)
+    if named is not None:
+        return named
     found, index, mark = next(_marks(plain), (None, 0, ""))
-    if named is None and known is not None and found not in (None, known):
+    if known is not None and found not in (None, known):
         why = f"{mark} is of {found}, and this conversation is in {known}; convert() it first"
         raise InvalidMessageError(index, why)
-    chosen = named or known or found or "openai"
-    grammar = GRAMMARS[chosen]
+    return known or found or "openai"
+
+
+def faults(plain: Sequence[Message], dialect: Dialect) -> Iterator[tuple[int, Fault]]:
+    """Find malformed messages: the position of each, and what is wrong."""
+    fault = LANGUAGES[dialect].grammar.fault
     for place, message in enumerate(plain):
-        fault = _no_role(message) or grammar.fault(message)
-        if fault is not None:
-            raise InvalidMessageError(place, fault)
-    return chosen
+        found = fault(message)
+        if found is not None:
+            yield place, found
 
 
 def known_dialect(name: str) -> Dialect:
-    """Return the dialect of that name, or raise `UnknownDialectError`."""
+    """Return the dialect of that name, or raise `UnknownDialectError`.
+
+    What other projects call it is understood as well: "openai-chat", "openai_responses", "claude".
+    """
+    wanted = name.lower().replace("_", "-") if isinstance(name, str) else ""
     for dialect in DIALECTS:
-        if dialect == name:
+        if dialect == wanted:
             return dialect
+    if wanted in _ALIASES:
+        return _ALIASES[wanted]
     raise UnknownDialectError(f"unknown dialect {name!r}; supported are {', '.join(DIALECTS)}")
 
 
@@ -98,7 +117,7 @@ def facts(message: Message, dialect: Dialect) -> Facts:
     Returns:
         Its facts; reasoning is not part of the text.
     """
-    return GRAMMARS[dialect].facts(message)
+    return LANGUAGES[dialect].grammar.facts(message)
 
 
 def text_of(message: Message, dialect: Dialect) -> str:
@@ -111,7 +130,7 @@ def text_of(message: Message, dialect: Dialect) -> str:
     Returns:
         Its text, calls as `name(arguments)`, images as their caption, file name or `[image]`.
     """
-    return GRAMMARS[dialect].facts(message).text
+    return LANGUAGES[dialect].grammar.facts(message).text
 
 
 def text_message(dialect: Dialect, role: str, text: str) -> Message:
@@ -130,51 +149,17 @@ def text_message(dialect: Dialect, role: str, text: str) -> Message:
     """
     if not text.strip():
         raise InvalidInputError("a message cannot be blank; leave it out")
-    message: Message = {"role": role, "content": text}
-    why = GRAMMARS[known_dialect(dialect)].fault(message)
-    if why is not None:
-        raise InvalidInputError(why)
+    grammar = LANGUAGES[known_dialect(dialect)].grammar
+    message = grammar.say(role, text)
+    fault = grammar.fault(message)
+    if fault is not None:
+        raise InvalidInputError(fault.why)
     return message
 
 
 def _marks(messages: Sequence[Message]) -> Iterator[tuple[Dialect, int, str]]:
     for index, message in enumerate(messages):
-        for dialect, grammar in GRAMMARS.items():
-            seen = grammar.mark(message)
+        for dialect, language in LANGUAGES.items():
+            seen = language.grammar.mark(message)
             if seen is not None:
                 yield dialect, index, seen
-
-
-def _no_role(message: Message) -> str | None:
-    if isinstance(message.get("role"), str):
-        return None
-    if "role" in message:
-        return f"the role is a {type(message['role']).__name__}; it must be a string"
-    return f"there is no role among {sorted(message)}; add one, as 'user' or 'assistant'"
-
-
-def _refuse_foreign(messages: Sequence[Message]) -> None:
-    for index, message in enumerate(messages):
-        seen = _foreign(message)
-        if seen is not None:
-            msg = f"message {index} looks like {seen}; supported are {', '.join(DIALECTS)}"
-            raise UnknownDialectError(msg)
-
-
-def _foreign(message: Message) -> str | None:
-    """Name the dialect that is not served yet, and by what it was recognised."""
-    if "parts" in message and "content" not in message:
-        return "Gemini contents (it has 'parts')"
-    if message.get("role") == "model":
-        return "Gemini contents (its role is 'model')"
-    kind = kind_of(message)
-    if kind and "role" not in message and "content" not in message:
-        return f"an OpenAI Responses item (its type is {kind!r} and it has no role)"
-    if kind == "reasoning":
-        return "an OpenAI Responses item (its type is 'reasoning')"
-    content = message.get("content")
-    if isinstance(content, list):
-        for part in content:
-            if (part_kind := kind_of(part)) in _RESPONSES_PARTS:
-                return f"an OpenAI Responses item (it has a part of type {part_kind!r})"
-    return None

@@ -14,6 +14,15 @@ def kind_of(part: object) -> str:
     return kind if isinstance(kind, str) else ""
 
 
+def role_fault(message: Mapping[str, Any]) -> str | None:
+    """Say what is wrong with a message's role; None where it is a text."""
+    if isinstance(message.get("role"), str):
+        return None
+    if "role" in message:
+        return f"the role is a {type(message['role']).__name__}; it must be a string"
+    return f"there is no role among {sorted(message)}; add one, as 'user' or 'assistant'"
+
+
 def joined(pieces: list[str]) -> str:
     """Join what is said, one piece a line, as valid Unicode.
 

@@ -57,6 +57,8 @@ def units(facts: Sequence[Facts]) -> list[Unit]:
         for call in fact.calls:
             waiting.setdefault(call, []).append(index)
         unanswered[index] = len(fact.calls)
+        if index and holds(facts[index - 1], fact):
+            _join(parent, index - 1, index)
     groups: dict[int, list[int]] = {}
     for index in range(len(facts)):
         groups.setdefault(_root(parent, index), []).append(index)
@@ -92,6 +94,16 @@ def anchor(facts: Sequence[Facts]) -> int | None:
         Its position; None if no user asks anything.
     """
     return next((index for index, fact in enumerate(facts) if fact.request), None)
+
+
+def holds(one: Facts, other: Facts) -> bool:
+    """Tell whether two neighbours are items of one response that cannot do without each other.
+
+    Args:
+        one: The facts of the first.
+        other: The facts of the message right behind it.
+    """
+    return bool(one.bond and other.bond) and max(one.bond, other.bond) > 1
 
 
 def _kind(fact: Facts) -> UnitKind:

@@ -1,31 +1,45 @@
-"""A small structural check of a whole list; one line a dialect in `RULES`."""
+"""Whether a provider would take a list: the rules of its dialect, each by its name."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from warmset.messages import anthropic_rules, openai_rules
+from warmset.errors import InvalidInputError
+from warmset.messages.codec import accept
+from warmset.messages.dialects import choose, faults
+from warmset.messages.languages import LANGUAGES
+from warmset.messages.model import Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
-    from warmset.messages.model import Dialect, Problem, Rule
-
-RULES: dict[Dialect, tuple[Rule, ...]] = {
-    "openai": openai_rules.RULES,
-    "anthropic": anthropic_rules.RULES,
-}
+    from collections.abc import Iterable
 
 
-def check(messages: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[Problem]:
-    """Find where a list breaks the rules that eviction could break.
+def validate(messages: Iterable[object], *, dialect: str | None = None) -> list[Violation]:
+    """Find where a list breaks the rules of its dialect, each rule by its name.
+
+    The rules are those whose breach makes the provider refuse the request. They are read off the
+    list alone: what depends on the model, or on what the provider stored, is not judged.
 
     Args:
-        messages: Well-formed messages, as `resolve` lets them through.
-        dialect: The dialect that they are written in.
+        messages: Messages as callers have them: dicts, other mappings, SDK objects.
+        dialect: The dialect that they are written in; told by their look if not given.
 
     Returns:
-        The problems, by index and then by rule; empty for a list that the provider takes.
+        The violations, by index and then by rule; empty for a list that the provider takes. While a
+        message is malformed, such messages alone are reported: a rule cannot be read off them.
+
+    Raises:
+        UnknownDialectError: The name is of no supported dialect.
     """
-    found = [problem for rule in RULES[dialect] for problem in rule(messages)]
-    return sorted(found, key=lambda problem: (problem.index, problem.rule))
+    try:
+        plain = accept(messages)
+    except InvalidInputError as error:
+        index = getattr(error, "index", 0)
+        return [Violation("shape", index, str(error), "send plain JSON values")]
+    chosen = choose(plain, dialect)
+    broken = [
+        Violation(fault.rule, index, fault.why, "write it as the provider's reference says")
+        for index, fault in faults(plain, chosen)
+    ]
+    found = broken or [one for rule in LANGUAGES[chosen].rules for one in rule(plain)]
+    return sorted(found, key=lambda one: (one.index, one.rule))

@@ -5,28 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 from warmset.messages.codec import encode
-from warmset.messages.model import Facts, Message
-from warmset.messages.text import joined, kind_of, placeholder
+from warmset.messages.model import Facts, Fault, Message
+from warmset.messages.text import joined, kind_of, placeholder, role_fault
 
 ROLES = ("user", "assistant")
 _OWN_BLOCKS = frozenset(
-    {
-        "image",
-        "document",
-        "search_result",
-        "tool_use",
-        "tool_result",
-        "thinking",
-        "redacted_thinking",
-        "server_tool_use",
-        "mcp_tool_use",
-        "mcp_tool_result",
-        "web_search_tool_result",
-        "web_fetch_tool_result",
-        "code_execution_tool_result",
-        "container_upload",
-    }
+    {"image", "document", "search_result", "container_upload", "compaction"}
+    | {"thinking", "redacted_thinking"}
 )
+_USE, _RESULT = "tool_use", "tool_result"
 _FOREIGN_KEYS = ("tool_calls", "tool_call_id", "function_call")
 _UNSPOKEN = frozenset({"thinking", "redacted_thinking"})
 
@@ -36,16 +23,24 @@ def mark(message: Message) -> str | None:
     content = message.get("content")
     if isinstance(content, list):
         for block in content:
-            if (kind := kind_of(block)) in _OWN_BLOCKS:
+            kind = kind_of(block)
+            if kind in _OWN_BLOCKS or kind.endswith((_USE, _RESULT)):
                 return f"a block of type {kind!r}"
     return None
 
 
-def fault(message: Message) -> str | None:
+def fault(message: Message) -> Fault | None:
     """Say what makes the message malformed; see `Grammar`."""
     role = message.get("role")
     if role in ("system", "developer"):
-        return f"Anthropic has no role {role!r} in its messages; pass it as the system parameter"
+        told = f"Anthropic has no role {role!r} in its messages; pass it as the system parameter"
+        return Fault(told, "A9")
+    why = role_fault(message) or _fault(message)
+    return None if why is None else Fault(why)
+
+
+def _fault(message: Message) -> str | None:
+    role = message["role"]
     if role not in ROLES:
         return f"the role {role!r} is unknown; use one of {', '.join(ROLES)}"
     for key in _FOREIGN_KEYS:
@@ -74,19 +69,17 @@ def _block_fault(block: Any, role: str) -> str | None:
         why = "must be a block with a type, as {'type': 'text', 'text': …}"
     elif kind == "text":
         why = None if isinstance(block.get("text"), str) else "needs text, a string"
-    elif kind == "tool_use":
-        if role != "assistant":
+    elif kind.endswith(_USE):
+        if kind == _USE and role != "assistant":
             why = "calls a tool; only the assistant does that"
         elif not isinstance(block.get("id"), str) or not isinstance(block.get("name"), str):
             why = "needs id and name, the call's and the tool's"
-        elif not isinstance(block.get("input"), dict):
-            why = "needs input, a mapping of arguments"
-    elif kind == "tool_result":
-        if role != "user":
+    elif kind.endswith(_RESULT):
+        if kind == _RESULT and role != "user":
             why = "answers a tool call; results go into a user message"
         elif not isinstance(block.get("tool_use_id"), str):
             why = "needs tool_use_id, the id of the call that it answers"
-        else:
+        elif kind == _RESULT:
             why = _result_fault(block.get("content"))
     return why
 
@@ -105,17 +98,66 @@ def _result_fault(content: Any) -> str | None:
 
 
 def facts(message: Message) -> Facts:
-    """Read the facts of a well-formed message; see `Grammar`."""
+    """Read the facts of a well-formed message; see `Grammar`.
+
+    The provider's own tools are part of the text. Where such a call is answered only in a later
+    message, both messages name it after their own calls and results, so that they stay together.
+    """
     role: str = message["role"]
     content = message["content"]
     if isinstance(content, str):
         return Facts(role, joined([content]), request=role == "user")
     pieces: list[str] = []
-    calls = tuple(block["id"] for block in content if block["type"] == "tool_use")
-    results = tuple(block["tool_use_id"] for block in content if block["type"] == "tool_result")
+    calls = tuple(block["id"] for block in content if block["type"] == _USE)
+    results = tuple(block["tool_use_id"] for block in content if block["type"] == _RESULT)
     images = sum(_say(block, pieces) for block in content)
     asks = role == "user" and len(results) < len(content)
-    return Facts(role, joined(pieces), calls, results, None, images, asks)
+    keep = any(block["type"] == "compaction" for block in content)
+    pending, late = server_ends(content)
+    return Facts(
+        role, joined(pieces), calls + pending, results + late, None, images, asks, keep=keep
+    )
+
+
+def server_ends(blocks: list[Message]) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Find the provider's own tool blocks that have no partner in their message.
+
+    Args:
+        blocks: The blocks of a well-formed message.
+
+    Returns:
+        The ids of calls without a result behind them, and of results without a call before them.
+    """
+    pending: dict[str, None] = {}
+    late: list[str] = []
+    for block in blocks:
+        if is_server_use(block):
+            pending[block["id"]] = None
+        elif is_server_result(block):
+            if block["tool_use_id"] in pending:
+                del pending[block["tool_use_id"]]
+            else:
+                late.append(block["tool_use_id"])
+    return tuple(pending), tuple(late)
+
+
+def is_server_use(block: Message) -> bool:
+    """Tell whether the block calls a tool that the provider runs."""
+    kind: str = block["type"]
+    return kind.endswith(_USE) and kind != _USE
+
+
+def is_server_result(block: Message) -> bool:
+    """Tell whether the block is the result of a tool that the provider runs."""
+    kind: str = block["type"]
+    return kind.endswith(_RESULT) and kind != _RESULT
+
+
+def say_block(block: Message) -> str:
+    """Return what one block says, as it stands in the text of its message."""
+    pieces: list[str] = []
+    _say(block, pieces)
+    return joined(pieces)
 
 
 def _say(block: Any, pieces: list[str]) -> int:
@@ -147,3 +189,8 @@ def _is_text(source: Any) -> bool:
         and source.get("type") == "text"
         and isinstance(source.get("data"), str)
     )
+
+
+def say(role: str, text: str) -> Message:
+    """Make a message that says one text; see `Grammar`."""
+    return {"role": role, "content": text}

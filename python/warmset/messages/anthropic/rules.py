@@ -1,71 +1,139 @@
-"""What Anthropic Messages demands of a whole list, one predicate a rule."""
+"""What Anthropic Messages demands of a whole list, one predicate a rule.
+
+Not judged, because a list does not tell: A7 (thinking is dropped whole when the model changes) and
+A12 (a compaction block goes back as it came; its message says so in `Facts.keep`). A9 (no system
+role among the messages) is a matter of one message, so `fault` has it.
+"""
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warmset.messages.model import Problem, Rule
+from warmset.messages.anthropic import walk
+from warmset.messages.model import Rule, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
-def a1_user_is_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
-    """A1: the first message is the user's."""
+def a1_user_is_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A1: the first message is the user's; neighbours of one role are merged by the provider."""
     if messages and messages[0]["role"] != "user":
-        yield Problem(0, "A1", "the first message is not the user's; begin with the task")
+        yield Violation("A1", 0, "the first message is not the user's", "begin with the task")
 
 
-def a2_calls_are_answered_at_once(messages: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+def a1_roles_alternate(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A1: user and assistant alternate, as Bedrock and many proxies demand; not among `RULES`."""
+    yield from a1_user_is_first(messages)
+    for index in range(1, len(messages)):
+        if messages[index]["role"] == messages[index - 1]["role"]:
+            why = f"two {messages[index]['role']} messages in a row", "merge them with alternate()"
+            yield Violation("A1", index, *why)
+
+
+def a2_calls_are_answered_at_once(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A2: the next message is the user's and answers every call, parallel ones together."""
     for index, message in enumerate(messages):
+        calls = walk.ids(message, walk.USE)
+        if not calls:
+            continue
         following = messages[index + 1] if index + 1 < len(messages) else {"content": ""}
-        answers = set(_ids(following, "tool_result"))
-        for call in dict.fromkeys(_ids(message, "tool_use")):
+        answers = set(walk.ids(following, walk.RESULT))
+        for call in dict.fromkeys(calls):
             if call not in answers:
-                yield Problem(index, "A2", f"call {call!r} has no result in the next message")
+                why = f"call {call!r} has no result in the next message"
+                yield Violation("A2", index, why, "put the results of all calls there")
 
 
-def a3_results_stand_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+def a3_results_stand_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A3: in a user message, results stand before everything else."""
     for index, message in enumerate(messages):
-        kinds = [block["type"] == "tool_result" for block in _blocks(message)]
-        if kinds != sorted(kinds, reverse=True):
-            yield Problem(index, "A3", "a tool result stands after something else; move it first")
+        if not walk.results_lead(walk.blocks(message)):
+            why = "a tool result stands behind something else", "put the results first"
+            yield Violation("A3", index, *why)
 
 
 def a4_results_answer_the_message_before(
     messages: Sequence[Mapping[str, Any]],
-) -> Iterator[Problem]:
-    """A4: a result's id is in the assistant message before it, once; no id is called twice."""
+) -> Iterator[Violation]:
+    """A4: a result answers a call of the message before it, once, and no id is called twice."""
     called: set[str] = set()
-    callable_now: set[str] = set()
+    waiting: set[str] = set()
     for index, message in enumerate(messages):
-        for call in _ids(message, "tool_result"):
-            if call not in callable_now:
-                why = f"result {call!r} has no call left in the message before; leave it out"
-                yield Problem(index, "A4", why)
-            callable_now.discard(call)
-        callable_now = set(_ids(message, "tool_use"))
-        for call in _ids(message, "tool_use"):
+        for call in walk.ids(message, walk.RESULT):
+            if call not in waiting:
+                why = f"result {call!r} answers no open call of the message before", "leave it out"
+                yield Violation("A4", index, *why)
+            waiting.discard(call)
+        calls = walk.ids(message, walk.USE)
+        waiting = set(calls)
+        for call in calls:
             if call in called:
-                yield Problem(index, "A4", f"id {call!r} was called before; give the call its own")
+                why = f"the id {call!r} was called before", "give the call an id of its own"
+                yield Violation("A4", index, *why)
             called.add(call)
 
 
-def a8_nothing_is_blank(messages: Sequence[Mapping[str, Any]]) -> Iterator[Problem]:
+def a5_server_tools_pair(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A5: a server tool's call and result stand in one assistant turn, the call first.
+
+    The turn goes on in the next assistant message where one follows at once, or where the client's
+    tools are called in between. At the end of the list a call may still be pending.
+    """
+    for index, place in walk.server_orphans(messages):
+        kind = messages[index]["content"][place]["type"]
+        why = f"the {kind} block has no partner in its turn", "keep call and result together"
+        yield Violation("A5", index, *why)
+
+
+def a6_thinking_is_whole(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A6: thinking has its signature; a turn that calls in the last tool loop begins with it.
+
+    Judged of turns that carry thinking at all: whether it is switched on, a list does not tell.
+    """
+    for index, message in enumerate(messages):
+        if not all(walk.is_signed(block) for block in walk.blocks(message)):
+            why = "thinking has no signature, or redacted thinking no data"
+            yield Violation("A6", index, why, "send it as it came, or leave it out")
+    for first, last in walk.open_loop(messages):
+        turn = [block for at in range(first, last) for block in walk.as_blocks(messages[at])]
+        if not walk.thinking_leads(turn):
+            why = "thinking does not begin the turn that calls"
+            yield Violation("A6", first, why, "put it first, as it came")
+
+
+def a8_nothing_is_blank(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A8: no text is empty or blank, and a final assistant message does not end in white space."""
     for index, message in enumerate(messages):
         content = message["content"]
         texts = [content] if isinstance(content, str) else list(_texts(content))
         if not content or not all(text.strip() for text in texts):
-            yield Problem(index, "A8", "a text is empty or blank; leave it out")
+            yield Violation("A8", index, "a text is empty or blank", "leave it out")
     if messages and messages[-1]["role"] == "assistant":
-        content = messages[-1]["content"]
-        last = content if isinstance(content, str) else (content or [{}])[-1].get("text", "")
+        last = walk.last_text(messages[-1])
         if last != last.rstrip():
-            why = "the final assistant message ends in white space; strip it"
-            yield Problem(len(messages) - 1, "A8", why)
+            why = "the final assistant message ends in white space", "strip it"
+            yield Violation("A8", len(messages) - 1, *why)
+
+
+def a11_few_cache_marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A11: at most four cache_control marks, those in the system prompt and tools not counted."""
+    marks = 0
+    for index, message in enumerate(messages):
+        before = marks
+        marks += walk.marks(message)
+        if before <= walk.MAX_MARKS < marks:
+            why = f"there are more than {walk.MAX_MARKS} cache_control marks"
+            yield Violation("A11", index, why, "keep the latest ones")
+
+
+def a14_inputs_are_objects(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A14: the input of a call is an object."""
+    for index, message in enumerate(messages):
+        for block in walk.blocks(message):
+            if block["type"].endswith(walk.USE) and not isinstance(block.get("input"), dict):
+                why = f"the input of call {block['id']!r} is no mapping of arguments"
+                yield Violation("A14", index, why, "parse it, or send {}")
 
 
 RULES: tuple[Rule, ...] = (
@@ -73,23 +141,17 @@ RULES: tuple[Rule, ...] = (
     a2_calls_are_answered_at_once,
     a3_results_stand_first,
     a4_results_answer_the_message_before,
+    a5_server_tools_pair,
+    a6_thinking_is_whole,
     a8_nothing_is_blank,
+    a11_few_cache_marks,
+    a14_inputs_are_objects,
 )
-
-
-def _blocks(message: Mapping[str, Any]) -> list[dict[str, Any]]:
-    content = message["content"]
-    return content if isinstance(content, list) else []
-
-
-def _ids(message: Mapping[str, Any], kind: str) -> list[str]:
-    field = "id" if kind == "tool_use" else "tool_use_id"
-    return [block[field] for block in _blocks(message) if block["type"] == kind]
 
 
 def _texts(blocks: list[dict[str, Any]]) -> Iterator[str]:
     for block in blocks:
         if block["type"] == "text":
             yield block["text"]
-        elif block["type"] == "tool_result" and isinstance(block.get("content"), list):
-            yield from _texts(block["content"])
+        elif block["type"] == walk.RESULT and isinstance(block.get("content"), list):
+            yield from (inner["text"] for inner in block["content"] if inner["type"] == "text")

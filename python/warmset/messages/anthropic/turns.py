@@ -55,6 +55,8 @@ def _read_block(block: dict[str, Any], index: int) -> Text | Image | Call | Resu
         return _read_image(block, index)
     if kind == "tool_use":
         refuse_rest(index, block, ("type", "id", "name", "input"), "a tool_use block")
+        if not isinstance(block.get("input"), dict):
+            raise loss(index, f"the input of call {block['id']!r} is no mapping of arguments")
         return Call(block["id"], block["name"], block["input"])
     if kind == "tool_result":
         return _read_result(block, index)

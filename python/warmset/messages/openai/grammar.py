@@ -5,21 +5,35 @@ from __future__ import annotations
 from typing import Any
 
 from warmset.messages.codec import encode
-from warmset.messages.model import Facts, Message
-from warmset.messages.text import joined, kind_of, placeholder
+from warmset.messages.model import Facts, Fault, Message, Use
+from warmset.messages.text import joined, kind_of, placeholder, role_fault
 
 ROLES = ("system", "developer", "user", "assistant", "tool", "function")
-_OWN_ROLES = ("system", "developer", "tool", "function")
+_OWN_ROLES = ("tool", "function")
 _OWN_KEYS = ("tool_calls", "tool_call_id", "function_call", "refusal", "audio", "name")
-_OWN_PARTS = frozenset({"image_url", "input_audio", "file", "refusal"})
-_FOREIGN_PARTS = frozenset({"tool_use", "tool_result"})
+_OWN_PARTS = frozenset({"image_url", "input_audio", "file"})
+_FOREIGN_PARTS = {
+    "tool_use": "block of Anthropic's",
+    "tool_result": "block of Anthropic's",
+    "input_text": "part of Responses",
+    "output_text": "part of Responses",
+    "input_image": "part of Responses",
+    "input_file": "part of Responses",
+}
 _UNSPOKEN = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
 def mark(message: Message) -> str | None:
-    """Name what in the message only this dialect has; see `Grammar`."""
-    if message.get("role") in _OWN_ROLES:
-        return f"the role {message['role']!r}"
+    """Name what in the message only this dialect has; see `Grammar`.
+
+    The roles system and developer and the refusal part are those of Responses as well, and what has
+    no role is no message of this dialect.
+    """
+    role = message.get("role")
+    if not isinstance(role, str) or message.get("type") == "message":
+        return None
+    if role in _OWN_ROLES:
+        return f"the role {role!r}"
     for key in _OWN_KEYS:
         if key in message:
             return f"the field {key!r}"
@@ -28,19 +42,26 @@ def mark(message: Message) -> str | None:
         for part in content:
             if (kind := kind_of(part)) in _OWN_PARTS:
                 return f"a part of type {kind!r}"
-    elif content is None and message.get("role") == "assistant":
+    elif content is None and role == "assistant":
         return "an assistant message without content"
     return None
 
 
-def fault(message: Message) -> str | None:
+def fault(message: Message) -> Fault | None:
     """Say what makes the message malformed; see `Grammar`."""
+    why = role_fault(message) or _fault(message)
+    return None if why is None else Fault(why)
+
+
+def _fault(message: Message) -> str | None:
     role = message.get("role")
     if role not in ROLES:
         return f"the role {role!r} is unknown; use one of {', '.join(ROLES)}"
     why = _content_fault(message, role)
     if why is None and message.get("tool_calls") is not None:
         why = _calls_fault(message["tool_calls"], role)
+    if why is None and message.get("function_call") is not None:
+        why = _legacy_fault(message["function_call"], role)
     if why is None and role == "tool" and not isinstance(message.get("tool_call_id"), str):
         why = "a tool message needs tool_call_id, the id of the call that it answers"
     if why is None and role == "function" and not isinstance(message.get("name"), str):
@@ -74,7 +95,7 @@ def _part_fault(part: Any) -> str | None:
         return "needs text, a string"
     if kind in _FOREIGN_PARTS:
         return (
-            f"is a {kind!r} block of Anthropic's in a list that reads as openai; "
+            f"is a {kind!r} {_FOREIGN_PARTS[kind]} in a list that reads as openai; "
             "name the dialect, pass a system prompt beside the list, or convert() it"
         )
     return None
@@ -90,6 +111,14 @@ def _calls_fault(calls: Any, role: str) -> str | None:
             return f"tool_calls[{place}] must be a mapping with an id"
         if not isinstance(body_of(call).get("name"), str):
             return f"tool_calls[{place}] must name its function, as {{'function': {{'name': …}}}}"
+    return None
+
+
+def _legacy_fault(call: Any, role: str) -> str | None:
+    if role != "assistant":
+        return f"a {role} message cannot have function_call; only the assistant calls functions"
+    if not isinstance(call, dict) or not isinstance(call.get("name"), str):
+        return "function_call must name its function, as {'name': …, 'arguments': …}"
     return None
 
 
@@ -109,22 +138,34 @@ def facts(message: Message) -> Facts:
         return Facts(role, joined(pieces), speaker=_speaker(message), images=images, request=True)
     if isinstance(message.get("refusal"), str):
         pieces.append(message["refusal"])
-    calls: list[str] = []
+    calls = calls_of(message)
+    pieces += [f"{call.name}({call.arguments})" for call in calls]
+    ids = tuple(call.id for call in calls)
     results: tuple[str, ...] = ()
-    if role == "assistant":
-        for call in message.get("tool_calls") or ():
-            body = body_of(call)
-            calls.append(call["id"])
-            pieces.append(_called(body["name"], body.get("arguments", body.get("input", ""))))
-        legacy = message.get("function_call")
-        if isinstance(legacy, dict):
-            calls.append(_legacy_id(legacy.get("name")))
-            pieces.append(_called(legacy.get("name"), legacy.get("arguments", "")))
-    elif role == "tool":
+    if role == "tool":
         results = (message["tool_call_id"],)
     elif role == "function":
-        results = (_legacy_id(message["name"]),)
-    return Facts(role, joined(pieces), tuple(calls), results, _speaker(message), images)
+        results = (legacy_id(message["name"]),)
+    return Facts(role, joined(pieces), ids, results, _speaker(message), images)
+
+
+def calls_of(message: Message) -> list[Use]:
+    """Return the calls of a well-formed message: tools, custom tools, and the legacy function."""
+    calls: list[Use] = []
+    for call in message.get("tool_calls") or ():
+        body = body_of(call)
+        calls.append(Use(call["id"], body["name"], _told(body.get("arguments", body.get("input")))))
+    legacy = message.get("function_call")
+    if legacy is not None:
+        name: str = legacy["name"]
+        calls.append(Use(legacy_id(name), name, _told(legacy.get("arguments"))))
+    return calls
+
+
+def said_of(message: Message) -> str:
+    """Return what the content of a well-formed message says."""
+    content = message.get("content")
+    return content if isinstance(content, str) else joined([_said(part) for part in content or ()])
 
 
 def body_of(call: dict[str, Any]) -> dict[str, Any]:
@@ -142,12 +183,13 @@ def _said(part: dict[str, Any]) -> str:
     return placeholder(kind.removesuffix("_url").removeprefix("input_"), part, part.get(kind))
 
 
-def _called(name: object, arguments: object) -> str:
-    told = arguments if isinstance(arguments, str) else encode(arguments)
-    return f"{name}({told})"
+def _told(arguments: object) -> str:
+    if arguments is None:
+        return ""
+    return arguments if isinstance(arguments, str) else encode(arguments)
 
 
-def _legacy_id(name: object) -> str:
+def legacy_id(name: str) -> str:
     """Functions of the first API had no ids: the latest open call of a name is answered."""
     return f"function_call:{name}"
 
@@ -155,3 +197,8 @@ def _legacy_id(name: object) -> str:
 def _speaker(message: Message) -> str | None:
     name = message.get("name")
     return name if isinstance(name, str) and message["role"] not in ("tool", "function") else None
+
+
+def say(role: str, text: str) -> Message:
+    """Make a message that says one text; see `Grammar`."""
+    return {"role": role, "content": text}

@@ -71,7 +71,11 @@ def _read_part(part: dict[str, Any], index: int) -> Text | Image:
         raise loss(index, "an image_url without a url cannot be read")
     known = ("url", "detail") if image.get("detail") == "auto" else ("url",)
     refuse_rest(index, image, known, "an image")
-    url: str = image["url"]
+    return read_image(image["url"], index)
+
+
+def read_image(url: str, index: int) -> Image:
+    """Read the address of an image, or the data that it holds."""
     if not url.startswith(_DATA):
         return Image(url=url)
     media_type, base64, data = url.removeprefix(_DATA).partition(_BASE64)
@@ -87,7 +91,7 @@ def _read_call(call: dict[str, Any], index: int) -> Call:
     function = call["function"]
     refuse_rest(index, function, ("name", "arguments"), "a function call")
     try:
-        arguments = _read_arguments(function.get("arguments"))
+        arguments = read_arguments(function.get("arguments"))
     except (ValueError, RecursionError) as error:
         raise loss(
             index, f"the arguments of call {call['id']!r} cannot be read: {error}"
@@ -95,7 +99,7 @@ def _read_call(call: dict[str, Any], index: int) -> Call:
     return Call(call["id"], function["name"], arguments)
 
 
-def _read_arguments(arguments: Any) -> dict[str, Any]:
+def read_arguments(arguments: Any) -> dict[str, Any]:
     """Read arguments so that writing them again says the same, or raise `ValueError`."""
     if not isinstance(arguments, str):
         raise ValueError("they are no string")  # noqa: TRY004 - the caller reports it
@@ -158,8 +162,12 @@ def _write_part(part: Text | Image, turn: Turn) -> dict[str, Any]:
         return {"type": "text", "text": part.text}
     if turn.role != "user":
         raise loss(turn.index, f"an image in the {turn.role} message would be lost")
-    url = part.url or f"{_DATA}{part.media_type}{_BASE64}{part.data}"
-    return {"type": "image_url", "image_url": {"url": url}}
+    return {"type": "image_url", "image_url": {"url": url_of(part)}}
+
+
+def url_of(image: Image) -> str:
+    """Write an image as one address."""
+    return image.url or f"{_DATA}{image.media_type}{_BASE64}{image.data}"
 
 
 def _write_result(result: Result, index: int | None) -> Message:

@@ -1,0 +1,104 @@
+"""What the units of a growing conversation cost: only new messages are looked at.
+
+The sums are in Rust; here are the links that make units, and the few units that must stay.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warmset._core import Roll
+from warmset.messages import holds, units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warmset.messages import Facts
+
+
+class Accounts:
+    """The units of one conversation's current path, kept up to date."""
+
+    def __init__(self) -> None:
+        self.roll = Roll()
+        self._home: list[int] = []
+        self._fixed: list[int] = []
+        self._task: int | None = None
+        self._asked: int | None = None
+        self._waiting: dict[str, list[int]] = {}
+        self._open: dict[int, int] = {}
+        self._last: Facts | None = None
+
+    def __len__(self) -> int:
+        return len(self._home)
+
+    @property
+    def task(self) -> int | None:
+        """The unit of the first request."""
+        return self._task
+
+    @property
+    def asked(self) -> int | None:
+        """The unit of the last request."""
+        return self._asked
+
+    def take(self, messages: Iterable[tuple[Facts, int]]) -> bool:
+        """Take new messages up, each with its facts and what it costs.
+
+        Returns:
+            Whether that could be done; a message that answers calls of two units makes one of
+            both, and then the accounts have to be made anew, with `parted`.
+        """
+        for fact, tokens in messages:
+            callers = {self._waiting[one][-1] for one in fact.results if self._waiting.get(one)}
+            if self._last is not None and holds(self._last, fact):
+                callers.add(self._home[-1])
+            if len(callers) > 1:
+                return False
+            self._place(fact, tokens, callers.pop() if callers else None)
+        return True
+
+    def parted(self, facts: Sequence[Facts], tokens: Sequence[int]) -> None:
+        """Take a whole list up, however its units are tangled."""
+        home = {at: number for number, unit in enumerate(units(facts)) for at in unit.members}
+        for at, (fact, cost) in enumerate(zip(facts, tokens, strict=True)):
+            number = home[at]
+            self._place(fact, cost, number if number < len(self.roll) else None)
+
+    def protected(self, pins: Iterable[int]) -> list[int]:
+        """Return the units that must stay, ascending.
+
+        Args:
+            pins: Positions of messages that must stay besides.
+        """
+        held = {*self._fixed, *(self._home[at] for at in pins)}
+        held |= {unit for unit in (self._task, self._asked) if unit is not None}
+        since = -1 if self._asked is None else self._asked
+        return sorted(held | {unit for unit in self._open if unit > since})
+
+    def cost(self, unit: int) -> int:
+        """Return what a unit costs."""
+        return self.roll.since(unit) - self.roll.since(unit + 1)
+
+    def _place(self, fact: Facts, tokens: int, unit: int | None) -> None:
+        if unit is None:
+            unit = self.roll.push(tokens)
+        else:
+            self.roll.join(unit, tokens)
+        self._home.append(unit)
+        self._last = fact
+        if (fact.is_system or fact.keep) and self._fixed[-1:] != [unit]:
+            self._fixed.append(unit)
+        if fact.request:
+            self._task = unit if self._task is None else self._task
+            self._asked = unit
+        for one in fact.results:
+            if callers := self._waiting.get(one):
+                caller = callers.pop()
+                self._open[caller] -= 1
+                if not self._open[caller]:
+                    del self._open[caller]
+        for call in fact.calls:
+            self._waiting.setdefault(call, []).append(unit)
+        if fact.calls:
+            self._open[unit] = self._open.get(unit, 0) + len(fact.calls)

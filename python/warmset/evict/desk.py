@@ -1,0 +1,229 @@
+"""A list in work: the edits of policies are carried out here, and nowhere else."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from warmset.errors import InvalidInputError
+from warmset.evict.fitted import Evicted
+from warmset.evict.gaps import GapRole, Slot, gap_message, gaps
+from warmset.evict.view import Fold, Leave, Swap, UnitView, View
+from warmset.messages import LANGUAGES, anchor, dumps, exchange_start, facts, units
+from warmset.notes import brief_task
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from warmset.counting import Counter
+    from warmset.evict.offload import Offload
+    from warmset.evict.view import Edit, StandInKind
+    from warmset.messages import Dialect, Facts, Message, UnitKind
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """What does not change while a list is worked on; see `View`."""
+
+    overhead: int
+    budget: int
+    watermark: float
+    dialect: Dialect
+    cost_of: Callable[[Message], int]
+    store: Offload | None
+    pinned: frozenset[int]
+
+
+class Desk:
+    """A list in work.
+
+    Args:
+        messages: Well-formed messages of one dialect.
+        counter: What counts them.
+        terms: What does not change.
+    """
+
+    def __init__(self, messages: Sequence[Message], counter: Counter, terms: Terms) -> None:
+        self.terms = terms
+        self.gone: list[Evicted] = []
+        known = [facts(message, terms.dialect) for message in messages]
+        self._task, self._asked = anchor(known), exchange_start(known)
+        held = self._held(known)
+        since = -1 if self._asked is None else self._asked
+        # Units are those of the caller's list: what leaves makes strangers neighbours.
+        self._units: list[tuple[UnitKind, bool]] = []
+        home = [0] * len(known)
+        for number, unit in enumerate(units(known)):
+            waits = unit.open and unit.members[-1] > since
+            self._units.append((unit.kind, waits or not held.isdisjoint(unit.members)))
+            for at in unit.members:
+                home[at] = number
+        costs = counter.costs(messages)
+        self.slots = [
+            Slot(messages[at], known[at], costs[at], home[at], (at,)) for at in range(len(known))
+        ]
+        self._view: View | None = None
+        self._gap_costs: dict[GapRole, int] = {}
+
+    @property
+    def total(self) -> int:
+        """What everything costs, the stand-ins for gaps included."""
+        return self._total(self.slots)
+
+    def _total(self, slots: Sequence[Slot]) -> int:
+        fillers = sum(self._gap_cost(role) for _, role in gaps(slots, self.terms.dialect))
+        return self.terms.overhead + sum(slot.cost for slot in slots) + fillers
+
+    def _gap_cost(self, role: GapRole) -> int:
+        if role not in self._gap_costs:
+            self._gap_costs[role] = self.terms.cost_of(gap_message(self.terms.dialect, role))
+        return self._gap_costs[role]
+
+    def least(self) -> int:
+        """Return what is left when everything that may leave has left."""
+        held = {at for unit in self.view().units if unit.protected for at in unit.members}
+        return self._total([slot for at, slot in enumerate(self.slots) if at in held])
+
+    def shorten_anchor(self) -> bool:
+        """Replace the task with one line of it, where that is shorter and the task may change.
+
+        Returns:
+            Whether it was replaced.
+        """
+        if self._task is None or self._task == self._asked:
+            return False
+        first = next(at for at, slot in enumerate(self.slots) if self._task in slot.origins)
+        old = self.slots[first]
+        alone = sum(slot.unit == old.unit for slot in self.slots) == 1
+        if not alone or old.facts.keep or not self.terms.pinned.isdisjoint(old.origins):
+            return False
+        message = LANGUAGES[self.terms.dialect].grammar.say("user", brief_task(old.facts.text))
+        short = self._stand_in(message, old.unit, old.origins, "summary")
+        if short.cost >= old.cost:
+            return False
+        self._forget([first], "the task did not fit whole")
+        self.slots[first] = short
+        self._view = None
+        return True
+
+    def view(self, budget: int | None = None) -> View:
+        """Show the list to a policy.
+
+        Args:
+            budget: Another budget than the one of the terms, for a second try.
+        """
+        if self._view is None or (budget is not None and budget != self._view.budget):
+            self._view = self._look(self.terms.budget if budget is None else budget)
+        return self._view
+
+    def _look(self, budget: int) -> View:
+        members: dict[int, list[int]] = {}
+        for at, slot in enumerate(self.slots):
+            members.setdefault(slot.unit, []).append(at)
+        costs = [slot.cost for slot in self.slots]
+        return View(
+            messages=[slot.message for slot in self.slots],
+            origins=[slot.origins for slot in self.slots],
+            facts=[slot.facts for slot in self.slots],
+            costs=costs,
+            units=[
+                UnitView(
+                    members=tuple(places),
+                    kind=self._units[number][0],
+                    cost=sum(costs[at] for at in places),
+                    protected=self._units[number][1],
+                )
+                for number, places in members.items()
+            ],
+            overhead=self.terms.overhead,
+            budget=budget,
+            watermark=self.terms.watermark,
+            dialect=self.terms.dialect,
+            tools=LANGUAGES[self.terms.dialect].tools,
+            cost_of=self.terms.cost_of,
+            store=self.terms.store,
+        )
+
+    def _held(self, known: Sequence[Facts]) -> set[int]:
+        """Return the positions of messages that must stay, whatever unit they are in."""
+        held = {at for at, fact in enumerate(known) if fact.is_system or fact.keep}
+        return held | self.terms.pinned | {at for at in (self._task, self._asked) if at is not None}
+
+    def carry_out(self, edits: Iterable[Edit]) -> bool:
+        """Carry edits out that were planned on the latest view.
+
+        Returns:
+            Whether anything changed.
+
+        Raises:
+            InvalidInputError: An edit names a unit or message that is not there, or one twice.
+        """
+        view = self.view()
+        home = {at: unit for unit in view.units for at in unit.members}
+        slots: list[Slot | None] = list(self.slots)
+        done: set[int] = set()
+        for edit in edits:
+            touched = self._touched(edit, view)
+            if any(home[at].protected for at in touched):
+                continue
+            if not done.isdisjoint(touched):
+                raise InvalidInputError(f"policy: {edit!r:.120} changes what was changed before")
+            done.update(touched)
+            self._carry_out(edit, view, slots)
+        if done:
+            self.slots = [slot for slot in slots if slot is not None]
+            self._view = None
+        return bool(done)
+
+    @staticmethod
+    def _touched(edit: Edit, view: View) -> list[int]:
+        try:
+            if isinstance(edit, Swap):
+                return [range(len(view.messages))[edit.at]]
+            units_ = (edit.unit,) if isinstance(edit, Leave) else edit.units
+            return [at for unit in units_ for at in view.units[unit].members]
+        except (AttributeError, IndexError, TypeError) as error:
+            raise InvalidInputError(f"policy: {edit!r:.120} is no edit of this list") from error
+
+    def _carry_out(self, edit: Edit, view: View, slots: list[Slot | None]) -> None:
+        if isinstance(edit, Swap):
+            old = self.slots[edit.at]
+            made = self._stand_in(edit.message, old.unit, old.origins, edit.kind, edit.handle)
+            slots[edit.at] = made
+            if old.kind is None:
+                self.gone.append(Evicted(old.origins, old.cost, edit.reason, edit.handle))
+            return
+        numbers = (edit.unit,) if isinstance(edit, Leave) else edit.units
+        for number in numbers:
+            unit = view.units[number]
+            self._forget(unit.members, edit.reason)
+            for at in unit.members:
+                slots[at] = None
+        if isinstance(edit, Fold):
+            members = sorted(at for number in edit.units for at in view.units[number].members)
+            origins = tuple(sorted(one for at in members for one in self.slots[at].origins))
+            slots[members[0]] = self._stand_in(edit.message, len(self._units), origins, "summary")
+            self._units.append(("user", False))
+
+    def _forget(self, members: Iterable[int], reason: str) -> None:
+        """Note that messages left; those that stood for others had left before."""
+        real = [self.slots[at] for at in members if self.slots[at].kind is None]
+        if not real:
+            return
+        indices = tuple(sorted(one for slot in real for one in slot.origins))
+        handle = None
+        if self.terms.store is not None:
+            lines = [dumps(slot.message).decode("utf-8", "surrogatepass") for slot in real]
+            handle = self.terms.store.put("\n".join(lines))
+        self.gone.append(Evicted(indices, sum(slot.cost for slot in real), reason, handle))
+
+    def _stand_in(
+        self,
+        message: Message,
+        unit: int,
+        origins: tuple[int, ...],
+        kind: StandInKind,
+        handle: str | None = None,
+    ) -> Slot:
+        known = facts(message, self.terms.dialect)
+        return Slot(message, known, self.terms.cost_of(message), unit, origins, kind, handle)

@@ -1,0 +1,118 @@
+"""A provider that says "too long": the budget steps down, and the call is made again."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+from warmset.budget import input_tokens
+from warmset.errors import InvalidInputError
+from warmset.evict.policies import at_least
+
+if TYPE_CHECKING:
+    from collections.abc import Awaitable, Callable
+
+    from warmset.budget import Budget
+
+T = TypeVar("T")
+
+STEP: Final = 0.10
+"""The part of the budget that is given up after each refusal."""
+
+ATTEMPTS: Final = 5
+"""How often a window is made anew after a refusal."""
+
+_CODES: Final = frozenset(
+    {"context_length_exceeded", "request_too_large", "string_above_max_length"}
+)
+_TOO_LARGE: Final = 413
+_TOLD: Final = re.compile(
+    r"maximum context length"
+    r"|context.{0,10}(length|window|limit|size).{0,40}(exceed|too (long|large))"
+    r"|exceed.{0,60}(context|max(imum)? (number of )?(input )?tokens|token limit)"
+    r"|prompt is too long|prompt too long|input is too long|too many (input )?tokens"
+    r"|input token count|reduce the length|context_length_exceeded",
+    re.IGNORECASE | re.DOTALL,
+)
+
+
+def is_overflow(error: BaseException) -> bool:
+    """Tell whether an error of a provider's SDK says that the input is too long.
+
+    It looks at the code, the status and the words that OpenAI, Anthropic, Gemini and servers that
+    speak their dialects use; nothing of an SDK is imported.
+
+    Args:
+        error: What the call raised.
+    """
+    codes = {getattr(error, "code", None), getattr(error, "type", None)}
+    body: Any = getattr(error, "body", None)
+    if isinstance(body, dict):
+        inner = body.get("error", body)
+        if isinstance(inner, dict):
+            codes |= {one for one in (inner.get("code"), inner.get("type")) if isinstance(one, str)}
+    if any(isinstance(code, str) and code in _CODES for code in codes):
+        return True
+    status = getattr(error, "status_code", None)
+    return status == _TOO_LARGE or bool(_TOLD.search(str(error)))
+
+
+def retry_on_overflow(
+    call: Callable[[int], T],
+    *,
+    budget: int | Budget,
+    attempts: int = ATTEMPTS,
+    step: float = STEP,
+    overflow: Callable[[BaseException], bool] = is_overflow,
+) -> T:
+    """Make a call; after each "too long" of the provider, again with a smaller budget.
+
+    Args:
+        call: Makes the window for a budget in tokens and calls the provider.
+        budget: Tokens of the first try, or a `Budget`.
+        attempts: Further tries at most.
+        step: The part of the budget that is given up each time.
+        overflow: Tells whether an error says that the input is too long.
+
+    Returns:
+        What the call returned.
+
+    Raises:
+        InvalidInputError: An option is out of its range.
+        Exception: Whatever the call raised: at once if it is no overflow, or after the last try.
+    """
+    tries = _tries(budget, attempts, step)
+    for left, tokens in tries:
+        try:
+            return call(tokens)
+        except Exception as error:
+            if not left or not overflow(error):
+                raise
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+async def aretry_on_overflow(
+    call: Callable[[int], Awaitable[T]],
+    *,
+    budget: int | Budget,
+    attempts: int = ATTEMPTS,
+    step: float = STEP,
+    overflow: Callable[[BaseException], bool] = is_overflow,
+) -> T:
+    """Await a call in the way of `retry_on_overflow`; the same arguments, result and errors."""
+    for left, tokens in _tries(budget, attempts, step):
+        try:
+            return await call(tokens)
+        except Exception as error:
+            if not left or not overflow(error):
+                raise
+    raise AssertionError("unreachable: the last try returns or raises")
+
+
+def _tries(budget: int | Budget, attempts: int, step: float) -> list[tuple[int, int]]:
+    """Return the tokens of every try, each with the number of tries that are left after it."""
+    tokens = input_tokens(budget)
+    at_least("attempts", attempts, 0)
+    if isinstance(step, bool) or not isinstance(step, (int, float)) or not 0 < step < 1:
+        raise InvalidInputError(f"step: must lie above 0 and below 1, found {step!r}")
+    return [(attempts - at, max(int(tokens * (1 - step) ** at), 1)) for at in range(attempts + 1)]

@@ -1,0 +1,188 @@
+"""Policies that let whole units leave: by place, by age, by worth; and policies in a row."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+from warmset import _core
+from warmset.errors import BudgetTooSmall, InvalidInputError
+from warmset.evict.view import Leave
+
+if TYPE_CHECKING:
+    from warmset.evict.view import Edit, Policy, View
+    from warmset.messages import Message
+
+Score: TypeAlias = "Sequence[float] | Mapping[int, float] | Callable[[Message], float]"
+"""What messages are worth: one number a message, some by position, or a function of a message."""
+
+
+@dataclass(frozen=True, slots=True)
+class TokenBudget:
+    """Reserve what is protected, and fill the rest of the budget from the newest unit backwards.
+
+    The walk ends at the first unit that does not fit, so that what stays is one stretch.
+    """
+
+    def plan(self, view: View, /) -> list[Edit]:
+        """Let the oldest units leave until the rest fits; see `Policy`."""
+        if view.total <= view.budget:
+            return []
+        costs = [unit.cost for unit in view.units]
+        protected = [unit.protected for unit in view.units]
+        try:
+            kept = set(_core.keep_newest(costs, protected, max(view.room, 0)).tolist())
+        except BudgetTooSmall:
+            kept = set()
+        return [
+            Leave(at, "older than what fits the budget")
+            for at in view.unprotected()
+            if at not in kept
+        ]
+
+
+@dataclass(frozen=True, slots=True)
+class SlidingWindow:
+    """Keep the last units, once a list is over the budget.
+
+    Args:
+        k: Units at the end that stay; system messages are not counted.
+
+    Raises:
+        InvalidInputError: `k` is no positive integer.
+    """
+
+    k: int
+
+    def __post_init__(self) -> None:
+        at_least("k", self.k, 1)
+
+    def plan(self, view: View, /) -> list[Edit]:
+        """Let everything leave that is before the last units; see `Policy`."""
+        return _ends(view, head=0, tail=self.k)
+
+
+@dataclass(frozen=True, slots=True)
+class HeadTail:
+    """Keep the first units and the last ones, once a list is over the budget.
+
+    Args:
+        k: Units at the end that stay.
+        head: Units at the beginning that stay; system messages are not counted.
+
+    Raises:
+        InvalidInputError: `k` or `head` is no positive integer.
+    """
+
+    k: int
+    head: int = 1
+
+    def __post_init__(self) -> None:
+        at_least("k", self.k, 1)
+        at_least("head", self.head, 1)
+
+    def plan(self, view: View, /) -> list[Edit]:
+        """Let the middle leave; see `Policy`."""
+        return _ends(view, head=self.head, tail=self.k)
+
+
+def _ends(view: View, *, head: int, tail: int) -> list[Edit]:
+    if view.total <= view.budget:
+        return []
+    spoken = [at for at, unit in enumerate(view.units) if unit.kind != "system"]
+    middle = spoken[head : max(len(spoken) - tail, head)]
+    reason = f"not among the last {tail} units"
+    if head:
+        reason = f"neither among the first {head} units nor the last {tail}"
+    return [Leave(at, reason) for at in middle if not view.units[at].protected]
+
+
+@dataclass(frozen=True, slots=True)
+class Salience:
+    """Let the least important unit leave first, of equal ones the oldest.
+
+    Args:
+        score: What messages are worth: a number for each, some by their position (others are worth
+            0), or a function of a message. A unit is worth its best member.
+    """
+
+    score: Score
+
+    def plan(self, view: View, /) -> list[Edit]:
+        """Let the lowest leave until the rest fits; see `Policy`.
+
+        Raises:
+            InvalidInputError: A score is missing, or is no number.
+        """
+        if view.total <= view.budget:
+            return []
+        scores = [max(self._worth(view, at) for at in unit.members) for unit in view.units]
+        costs = [unit.cost for unit in view.units]
+        protected = [unit.protected for unit in view.units]
+        try:
+            leaving = _core.leave_lowest(costs, protected, scores, max(view.room, 0)).tolist()
+        except BudgetTooSmall:
+            leaving = view.unprotected()
+        return [Leave(at, f"its score of {scores[at]:g} is among the lowest") for at in leaving]
+
+    def _worth(self, view: View, at: int) -> float:
+        if callable(self.score):
+            found = [self.score(view.messages[at])]
+        elif isinstance(self.score, Mapping):
+            found = [self.score.get(one, 0.0) for one in view.origins[at]]
+        else:
+            try:
+                found = [self.score[one] for one in view.origins[at]]
+            except IndexError as error:
+                raise InvalidInputError(
+                    f"score: expected one number a message, found {len(self.score)}"
+                ) from error
+        try:
+            return max(float(one) for one in found)
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"score: expected numbers, found {found!r}") from error
+
+
+class Chain:
+    """Policies in a row: the first that reaches the budget wins.
+
+    Each sees what the ones before it left, and acts only if there is still something to do, so
+    those after the one that reached the budget do nothing unless their own trigger lies lower.
+
+    Args:
+        policies: The policies, the gentlest first.
+
+    Raises:
+        InvalidInputError: There is none, or one of them is no policy.
+    """
+
+    def __init__(self, *policies: Policy | Chain) -> None:
+        flat: list[Policy] = []
+        for policy in policies:
+            flat += steps(policy)
+        if not flat:
+            raise InvalidInputError("Chain: give it at least one policy")
+        self.policies = tuple(flat)
+
+    def __repr__(self) -> str:
+        return f"Chain({', '.join(map(repr, self.policies))})"
+
+
+def steps(policy: Policy | Chain) -> tuple[Policy, ...]:
+    """Return the policies of a chain; any other policy is a chain of one.
+
+    Raises:
+        InvalidInputError: It is no policy.
+    """
+    if isinstance(policy, Chain):
+        return policy.policies
+    if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
+        raise InvalidInputError(f"policy: expected an object with plan(view), found {policy!r}")
+    return (policy,)
+
+
+def at_least(name: str, value: object, least: int) -> None:
+    """Raise `InvalidInputError` unless the value is an integer of at least that."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < least:
+        raise InvalidInputError(f"{name}: expected an integer of at least {least}, found {value!r}")

@@ -1,0 +1,226 @@
+"""Cut a conversation that warmset holds: where it was cut before, as long as that fits.
+
+The cut moves only when the budget is crossed, and then down to the watermark, so that a provider's
+prompt cache keeps the front of the list between two cuts. A call costs what is new.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property, lru_cache
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warmset.counting import PER_REPLY, extra_tokens, message_tokens
+from warmset.errors import BudgetTooSmall, NotFound
+from warmset.evict.gaps import gap_message, gap_role
+from warmset.kept import Keep, Kept
+from warmset.ledger import Standing
+from warmset.messages import text_message
+from warmset.notes import brief_task
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warmset.engine import Engine
+    from warmset.evict.gaps import GapRole
+    from warmset.ledger import Entry, Ledger
+    from warmset.messages import Dialect, Message
+
+
+def keep(engine: Engine, ledger: Ledger, ask: Keep) -> Kept:
+    """Cut a conversation; see `Conversation.fit`.
+
+    Raises:
+        BudgetTooSmall: What must stay does not fit.
+        NotFound: A pinned message is not on the current path.
+    """
+    beside = PER_REPLY + extra_tokens(engine.encoding, system=ask.system, tools=ask.tools)
+    pins = _places(ledger, ask.pins)
+    key = (ask.budget, ask.low, pins, beside)
+    before = ledger.standing
+    cutter = _Cutter(engine, ledger, beside, pins)
+    if before is not None and (before.key != key or not cutter.knows(before)):
+        before = None
+    made = None if before is None else cutter.again(before, ask.budget)
+    moved = made is None
+    if made is None:
+        made = cutter.anew(ask)
+    shown = np.empty(0, dtype=np.int64) if before is None else before.sent
+    front = 0
+    if before is not None and before.brief == made.brief:
+        same = _same(shown, made.places)
+        whole = same == len(shown)
+        front = before.tokens if whole else cutter.tokens_of(made.places[:same], made.brief)
+    spoken = made.tokens - beside
+    moves = 0 if before is None else before.moves + moved
+    ledger.standing = Standing(key, made.start, made.held, moves, made.places, spoken, made.brief)
+    return Kept(
+        tokens=made.tokens,
+        budget=ask.budget,
+        dialect=cutter.dialect,
+        moved=moved and before is not None,
+        moves=moves,
+        cached=front,
+        rewritten=spoken - front,
+        freed=cutter.tokens_of(np.setdiff1d(shown, made.places, assume_unique=True), False)
+        if moved
+        else 0,
+        _engine=engine,
+        _path=ledger.history.path,
+        _length=len(ledger.history.path),
+        _places=made.places,
+        _fillers=made.fillers,
+        _brief=cutter.brief if made.brief else None,
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A cut: where, what stays before it, and the messages of both."""
+
+    start: int
+    held: tuple[int, ...]
+    places: NDArray[np.int64]
+    fillers: dict[int, GapRole]
+    tokens: int
+    brief: bool
+
+
+class _Cutter:
+    """Cuts one conversation for one call."""
+
+    def __init__(self, engine: Engine, ledger: Ledger, beside: int, pins: tuple[int, ...]) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._accounts = ledger.accounts()
+        self._beside = beside
+        self._pins = pins
+        self._protected = self._accounts.protected(pins)
+        self.dialect: Dialect = ledger.dialect or "openai"
+
+    def knows(self, before: Standing) -> bool:
+        """Tell whether an earlier cut is one of this path: a branch makes it another list."""
+        return before.start <= len(self._accounts.roll) and (
+            not len(before.sent) or int(before.sent[-1]) < len(self._accounts)
+        )
+
+    def again(self, before: Standing, budget: int) -> _Made | None:
+        """Cut where it was cut before; None if that is over the budget now."""
+        held = sorted({*before.held, *(u for u in self._protected if u < before.start)})
+        made = self._made(before.start, tuple(held), before.brief)
+        return made if made.tokens <= budget else None
+
+    def anew(self, ask: Keep) -> _Made:
+        """Cut where the rest is within the watermark, or at least within the budget.
+
+        Raises:
+            BudgetTooSmall: What must stay does not fit.
+        """
+        if self._beside + self._accounts.roll.since(0) <= ask.budget:
+            return self._made(0, (), brief=False)
+        for brief in (False, True):
+            if brief and self.brief is None:
+                break
+            for target in (ask.low, ask.budget):
+                made = self._cut(target, brief)
+                if made is not None:
+                    return made
+        need = self._made(len(self._accounts.roll), tuple(self._protected), self.brief is not None)
+        raise BudgetTooSmall(need.tokens, ask.budget)
+
+    def _cut(self, target: int, brief: bool) -> _Made | None:  # noqa: FBT001
+        saved = self._saved if brief else 0
+        room = target - self._beside
+        while room + saved >= 0:
+            try:
+                start, tokens = self._accounts.roll.cut(self._protected, room + saved)
+            except BudgetTooSmall:
+                return None
+            held = tuple(unit for unit in self._protected if unit < start)
+            made = self._made(start, held, brief)
+            if made.tokens <= target:
+                return made
+            room = tokens - saved - 1  # gaps need stand-ins: one unit more leaves
+        return None
+
+    def _made(self, start: int, held: tuple[int, ...], brief: bool) -> _Made:  # noqa: FBT001
+        places = self._accounts.roll.kept(list(held), start)
+        fillers = self._fillers(places)
+        tokens = self._beside + self._accounts.roll.since(start)
+        tokens += sum(self._accounts.cost(unit) for unit in held)
+        tokens += sum(
+            _gap_cost(self.dialect, role, self._engine.encoding) for role in fillers.values()
+        )
+        return _Made(start, held, places, fillers, tokens - (self._saved if brief else 0), brief)
+
+    def _fillers(self, places: NDArray[np.int64]) -> dict[int, GapRole]:
+        if self.dialect not in ("anthropic", "gemini"):
+            return {}
+        fillers: dict[int, GapRole] = {}
+        for at in np.flatnonzero(np.diff(places) != 1).tolist():
+            before, after = (self._entry(int(places[near])).facts.role for near in (at, at + 1))
+            role = gap_role(self.dialect, before, after)
+            if role is not None:
+                fillers[at + 1] = role
+        return fillers
+
+    def tokens_of(self, places: NDArray[np.int64], brief: bool) -> int:  # noqa: FBT001
+        """Return what messages cost, the stand-ins between them not counted."""
+        tokens = sum(self._entry(at).tokens for at in places.tolist())
+        return tokens - (self._saved if brief and len(places) else 0)
+
+    def _entry(self, place: int) -> Entry:
+        return self._ledger.entries[self._ledger.history.path[place]]
+
+    @cached_property
+    def brief(self) -> tuple[int, Message] | None:
+        """The task's place on the path and one line that may stand for it; None if none may."""
+        live = self._ledger.live()
+        place = next((at for at, entry in enumerate(live) if entry.facts.request), None)
+        if place is None or place in self._pins or self._accounts.task == self._accounts.asked:
+            return None
+        entry = live[place]
+        if entry.facts.keep or len(self._ledger.together(entry.id)) > 1:
+            return None
+        text = brief_task(self._engine.text(entry.id))
+        message = text_message(self.dialect, "user", text)
+        short = message_tokens([message], self._engine.encoding)[0]
+        return (place, message) if short < entry.tokens else None
+
+    @cached_property
+    def _saved(self) -> int:
+        """What one line instead of the task saves."""
+        if self.brief is None:
+            return 0
+        place, message = self.brief
+        short = message_tokens([message], self._engine.encoding)[0]
+        return self._entry(place).tokens - short
+
+
+def _places(ledger: Ledger, ids: tuple[int, ...]) -> tuple[int, ...]:
+    """Return the positions of pinned messages on the current path, ascending.
+
+    Raises:
+        NotFound: One is not on it.
+    """
+    found: list[int] = []
+    for id_ in ids:
+        place = ledger.place(id_)
+        if place is None:
+            raise NotFound(f"pins: no message on the current path has id {id_}")
+        found.append(place)
+    return tuple(sorted(found))
+
+
+def _same(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
+    """Return how many of the first positions are the same in both."""
+    count = min(len(one), len(other))
+    differ = np.flatnonzero(one[:count] != other[:count])
+    return int(differ[0]) if len(differ) else count
+
+
+@lru_cache(maxsize=64)
+def _gap_cost(dialect: Dialect, role: GapRole, encoding: str) -> int:
+    return message_tokens([gap_message(dialect, role)], encoding)[0]

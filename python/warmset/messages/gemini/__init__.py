@@ -1,0 +1,1 @@
+"""Gemini contents: the user and the model, and parts for text, calls and responses."""

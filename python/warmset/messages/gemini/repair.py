@@ -1,0 +1,99 @@
+"""Lists of Gemini contents, mended: each content by itself, then calls and responses, the ends."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warmset.messages.alternate import alternate
+from warmset.messages.gemini import parts as p
+from warmset.messages.gemini.pairing import Entry, pair
+from warmset.messages.gemini.rules import RULES, is_empty, is_signed_well
+from warmset.messages.mending import Change, Unanswered
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warmset.messages.model import Message
+
+CONTINUED, CONTINUE = "(continued)", "(continue)"
+
+
+def mend(messages: list[Message], unanswered: Unanswered) -> tuple[list[Message], list[Change]]:
+    """Mend a list of well-formed contents; see `Mender`.
+
+    A call that leaves takes its thought signature along.
+    """
+    if not any(True for rule in RULES for _ in rule(messages)):
+        return messages, []
+    changes: list[Change] = []
+    entries: list[Entry] = []
+    for index, message in enumerate(messages):
+        neat = _tidy(index, message, changes)
+        if neat is not None:
+            entries.append((index, neat))
+    entries = _merged(pair(entries, unanswered, changes), changes)
+    if entries and p.is_model(entries[0][1]):
+        index = entries[0][0]
+        changes.append(Change("G1", index, f"a user content {CONTINUED!r} was put in front"))
+        entries.insert(0, (index, _user(CONTINUED)))
+    if entries and p.is_model(entries[-1][1]):
+        index = entries[-1][0]
+        changes.append(Change("G1", index, f"a user content {CONTINUE!r} was put at the end"))
+        entries.append((index, _user(CONTINUE)))
+    changes.sort(key=lambda change: change.index)
+    return [message for _, message in entries], changes
+
+
+def _user(text: str) -> Message:
+    return {"role": "user", "parts": [{"text": text}]}
+
+
+def _tidy(index: int, message: Message, changes: list[Change]) -> Message | None:
+    """Mend what is wrong inside of one content; None where nothing is left of it."""
+    before = p.parts(message)
+    after: list[Message] = []
+    for given in before:
+        part = given
+        if not is_signed_well(part):
+            changes.append(Change("G4", index, "a thought signature that is none was left out"))
+            part = p.without(part, p.SIGNATURE)
+        if not p.said(part) and p.get(part, p.SIGNATURE) is not None:
+            changes.append(Change("G5", index, "a part that only signs got an empty text"))
+            part = part | {"text": ""}
+        if is_empty(part):
+            changes.append(Change("G5", index, "an empty part was left out"))
+        else:
+            after.append(part)
+    if not after:
+        changes.append(Change("G5", index, "the content was left out: nothing is in it"))
+        return None
+    same = len(after) == len(before) and all(a is b for a, b in zip(after, before, strict=True))
+    return message if same else message | {"parts": after}
+
+
+def _merged(entries: list[Entry], changes: list[Change]) -> list[Entry]:
+    """Merge the model's contents with the calls that stand right behind them."""
+    merged: list[Entry] = []
+    for run in _runs(entries):
+        if len(run) == 1 or not p.calls(run[-1][1]):
+            merged += run
+            continue
+        index = run[0][0]
+        changes.append(Change("G2", index, "adjacent contents of the model were merged"))
+        (content,) = alternate([message for _, message in run], "gemini")
+        merged.append((index, content))
+    return merged
+
+
+def _runs(entries: list[Entry]) -> Iterator[list[Entry]]:
+    """Part the contents into runs of the model's, and single ones of the user's."""
+    run: list[Entry] = []
+    for entry in entries:
+        if run and p.is_model(run[0][1]) and p.is_model(entry[1]):
+            run.append(entry)
+        else:
+            if run:
+                yield run
+            run = [entry]
+    if run:
+        yield run

@@ -1,0 +1,59 @@
+"""The dialects: all that warmset knows of each, one entry a dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from warmset.messages.anthropic import grammar as a_grammar
+from warmset.messages.anthropic import repair as a_repair
+from warmset.messages.anthropic import rules as a_rules
+from warmset.messages.anthropic import tools as a_tools
+from warmset.messages.anthropic import turns as a_turns
+from warmset.messages.gemini import grammar as g_grammar
+from warmset.messages.gemini import repair as g_repair
+from warmset.messages.gemini import rules as g_rules
+from warmset.messages.gemini import tools as g_tools
+from warmset.messages.gemini import turns as g_turns
+from warmset.messages.openai import grammar as c_grammar
+from warmset.messages.openai import repair as c_repair
+from warmset.messages.openai import rules as c_rules
+from warmset.messages.openai import tools as c_tools
+from warmset.messages.openai import turns as c_turns
+from warmset.messages.responses import grammar as r_grammar
+from warmset.messages.responses import repair as r_repair
+from warmset.messages.responses import rules as r_rules
+from warmset.messages.responses import tools as r_tools
+from warmset.messages.responses import turns as r_turns
+
+if TYPE_CHECKING:
+    from warmset.messages.mending import Mender
+    from warmset.messages.model import Dialect, Grammar, Rule, Tools
+    from warmset.messages.turns import Speech
+
+
+@dataclass(frozen=True, slots=True)
+class Language:
+    """All that is known of a dialect.
+
+    Args:
+        grammar: What one message may be, and its facts.
+        rules: What a whole list must keep to.
+        speech: How it is converted.
+        tools: The calls and results inside of messages.
+        mend: How a list that breaks the rules is mended.
+    """
+
+    grammar: Grammar
+    rules: tuple[Rule, ...]
+    speech: Speech
+    tools: Tools
+    mend: Mender
+
+
+LANGUAGES: dict[Dialect, Language] = {
+    "openai": Language(c_grammar, c_rules.RULES, c_turns, c_tools, c_repair.mend),
+    "responses": Language(r_grammar, r_rules.RULES, r_turns, r_tools, r_repair.mend),
+    "anthropic": Language(a_grammar, a_rules.RULES, a_turns, a_tools, a_repair.mend),
+    "gemini": Language(g_grammar, g_rules.RULES, g_turns, g_tools, g_repair.mend),
+}

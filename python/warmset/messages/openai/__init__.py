@@ -1,0 +1,1 @@
+"""OpenAI Chat Completions: roles with content, tool calls beside it, results as own messages."""

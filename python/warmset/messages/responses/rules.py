@@ -1,0 +1,164 @@
+"""What OpenAI Responses demands of a whole list of items, one predicate a rule.
+
+R5, that nothing is sent again which `previous_response_id` holds, cannot be read off a list; that a
+reference and the item itself both stand in it can, and breaks R7. Likewise the provider alone knows
+whether an item was made with reasoning that is missing: units keep the two together, by their bond.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from warmset.messages.model import Rule, Violation
+from warmset.messages.responses.kinds import (
+    COMPACTION,
+    REASONING,
+    REFERENCE,
+    call_of,
+    is_produced,
+    item_kind,
+    may_call,
+    output_field,
+    output_of,
+)
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+
+def r1_outputs_have_their_call(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R1: an output stands after the call of its kind and id, and is the only one.
+
+    Behind a reference that may be a call, an output that no call of the list has may belong to it.
+    """
+    everywhere = {(made[0].call, made[1]) for item in messages if (made := call_of(item))}
+    called: set[tuple[str, str]] = set()
+    answered: set[tuple[str, str]] = set()
+    referred = False
+    for index, item in enumerate(messages):
+        referred = referred or (item_kind(item) == REFERENCE and may_call(item))
+        if (made := call_of(item)) is not None:
+            called.add((made[0].call, made[1]))
+        if (given := output_of(item)) is None:
+            continue
+        pair, call = given
+        key = (pair.call, call)
+        if key in answered:
+            why = f"{pair.call} {call!r} was answered before"
+            yield Violation("R1", index, why, "keep one output")
+        elif key not in called and (key in everywhere or not referred):
+            why = f"no {pair.call} before it has the id {call!r}"
+            yield Violation("R1", index, why, "move it behind its call, or leave it out")
+        answered.add(key)
+
+
+def r2_calls_have_their_output(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R2: a call has its output after it."""
+    answered: set[tuple[str, str]] = set()
+    silent: list[tuple[int, str, str]] = []
+    for index in range(len(messages) - 1, -1, -1):
+        if (given := output_of(messages[index])) is not None:
+            answered.add((given[0].call, given[1]))
+        made = call_of(messages[index])
+        if made is not None and made[0].demanded and (made[0].call, made[1]) not in answered:
+            silent.append((index, made[0].call, made[1]))
+    for index, kind, call in reversed(silent):
+        why = f"{kind} {call!r} has no output after it"
+        yield Violation("R2", index, why, "add its output, or take the call out")
+
+
+def r3_reasoning_leads_somewhere(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R3: reasoning is followed by what the model made of it, only reasoning between."""
+    for index in dangling(messages):
+        why = "nothing that the model made follows the reasoning"
+        yield Violation("R3", index, why, "add the item that it led to, or leave it out")
+
+
+def r4_reasoning_can_be_read(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R4: reasoning that the provider has not stored, under an id, has its encrypted_content."""
+    for index, item in enumerate(messages):
+        if item_kind(item) == REASONING and not is_readable(item):
+            why = "the reasoning has neither an id nor encrypted_content"
+            yield Violation("R4", index, why, "keep what the provider sent, or leave it out")
+
+
+def r6_no_compaction_inside_of_a_call(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R6: no compaction stands between a call and its output."""
+    since: dict[tuple[str, str], int] = {}
+    compactions = 0
+    for index, item in enumerate(messages):
+        compactions += item_kind(item) == COMPACTION
+        if (made := call_of(item)) is not None:
+            since[made[0].call, made[1]] = compactions
+        given = output_of(item)
+        if given is not None and since.get((given[0].call, given[1]), compactions) < compactions:
+            why = f"a compaction stands between call {given[1]!r} and this output of it"
+            yield Violation("R6", index, why, "move the output before the compaction")
+
+
+def r7_item_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R7: no two items have one id, and no reference names an item that stands in the list."""
+    seen: set[str] = set()
+    for index, item in enumerate(messages):
+        own = item_id(item)
+        if own is None:
+            continue
+        if own in seen:
+            why = f"an item before has the id {own!r}"
+            yield Violation("R7", index, why, "leave the copy out, or its id")
+        seen.add(own)
+
+
+def r8_call_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R8: no two calls have one id."""
+    seen: set[str] = set()
+    for index, item in enumerate(messages):
+        if (made := call_of(item)) is None:
+            continue
+        if made[1] in seen:
+            why = f"a call before has the id {made[1]!r}"
+            yield Violation("R8", index, why, "give the call, and its output, an id of its own")
+        seen.add(made[1])
+
+
+RULES: tuple[Rule, ...] = (
+    r1_outputs_have_their_call,
+    r2_calls_have_their_output,
+    r3_reasoning_leads_somewhere,
+    r4_reasoning_can_be_read,
+    r6_no_compaction_inside_of_a_call,
+    r7_item_ids_are_unique,
+    r8_call_ids_are_unique,
+)
+
+
+def dangling(items: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Find the reasoning that is not followed by anything that the model made."""
+    found: list[int] = []
+    leads = False
+    for index in range(len(items) - 1, -1, -1):
+        if item_kind(items[index]) != REASONING:
+            leads = is_produced(items[index])
+        elif not leads:
+            found.append(index)
+    return found[::-1]
+
+
+def is_readable(reasoning: Mapping[str, Any]) -> bool:
+    """Tell whether the provider can know what was reasoned."""
+    return any(
+        isinstance(reasoning.get(key), str) and reasoning[key]
+        for key in ("id", "encrypted_content")
+    )
+
+
+def item_id(item: Mapping[str, Any]) -> str | None:
+    """Return an item's own id; None where it has none, or has there the id of a call."""
+    own = item.get("id")
+    made = call_of(item)
+    if made is not None and made[0].call_id == "id":
+        return None
+    given = output_of(item)
+    if given is not None and output_field(item, given[0]) == "id":
+        return None
+    return own if isinstance(own, str) and own else None

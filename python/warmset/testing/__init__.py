@@ -1,0 +1,36 @@
+"""For tests of eviction policies, one's own too: made-up conversations, invariants, an oracle.
+
+```python
+from warmset.testing import check_evictor
+
+check_evictor(lambda messages, budget: my_trim(messages, budget), "openai")
+```
+
+`check_evictor` needs nothing but warmset; `histories` is a strategy for hypothesis, which
+`pip install "warmset[testing]"` brings.
+"""
+
+from warmset.testing.check import Evictor, EvictorError, Failure, check_evictor
+from warmset.testing.histories import History, histories, random_history
+from warmset.testing.invariants import INVARIANTS, Invariant, Outcome
+from warmset.testing.oracle import Puzzle, Verdict, by_age, by_place, by_score, solve, together
+
+__all__ = [
+    "INVARIANTS",
+    "Evictor",
+    "EvictorError",
+    "Failure",
+    "History",
+    "Invariant",
+    "Outcome",
+    "Puzzle",
+    "Verdict",
+    "by_age",
+    "by_place",
+    "by_score",
+    "check_evictor",
+    "histories",
+    "random_history",
+    "solve",
+    "together",
+]

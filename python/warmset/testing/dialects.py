@@ -1,0 +1,181 @@
+"""Made-up conversations, written in the four dialects as their providers' references say."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from warmset.testing.material import PIXEL
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warmset.messages import Dialect, Message
+    from warmset.testing.material import Call, Dice
+    from warmset.testing.script import Scene
+
+
+def write(scenes: list[Scene], dialect: Dialect, dice: Dice) -> list[Message]:
+    """Write a conversation in a dialect.
+
+    Args:
+        scenes: What happens.
+        dialect: How it is written.
+        dice: Chooses between forms that mean the same.
+
+    Returns:
+        The messages; system messages are left out where the dialect has none.
+    """
+    written: list[Message] = []
+    for scene in scenes:
+        written += _WRITERS[dialect](scene, dice)
+    return written
+
+
+def _openai(scene: Scene, dice: Dice) -> list[Message]:
+    match scene.what:
+        case "system":
+            return [{"role": "system", "content": scene.text}]
+        case "user":
+            if not scene.image:
+                return [{"role": "user", "content": scene.text}]
+            image = {"type": "image_url", "image_url": {"url": f"data:image/png;base64,{PIXEL}"}}
+            return [{"role": "user", "content": [{"type": "text", "text": scene.text}, image]}]
+        case "say":
+            return [{"role": "assistant", "content": scene.text}]
+        case "orphan":
+            return [_openai_result(scene.calls[0], scene.results[0])]
+    content = scene.text or dice.rng.choice((None, ""))
+    calls = [{"id": one.id, "type": "function", "function": _function(one)} for one in scene.calls]
+    step: Message = {"role": "assistant", "content": content, "tool_calls": calls}
+    results = zip(scene.answered, scene.results, strict=True)
+    return [step, *(_openai_result(call, text) for call, text in results)]
+
+
+def _function(call: Call) -> dict[str, str]:
+    return {"name": call.name, "arguments": json.dumps(call.arguments, ensure_ascii=False)}
+
+
+def _openai_result(call: Call, text: str) -> Message:
+    return {"role": "tool", "tool_call_id": call.id, "content": text}
+
+
+def _responses(scene: Scene, dice: Dice) -> list[Message]:
+    match scene.what:
+        case "system":
+            return [{"role": "developer", "content": scene.text}]
+        case "user":
+            if not scene.image:
+                return [{"role": "user", "content": scene.text}]
+            url = f"data:image/png;base64,{PIXEL}"
+            image = {"type": "input_image", "image_url": url, "detail": "auto"}
+            text = {"type": "input_text", "text": scene.text}
+            return [{"type": "message", "role": "user", "content": [text, image]}]
+        case "say":
+            return [*_reasoning(scene, dice), _said(scene.text, dice)]
+        case "orphan":
+            return [_output(scene.calls[0], scene.results[0])]
+    items = _reasoning(scene, dice)
+    if scene.text:
+        items.append(_said(scene.text, dice))
+    items += [{"type": "function_call", "call_id": one.id, **_function(one)} for one in scene.calls]
+    results = zip(scene.answered, scene.results, strict=True)
+    return [*items, *(_output(call, text) for call, text in results)]
+
+
+def _reasoning(scene: Scene, dice: Dice) -> list[Message]:
+    if scene.reasoning is None:
+        return []
+    item: Message = {"type": "reasoning", "id": f"rs_{dice.number()}", "summary": []}
+    return [item | {"encrypted_content": scene.reasoning}]
+
+
+def _said(text: str, dice: Dice) -> Message:
+    part = {"type": "output_text", "text": text, "annotations": []}
+    message: Message = {"type": "message", "role": "assistant", "content": [part]}
+    return message | {"id": f"msg_{dice.number()}", "status": "completed"}
+
+
+def _output(call: Call, text: str) -> Message:
+    return {"type": "function_call_output", "call_id": call.id, "output": text}
+
+
+def _anthropic(scene: Scene, dice: Dice) -> list[Message]:
+    del dice
+    match scene.what:
+        case "system":
+            return []
+        case "user":
+            if not scene.image:
+                return [{"role": "user", "content": scene.text}]
+            source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
+            image = {"type": "image", "source": source}
+            return [{"role": "user", "content": [image, {"type": "text", "text": scene.text}]}]
+        case "say":
+            return [{"role": "assistant", "content": [*_thinking(scene), _text(scene.text)]}]
+        case "orphan":
+            return [{"role": "user", "content": [_result(scene.calls[0], scene.results[0])]}]
+    blocks = _thinking(scene) + ([_text(scene.text)] if scene.text else [])
+    blocks += [
+        {"type": "tool_use", "id": one.id, "name": one.name, "input": one.arguments}
+        for one in scene.calls
+    ]
+    answers = [_result(*pair) for pair in zip(scene.answered, scene.results, strict=True)]
+    if scene.extra:
+        answers.append(_text(scene.extra))
+    step: list[Message] = [{"role": "assistant", "content": blocks}]
+    return [*step, {"role": "user", "content": answers}] if answers else step
+
+
+def _thinking(scene: Scene) -> list[dict[str, Any]]:
+    if scene.reasoning is None:
+        return []
+    return [{"type": "thinking", "thinking": scene.reasoning, "signature": "c2ln"}]
+
+
+def _text(text: str) -> dict[str, Any]:
+    return {"type": "text", "text": text}
+
+
+def _result(call: Call, text: str) -> dict[str, Any]:
+    return {"type": "tool_result", "tool_use_id": call.id, "content": text}
+
+
+def _gemini(scene: Scene, dice: Dice) -> list[Message]:
+    match scene.what:
+        case "system":
+            return []
+        case "user":
+            parts: list[dict[str, Any]] = [{"text": scene.text}]
+            if scene.image:
+                parts.append({"inlineData": {"mimeType": "image/png", "data": PIXEL}})
+            return [{"role": "user", "parts": parts}]
+        case "say":
+            return [{"role": "model", "parts": [*_thought(scene), {"text": scene.text}]}]
+        case "orphan":
+            return [{"role": "user", "parts": [_response(scene.calls[0], scene.results[0])]}]
+    parts = _thought(scene) + ([{"text": scene.text}] if scene.text else [])
+    parts += [{"functionCall": {"name": one.name, "args": one.arguments}} for one in scene.calls]
+    if dice.chance(0.3):
+        parts[-1]["thoughtSignature"] = "c2ln"
+    step: list[Message] = [{"role": "model", "parts": parts}]
+    # Calls without ids are told apart by their order.
+    texts = dict(zip((one.id for one in scene.answered), scene.results, strict=True))
+    answers = [_response(one, texts[one.id]) for one in scene.calls if one.id in texts]
+    return [*step, {"role": "user", "parts": answers}] if answers else step
+
+
+def _thought(scene: Scene) -> list[dict[str, Any]]:
+    return [] if scene.reasoning is None else [{"text": scene.reasoning, "thought": True}]
+
+
+def _response(call: Call, text: str) -> dict[str, Any]:
+    return {"functionResponse": {"name": call.name, "response": {"output": text}}}
+
+
+_WRITERS: dict[Dialect, Callable[[Scene, Dice], list[Message]]] = {
+    "openai": _openai,
+    "responses": _responses,
+    "anthropic": _anthropic,
+    "gemini": _gemini,
+}

@@ -1,0 +1,141 @@
+"""What must hold of every eviction: one function each, which returns a complaint or None."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
+
+from warmset.messages import validate
+from warmset.testing.links import see
+from warmset.testing.oracle import together
+
+if TYPE_CHECKING:
+    from warmset.messages import Dialect, Message
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Outcome:
+    """What an evictor made of a list.
+
+    Args:
+        given: The list.
+        made: What came out.
+        places: For each message that came out, its position in the list that was given; None for a
+            stand-in.
+        dialect: How the messages are written.
+        budget: What it was allowed to cost.
+        tokens: What it costs, by the counter of the check.
+        tokens_given: What the list cost.
+        pins: Positions that had to stay.
+    """
+
+    given: Sequence[Message]
+    made: Sequence[Any]
+    places: Sequence[int | None]
+    dialect: Dialect
+    budget: int
+    tokens: int
+    tokens_given: int
+    pins: tuple[int, ...] = ()
+
+    @property
+    def kept(self) -> set[int]:
+        """Positions, in the list that was given, of the messages that stayed."""
+        return {at for at in self.places if at is not None}
+
+
+def fits_the_budget(outcome: Outcome) -> str | None:
+    """1: what comes out costs at most the budget."""
+    if outcome.tokens <= outcome.budget:
+        return None
+    return f"it costs {outcome.tokens} tokens, over the budget of {outcome.budget}"
+
+
+def keeps_what_must_stay(outcome: Outcome) -> str | None:
+    """2: system messages, the request, pins and open calls at the end stay.
+
+    The task is not asked for: where it cannot fit, one line of it may stand for it.
+    """
+    seen = [see(message, outcome.dialect) for message in outcome.given]
+    asked = [at for at, one in enumerate(seen) if one.asks]
+    must = {at for at, one in enumerate(seen) if one.who == "system"} | {*outcome.pins}
+    must |= {*asked[-1:], *_open_at_the_end(outcome, asked)}
+    missing = sorted(must - outcome.kept)
+    return f"messages {missing} had to stay" if missing else None
+
+
+def shows_the_task(outcome: Outcome) -> str | None:
+    """2: the first request stays, or a stand-in is there for it."""
+    seen = [see(message, outcome.dialect) for message in outcome.given]
+    asked = [at for at, one in enumerate(seen) if one.asks]
+    if not asked or asked[0] in outcome.kept or None in outcome.places:
+        return None
+    return f"the task, message {asked[0]}, left and nothing stands for it"
+
+
+def keeps_units_whole(outcome: Outcome) -> str | None:
+    """3: a call and its results, parallel ones too, stay or leave together.
+
+    A member that a stand-in replaced counts as there.
+    """
+    if None in outcome.places:
+        return None
+    for unit in together(outcome.given, outcome.dialect):
+        stayed = [at for at in unit if at in outcome.kept]
+        if stayed and stayed != unit:
+            return f"messages {unit} belong together, only {stayed} stayed"
+    return None
+
+
+def keeps_the_order(outcome: Outcome) -> str | None:
+    """4: what stays is in its order, and unchanged."""
+    places = [at for at in outcome.places if at is not None]
+    if places != sorted(set(places)):
+        return f"messages stand in the order {places}"
+    for message, at in zip(outcome.made, outcome.places, strict=True):
+        if at is not None and message != outcome.given[at]:
+            return f"message {at} was changed"
+    return None
+
+
+def stays_valid(outcome: Outcome) -> str | None:
+    """5: a list that a provider takes is still one."""
+    if validate(outcome.given, dialect=outcome.dialect):
+        return None
+    broken = validate(outcome.made, dialect=outcome.dialect)
+    return f"the provider would refuse it: {broken[0].rule}, {broken[0].why}" if broken else None
+
+
+def leaves_what_fits_alone(outcome: Outcome) -> str | None:
+    """8: a list that fits comes back as it was."""
+    if outcome.tokens_given > outcome.budget or list(outcome.made) == list(outcome.given):
+        return None
+    return f"it cost {outcome.tokens_given} of {outcome.budget} tokens and was changed"
+
+
+Invariant: TypeAlias = Callable[[Outcome], str | None]
+
+INVARIANTS: Final[tuple[Invariant, ...]] = (
+    fits_the_budget,
+    keeps_what_must_stay,
+    shows_the_task,
+    keeps_units_whole,
+    keeps_the_order,
+    stays_valid,
+    leaves_what_fits_alone,
+)
+"""Those that can be told from one outcome; `check_evictor` adds those that need several."""
+
+
+def _open_at_the_end(outcome: Outcome, asked: list[int]) -> list[int]:
+    """Return the members of calls that wait for results, behind the last request."""
+    seen = [see(message, outcome.dialect) for message in outcome.given]
+    since = asked[-1] if asked else -1
+    found: list[int] = []
+    for unit in together(outcome.given, outcome.dialect):
+        calls = sum(len(seen[at].calls) for at in unit)
+        answers = sum(len(seen[at].answers) for at in unit)
+        if calls > answers and unit[-1] > since:
+            found += unit
+    return found

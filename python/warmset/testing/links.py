@@ -1,0 +1,87 @@
+"""What a naive reader sees of a message: whose it is, what it calls and what it answers.
+
+Written for the oracle, from the providers' references, so that it shares nothing with the package
+that it checks. It reads well-formed messages only.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from warmset.messages import Dialect, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Seen:
+    """What is seen of one message.
+
+    Args:
+        who: "system", "user", "assistant" or "tool".
+        asks: Whether a user says something in it.
+        calls: Ids of its calls; names where there are no ids.
+        answers: Ids of the calls that it answers; names where there are no ids.
+        clings: Whether, in a list of items, it belongs to the items of the model next to it.
+    """
+
+    who: str
+    asks: bool
+    calls: list[str]
+    answers: list[str]
+    clings: bool = False
+
+
+def see(message: Message, dialect: Dialect) -> Seen:
+    """Read one message."""
+    if dialect == "openai":
+        return _see_chat(message)
+    if dialect == "responses":
+        return _see_item(message)
+    if dialect == "anthropic":
+        return _see_blocks(message)
+    return _see_parts(message)
+
+
+def _see_chat(message: Message) -> Seen:
+    role = message["role"]
+    if role in ("system", "developer"):
+        return Seen("system", False, [], [])
+    if role == "tool":
+        return Seen("tool", False, [], [message["tool_call_id"]])
+    calls = [call["id"] for call in message.get("tool_calls") or []]
+    return Seen(role, role == "user", calls, [])
+
+
+def _see_item(item: Message) -> Seen:
+    kind = item.get("type", "message")
+    if kind == "message":
+        role = item["role"]
+        who = "system" if role in ("system", "developer") else role
+        return Seen(who, who == "user", [], [])
+    if kind.endswith("_output"):
+        return Seen("tool", False, [], [item["call_id"]])
+    calls = [item["call_id"]] if "call_id" in item else []
+    return Seen("assistant", False, calls, [], clings=True)
+
+
+def _see_blocks(message: Message) -> Seen:
+    content = message["content"]
+    blocks = [{"type": "text"}] if isinstance(content, str) else content
+    calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
+    answers = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
+    asks = message["role"] == "user" and any(block["type"] != "tool_result" for block in blocks)
+    return Seen(message["role"], asks, calls, answers)
+
+
+def _see_parts(content: Message) -> Seen:
+    parts: list[dict[str, Any]] = content["parts"]
+    calls = [_id(part["functionCall"]) for part in parts if "functionCall" in part]
+    answers = [_id(part["functionResponse"]) for part in parts if "functionResponse" in part]
+    model = content["role"] == "model"
+    asks = not model and any("functionResponse" not in part for part in parts)
+    return Seen("assistant" if model else "user", asks, calls, answers)
+
+
+def _id(part: dict[str, Any]) -> str:
+    return str(part.get("id") or part["name"])

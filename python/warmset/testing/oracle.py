@@ -1,0 +1,228 @@
+"""A naive answer to what `fit` answers: too plain to be wrong, too slow to be used.
+
+It shares no code with the rest of warmset: units are found by looking at every pair, and every cut
+is tried.
+"""
+
+from __future__ import annotations
+
+import itertools
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from warmset.testing.links import see
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from warmset.messages import Dialect, Message
+    from warmset.testing.links import Seen
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Puzzle:
+    """A list to be fitted, in numbers.
+
+    Args:
+        messages: The messages.
+        dialect: How they are written.
+        budget: Tokens that everything may cost.
+        costs: What each message costs.
+        overhead: What is there besides the messages.
+        gap: What a stand-in for a gap costs, by whose it is: "user" or "assistant".
+        brief: What one line of the task costs.
+        pins: Positions that must stay.
+    """
+
+    messages: Sequence[Message]
+    dialect: Dialect
+    budget: int
+    costs: Sequence[int]
+    overhead: int
+    gap: dict[str, int]
+    brief: int
+    pins: frozenset[int] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """What the oracle says.
+
+    Args:
+        kept: Positions of the messages that stay as they are.
+        brief: Whether the task is shown in one line.
+        need: What is needed, if that is more than the budget.
+    """
+
+    kept: frozenset[int] = field(default_factory=frozenset)
+    brief: bool = False
+    need: int | None = None
+
+
+def together(messages: Sequence[Message], dialect: Dialect) -> list[list[int]]:
+    """Part a list into units by looking at every pair of messages.
+
+    Returns:
+        Positions that belong together, ascending, by their first member.
+    """
+    seen = [see(message, dialect) for message in messages]
+    unit = list(range(len(seen)))
+
+    def join(one: int, other: int) -> None:
+        low, high = sorted((unit[one], unit[other]))
+        for at, label in enumerate(unit):
+            if label == high:
+                unit[at] = low
+
+    for called, at in _answered(seen):
+        join(called, at)
+    for at in range(1, len(seen)):
+        before, after = seen[at - 1], seen[at]
+        model = before.who == after.who == "assistant"
+        if model and (before.clings or after.clings):
+            join(at - 1, at)
+    return [[at for at, label in enumerate(unit) if label == first] for first in sorted(set(unit))]
+
+
+def _answered(seen: Sequence[Seen]) -> list[tuple[int, int]]:
+    """Return who called and who answered, for every result that has a call before it."""
+    pairs: list[tuple[int, int]] = []
+    taken: list[tuple[int, int]] = []
+    for at, one in enumerate(seen):
+        for answer in one.answers:
+            free = [
+                (before, place)
+                for before in range(at)
+                for place, call in enumerate(seen[before].calls)
+                if call == answer and (before, place) not in taken
+            ]
+            if free:
+                latest = max(before for before, _ in free)
+                taken.append(next(pair for pair in free if pair[0] == latest))
+                pairs.append((latest, at))
+    return pairs
+
+
+def must_stay(puzzle: Puzzle) -> set[int]:
+    """Return the positions of the messages that must stay, whole units only."""
+    seen = [see(message, puzzle.dialect) for message in puzzle.messages]
+    asked = [at for at, one in enumerate(seen) if one.asks]
+    held = {at for at, one in enumerate(seen) if one.who == "system"} | puzzle.pins
+    held |= {asked[0], asked[-1]} if asked else set()
+    since = asked[-1] if asked else -1
+    answered = _answered(seen)
+    for at, one in enumerate(seen):
+        if len(one.calls) > sum(called == at for called, _ in answered):
+            unit = next(u for u in together(puzzle.messages, puzzle.dialect) if at in u)
+            if unit[-1] > since:
+                held |= set(unit)
+    return {
+        at for unit in together(puzzle.messages, puzzle.dialect) if held & set(unit) for at in unit
+    }
+
+
+def solve(puzzle: Puzzle, leave: Callable[[Puzzle, set[int]], Iterable[list[int]]]) -> Verdict:
+    """Fit a list.
+
+    Args:
+        puzzle: The list.
+        leave: The policy: which units leave one after the other, as long as something must, given
+            the positions that must stay; see `by_age`, `by_score`.
+
+    Returns:
+        What stays.
+    """
+    everything = set(range(len(puzzle.messages)))
+    if _total(puzzle, everything, brief=False) <= puzzle.budget:
+        return Verdict(frozenset(everything))
+    held, brief = must_stay(puzzle), False
+    if _total(puzzle, held, brief=False) > puzzle.budget:
+        brief = _may_be_brief(puzzle)
+        need = _total(puzzle, held, brief=brief)
+        if need > puzzle.budget:
+            return Verdict(need=need)
+    kept = set(everything)
+    for unit in leave(puzzle, held):
+        if _total(puzzle, kept, brief=brief) <= puzzle.budget:
+            break
+        kept -= set(unit)
+    task = {_task(puzzle)} if brief else set()
+    return Verdict(frozenset(kept) - task, brief)
+
+
+def by_age(puzzle: Puzzle, held: set[int]) -> Iterable[list[int]]:
+    """Let the oldest units leave first."""
+    units = together(puzzle.messages, puzzle.dialect)
+    return [unit for unit in units if not held & set(unit)]
+
+
+def by_score(scores: Sequence[float]) -> Callable[[Puzzle, set[int]], Iterable[list[int]]]:
+    """Let the lowest scores leave first, of equal ones the oldest."""
+
+    def leave(puzzle: Puzzle, held: set[int]) -> Iterable[list[int]]:
+        units = by_age(puzzle, held)
+        return sorted(units, key=lambda unit: max(scores[at] for at in unit))
+
+    return leave
+
+
+def by_place(head: int, tail: int) -> Callable[[Puzzle, set[int]], Iterable[list[int]]]:
+    """Let everything leave at once that is not at one of the ends, and then the oldest."""
+
+    def leave(puzzle: Puzzle, held: set[int]) -> Iterable[list[int]]:
+        units = together(puzzle.messages, puzzle.dialect)
+        seen = [see(puzzle.messages[unit[0]], puzzle.dialect) for unit in units]
+        spoken = [unit for unit, one in zip(units, seen, strict=True) if one.who != "system"]
+        middle = [
+            at
+            for place, unit in enumerate(spoken)
+            if head <= place < len(spoken) - tail and not held & set(unit)
+            for at in unit
+        ]
+        rest = [unit for unit in by_age(puzzle, held) if unit[0] not in middle]
+        return [middle, *rest] if middle else rest
+
+    return leave
+
+
+def _total(puzzle: Puzzle, kept: set[int], *, brief: bool) -> int:
+    order = sorted(kept)
+    tokens = puzzle.overhead + sum(puzzle.costs[at] for at in order)
+    for before, after in itertools.pairwise(order):
+        tokens += _gap(puzzle, before, after)
+    if brief and (task := _task(puzzle)) is not None:
+        tokens += puzzle.brief - puzzle.costs[task]
+        place = order.index(task)
+        beside = [*order[max(place - 1, 0) : place], *order[place + 1 : place + 2]]
+        for other in beside:
+            pair = sorted((task, other))
+            if pair[0] + 1 == pair[1]:  # they were neighbours; one of them no longer is itself
+                tokens += _gap(puzzle, *pair, always=True)
+    return tokens
+
+
+def _gap(puzzle: Puzzle, before: int, after: int, *, always: bool = False) -> int:
+    """Return what a stand-in between two messages costs, 0 where none is needed."""
+    one = puzzle.messages[before].get("role")
+    if (before + 1 == after and not always) or one != puzzle.messages[after].get("role"):
+        return 0
+    if puzzle.dialect == "anthropic":
+        return puzzle.gap["assistant" if one == "user" else "user"]
+    if puzzle.dialect == "gemini" and one == "model":
+        return puzzle.gap["user"]
+    return 0
+
+
+def _task(puzzle: Puzzle) -> int:
+    return next(
+        at for at, message in enumerate(puzzle.messages) if see(message, puzzle.dialect).asks
+    )
+
+
+def _may_be_brief(puzzle: Puzzle) -> bool:
+    """Tell whether one line may stand for the task, and is shorter."""
+    asked = [at for at, one in enumerate(puzzle.messages) if see(one, puzzle.dialect).asks]
+    if len(asked) < 2 or asked[0] in puzzle.pins:  # noqa: PLR2004 - the task and the request
+        return False
+    unit = next(u for u in together(puzzle.messages, puzzle.dialect) if asked[0] in u)
+    return len(unit) == 1 and puzzle.brief < puzzle.costs[asked[0]]

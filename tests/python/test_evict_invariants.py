@@ -1,0 +1,174 @@
+"""Every policy in every dialect keeps to what must hold of an eviction."""
+
+from __future__ import annotations
+
+from collections import Counter
+from random import Random
+
+import pytest
+from fitting import OWN_TRIGGER, POLICIES, cases
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from warmset import fit
+from warmset.errors import BudgetTooSmall
+from warmset.messages import DIALECTS
+from warmset.testing import INVARIANTS, check_evictor, histories, random_history
+from warmset.testing.invariants import leaves_what_fits_alone
+
+PAIRS = [(name, dialect) for name in POLICIES for dialect in DIALECTS]
+
+
+@pytest.mark.parametrize(("name", "dialect"), PAIRS)
+def test_seeded_conversations(name, dialect):
+    own = {leaves_what_fits_alone} if name in OWN_TRIGGER else set()
+    check_evictor(
+        lambda messages, budget: fit(
+            messages, budget=budget, policy=POLICIES[name], dialect=dialect
+        ),
+        dialect,
+        examples=cases(25, 100_000 // len(DIALECTS)),
+        seed=1_000_000,
+        orphans=False,
+        invariants=[one for one in INVARIANTS if one not in own],
+    )
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", POLICIES)
+def test_shrinking_conversations(name, dialect):
+    @settings(max_examples=cases(15, 500))
+    @given(histories(dialect, orphans=True), st.integers(1, 110), st.booleans())
+    def run(history, share, pinned):
+        account_is_complete(history, POLICIES[name], share, history.pins if pinned else ())
+
+    run()
+
+
+def account_is_complete(history, policy, share, pins):
+    total = int(fit(history.messages, budget=10**9, dialect=history.dialect).tokens)
+    budget = max(total * share // 100, 1)
+    try:
+        made = fit(
+            history.messages,
+            budget=budget,
+            policy=policy,
+            dialect=history.dialect,
+            protect=pins,
+        )
+    except BudgetTooSmall as error:
+        refusal = error
+    else:
+        refusal = None
+    if refusal is not None:
+        assert refusal.have == budget < refusal.need
+        enough = fit(
+            history.messages,
+            budget=refusal.need,
+            policy=policy,
+            dialect=history.dialect,
+            protect=pins,
+        )
+        assert enough.tokens <= refusal.need
+        return
+    assert made.tokens <= budget
+    left = [at for one in made.evicted for at in one.indices]
+    assert sorted([*made.kept, *left]) == list(range(len(history.messages)))
+    assert set(pins) <= set(made.kept)
+    stood = {one.index for one in made.inserted}
+    stayed = [message for at, message in enumerate(made.messages) if at not in stood]
+    assert len(stayed) == len(made.kept)
+    assert all(one is history.messages[at] for one, at in zip(stayed, made.kept, strict=True))
+    assert all(one.reason for one in made.evicted)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_a_larger_budget_keeps_more(dialect):
+    for seed in range(cases(60, 5_000)):
+        history = random_history(seed, dialect)
+        total = int(fit(history.messages, budget=10**9, dialect=dialect).tokens)
+        before = set()
+        for share in sorted(Random(seed).sample(range(1, 101), 6)):
+            try:
+                made = fit(history.messages, budget=max(total * share // 100, 1), dialect=dialect)
+            except BudgetTooSmall:
+                continue
+            if any(one.kind == "summary" for one in made.inserted):
+                continue  # one line of the task leaves room that the whole task takes again
+            assert before <= set(made.kept), (seed, share)
+            before = set(made.kept)
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_nothing_that_left_could_be_put_back(dialect):
+    """13: under the order of age, the newest unit that left does not fit beside what stayed."""
+    seen = Counter()
+    for seed in range(cases(60, 5_000)):
+        history = random_history(seed, dialect)
+        total = int(fit(history.messages, budget=10**9, dialect=dialect).tokens)
+        budget = total * Random(seed).randrange(30, 100) // 100
+        try:
+            made = fit(history.messages, budget=budget, dialect=dialect)
+        except BudgetTooSmall:
+            continue
+        if not made.evicted:
+            continue
+        seen["evicted"] += 1
+        newest = made.evicted[-1]
+        pins = [*made.kept, *newest.indices]
+        with pytest.raises(BudgetTooSmall) as caught:
+            fit(history.messages, budget=budget, dialect=dialect, protect=pins)
+        assert caught.value.need > budget
+    assert seen["evicted"] > 20
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_texts_do_not_matter_where_tokens_are_equal(dialect):
+    """12: policies that do not read texts see only what they cost."""
+    for seed in range(cases(40, 2_000)):
+        history = random_history(seed, dialect)
+
+        def flat(messages):
+            return 10 * len(messages)
+
+        budget = max(10 * len(history.messages) * Random(seed).randrange(20, 100) // 100, 1)
+
+        def kept(messages, budget=budget, flat=flat):
+            try:
+                return fit(messages, budget=budget, counter=flat, dialect=dialect).kept
+            except BudgetTooSmall as error:
+                return error.need
+
+        other = random_history(seed, dialect)
+        for message in other.messages:
+            if isinstance(message.get("content"), str) and message["content"]:
+                message["content"] = "other words"
+        assert kept(history.messages) == kept(other.messages)
+
+
+def test_ten_thousand_parallel_calls_are_one_unit():
+    calls = [
+        {"id": f"c{at}", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+        for at in range(10_000)
+    ]
+    results = [{"role": "tool", "tool_call_id": f"c{at}", "content": "ok"} for at in range(10_000)]
+    old = [{"role": "user", "content": "do it"}, {"role": "assistant", "tool_calls": calls}]
+    now = [{"role": "assistant", "content": "done"}, {"role": "user", "content": "thanks"}]
+    made = fit([*old, *results, *now], budget=200)
+    assert made.messages == [old[0], *now]
+    assert [len(one.indices) for one in made.evicted] == [10_001]
+
+
+def test_a_hundred_thousand_messages():
+    roles = ("user", "assistant")
+    messages = [{"role": roles[at % 2], "content": f"message {at}"} for at in range(100_001)]
+    made = fit(messages, budget=50_000)
+    assert made.tokens <= 50_000
+    assert made.messages[0] is messages[0]
+    assert made.messages[-1] is messages[-1]
+
+
+def test_counts_saturate():
+    huge = [{"role": "user", "content": "a"}, {"role": "assistant", "content": "b"}] * 3
+    with pytest.raises(BudgetTooSmall):
+        fit(huge, budget=10, counter=lambda messages: 2**62 * len(messages))
