@@ -67,9 +67,10 @@ def _part_fault(part: Any, *, is_model: bool) -> str | None:
     found: Any = p.get(part, name)
     why: str | None = None
     kind, called = (str, "string") if name == "text" else (dict, "mapping")
-    if not isinstance(found, kind):
-        return f"needs {name}, a {called}"
-    if name == p.CALL:
+    fits = isinstance(found, kind)
+    if not fits:
+        why = f"needs {name}, a {called}"
+    elif name == p.CALL:
         why = _function_fault(found, "args")
         why = why if is_model else "calls a function; only the model does that"
     elif name == p.RESPONSE:
