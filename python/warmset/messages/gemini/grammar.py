@@ -74,9 +74,13 @@ def _part_fault(part: Any, *, is_model: bool) -> str | None:
         why = _function_fault(found, "args")
         why = why if is_model else "calls a function; only the model does that"
     elif name == p.RESPONSE:
-        why = _function_fault(found, "response") or _inner_fault(found.get("parts"))
+        why = _response_fault(found)
         why = "answers a function call; responses go into a user content" if is_model else why
     return why
+
+
+def _response_fault(found: Any) -> str | None:
+    return _function_fault(found, "response") or _inner_fault(found.get("parts"))
 
 
 def _function_fault(found: Any, field: str) -> str | None:
