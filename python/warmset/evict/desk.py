@@ -9,7 +9,7 @@ from warmset.errors import InvalidInputError
 from warmset.evict.fitted import Evicted
 from warmset.evict.gaps import GapRole, Slot, gap_message, gaps
 from warmset.evict.view import Fold, Leave, Swap, UnitView, View
-from warmset.messages import LANGUAGES, anchor, dumps, exchange_start, facts, units
+from warmset.messages import LANGUAGES, Fault, anchor, dumps, exchange_start, facts, units
 from warmset.notes import brief_task
 
 if TYPE_CHECKING:
@@ -189,6 +189,12 @@ class Desk:
         if isinstance(edit, Swap):
             old = self.slots[edit.at]
             made = self._stand_in(edit.message, old.unit, old.origins, edit.kind, edit.handle)
+            links = (made.facts.calls, made.facts.results)
+            if links != (old.facts.calls, old.facts.results):
+                raise InvalidInputError(
+                    f"policy: the stand-in for message {old.origins} must make the same calls "
+                    "and answer the same ones"
+                )
             slots[edit.at] = made
             if old.kind is None:
                 self.gone.append(Evicted(old.origins, old.cost, edit.reason, edit.handle))
@@ -225,5 +231,16 @@ class Desk:
         kind: StandInKind,
         handle: str | None = None,
     ) -> Slot:
-        known = facts(message, self.terms.dialect)
+        known = self._read(message)
         return Slot(message, known, self.terms.cost_of(message), unit, origins, kind, handle)
+
+    def _read(self, message: Message) -> Facts:
+        """Read what a policy wrote, or raise `InvalidInputError` if it is no message."""
+        fault = (
+            LANGUAGES[self.terms.dialect].grammar.fault(message)
+            if isinstance(message, dict)
+            else Fault(f"found {message!r:.80}")
+        )
+        if fault is not None:
+            raise InvalidInputError(f"policy: a stand-in is no message: {fault.why}")
+        return facts(message, self.terms.dialect)
