@@ -117,5 +117,5 @@ def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None
     if not one and not isinstance(given, Iterable):
         raise _no_list(given)
     batch = messages.accept([given] if one else cast("Iterable[object]", given))
-    messages.resolve(batch, None, ledger.dialect)
+    messages.settle(batch, None, ledger.dialect)
     return batch, ledger.dialect or messages.detect(batch)

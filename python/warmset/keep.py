@@ -47,12 +47,13 @@ def keep(engine: Engine, ledger: Ledger, ask: Keep) -> Kept:
     moved = made is None
     if made is None:
         made = cutter.anew(ask)
-    shown = np.empty(0, dtype=np.int64) if before is None else before.sent
-    front = 0
-    if before is not None and before.brief == made.brief:
-        same = _same(shown, made.places)
-        whole = same == len(shown)
-        front = before.tokens if whole else cutter.tokens_of(made.places[:same], made.brief)
+    front = freed = 0
+    if before is not None:
+        same, front, freed = cutter.accounts.roll.change(before.sent, made.places)
+        if same == len(before.sent) and before.brief == made.brief:
+            front = before.tokens  # with the stand-ins between its messages
+        elif made.brief or before.brief:
+            front = 0
     spoken = made.tokens - beside
     moves = 0 if before is None else before.moves + moved
     ledger.standing = Standing(key, made.start, made.held, moves, made.places, spoken, made.brief)
@@ -64,9 +65,7 @@ def keep(engine: Engine, ledger: Ledger, ask: Keep) -> Kept:
         moves=moves,
         cached=front,
         rewritten=spoken - front,
-        freed=cutter.tokens_of(np.setdiff1d(shown, made.places, assume_unique=True), False)
-        if moved
-        else 0,
+        freed=freed,
         _engine=engine,
         _path=ledger.history.path,
         _length=len(ledger.history.path),
@@ -94,16 +93,16 @@ class _Cutter:
     def __init__(self, engine: Engine, ledger: Ledger, beside: int, pins: tuple[int, ...]) -> None:
         self._engine = engine
         self._ledger = ledger
-        self._accounts = ledger.accounts()
+        self.accounts = ledger.accounts()
         self._beside = beside
         self._pins = pins
-        self._protected = self._accounts.protected(pins)
+        self._protected = self.accounts.protected(pins)
         self.dialect: Dialect = ledger.dialect or "openai"
 
     def knows(self, before: Standing) -> bool:
         """Tell whether an earlier cut is one of this path: a branch makes it another list."""
-        return before.start <= len(self._accounts.roll) and (
-            not len(before.sent) or int(before.sent[-1]) < len(self._accounts)
+        return before.start <= len(self.accounts.roll) and (
+            not len(before.sent) or int(before.sent[-1]) < len(self.accounts)
         )
 
     def again(self, before: Standing, budget: int) -> _Made | None:
@@ -118,7 +117,7 @@ class _Cutter:
         Raises:
             BudgetTooSmall: What must stay does not fit.
         """
-        if self._beside + self._accounts.roll.since(0) <= ask.budget:
+        if self._beside + self.accounts.roll.since(0) <= ask.budget:
             return self._made(0, (), brief=False)
         for brief in (False, True):
             if brief and self.brief is None:
@@ -127,7 +126,7 @@ class _Cutter:
                 made = self._cut(target, brief)
                 if made is not None:
                     return made
-        need = self._made(len(self._accounts.roll), tuple(self._protected), self.brief is not None)
+        need = self._made(len(self.accounts.roll), tuple(self._protected), self.brief is not None)
         raise BudgetTooSmall(need.tokens, ask.budget)
 
     def _cut(self, target: int, brief: bool) -> _Made | None:  # noqa: FBT001
@@ -135,7 +134,7 @@ class _Cutter:
         room = target - self._beside
         while room + saved >= 0:
             try:
-                start, tokens = self._accounts.roll.cut(self._protected, room + saved)
+                start, tokens = self.accounts.roll.cut(self._protected, room + saved)
             except BudgetTooSmall:
                 return None
             held = tuple(unit for unit in self._protected if unit < start)
@@ -146,10 +145,10 @@ class _Cutter:
         return None
 
     def _made(self, start: int, held: tuple[int, ...], brief: bool) -> _Made:  # noqa: FBT001
-        places = self._accounts.roll.kept(list(held), start)
+        places = self.accounts.roll.kept(list(held), start)
         fillers = self._fillers(places)
-        tokens = self._beside + self._accounts.roll.since(start)
-        tokens += sum(self._accounts.cost(unit) for unit in held)
+        tokens = self._beside + self.accounts.roll.since(start)
+        tokens += sum(self.accounts.cost(unit) for unit in held)
         tokens += sum(
             _gap_cost(self.dialect, role, self._engine.encoding) for role in fillers.values()
         )
@@ -166,11 +165,6 @@ class _Cutter:
                 fillers[at + 1] = role
         return fillers
 
-    def tokens_of(self, places: NDArray[np.int64], brief: bool) -> int:  # noqa: FBT001
-        """Return what messages cost, the stand-ins between them not counted."""
-        tokens = sum(self._entry(at).tokens for at in places.tolist())
-        return tokens - (self._saved if brief and len(places) else 0)
-
     def _entry(self, place: int) -> Entry:
         return self._ledger.entries[self._ledger.history.path[place]]
 
@@ -179,7 +173,7 @@ class _Cutter:
         """The task's place on the path and one line that may stand for it; None if none may."""
         live = self._ledger.live()
         place = next((at for at, entry in enumerate(live) if entry.facts.request), None)
-        if place is None or place in self._pins or self._accounts.task == self._accounts.asked:
+        if place is None or place in self._pins or self.accounts.task == self.accounts.asked:
             return None
         entry = live[place]
         if entry.facts.keep or len(self._ledger.together(entry.id)) > 1:
@@ -212,13 +206,6 @@ def _places(ledger: Ledger, ids: tuple[int, ...]) -> tuple[int, ...]:
             raise NotFound(f"pins: no message on the current path has id {id_}")
         found.append(place)
     return tuple(sorted(found))
-
-
-def _same(one: NDArray[np.int64], other: NDArray[np.int64]) -> int:
-    """Return how many of the first positions are the same in both."""
-    count = min(len(one), len(other))
-    differ = np.flatnonzero(one[:count] != other[:count])
-    return int(differ[0]) if len(differ) else count
 
 
 @lru_cache(maxsize=64)

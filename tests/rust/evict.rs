@@ -4,7 +4,7 @@
 
 use proptest::prelude::*;
 use warmset_core::Error;
-use warmset_core::evict::{Hold, Roll, Unit, keep_newest, leave_lowest};
+use warmset_core::evict::{Change, Hold, Roll, Unit, keep_newest, leave_lowest};
 
 fn units(costs: &[u64], protected: &[bool]) -> Vec<Unit> {
     costs
@@ -80,7 +80,9 @@ proptest! {
         let mut roll = Roll::default();
         let mut costs: Vec<u64> = Vec::new();
         let mut home = Vec::new();
+        let mut tokens = Vec::new();
         for (step, cost, place) in steps {
+            tokens.push(cost);
             if costs.is_empty() || step < 5 {
                 prop_assert_eq!(roll.push(cost), costs.len());
                 home.push(costs.len());
@@ -106,7 +108,14 @@ proptest! {
                 (0..costs.len()).filter(|at| *at >= start || flags[*at]).collect();
             let messages: Vec<usize> =
                 (0..home.len()).filter(|at| kept.contains(&home[*at])).collect();
-            prop_assert_eq!(roll.kept(&protected, start), messages);
+            prop_assert_eq!(&roll.kept(&protected, start), &messages);
+            let later = roll.kept(&[], costs.len() / 2);
+            let same = messages.iter().zip(&later).take_while(|(a, b)| a == b).count();
+            let cost = |list: &[usize]| list.iter().map(|at| tokens[*at]).sum::<u64>();
+            let lost: Vec<usize> =
+                messages.iter().copied().filter(|at| !later.contains(at)).collect();
+            let expected = Change { same, front: cost(&later[..same]), freed: cost(&lost) };
+            prop_assert_eq!(roll.change(&messages, &later), expected);
             prop_assert_eq!(keep_newest(&units(&costs, &flags), budget).unwrap(), kept);
         }
     }

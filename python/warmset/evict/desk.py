@@ -53,7 +53,9 @@ class Desk:
         # Units are those of the caller's list: what leaves makes strangers neighbours.
         self._units: list[tuple[UnitKind, bool]] = []
         home = [0] * len(known)
-        for number, unit in enumerate(units(known)):
+        parted = units(known)
+        self.orphans = tuple(at for u in parted if u.kind == "orphan" for at in u.members)
+        for number, unit in enumerate(parted):
             waits = unit.open and unit.members[-1] > since
             self._units.append((unit.kind, waits or not held.isdisjoint(unit.members)))
             for at in unit.members:

@@ -14,13 +14,13 @@ from warmset.evict.desk import Desk, Terms
 from warmset.evict.fitted import Fitted, Inserted
 from warmset.evict.gaps import gap_message, gaps
 from warmset.evict.policies import Chain, Salience, TokenBudget, steps
-from warmset.messages import accept, facts, resolve, units
+from warmset.messages import accept, settle
 
 if TYPE_CHECKING:
     from warmset.counting import CounterLike
     from warmset.evict.offload import Offload
     from warmset.evict.view import Policy, StandInKind
-    from warmset.messages import Dialect, Message, System
+    from warmset.messages import Message, System
 
 Protect: TypeAlias = Iterable[int] | Callable[[Any], bool]
 """What the caller pins: positions in the list, or a function that tells it of a message."""
@@ -70,7 +70,7 @@ def fit(
     plain_source = messages if isinstance(messages, (str, bytes, Mapping)) else list(messages)
     plain = accept(plain_source)
     given = list(plain_source)
-    chosen = resolve(plain, dialect)
+    chosen = settle(plain, dialect)
     have = input_tokens(budget)
     count = make_counter(counter)
     # A provider's endpoint is not asked for every placeholder: the final count decides.
@@ -119,7 +119,7 @@ def fit(
             for at, one in enumerate(made)
             if one.kind is not None
         ),
-        orphans=_orphans(plain, chosen),
+        orphans=desk.orphans,
     )
 
 
@@ -175,12 +175,6 @@ def _pinned(protect: Protect, given: Sequence[Any]) -> frozenset[int]:
         raise InvalidInputError(
             f"protect: expected positions below {len(given)} or a function, found {protect!r:.80}"
         ) from error
-
-
-def _orphans(plain: Sequence[Message], dialect: Dialect) -> tuple[int, ...]:
-    """Return the positions of results whose calls are nowhere before them."""
-    parted = units([facts(message, dialect) for message in plain])
-    return tuple(at for unit in parted if unit.kind == "orphan" for at in unit.members)
 
 
 def _plus(count: TokenCount, beside: int) -> TokenCount:

@@ -16,7 +16,15 @@ Nothing here changes an object that it was given.
 from warmset.messages.alternate import alternate
 from warmset.messages.codec import MAX_DEPTH, accept, dumps, loads
 from warmset.messages.convert import convert
-from warmset.messages.dialects import detect, facts, known_dialect, resolve, text_message, text_of
+from warmset.messages.dialects import (
+    detect,
+    facts,
+    known_dialect,
+    resolve,
+    settle,
+    text_message,
+    text_of,
+)
 from warmset.messages.languages import LANGUAGES
 from warmset.messages.mending import Change, Unanswered
 from warmset.messages.model import (
@@ -67,6 +75,7 @@ __all__ = [
     "loads",
     "repair",
     "resolve",
+    "settle",
     "text_message",
     "text_of",
     "units",

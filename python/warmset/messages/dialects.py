@@ -60,7 +60,13 @@ def resolve(
         InvalidMessageError: A message is malformed; it says which, why, and how to mend it.
         NotFiniteError: A message holds a NaN or an infinity.
     """
-    plain = accept(messages)
+    return settle(accept(messages), dialect, known)
+
+
+def settle(
+    plain: Sequence[Message], dialect: str | None = None, known: Dialect | None = None
+) -> Dialect:
+    """Settle the dialect of messages that were accepted; see `resolve`."""
     chosen = choose(plain, dialect, known)
     for place, fault in faults(plain, chosen):
         raise InvalidMessageError(place, fault.why)

@@ -150,6 +150,29 @@ impl Roll {
     fn kept<'py>(&self, py: Python<'py>, protected: Vec<usize>, start: usize) -> Indices<'py> {
         indices(py, self.read().kept(&protected, start))
     }
+
+    /// Compare two cuts.
+    ///
+    /// Args:
+    ///     before: Positions of messages, ascending.
+    ///     after: Positions of messages, ascending.
+    ///
+    /// Returns:
+    ///     How many at the front are the same, what those cost, and what those cost that only the
+    ///     first has.
+    ///
+    /// Raises:
+    ///     InvalidInputError: A position is negative.
+    fn change(
+        &self,
+        before: &Bound<'_, PyAny>,
+        after: &Bound<'_, PyAny>,
+    ) -> PyResult<(usize, u64, u64)> {
+        let before = integers::<usize>(before, "before")?;
+        let after = integers::<usize>(after, "after")?;
+        let change = self.read().change(&before, &after);
+        Ok((change.same, change.front, change.freed))
+    }
 }
 
 fn units(costs: &Bound<'_, PyAny>, protected: Vec<bool>) -> PyResult<Vec<Unit>> {

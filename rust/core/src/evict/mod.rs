@@ -8,7 +8,7 @@ mod roll;
 
 use crate::error::{Error, Result};
 
-pub use roll::Roll;
+pub use roll::{Change, Roll};
 
 /// One unit of a list: what stays or leaves together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -14,8 +14,27 @@ pub struct Roll {
     tree: Vec<u128>,
     /// The first and the latest message of each unit.
     ends: Vec<(usize, usize)>,
-    /// For each message, its unit, and the unit's next message.
-    messages: Vec<(usize, Option<usize>)>,
+    messages: Vec<Message>,
+}
+
+/// One message of the list.
+#[derive(Clone, Copy, Debug)]
+struct Message {
+    unit: usize,
+    cost: u64,
+    /// The next message of its unit.
+    next: Option<usize>,
+}
+
+/// What two cuts of one list have in common.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Change {
+    /// Messages at the front that both have.
+    pub same: usize,
+    /// What those cost; saturates.
+    pub front: u64,
+    /// What the messages cost that only the first has; saturates.
+    pub freed: u64,
 }
 
 impl Roll {
@@ -44,7 +63,11 @@ impl Roll {
         self.tree.push(sum);
         self.costs.push(cost);
         self.ends.push((self.messages.len(), self.messages.len()));
-        self.messages.push((node - 1, None));
+        self.messages.push(Message {
+            unit: node - 1,
+            cost,
+            next: None,
+        });
         node - 1
     }
 
@@ -62,11 +85,15 @@ impl Roll {
         })?;
         if let Some(ends) = self.ends.get_mut(unit) {
             if let Some(last) = self.messages.get_mut(ends.1) {
-                last.1 = Some(message);
+                last.next = Some(message);
             }
             ends.1 = message;
         }
-        self.messages.push((unit, None));
+        self.messages.push(Message {
+            unit,
+            cost,
+            next: None,
+        });
         let more = cost.min(u64::MAX - *known); // counts saturate
         *known += more;
         let mut node = unit + 1;
@@ -139,7 +166,7 @@ impl Roll {
             let mut next = self.ends.get(*unit).map(|ends| ends.0);
             while let Some(message) = next {
                 kept.push(message);
-                next = self.messages.get(message).and_then(|known| known.1);
+                next = self.messages.get(message).and_then(|known| known.next);
             }
         }
         kept.sort_unstable();
@@ -150,13 +177,37 @@ impl Roll {
             .map_or(self.messages.len(), |ends| ends.0);
         let late = self.messages.iter().enumerate().skip(first);
         kept.extend(
-            late.filter(|(_, (unit, _))| *unit >= start)
+            late.filter(|(_, message)| message.unit >= start)
                 .map(|(at, _)| at),
         );
         if kept.get(early.wrapping_sub(1)) > kept.get(early) {
             kept.sort_unstable(); // a late result of a protected unit lies behind the cut
         }
         kept
+    }
+
+    /// Compare two cuts, both ascending positions of messages; positions that are none cost nothing.
+    #[must_use]
+    pub fn change(&self, before: &[usize], after: &[usize]) -> Change {
+        let cost = |at: &usize| {
+            self.messages
+                .get(*at)
+                .map_or(0, |message| u128::from(message.cost))
+        };
+        let same = before.iter().zip(after).take_while(|(a, b)| a == b).count();
+        let mut freed = 0;
+        let mut rest = after.get(same..).unwrap_or_default().iter().peekable();
+        for at in before.get(same..).unwrap_or_default() {
+            while rest.next_if(|other| *other < at).is_some() {}
+            if rest.peek() != Some(&at) {
+                freed += cost(at);
+            }
+        }
+        Change {
+            same,
+            front: narrow(after.iter().take(same).map(cost).sum()),
+            freed: narrow(freed),
+        }
     }
 
     fn sum_since(&self, start: usize) -> u128 {
