@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from concurrent.futures import ProcessPoolExecutor
 
 from warmset import (
     Chain,
@@ -23,6 +24,24 @@ DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 def cases(ci, deep):
     """Return how many cases to try: few, or as many as the deep profile wants."""
     return deep if DEEP else ci
+
+
+def in_shards(work, count):
+    """Do work on the seeds 0 to `count`: here, or in the deep profile on every core.
+
+    Args:
+        work: Takes an iterable of seeds.
+        count: The number of seeds.
+
+    Returns:
+        The answers.
+    """
+    if not DEEP:
+        return [work(range(count))]
+    workers = os.cpu_count() or 1
+    shards = [range(count)[at :: 16 * workers] for at in range(16 * workers)]
+    with ProcessPoolExecutor(workers) as pool:
+        return list(pool.map(work, shards))
 
 
 def shorter(messages, *, max_tokens):

@@ -3,35 +3,98 @@
 from __future__ import annotations
 
 from collections import Counter
+from functools import partial
 from random import Random
 
 import pytest
-from fitting import OWN_TRIGGER, POLICIES, cases
+from fitting import OWN_TRIGGER, POLICIES, cases, in_shards
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warmset import fit
+from warmset import counter, fit
 from warmset.errors import BudgetTooSmall
 from warmset.messages import DIALECTS
-from warmset.testing import INVARIANTS, check_evictor, histories, random_history
+from warmset.testing import (
+    INVARIANTS,
+    Given,
+    Outcome,
+    check_evictor,
+    histories,
+    random_history,
+)
 from warmset.testing.invariants import leaves_what_fits_alone
 
 PAIRS = [(name, dialect) for name in POLICIES for dialect in DIALECTS]
+COUNT = counter()
 
 
 @pytest.mark.parametrize(("name", "dialect"), PAIRS)
-def test_seeded_conversations(name, dialect):
+def test_check_evictor_finds_nothing(name, dialect):
+    """Several budgets each, run twice, and once more on their own result."""
     own = {leaves_what_fits_alone} if name in OWN_TRIGGER else set()
     check_evictor(
         lambda messages, budget: fit(
             messages, budget=budget, policy=POLICIES[name], dialect=dialect
         ),
         dialect,
-        examples=cases(25, 100_000 // len(DIALECTS)),
+        examples=cases(20, 500),
         seed=1_000_000,
-        orphans=False,
         invariants=[one for one in INVARIANTS if one not in own],
     )
+
+
+def complaints(dialect, seeds):
+    """Return what is wrong with every policy's answer to conversations, and how many answered."""
+    found, answers = [], 0
+    for seed in seeds:
+        history = random_history(seed, dialect, orphans=seed % 5 == 0)
+        given = Given(history.messages, dialect)
+        total = int(COUNT.count(history.messages))
+        for at, (name, policy) in enumerate(POLICIES.items()):
+            rng = Random(seed * 16 + at)
+            budget = max(total * rng.randrange(5, 105) // 100, 1)
+            pins = history.pins if rng.random() < 0.3 else ()
+            try:
+                made = fit(
+                    history.messages, budget=budget, policy=policy, dialect=dialect, protect=pins
+                )
+            except BudgetTooSmall:
+                continue
+            answers += 1
+            found += [(name, seed, why) for why in wrong(given, made, total, pins, name)]
+    return found, answers
+
+
+def wrong(given, made, total, pins, name):
+    stand_ins = {one.index for one in made.inserted}
+    kept = iter(made.kept)
+    outcome = Outcome(
+        given=given,
+        made=made.messages,
+        places=[None if at in stand_ins else next(kept) for at in range(len(made.messages))],
+        budget=made.budget,
+        tokens=int(COUNT.count(made.messages)),
+        tokens_given=total,
+        pins=pins,
+    )
+    own = {leaves_what_fits_alone} if name in OWN_TRIGGER else set()
+    found = [why for one in INVARIANTS if one not in own and (why := one(outcome))]
+    left = [at for one in made.evicted for at in one.indices]
+    if sorted([*made.kept, *left]) != list(range(len(given.messages))):
+        found.append("survivors and evicted are not the input")
+    if outcome.tokens != made.tokens:
+        found.append(f"it says {made.tokens} tokens, and has {outcome.tokens}")
+    return found
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_seeded_conversations_through_every_policy(dialect):
+    count = cases(60, 100_000)
+    shards = in_shards(partial(complaints, dialect), count)
+    answers = sum(number for _, number in shards)
+    print(f"{dialect}: {count} conversations, {answers} windows of {len(POLICIES)} policies")
+    assert [one for found, _ in shards for one in found] == []
+    assert answers > count * len(POLICIES) // 2
 
 
 @pytest.mark.parametrize("dialect", DIALECTS)

@@ -6,13 +6,11 @@ The deep profile tries 100,000 conversations, each written in all four dialects:
 
 from __future__ import annotations
 
-import os
-from concurrent.futures import ProcessPoolExecutor
 from functools import partial
 from random import Random
 
 import pytest
-from fitting import DEEP, cases
+from fitting import cases, in_shards
 
 from warmset import (
     HeadTail,
@@ -97,15 +95,9 @@ def disagreements(dialect, seeds):
 
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_fit_is_the_oracles_answer(dialect):
-    seeds = range(cases(250, 100_000))
-    workers = os.cpu_count() if DEEP else 1
-    shards = [seeds[at :: 8 * workers] for at in range(8 * workers)] if DEEP else [seeds]
-    if DEEP:
-        with ProcessPoolExecutor(workers) as pool:
-            answers = list(pool.map(partial(disagreements, dialect), shards))
-    else:
-        answers = [disagreements(dialect, shards[0])]
-    refused = sum(count for _, count in answers)
-    print(f"{dialect}: {len(seeds)} conversations, {4 * len(seeds)} cases, {refused} refused")
+    count = cases(250, 100_000)
+    answers = in_shards(partial(disagreements, dialect), count)
+    refused = sum(number for _, number in answers)
+    print(f"{dialect}: {count} conversations, {4 * count} cases, {refused} refused")
     assert [one for found, _ in answers for one in found] == []
-    assert refused > len(seeds) // 20, "too few refusals to say that errors are equal"
+    assert refused > count // 20, "too few refusals to say that errors are equal"

@@ -12,7 +12,7 @@ check_evictor(lambda messages, budget: my_trim(messages, budget), "openai")
 
 from warmset.testing.check import Evictor, EvictorError, Failure, check_evictor
 from warmset.testing.histories import History, histories, random_history
-from warmset.testing.invariants import INVARIANTS, Invariant, Outcome
+from warmset.testing.invariants import INVARIANTS, Given, Invariant, Outcome
 from warmset.testing.oracle import Puzzle, Verdict, by_age, by_place, by_score, solve, together
 
 __all__ = [
@@ -20,6 +20,7 @@ __all__ = [
     "Evictor",
     "EvictorError",
     "Failure",
+    "Given",
     "History",
     "Invariant",
     "Outcome",

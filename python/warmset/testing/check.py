@@ -12,7 +12,7 @@ from warmset.counting import counter as make_counter
 from warmset.errors import BudgetTooSmall
 from warmset.messages import known_dialect
 from warmset.testing.histories import History, random_history
-from warmset.testing.invariants import INVARIANTS, Outcome
+from warmset.testing.invariants import INVARIANTS, Given, Outcome
 
 if TYPE_CHECKING:
     from warmset.counting import Counter, CountFunction
@@ -130,10 +130,9 @@ class Trial:
         except BudgetTooSmall:
             return self._after_refusal(given, history, budget)
         outcome = Outcome(
-            given=history.messages,
+            given=Given(history.messages, history.dialect),
             made=made,
             places=places,
-            dialect=history.dialect,
             budget=budget,
             tokens=int(self.counter.count(made)),
             tokens_given=int(self.counter.count(history.messages)),

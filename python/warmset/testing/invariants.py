@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset.messages import validate
@@ -12,6 +13,52 @@ from warmset.testing.oracle import together
 
 if TYPE_CHECKING:
     from warmset.messages import Dialect, Message
+    from warmset.testing.links import Seen
+
+
+class Given:
+    """A list that is given to an evictor, and what a naive reader sees of it, read once.
+
+    Args:
+        messages: The messages.
+        dialect: How they are written.
+    """
+
+    def __init__(self, messages: Sequence[Message], dialect: Dialect) -> None:
+        self.messages = messages
+        self.dialect = dialect
+
+    @cached_property
+    def seen(self) -> list[Seen]:
+        """What is seen of each message."""
+        return [see(message, self.dialect) for message in self.messages]
+
+    @cached_property
+    def asked(self) -> list[int]:
+        """Positions of the messages in which a user says something."""
+        return [at for at, one in enumerate(self.seen) if one.asks]
+
+    @cached_property
+    def units(self) -> list[list[int]]:
+        """Positions that belong together."""
+        return together(self.messages, self.dialect)
+
+    @cached_property
+    def valid(self) -> bool:
+        """Whether a provider takes the list."""
+        return not validate(self.messages, dialect=self.dialect)
+
+    @cached_property
+    def open(self) -> list[int]:
+        """Positions of calls that wait for results behind the last request, whole units."""
+        since = self.asked[-1] if self.asked else -1
+        found: list[int] = []
+        for unit in self.units:
+            calls = sum(len(self.seen[at].calls) for at in unit)
+            answers = sum(len(self.seen[at].answers) for at in unit)
+            if calls > answers and unit[-1] > since:
+                found += unit
+        return found
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -23,17 +70,15 @@ class Outcome:
         made: What came out.
         places: For each message that came out, its position in the list that was given; None for a
             stand-in.
-        dialect: How the messages are written.
         budget: What it was allowed to cost.
         tokens: What it costs, by the counter of the check.
         tokens_given: What the list cost.
         pins: Positions that had to stay.
     """
 
-    given: Sequence[Message]
+    given: Given
     made: Sequence[Any]
     places: Sequence[int | None]
-    dialect: Dialect
     budget: int
     tokens: int
     tokens_given: int
@@ -57,18 +102,16 @@ def keeps_what_must_stay(outcome: Outcome) -> str | None:
 
     The task is not asked for: where it cannot fit, one line of it may stand for it.
     """
-    seen = [see(message, outcome.dialect) for message in outcome.given]
-    asked = [at for at, one in enumerate(seen) if one.asks]
-    must = {at for at, one in enumerate(seen) if one.who == "system"} | {*outcome.pins}
-    must |= {*asked[-1:], *_open_at_the_end(outcome, asked)}
+    given = outcome.given
+    must = {at for at, one in enumerate(given.seen) if one.who == "system"}
+    must |= {*outcome.pins, *given.asked[-1:], *given.open}
     missing = sorted(must - outcome.kept)
     return f"messages {missing} had to stay" if missing else None
 
 
 def shows_the_task(outcome: Outcome) -> str | None:
     """2: the first request stays, or a stand-in is there for it."""
-    seen = [see(message, outcome.dialect) for message in outcome.given]
-    asked = [at for at, one in enumerate(seen) if one.asks]
+    asked = outcome.given.asked
     if not asked or asked[0] in outcome.kept or None in outcome.places:
         return None
     return f"the task, message {asked[0]}, left and nothing stands for it"
@@ -81,7 +124,7 @@ def keeps_units_whole(outcome: Outcome) -> str | None:
     """
     if None in outcome.places:
         return None
-    for unit in together(outcome.given, outcome.dialect):
+    for unit in outcome.given.units:
         stayed = [at for at in unit if at in outcome.kept]
         if stayed and stayed != unit:
             return f"messages {unit} belong together, only {stayed} stayed"
@@ -94,22 +137,22 @@ def keeps_the_order(outcome: Outcome) -> str | None:
     if places != sorted(set(places)):
         return f"messages stand in the order {places}"
     for message, at in zip(outcome.made, outcome.places, strict=True):
-        if at is not None and message != outcome.given[at]:
+        if at is not None and message != outcome.given.messages[at]:
             return f"message {at} was changed"
     return None
 
 
 def stays_valid(outcome: Outcome) -> str | None:
     """5: a list that a provider takes is still one."""
-    if validate(outcome.given, dialect=outcome.dialect):
+    if not outcome.given.valid:
         return None
-    broken = validate(outcome.made, dialect=outcome.dialect)
+    broken = validate(outcome.made, dialect=outcome.given.dialect)
     return f"the provider would refuse it: {broken[0].rule}, {broken[0].why}" if broken else None
 
 
 def leaves_what_fits_alone(outcome: Outcome) -> str | None:
     """8: a list that fits comes back as it was."""
-    if outcome.tokens_given > outcome.budget or list(outcome.made) == list(outcome.given):
+    if outcome.tokens_given > outcome.budget or list(outcome.made) == list(outcome.given.messages):
         return None
     return f"it cost {outcome.tokens_given} of {outcome.budget} tokens and was changed"
 
@@ -126,16 +169,3 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (
     leaves_what_fits_alone,
 )
 """Those that can be told from one outcome; `check_evictor` adds those that need several."""
-
-
-def _open_at_the_end(outcome: Outcome, asked: list[int]) -> list[int]:
-    """Return the members of calls that wait for results, behind the last request."""
-    seen = [see(message, outcome.dialect) for message in outcome.given]
-    since = asked[-1] if asked else -1
-    found: list[int] = []
-    for unit in together(outcome.given, outcome.dialect):
-        calls = sum(len(seen[at].calls) for at in unit)
-        answers = sum(len(seen[at].answers) for at in unit)
-        if calls > answers and unit[-1] > since:
-            found += unit
-    return found
