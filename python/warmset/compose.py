@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from warmset.config import Weights
     from warmset.engine import Engine
     from warmset.hits import Found
+    from warmset.messages import Dialect
     from warmset.pick import Picked
     from warmset.request import Ask, Request
 
@@ -38,8 +39,14 @@ def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
         UnknownDialectError: The dialect that is asked for is not known.
     """
     wanted = None if ask.dialect is None else known_dialect(ask.dialect)
-    source = ledger.dialect or wanted or "openai"
+    source = ledger.dialect or _read_as(ledger, wanted)
     return Call(source, wanted or source, ask.system, ask.tools, request.send, ask.budget)
+
+
+def _read_as(ledger: Ledger, wanted: Dialect | None) -> Dialect:
+    """Tell how messages are read that would fit several dialects, for one that is asked for."""
+    instructs = any(entry.facts.is_system for entry in ledger.entries.values())
+    return "anthropic" if wanted == "anthropic" and not instructs else "openai"
 
 
 def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
