@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warmset._core import Roll
-from warmset.messages import holds, units
+from warmset.messages import holds, is_unfinished, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -25,6 +25,9 @@ class Accounts:
         self._fixed: list[int] = []
         self._task: int | None = None
         self._asked: int | None = None
+        self._asked_at = -1
+        self._reply: tuple[int, bool] | None = None  # the first since, and whether it thinks
+        self._latest: list[int] = []
         self._waiting: dict[str, list[int]] = {}
         self._open: dict[int, int] = {}
         self._last: Facts | None = None
@@ -50,7 +53,7 @@ class Accounts:
             both, and then the accounts have to be made anew, with `parted`.
         """
         for fact, tokens in messages:
-            callers = {self._waiting[one][-1] for one in fact.results if self._waiting.get(one)}
+            callers = self._callers(fact)
             if self._last is not None and holds(self._last, fact):
                 callers.add(self._home[-1])
             if len(callers) > 1:
@@ -73,25 +76,43 @@ class Accounts:
         """
         held = {*self._fixed, *(self._home[at] for at in pins)}
         held |= {unit for unit in (self._task, self._asked) if unit is not None}
-        since = -1 if self._asked is None else self._asked
-        return sorted(held | {unit for unit in self._open if unit > since})
+        if self._reply is not None and self._last is not None:
+            unit, thinks = self._reply
+            held |= {unit} if thinks and is_unfinished(self._last) else set()
+        return sorted(held | {u for u in self._open if self._latest[u] > self._asked_at})
 
     def cost(self, unit: int) -> int:
         """Return what a unit costs."""
         return self.roll.since(unit) - self.roll.since(unit + 1)
 
+    def _callers(self, fact: Facts) -> set[int]:
+        """Return the units whose calls a message answers, each call once."""
+        taken: dict[str, int] = {}
+        callers: set[int] = set()
+        for one in fact.results:
+            waiting = self._waiting.get(one, [])
+            taken[one] = taken.get(one, 0) + 1
+            if taken[one] <= len(waiting):
+                callers.add(waiting[-taken[one]])
+        return callers
+
     def _place(self, fact: Facts, tokens: int, unit: int | None) -> None:
+        at = len(self._home)
         if unit is None:
             unit = self.roll.push(tokens)
+            self._latest.append(at)
         else:
             self.roll.join(unit, tokens)
+            self._latest[unit] = at
         self._home.append(unit)
         self._last = fact
         if (fact.is_system or fact.keep) and self._fixed[-1:] != [unit]:
             self._fixed.append(unit)
         if fact.request:
             self._task = unit if self._task is None else self._task
-            self._asked = unit
+            self._asked, self._asked_at, self._reply = unit, at, None
+        elif fact.role == "assistant" and self._reply is None:
+            self._reply = unit, fact.thinks
         for one in fact.results:
             if callers := self._waiting.get(one):
                 caller = callers.pop()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,7 +16,7 @@ from warmset.threads import twin
 from warmset.transcript import Transcript
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset.hits import Hit
     from warmset.memory import Memory
@@ -159,6 +160,8 @@ class Conversation(Transcript):
         self._memory.check_open()
         have = input_tokens(budget)
         mark = budget.watermark if isinstance(budget, Budget) else WATERMARK
+        if isinstance(pins, (str, bytes)) or not isinstance(pins, Iterable):
+            raise InvalidInputError(f"pins: expected ids of messages, found {pins!r:.80}")
         held = tuple(sorted({self.id_of(one) for one in pins}))
         ask = Keep(budget=have, low=int(have * mark), pins=held, system=system, tools=tools)
         with self._memory.engine.lock:

@@ -134,7 +134,9 @@ class Engine:
         if head and head not in ledger.history:
             self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
             return
+        length = len(ledger.history.path)
         left, joined = ledger.history.move(head)
+        ledger.branch(length - len(left))
         self.retriever.set_live(left, False)
         self.retriever.set_live(joined, True)
         ledger.frozen = None

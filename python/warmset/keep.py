@@ -41,10 +41,11 @@ def keep(engine: Engine, ledger: Ledger, ask: Keep) -> Kept:
     key = (ask.budget, ask.low, pins, beside)
     before = ledger.standing
     cutter = _Cutter(engine, ledger, beside, pins)
-    if before is not None and (before.key != key or not cutter.knows(before)):
+    if before is not None and before.key != key:
         before = None
+    stood = before is not None and before.start is not None
     made = None if before is None else cutter.again(before, ask.budget)
-    moved = made is None
+    moved = stood and made is None
     if made is None:
         made = cutter.anew(ask)
     front = freed = 0
@@ -61,7 +62,7 @@ def keep(engine: Engine, ledger: Ledger, ask: Keep) -> Kept:
         tokens=made.tokens,
         budget=ask.budget,
         dialect=cutter.dialect,
-        moved=moved and before is not None,
+        moved=moved,
         moves=moves,
         cached=front,
         rewritten=spoken - front,
@@ -99,16 +100,13 @@ class _Cutter:
         self._protected = self.accounts.protected(pins)
         self.dialect: Dialect = ledger.dialect or "openai"
 
-    def knows(self, before: Standing) -> bool:
-        """Tell whether an earlier cut is one of this path: a branch makes it another list."""
-        return before.start <= len(self.accounts.roll) and (
-            not len(before.sent) or int(before.sent[-1]) < len(self.accounts)
-        )
-
     def again(self, before: Standing, budget: int) -> _Made | None:
-        """Cut where it was cut before; None if that is over the budget now."""
-        held = sorted({*before.held, *(u for u in self._protected if u < before.start)})
-        made = self._made(before.start, tuple(held), before.brief)
+        """Cut where it was cut before; None if that is over the budget now, or void."""
+        if before.start is None:
+            return None
+        start = before.start
+        held = sorted({*before.held, *(u for u in self._protected if u < start)})
+        made = self._made(start, tuple(held), before.brief)
         return made if made.tokens <= budget else None
 
     def anew(self, ask: Keep) -> _Made:

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from warmset import _core
 from warmset.config import RECENT_SHARE
-from warmset.messages import anchor, exchange_start
+from warmset.messages import anchor, exchange_start, loop_start
 
 if TYPE_CHECKING:
     from warmset.ledger import Entry, Ledger
@@ -111,7 +111,8 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
         BudgetTooSmall: The request and the last unit alone do not fit; see `must_stay`.
     """
     costs = [cost(unit) for unit in parts.current]
-    must = [place in (0, len(costs) - 1) for place in range(len(costs))]
+    held = _held(parts)
+    must = [place in held for place in range(len(costs))]
     kept = set(_core.keep_newest(costs, must, room).tolist())
     current = [unit for place, unit in enumerate(parts.current) if place in kept]
     free = int((room - sum(cost(unit) for unit in current)) * share)
@@ -122,9 +123,17 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
 
 
 def must_stay(parts: Frame) -> int:
-    """Return what the request and the last unit cost; they may be one."""
-    ends = {0, len(parts.current) - 1}
-    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in ends)
+    """Return what the request, the last unit, and reasoning that must stay cost."""
+    held = _held(parts)
+    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in held)
+
+
+def _held(parts: Frame) -> set[int]:
+    """Return which units of the current exchange stay; the request and the last may be one."""
+    known = [entry.facts for unit in parts.current for entry in unit]
+    homes = [at for at, unit in enumerate(parts.current) for _ in unit]
+    opening = loop_start(known)
+    return {0, len(parts.current) - 1} | (set() if opening is None else {homes[opening]})
 
 
 def cost(unit: list[Entry]) -> int:

@@ -76,7 +76,7 @@ class Standing:
 
     Args:
         key: What it was cut for.
-        start: The first unit that stays although it need not.
+        start: The first unit that stays although it need not; None if a branch made it void.
         held: The earlier units that stayed, ascending.
         moves: How often the cut moved.
         sent: Positions on the path of what was kept last, as the result had them.
@@ -85,7 +85,7 @@ class Standing:
     """
 
     key: tuple[object, ...]
-    start: int
+    start: int | None
     held: tuple[int, ...]
     moves: int
     sent: NDArray[np.int64]
@@ -172,6 +172,17 @@ class Ledger:
                 known.parted([entry.facts for entry in live], [entry.tokens for entry in live])
         self._accounts = (self.history.head, known)
         return known
+
+    def branch(self, common: int) -> None:
+        """Forget where the path was cut: from a position on it is another one.
+
+        Args:
+            common: Messages at the front that both paths have.
+        """
+        if self.standing is not None:
+            sent = self.standing.sent[self.standing.sent < common]
+            tokens = sum(self.entries[self.history.path[at]].tokens for at in sent.tolist())
+            self.standing = replace(self.standing, start=None, sent=sent, tokens=tokens)
 
     def units(self) -> list[Unit]:
         """Return the units of the current path, by positions in `live`."""

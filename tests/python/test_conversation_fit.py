@@ -233,3 +233,49 @@ def test_system_and_tools_count(memory):
 def test_an_empty_conversation(memory):
     kept = memory.conversation("nothing").fit(budget=100)
     assert (kept.messages, kept.ids, kept.evicted, len(kept)) == ([], [], [], 0)
+
+
+def test_what_a_branch_changed_is_not_called_cached(memory):
+    conversation = memory.conversation("a")
+    messages = [{"role": "user", "content": "task"}, *chat(21, start=1)]
+    conversation.sync(messages)
+    before = conversation.fit(budget=300)
+    edited = [one | {"content": f"{one['content']} edited"} for one in messages[5:]]
+    conversation.sync([*messages[:5], *edited])
+    after = conversation.fit(budget=300)
+    same = 0
+    for one, other in zip(before.messages, after.messages, strict=False):
+        if one != other:
+            break
+        same += 1
+    assert after.cached == whole(after.messages[:same]) - 3
+    assert after.rewritten == after.tokens - 3 - after.cached
+    assert (after.moved, after.moves) == (False, 0)
+
+
+def test_late_results_of_an_open_exchange_stay(memory):
+    def calls(*ids):
+        made = [
+            {"id": x, "type": "function", "function": {"name": "f", "arguments": "{}"}} for x in ids
+        ]
+        return {"role": "assistant", "content": None, "tool_calls": made}
+
+    late = {"role": "tool", "tool_call_id": "a", "content": "r " * 20}
+    messages = [
+        {"role": "user", "content": "task " * 5},
+        calls("a", "b"),
+        {"role": "user", "content": "hurry"},
+        late,
+        *chat(8),
+    ]
+    for name, listed in (("one", messages), ("two", messages[:6])):
+        conversation = memory.conversation(name)
+        for message in listed:
+            conversation.append(message)
+        for budget in range(30, whole(listed) + 2, 7):
+            kept = refused(lambda: conversation.fit(budget=budget))  # noqa: B023
+            assert (kept if isinstance(kept, tuple) else kept.messages) == (
+                expected
+                if isinstance(expected := expected_cut(listed, budget), tuple)
+                else expected.messages
+            )

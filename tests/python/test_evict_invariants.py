@@ -76,6 +76,9 @@ def wrong(given, made, total, pins, name):
         tokens=int(COUNT.count(made.messages)),
         tokens_given=total,
         pins=pins,
+        covered=frozenset(
+            at for one in made.inserted if one.kind != "gap" for at in one.stands_for
+        ),
     )
     own = {leaves_what_fits_alone} if name in OWN_TRIGGER else set()
     found = [why for one in INVARIANTS if one not in own and (why := one(outcome))]

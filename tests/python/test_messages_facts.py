@@ -76,7 +76,7 @@ ANTHROPIC_FACTS = [
             {**USE, "id": "t2", "input": {"b": "é"}},
             role="assistant",
         ),
-        Facts("assistant", 'I look.\nget({"a":1})\nget({"b":"é"})', ("t1", "t2")),
+        Facts("assistant", 'I look.\nget({"a":1})\nget({"b":"é"})', ("t1", "t2"), thinks=True),
     ),
     (said(RESULT), Facts("user", "sunny", (), ("t1",))),
     (

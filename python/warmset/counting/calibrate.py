@@ -129,6 +129,6 @@ class Calibration:
 
 
 def _tokens(name: str, value: object) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+    if isinstance(value, bool) or not isinstance(value, int) or not 0 < value < 1 << 53:
         raise InvalidInputError(f"{name}: give a whole number of tokens above 0, found {value!r}")
     return int(value)

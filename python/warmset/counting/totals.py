@@ -105,10 +105,13 @@ def extra_tokens(
     """
     total = 0
     if system:
+        if not isinstance(system, (str, Mapping, Sequence)):
+            raise InvalidInputError(f"system: give a text or blocks, found {system!r:.80}")
         held = system if isinstance(system, Mapping) else {"content": system}
         total += message_tokens([{**held, "role": "system"}], encoding)[0]
     if tools:
-        if isinstance(tools, (str, Mapping)) or not all(isinstance(t, Mapping) for t in tools):
+        known = isinstance(tools, Sequence) and not isinstance(tools, (str, bytes))
+        if not known or not all(isinstance(one, Mapping) for one in tools):
             raise InvalidInputError("tools: give a list of schemas, each of them a mapping")
         total += tool_tokens(tools, encoding)
     return total

@@ -22,10 +22,29 @@ TASK: Final = (
     "Move the shop from floating-point prices to integer cents, module by module. The public JSON "
     "must not change, and every step must leave the tests green. Begin with {name}."
 )
-MODULES: Final = (
-    "orders invoices refunds carts discounts shipping taxes payments ledger reports exports "
-    "imports catalogue stock suppliers customers sessions mailer search admin webhooks"
-).split()  # noqa: SIM905 - a table to be read
+MODULES: Final = [
+    "orders",
+    "invoices",
+    "refunds",
+    "carts",
+    "discounts",
+    "shipping",
+    "taxes",
+    "payments",
+    "ledger",
+    "reports",
+    "exports",
+    "imports",
+    "catalogue",
+    "stock",
+    "suppliers",
+    "customers",
+    "sessions",
+    "mailer",
+    "search",
+    "admin",
+    "webhooks",
+]
 LINES: Final = (
     "def {verb}_{noun}(session: Session, {noun}: {kind}) -> Decimal:",
     '    """Return what the {noun} costs after {verb}."""',
@@ -78,7 +97,7 @@ def coding_session() -> list[Message]:
 
 
 def _work(made: _Session, number: int, name: str) -> None:
-    """Work on one request, in seven steps and eleven calls... the last of them is green."""
+    """Work on one request: seven steps, ten calls, and tests that are red and then green."""
     files = [f"shop/{name}/{part}.py" for part in ("models", "service", "views")]
     sizes = [60 + 37 * (number + at) % 140 for at in range(len(files))]
     pattern = {"pattern": "float|Decimal|round\\(", "path": f"shop/{name}"}

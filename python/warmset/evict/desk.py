@@ -2,36 +2,27 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
+from warmset.evict.edits import check_fold, check_swap, read_stand_in, touched_by
 from warmset.evict.fitted import Evicted
-from warmset.evict.gaps import GapRole, Slot, gap_message, gaps
+from warmset.evict.gaps import GapRole, gap_message, gaps, how_many
+from warmset.evict.slots import Slot, Terms, read
 from warmset.evict.view import Fold, Leave, Swap, UnitView, View
-from warmset.messages import LANGUAGES, Fault, anchor, dumps, exchange_start, facts, units
+from warmset.messages import LANGUAGES, anchor, dumps, exchange_start, loop_start, units
 from warmset.notes import brief_task
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from warmset.counting import Counter
-    from warmset.evict.offload import Offload
     from warmset.evict.view import Edit, StandInKind
-    from warmset.messages import Dialect, Facts, Message, UnitKind
+    from warmset.messages import Facts, Message, UnitKind
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Terms:
-    """What does not change while a list is worked on; see `View`."""
-
-    overhead: int
-    budget: int
-    watermark: float
-    dialect: Dialect
-    cost_of: Callable[[Message], int]
-    store: Offload | None
-    pinned: frozenset[int]
+MOST: Final = 1 << 62
+"""The most that one message can cost here; counts saturate."""
 
 
 class Desk:
@@ -46,7 +37,7 @@ class Desk:
     def __init__(self, messages: Sequence[Message], counter: Counter, terms: Terms) -> None:
         self.terms = terms
         self.gone: list[Evicted] = []
-        known = [facts(message, terms.dialect) for message in messages]
+        known = [read(message, terms.dialect) for message in messages]
         self._task, self._asked = anchor(known), exchange_start(known)
         held = self._held(known)
         since = -1 if self._asked is None else self._asked
@@ -60,10 +51,11 @@ class Desk:
             self._units.append((unit.kind, waits or not held.isdisjoint(unit.members)))
             for at in unit.members:
                 home[at] = number
-        costs = counter.costs(messages)
+        costs = [min(cost, MOST) for cost in counter.costs(messages)]
         self.slots = [
             Slot(messages[at], known[at], costs[at], home[at], (at,)) for at in range(len(known))
         ]
+        self._count = len(messages)
         self._view: View | None = None
         self._gap_costs: dict[GapRole, int] = {}
 
@@ -80,6 +72,36 @@ class Desk:
         if role not in self._gap_costs:
             self._gap_costs[role] = self.terms.cost_of(gap_message(self.terms.dialect, role))
         return self._gap_costs[role]
+
+    def leave_until(self, edits: Sequence[Edit], budget: int) -> None:
+        """Let units leave, one after the other, until the rest and its gaps fit.
+
+        Args:
+            edits: Every unit that may leave, in the order in which they leave.
+            budget: Tokens that everything may cost.
+        """
+        units_ = self.view().units
+        order = [units_[edit.unit].members for edit in edits if isinstance(edit, Leave)]
+        count = how_many(self.slots, order, self.terms.dialect, self._gap_cost, self.total - budget)
+        self.carry_out(edits[:count])
+
+    def tidy_end(self) -> None:
+        """Write the last message as it may stand there, if it was not the last before."""
+        if not self.slots or self.slots[-1].kind is not None:
+            return
+        old = self.slots[-1]
+        message = LANGUAGES[self.terms.dialect].ending(old.message)
+        if old.origins != (self._count - 1,) and message is not old.message:
+            self.slots[-1] = self._stand_in(message, old.unit, old.origins, "placeholder")
+            reason = "it stands last now, and has white space at its end"
+            self.gone.append(Evicted(old.origins, old.cost, reason))
+            self._view = None
+
+    @property
+    def floor(self) -> int:
+        """What must stay costs, gaps not counted."""
+        protected = (unit.cost for unit in self.view().units if unit.protected)
+        return self.terms.overhead + sum(protected)
 
     def least(self) -> int:
         """Return what is left when everything that may leave has left."""
@@ -149,6 +171,8 @@ class Desk:
     def _held(self, known: Sequence[Facts]) -> set[int]:
         """Return the positions of messages that must stay, whatever unit they are in."""
         held = {at for at, fact in enumerate(known) if fact.is_system or fact.keep}
+        opening = loop_start(known)
+        held |= set() if opening is None else {opening}
         return held | self.terms.pinned | {at for at in (self._task, self._asked) if at is not None}
 
     def carry_out(self, edits: Iterable[Edit]) -> bool:
@@ -165,7 +189,7 @@ class Desk:
         slots: list[Slot | None] = list(self.slots)
         done: set[int] = set()
         for edit in edits:
-            touched = self._touched(edit, view)
+            touched = touched_by(edit, view)
             if any(home[at].protected for at in touched):
                 continue
             if not done.isdisjoint(touched):
@@ -177,26 +201,11 @@ class Desk:
             self._view = None
         return bool(done)
 
-    @staticmethod
-    def _touched(edit: Edit, view: View) -> list[int]:
-        try:
-            if isinstance(edit, Swap):
-                return [range(len(view.messages))[edit.at]]
-            units_ = (edit.unit,) if isinstance(edit, Leave) else edit.units
-            return [at for unit in units_ for at in view.units[unit].members]
-        except (AttributeError, IndexError, TypeError) as error:
-            raise InvalidInputError(f"policy: {edit!r:.120} is no edit of this list") from error
-
     def _carry_out(self, edit: Edit, view: View, slots: list[Slot | None]) -> None:
         if isinstance(edit, Swap):
             old = self.slots[edit.at]
             made = self._stand_in(edit.message, old.unit, old.origins, edit.kind, edit.handle)
-            links = (made.facts.calls, made.facts.results)
-            if links != (old.facts.calls, old.facts.results):
-                raise InvalidInputError(
-                    f"policy: the stand-in for message {old.origins} must make the same calls "
-                    "and answer the same ones"
-                )
+            check_swap(edit, old.facts, made.facts)
             slots[edit.at] = made
             if old.kind is None:
                 self.gone.append(Evicted(old.origins, old.cost, edit.reason, edit.handle))
@@ -210,7 +219,9 @@ class Desk:
         if isinstance(edit, Fold):
             members = sorted(at for number in edit.units for at in view.units[number].members)
             origins = tuple(sorted(one for at in members for one in self.slots[at].origins))
-            slots[members[0]] = self._stand_in(edit.message, len(self._units), origins, "summary")
+            made = self._stand_in(edit.message, len(self._units), origins, "summary")
+            check_fold(made.facts)
+            slots[members[0]] = made
             self._units.append(("user", False))
 
     def _forget(self, members: Iterable[int], reason: str) -> None:
@@ -233,16 +244,5 @@ class Desk:
         kind: StandInKind,
         handle: str | None = None,
     ) -> Slot:
-        known = self._read(message)
+        known = read_stand_in(message, self.terms.dialect)
         return Slot(message, known, self.terms.cost_of(message), unit, origins, kind, handle)
-
-    def _read(self, message: Message) -> Facts:
-        """Read what a policy wrote, or raise `InvalidInputError` if it is no message."""
-        fault = (
-            LANGUAGES[self.terms.dialect].grammar.fault(message)
-            if isinstance(message, dict)
-            else Fault(f"found {message!r:.80}")
-        )
-        if fault is not None:
-            raise InvalidInputError(f"policy: a stand-in is no message: {fault.why}")
-        return facts(message, self.terms.dialect)

@@ -10,16 +10,17 @@ from warmset.budget import WATERMARK, Budget, input_tokens
 from warmset.counting import Endpoint, TokenCount, Vocabulary
 from warmset.counting import counter as make_counter
 from warmset.errors import BudgetTooSmall, InvalidInputError
-from warmset.evict.desk import Desk, Terms
+from warmset.evict.desk import Desk
 from warmset.evict.fitted import Fitted, Inserted
 from warmset.evict.gaps import gap_message, gaps
 from warmset.evict.policies import Chain, Salience, TokenBudget, steps
+from warmset.evict.slots import Terms
 from warmset.messages import accept, settle
 
 if TYPE_CHECKING:
     from warmset.counting import CounterLike
     from warmset.evict.offload import Offload
-    from warmset.evict.view import Policy, StandInKind
+    from warmset.evict.view import Edit, Policy, StandInKind, View
     from warmset.messages import Message, System
 
 Protect: TypeAlias = Iterable[int] | Callable[[Any], bool]
@@ -67,9 +68,9 @@ def fit(
         InvalidInputError: An option is not usable.
         UnknownDialectError: The name is of no supported dialect.
     """
-    plain_source = messages if isinstance(messages, (str, bytes, Mapping)) else list(messages)
-    plain = accept(plain_source)
-    given = list(plain_source)
+    listed = isinstance(messages, Iterable) and not isinstance(messages, (str, bytes, Mapping))
+    given = list(messages) if listed else []
+    plain = accept(given if listed else messages)
     chosen = settle(plain, dialect)
     have = input_tokens(budget)
     count = make_counter(counter)
@@ -85,7 +86,7 @@ def fit(
             watermark=budget.watermark if isinstance(budget, Budget) else WATERMARK,
             dialect=chosen,
             cost_of=lambda message: stand_ins.costs([message])[0],
-            store=store,
+            store=_place(store),
             pinned=_pinned(protect, given),
         ),
     )
@@ -93,18 +94,21 @@ def fit(
     if desk.total > have:
         _make_room(desk, have)
     for step in chain:
-        desk.carry_out(step.plan(desk.view()))
+        desk.carry_out(_planned(step, desk.view()))
     last = chain[-1]
     order = last if isinstance(last, Salience) else TokenBudget()
     beside = desk.terms.overhead - empty
+    if desk.total > have:
+        desk.leave_until(order.plan(desk.view(desk.floor)), have)
     while True:
+        desk.tidy_end()
         made = _written(desk, given)
         tokens = _plus(count.count([one.message for one in made]), beside)
         if max(desk.total, tokens) <= have:
             break
-        # A gap was opened, or the counter is not additive: the next units of the order leave.
+        # The counter is not additive: the next units of the order leave.
         spoken = desk.terms.overhead + sum(slot.cost for slot in desk.slots)
-        less = 1 if desk.total > have else tokens - have
+        less = max(tokens - have, desk.total - have)
         if not desk.carry_out(order.plan(desk.view(spoken - less))):
             raise BudgetTooSmall(max(desk.total, tokens), have)
     return Fitted(
@@ -121,6 +125,13 @@ def fit(
         ),
         orphans=desk.orphans,
     )
+
+
+def _planned(step: Policy, view: View) -> list[Edit]:
+    edits: object = step.plan(view)
+    if isinstance(edits, Iterable) and not isinstance(edits, (str, bytes)):
+        return list(edits)
+    raise InvalidInputError(f"policy: plan must return edits, {step!r:.80} returned {edits!r:.80}")
 
 
 def _make_room(desk: Desk, have: int) -> None:
@@ -162,6 +173,12 @@ def _written(desk: Desk, given: Sequence[Any]) -> list[_Written]:
             stands_for = (slot.kind, slot.origins, slot.handle)
             made.append(_Written(slot.message, slot.message, *stands_for))
     return made
+
+
+def _place(store: Offload | None) -> Offload | None:
+    if store is None or callable(getattr(store, "put", None)):
+        return store
+    raise InvalidInputError(f"store: expected an object with put(text), found {store!r:.80}")
 
 
 def _pinned(protect: Protect, given: Sequence[Any]) -> frozenset[int]:

@@ -7,43 +7,18 @@ prefix that a provider has cached; so a short message of the other role stands i
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
+from warmset.evict.slots import GAP
 from warmset.messages import LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
-    from warmset.evict.view import StandInKind
-    from warmset.messages import Dialect, Facts, Message
+    from warmset.evict.slots import Slot
+    from warmset.messages import Dialect, Message
 
 GapRole: TypeAlias = Literal["user", "assistant"]
-
-GAP: Final = "(Earlier messages were left out.)"
-
-
-@dataclass(frozen=True, slots=True)
-class Slot:
-    """One message of the list in work.
-
-    Args:
-        message: The message.
-        facts: What is known of it.
-        cost: What it costs.
-        unit: Number of the unit that it is in.
-        origins: Positions in the caller's list that it is or stands for.
-        kind: What it is, if it stands for others.
-        handle: Where the original can be read, if it stands for others.
-    """
-
-    message: Message
-    facts: Facts
-    cost: int
-    unit: int
-    origins: tuple[int, ...]
-    kind: StandInKind | None = None
-    handle: str | None = None
 
 
 def gaps(slots: Sequence[Slot], dialect: Dialect) -> Iterator[tuple[int, GapRole]]:
@@ -54,11 +29,16 @@ def gaps(slots: Sequence[Slot], dialect: Dialect) -> Iterator[tuple[int, GapRole
     if dialect not in ("anthropic", "gemini"):
         return
     for at in range(1, len(slots)):
-        before, after = slots[at - 1], slots[at]
-        if not _were_neighbours(before, after):
-            role = gap_role(dialect, before.facts.role, after.facts.role)
-            if role is not None:
-                yield at, role
+        role = gap_between(slots[at - 1], slots[at], dialect)
+        if role is not None:
+            yield at, role
+
+
+def gap_between(before: Slot, after: Slot, dialect: Dialect) -> GapRole | None:
+    """Tell whose a stand-in between two slots must be; None where none is needed."""
+    if _were_neighbours(before, after):
+        return None
+    return gap_role(dialect, before.facts.role, after.facts.role)
 
 
 def gap_role(dialect: Dialect, before: str, after: str) -> GapRole | None:
@@ -84,3 +64,46 @@ def _were_neighbours(before: Slot, after: Slot) -> bool:
 def gap_message(dialect: Dialect, role: GapRole) -> Message:
     """Make the message that stands in a gap."""
     return LANGUAGES[dialect].grammar.say(role, GAP)
+
+
+def how_many(
+    slots: Sequence[Slot],
+    order: Sequence[Sequence[int]],
+    dialect: Dialect,
+    cost: Callable[[GapRole], int],
+    over: int,
+) -> int:
+    """Tell how many groups of slots must leave, one after the other, until enough is freed.
+
+    A gap that opens takes tokens, one that closes frees them, so this is walked and not summed.
+
+    Args:
+        slots: The list.
+        order: Positions of the slots that leave together, in the order in which they leave.
+        dialect: How the messages are written.
+        cost: What a stand-in for a gap costs.
+        over: Tokens to be freed.
+
+    Returns:
+        The number of groups; all of them if that is not enough.
+    """
+    before = list(range(-1, len(slots) - 1))
+    after = list(range(1, len(slots) + 1))
+
+    def gap(one: int, other: int) -> int:
+        if one < 0 or other == len(slots):
+            return 0
+        role = gap_between(slots[one], slots[other], dialect)
+        return 0 if role is None else cost(role)
+
+    for count, group in enumerate(order):
+        if over <= 0:
+            return count
+        for at in group:
+            left, right = before[at], after[at]
+            over += gap(left, right) - gap(left, at) - gap(at, right) - slots[at].cost
+            if left >= 0:
+                after[left] = right
+            if right < len(slots):
+                before[right] = left
+    return len(order)

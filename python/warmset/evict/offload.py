@@ -51,8 +51,11 @@ class Shelf:
             Its handle, made of the hash of its content.
 
         Raises:
+            InvalidInputError: It is no text.
             StoreError: It could not be kept.
         """
+        if not isinstance(text, str):
+            raise InvalidInputError(f"shelf: expected a text, found {text!r:.80}")
         data = text.encode("utf-8", "surrogatepass")
         handle = f"shelf:{content_hash(data).hex()}"
         if handle not in self._known:
@@ -74,8 +77,12 @@ class Shelf:
 
         Raises:
             NotFound: Nothing was put under that handle.
+            InvalidInputError: A line is no number.
             StoreError: It could not be read.
         """
+        for name, line in (("start", start), ("stop", stop)):
+            if line is not None and (isinstance(line, bool) or not isinstance(line, int)):
+                raise InvalidInputError(f"{name}: expected the number of a line, found {line!r}")
         if handle not in self._known:
             self._look()
         if handle not in self._known:
@@ -144,9 +151,13 @@ class OffloadLarge:
         store = self.store or view.store
         if store is None:
             raise InvalidInputError("OffloadLarge: give it a store, or give one to fit()")
+        if not callable(getattr(store, "put", None)):
+            raise InvalidInputError(f"store: expected an object with put(text), found {store!r}")
         handles = {place: store.put(text) for place, text in large.items()}
         texts = {place: self._shown(text, handles[place]) for place, text in large.items()}
         message = view.tools.with_answers(view.messages[at], texts)
+        if view.cost_of(message) >= view.costs[at]:
+            return None
         reason = f"a result over {self.over} characters went to the store"
         return Swap(at, message, "handle", reason, " ".join(handles.values()))
 

@@ -26,6 +26,7 @@ _CODES: Final = frozenset(
     {"context_length_exceeded", "request_too_large", "string_above_max_length"}
 )
 _TOO_LARGE: Final = 413
+_MOST: Final = 1 << 53
 _TOLD: Final = re.compile(
     r"maximum context length"
     r"|context.{0,10}(length|window|limit|size).{0,40}(exceed|too (long|large))"
@@ -45,12 +46,12 @@ def is_overflow(error: BaseException) -> bool:
     Args:
         error: What the call raised.
     """
-    codes = {getattr(error, "code", None), getattr(error, "type", None)}
+    codes = [getattr(error, "code", None), getattr(error, "type", None)]
     body: Any = getattr(error, "body", None)
     if isinstance(body, dict):
         inner = body.get("error", body)
         if isinstance(inner, dict):
-            codes |= {one for one in (inner.get("code"), inner.get("type")) if isinstance(one, str)}
+            codes += [inner.get("code"), inner.get("type")]
     if any(isinstance(code, str) and code in _CODES for code in codes):
         return True
     status = getattr(error, "status_code", None)
@@ -81,8 +82,7 @@ def retry_on_overflow(
         InvalidInputError: An option is out of its range.
         Exception: Whatever the call raised: at once if it is no overflow, or after the last try.
     """
-    tries = _tries(budget, attempts, step)
-    for left, tokens in tries:
+    for left, tokens in _tries(call, budget, attempts, step):
         try:
             return call(tokens)
         except Exception as error:
@@ -100,7 +100,7 @@ async def aretry_on_overflow(
     overflow: Callable[[BaseException], bool] = is_overflow,
 ) -> T:
     """Await a call in the way of `retry_on_overflow`; the same arguments, result and errors."""
-    for left, tokens in _tries(budget, attempts, step):
+    for left, tokens in _tries(call, budget, attempts, step):
         try:
             return await call(tokens)
         except Exception as error:
@@ -109,9 +109,13 @@ async def aretry_on_overflow(
     raise AssertionError("unreachable: the last try returns or raises")
 
 
-def _tries(budget: int | Budget, attempts: int, step: float) -> list[tuple[int, int]]:
+def _tries(call: object, budget: int | Budget, attempts: int, step: float) -> list[tuple[int, int]]:
     """Return the tokens of every try, each with the number of tries that are left after it."""
+    if not callable(call):
+        raise InvalidInputError(f"call: expected a function of a budget, found {call!r}")
     tokens = input_tokens(budget)
+    if tokens > _MOST:
+        raise InvalidInputError(f"budget: expected at most {_MOST} tokens")
     at_least("attempts", attempts, 0)
     if isinstance(step, bool) or not isinstance(step, (int, float)) or not 0 < step < 1:
         raise InvalidInputError(f"step: must lie above 0 and below 1, found {step!r}")

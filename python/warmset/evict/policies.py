@@ -109,6 +109,13 @@ class Salience:
 
     score: Score
 
+    def __post_init__(self) -> None:
+        known = callable(self.score) or isinstance(self.score, (Mapping, Sequence))
+        if not known or isinstance(self.score, (str, bytes)):
+            raise InvalidInputError(
+                f"score: expected numbers or a function, found {self.score!r:.80}"
+            )
+
     def plan(self, view: View, /) -> list[Edit]:
         """Let the lowest leave until the rest fits; see `Policy`.
 
@@ -140,8 +147,8 @@ class Salience:
                 ) from error
         try:
             return max(float(one) for one in found)
-        except (TypeError, ValueError) as error:
-            raise InvalidInputError(f"score: expected numbers, found {found!r}") from error
+        except (OverflowError, TypeError, ValueError) as error:
+            raise InvalidInputError(f"score: expected numbers, found {found!r:.80}") from error
 
 
 class Chain:

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from warmset.errors import InvalidInputError
-from warmset.evict.gaps import GAP
 from warmset.evict.policies import at_least
+from warmset.evict.slots import HEADING, stands_in
 from warmset.evict.view import Fold
 from warmset.messages import LANGUAGES, Message
 
@@ -16,7 +16,6 @@ if TYPE_CHECKING:
 
     from warmset.evict.view import Edit, View
 
-HEADING: Final = "(Summary of earlier messages)"
 _SUMMARY_SHARE: Final = 0.25
 """The part of what it replaces that a summary is asked to have at most."""
 
@@ -73,7 +72,7 @@ class Summarize:
         recent = set(spoken[max(len(spoken) - self.keep, 0) :])
         old = [at for at in view.unprotected() if at not in recent and view.units[at].cost]
         members = sorted(at for unit in old for at in view.units[unit].members)
-        if not members or all(_is_stand_in(view, at) for at in members):
+        if not members or all(stands_in(view.facts[at]) for at in members):
             return []
         before = sum(view.costs[at] for at in members)
         text = self.summarizer(
@@ -95,9 +94,3 @@ class Summarize:
             return bool(self.should_compact(view.messages, view.total))
         mark = view.watermark if self.watermark is None else self.watermark
         return view.total > int(view.budget * mark)
-
-
-def _is_stand_in(view: View, at: int) -> bool:
-    """Tell whether a message stands for others already, so that there is nothing to say of it."""
-    text = view.facts[at].text
-    return text.startswith(HEADING) or text == GAP

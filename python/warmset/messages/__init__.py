@@ -40,7 +40,16 @@ from warmset.messages.model import (
 )
 from warmset.messages.repair import Repaired, repair
 from warmset.messages.turns import Converted, System
-from warmset.messages.units import Unit, UnitKind, anchor, exchange_start, holds, units
+from warmset.messages.units import (
+    Unit,
+    UnitKind,
+    anchor,
+    exchange_start,
+    holds,
+    is_unfinished,
+    loop_start,
+    units,
+)
 from warmset.messages.validate import validate
 
 __all__ = [
@@ -71,8 +80,10 @@ __all__ = [
     "exchange_start",
     "facts",
     "holds",
+    "is_unfinished",
     "known_dialect",
     "loads",
+    "loop_start",
     "repair",
     "resolve",
     "settle",

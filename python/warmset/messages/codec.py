@@ -63,6 +63,9 @@ def accept(messages: Iterable[object]) -> list[Message]:
     if isinstance(messages, (str, bytes, Mapping)):
         why = f"expected a list of messages, found one {type(messages).__name__}; wrap it in a list"
         raise InvalidMessageError(0, why)
+    if not isinstance(messages, Iterable):
+        why = f"expected a list of messages, found {type(messages).__name__}"
+        raise InvalidMessageError(0, why)
     return [_plain(message, index) for index, message in enumerate(messages)]
 
 

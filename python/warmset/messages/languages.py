@@ -10,6 +10,7 @@ from warmset.messages.anthropic import repair as a_repair
 from warmset.messages.anthropic import rules as a_rules
 from warmset.messages.anthropic import tools as a_tools
 from warmset.messages.anthropic import turns as a_turns
+from warmset.messages.anthropic import walk as a_walk
 from warmset.messages.gemini import grammar as g_grammar
 from warmset.messages.gemini import repair as g_repair
 from warmset.messages.gemini import rules as g_rules
@@ -27,9 +28,15 @@ from warmset.messages.responses import tools as r_tools
 from warmset.messages.responses import turns as r_turns
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warmset.messages.mending import Mender
-    from warmset.messages.model import Dialect, Grammar, Rule, Tools
+    from warmset.messages.model import Dialect, Grammar, Message, Rule, Tools
     from warmset.messages.turns import Speech
+
+
+def _as_it_is(message: Message) -> Message:
+    return message
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +49,7 @@ class Language:
         speech: How it is converted.
         tools: The calls and results inside of messages.
         mend: How a list that breaks the rules is mended.
+        ending: A message as it may stand at the end of a list; the same object if it may as it is.
     """
 
     grammar: Grammar
@@ -49,11 +57,14 @@ class Language:
     speech: Speech
     tools: Tools
     mend: Mender
+    ending: Callable[[Message], Message] = _as_it_is
 
 
 LANGUAGES: dict[Dialect, Language] = {
     "openai": Language(c_grammar, c_rules.RULES, c_turns, c_tools, c_repair.mend),
     "responses": Language(r_grammar, r_rules.RULES, r_turns, r_tools, r_repair.mend),
-    "anthropic": Language(a_grammar, a_rules.RULES, a_turns, a_tools, a_repair.mend),
+    "anthropic": Language(
+        a_grammar, a_rules.RULES, a_turns, a_tools, a_repair.mend, a_walk.stripped
+    ),
     "gemini": Language(g_grammar, g_rules.RULES, g_turns, g_tools, g_repair.mend),
 }

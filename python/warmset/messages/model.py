@@ -35,6 +35,8 @@ class Facts:
         request: Whether a user says something here, and not only tools.
         bond: How it holds to its neighbours where a response is several items: 0 stands alone, 1
             goes with an adjacent item that reasons or calls, 2 reasons or calls.
+        thinks: Whether the assistant's message begins with reasoning of the kind that must stay
+            at the front of an unfinished tool loop.
         keep: Whether it must never leave: a provider's compaction, which stands for what it ate.
     """
 
@@ -47,6 +49,7 @@ class Facts:
     request: bool = False
     bond: int = 0
     keep: bool = False
+    thinks: bool = False
 
     @property
     def is_system(self) -> bool:

@@ -96,6 +96,31 @@ def anchor(facts: Sequence[Facts]) -> int | None:
     return next((index for index, fact in enumerate(facts) if fact.request), None)
 
 
+def loop_start(facts: Sequence[Facts]) -> int | None:
+    """Return the message whose reasoning begins an unfinished tool loop at the end.
+
+    Anthropic refuses a loop whose turn no longer begins with its thinking (A6).
+
+    Args:
+        facts: The facts of each message, in order.
+
+    Returns:
+        The position of the first reply to the last request, if it begins with reasoning and the
+        list ends with calls or results; else None.
+    """
+    if not facts or not is_unfinished(facts[-1]):
+        return None
+    asked = exchange_start(facts)
+    first = 0 if asked is None else asked + 1
+    reply = next((at for at in range(first, len(facts)) if facts[at].role == "assistant"), None)
+    return reply if reply is not None and facts[reply].thinks else None
+
+
+def is_unfinished(last: Facts) -> bool:
+    """Tell whether a list that ends with this message ends within a tool loop."""
+    return bool(last.calls or (last.results and not last.request))
+
+
 def holds(one: Facts, other: Facts) -> bool:
     """Tell whether two neighbours are items of one response that cannot do without each other.
 

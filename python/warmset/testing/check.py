@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from warmset.counting import counter as make_counter
 from warmset.errors import BudgetTooSmall
 from warmset.messages import known_dialect
+from warmset.testing.answers import messages_of, places_of
 from warmset.testing.histories import History, random_history
-from warmset.testing.invariants import INVARIANTS, Given, Outcome
+from warmset.testing.invariants import INVARIANTS, Given, Outcome, needed
+from warmset.testing.smallest import Case, smallest
 
 if TYPE_CHECKING:
     from warmset.counting import Counter, CountFunction
@@ -21,6 +23,10 @@ if TYPE_CHECKING:
 Evictor: TypeAlias = Callable[[list[Any], int], Any]
 """Takes messages and a budget in tokens; returns messages, or an object that has `messages` (and
 `inserted`, if there are stand-ins), or raises `BudgetTooSmall`."""
+
+
+_PER_GAP = 40
+"""Tokens that are allowed for a stand-in in a gap when a refusal is judged."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +77,7 @@ def check_evictor(
     counter: str | CountFunction | Counter | None = None,
     orphans: bool = False,
     invariants: Sequence[Invariant] = INVARIANTS,
+    refusals: bool = True,
 ) -> None:
     """Try a function that shortens lists on made-up conversations.
 
@@ -86,19 +93,23 @@ def check_evictor(
         counter: The authority on tokens, as `fit` takes it.
         orphans: Whether lists that providers refuse are tried as well.
         invariants: What is checked.
+        refusals: Whether it is checked that a refusal was called for.
 
     Raises:
         EvictorError: An invariant was broken; it has the smallest case for each.
         UnknownDialectError: The name is of no supported dialect.
     """
-    trial = Trial(evictor, make_counter(counter), tuple(invariants))
+    trial = Trial(evictor, make_counter(counter), tuple(invariants), refusals)
     found: dict[str, Failure] = {}
     for number in range(seed, seed + examples):
         history = random_history(number, known_dialect(dialect), orphans=orphans)
         for budget in trial.budgets(history, Random(number)):  # noqa: S311 - not for secrets
-            for name, _ in trial.broken(history, budget):
+            for name, why in trial.broken(history, budget):
                 if name not in found or len(history.messages) < len(found[name].messages):
-                    found[name] = _smallest(trial, name, history, budget, number)
+                    small = smallest(trial, name, Case(history, budget, why))
+                    messages = small.history.messages
+                    made = trial.made_of(messages, small.budget)
+                    found[name] = Failure(name, small.why, messages, small.budget, made, number)
     if found:
         raise EvictorError(list(found.values()))
 
@@ -111,28 +122,34 @@ class Trial:
         evictor: The function.
         counter: What counts its results.
         invariants: What is checked of one outcome.
+        refusals: Whether it is checked that a refusal was called for.
     """
 
     evictor: Evictor
     counter: Counter
     invariants: tuple[Invariant, ...]
+    refusals: bool
 
     def budgets(self, history: History, rng: Random) -> list[int]:
         """Choose budgets: too small, tight, in between, and enough."""
         total = int(self.counter.count(history.messages))
-        return sorted({max(total * share // 100, 1) for share in (5, rng.randrange(10, 100), 100)})
+        least = int(self.counter.count([])) + 1  # an empty list costs something
+        return sorted(
+            {max(total * share // 100, least) for share in (5, rng.randrange(10, 100), 100)}
+        )
 
     def broken(self, history: History, budget: int) -> list[tuple[str, str]]:
         """Return the names of the invariants that do not hold, each with a complaint."""
         given = copy.deepcopy(history.messages)
         try:
-            made, places = self._run(given, budget)
-        except BudgetTooSmall:
-            return self._after_refusal(given, history, budget)
+            made, places, covered = self._run(given, budget)
+        except BudgetTooSmall as error:
+            return self._after_refusal(given, history, budget, error)
         outcome = Outcome(
             given=Given(history.messages, history.dialect),
             made=made,
             places=places,
+            covered=covered,
             budget=budget,
             tokens=int(self.counter.count(made)),
             tokens_given=int(self.counter.count(history.messages)),
@@ -161,61 +178,43 @@ class Trial:
         return found
 
     def _after_refusal(
-        self, given: list[Any], history: History, budget: int
+        self, given: list[Any], history: History, budget: int, error: BudgetTooSmall
     ) -> list[tuple[str, str]]:
-        """Check that a refusal was called for."""
+        """Check that a refusal was called for.
+
+        What must stay may need a few tokens more than its messages cost, for stand-ins in gaps.
+        """
         found: list[tuple[str, str]] = []
         if given != history.messages:
             found.append(("changes_nothing_given", "a message that was given was changed"))
         if int(self.counter.count(history.messages)) <= budget:
             found.append(("leaves_what_fits_alone", "a list that fits was refused"))
+        must = sorted(needed(Given(history.messages, history.dialect)))
+        least = int(self.counter.count([history.messages[at] for at in must]))
+        if not self.refusals:
+            return found
+        if must and least + _PER_GAP * (len(must) + 1) <= budget:
+            why = f"what must stay costs {least} of {budget} tokens and was refused"
+            found.append(("refuses_only_what_cannot_fit", why))
+        if not error.need > error.have:
+            why = f"it needs {error.need} and has {error.have}"
+            found.append(("refuses_only_what_cannot_fit", why))
         return found
 
-    def _run(self, given: list[Any], budget: int) -> tuple[list[Any], list[int | None]]:
+    def made_of(self, messages: list[Any], budget: int) -> list[Any]:
+        """Return what the evictor makes of a list; nothing if it refuses it."""
+        try:
+            return self._run(copy.deepcopy(messages), budget)[0]
+        except BudgetTooSmall:
+            return []
+
+    def _run(
+        self, given: list[Any], budget: int
+    ) -> tuple[list[Any], list[int | None], frozenset[int]]:
+        before = list(given)  # an evictor may change the list itself
         answer = self.evictor(given, budget)
-        inserted = {one.index for one in getattr(answer, "inserted", ())}
-        made = _messages(answer)
-        return made, _places(given, made, inserted)
-
-
-def _messages(answer: Any) -> list[Any]:
-    """Return the messages of an evictor's answer, a list or an object that has one."""
-    messages: Any = getattr(answer, "messages", answer)
-    return list(messages)
-
-
-def _places(given: list[Any], made: list[Any], inserted: set[int]) -> list[int | None]:
-    """Find where each message came from: by identity, else by equality."""
-    by_identity = {id(message): at for at, message in enumerate(given)}
-    places: list[int | None] = []
-    for at, message in enumerate(made):
-        found = by_identity.get(id(message))
-        if found is None and at not in inserted:
-            found = next((place for place, one in enumerate(given) if one == message), None)
-        places.append(found)
-    return places
-
-
-def _smallest(trial: Trial, name: str, history: History, budget: int, seed: int) -> Failure:
-    """Take messages out, and lower the budget, as long as the same invariant stays broken."""
-    best, tokens = history, budget
-    shrunk = True
-    while shrunk:
-        shrunk = False
-        for at in range(len(best.messages)):
-            fewer = History([*best.messages[:at], *best.messages[at + 1 :]], best.dialect, ())
-            worth = [b for b in (tokens, *trial.budgets(fewer, Random(0))) if b > 0]  # noqa: S311
-            smaller = next((b for b in worth if _is_broken(trial, name, fewer, b)), None)
-            if fewer.messages and smaller is not None:
-                best, tokens, shrunk = fewer, smaller, True
-                break
-    why = next(why for found, why in trial.broken(best, tokens) if found == name)
-    made = _messages(trial.evictor(copy.deepcopy(best.messages), tokens))
-    return Failure(name, why, best.messages, tokens, made, seed)
-
-
-def _is_broken(trial: Trial, name: str, history: History, budget: int) -> bool:
-    try:
-        return any(found == name for found, _ in trial.broken(history, budget))
-    except Exception:  # noqa: BLE001 - a list that the evictor cannot read is no smaller case
-        return False
+        stand_ins: list[Any] = list(getattr(answer, "inserted", ()))
+        inserted = {one.index for one in stand_ins}
+        made = messages_of(answer)
+        covered = frozenset(at for one in stand_ins if one.kind != "gap" for at in one.stands_for)
+        return made, places_of(before, made, inserted), covered

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset.messages import validate
 from warmset.testing.links import see
-from warmset.testing.oracle import together
+from warmset.testing.oracle import opening, together
 
 if TYPE_CHECKING:
     from warmset.messages import Dialect, Message
@@ -26,7 +26,7 @@ class Given:
 
     def __init__(self, messages: Sequence[Message], dialect: Dialect) -> None:
         self.messages = messages
-        self.dialect = dialect
+        self.dialect: Dialect = dialect
 
     @cached_property
     def seen(self) -> list[Seen]:
@@ -69,7 +69,8 @@ class Outcome:
         given: The list.
         made: What came out.
         places: For each message that came out, its position in the list that was given; None for a
-            stand-in.
+            stand-in, -1 for one that is neither.
+        covered: Positions of messages for which a stand-in is there.
         budget: What it was allowed to cost.
         tokens: What it costs, by the counter of the check.
         tokens_given: What the list cost.
@@ -83,11 +84,18 @@ class Outcome:
     tokens: int
     tokens_given: int
     pins: tuple[int, ...] = ()
+    covered: frozenset[int] = frozenset()
 
     @property
     def kept(self) -> set[int]:
         """Positions, in the list that was given, of the messages that stayed."""
-        return {at for at in self.places if at is not None}
+        return {at for at in self.places if at is not None and at >= 0}
+
+
+def needed(given: Given) -> set[int]:
+    """Return the positions of what must stay in any case: all of it but the task and pins."""
+    system = {at for at, one in enumerate(given.seen) if one.who == "system"}
+    return system | {*given.asked[-1:], *given.open, *opening(given.seen)}
 
 
 def fits_the_budget(outcome: Outcome) -> str | None:
@@ -102,9 +110,7 @@ def keeps_what_must_stay(outcome: Outcome) -> str | None:
 
     The task is not asked for: where it cannot fit, one line of it may stand for it.
     """
-    given = outcome.given
-    must = {at for at, one in enumerate(given.seen) if one.who == "system"}
-    must |= {*outcome.pins, *given.asked[-1:], *given.open}
+    must = needed(outcome.given) | {*outcome.pins}
     missing = sorted(must - outcome.kept)
     return f"messages {missing} had to stay" if missing else None
 
@@ -112,7 +118,7 @@ def keeps_what_must_stay(outcome: Outcome) -> str | None:
 def shows_the_task(outcome: Outcome) -> str | None:
     """2: the first request stays, or a stand-in is there for it."""
     asked = outcome.given.asked
-    if not asked or asked[0] in outcome.kept or None in outcome.places:
+    if not asked or asked[0] in outcome.kept | outcome.covered:
         return None
     return f"the task, message {asked[0]}, left and nothing stands for it"
 
@@ -122,10 +128,9 @@ def keeps_units_whole(outcome: Outcome) -> str | None:
 
     A member that a stand-in replaced counts as there.
     """
-    if None in outcome.places:
-        return None
+    there = outcome.kept | outcome.covered
     for unit in outcome.given.units:
-        stayed = [at for at in unit if at in outcome.kept]
+        stayed = [at for at in unit if at in there]
         if stayed and stayed != unit:
             return f"messages {unit} belong together, only {stayed} stayed"
     return None
@@ -133,13 +138,20 @@ def keeps_units_whole(outcome: Outcome) -> str | None:
 
 def keeps_the_order(outcome: Outcome) -> str | None:
     """4: what stays is in its order, and unchanged."""
-    places = [at for at in outcome.places if at is not None]
+    places = [at for at in outcome.places if at is not None and at >= 0]
     if places != sorted(set(places)):
         return f"messages stand in the order {places}"
     for message, at in zip(outcome.made, outcome.places, strict=True):
-        if at is not None and message != outcome.given.messages[at]:
+        if at is not None and at >= 0 and message != outcome.given.messages[at]:
             return f"message {at} was changed"
     return None
+
+
+def invents_nothing(outcome: Outcome) -> str | None:
+    """4: whatever comes out was given, or is said to stand for something."""
+    pairs = zip(outcome.made, outcome.places, strict=True)
+    strange = [message for message, at in pairs if at == -1]
+    return f"nobody gave it this message: {strange[0]!r:.120}" if strange else None
 
 
 def stays_valid(outcome: Outcome) -> str | None:
@@ -165,6 +177,7 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (
     shows_the_task,
     keeps_units_whole,
     keeps_the_order,
+    invents_nothing,
     stays_valid,
     leaves_what_fits_alone,
 )

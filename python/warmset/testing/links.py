@@ -23,6 +23,7 @@ class Seen:
         calls: Ids of its calls; names where there are no ids.
         answers: Ids of the calls that it answers; names where there are no ids.
         clings: Whether, in a list of items, it belongs to the items of the model next to it.
+        thinks: Whether it begins with reasoning that opens a turn.
     """
 
     who: str
@@ -30,6 +31,7 @@ class Seen:
     calls: list[str]
     answers: list[str]
     clings: bool = False
+    thinks: bool = False
 
 
 def see(message: Message, dialect: Dialect) -> Seen:
@@ -71,7 +73,8 @@ def _see_blocks(message: Message) -> Seen:
     calls = [block["id"] for block in blocks if block["type"] == "tool_use"]
     answers = [block["tool_use_id"] for block in blocks if block["type"] == "tool_result"]
     asks = message["role"] == "user" and any(block["type"] != "tool_result" for block in blocks)
-    return Seen(message["role"], asks, calls, answers)
+    thinks = bool(blocks) and blocks[0]["type"] in ("thinking", "redacted_thinking")
+    return Seen(message["role"], asks, calls, answers, thinks=thinks)
 
 
 def _see_parts(content: Message) -> Seen:

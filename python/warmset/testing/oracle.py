@@ -110,6 +110,7 @@ def must_stay(puzzle: Puzzle) -> set[int]:
     held = {at for at, one in enumerate(seen) if one.who == "system"} | puzzle.pins
     held |= {asked[0], asked[-1]} if asked else set()
     since = asked[-1] if asked else -1
+    held |= opening(seen)
     answered = _answered(seen)
     for at, one in enumerate(seen):
         if len(one.calls) > sum(called == at for called, _ in answered):
@@ -119,6 +120,18 @@ def must_stay(puzzle: Puzzle) -> set[int]:
     return {
         at for unit in together(puzzle.messages, puzzle.dialect) if held & set(unit) for at in unit
     }
+
+
+def opening(seen: Sequence[Seen]) -> set[int]:
+    """Return the first reply to the last request, if it thinks and the list ends in its loop."""
+    asked = [at for at, one in enumerate(seen) if one.asks]
+    replies = [
+        at
+        for at, one in enumerate(seen)
+        if one.who == "assistant" and at > (asked[-1] if asked else -1)
+    ]
+    ends_in_loop = bool(seen) and (seen[-1].calls or (seen[-1].answers and not seen[-1].asks))
+    return {replies[0]} if ends_in_loop and replies and seen[replies[0]].thinks else set()
 
 
 def solve(puzzle: Puzzle, leave: Callable[[Puzzle, set[int]], Iterable[list[int]]]) -> Verdict:

@@ -114,8 +114,16 @@ def facts(message: Message) -> Facts:
     asks = role == "user" and len(results) < len(content)
     keep = any(block["type"] == "compaction" for block in content)
     pending, late = server_ends(content)
+    leading = next((b["type"] for b in content if b["type"] != "compaction"), "")
     return Facts(
-        role, joined(pieces), calls + pending, results + late, None, images, asks, keep=keep
+        role,
+        joined(pieces),
+        calls + pending,
+        results + late,
+        images=images,
+        request=asks,
+        keep=keep,
+        thinks=role == "assistant" and leading in _UNSPOKEN,
     )
 
 

@@ -124,19 +124,13 @@ def _lead_with_thinking(entries: list[Entry], changes: list[Change]) -> None:
 
 
 def _strip_end(entries: list[Entry], changes: list[Change]) -> None:
-    if not entries or entries[-1][1]["role"] != "assistant":
+    if not entries:
         return
     index, message = entries[-1]
-    text = walk.last_text(message)
-    if text == text.rstrip():
-        return
-    changes.append(Change("A8", index, "white space at the end was stripped"))
-    content = message["content"]
-    if isinstance(content, str):
-        content = text.rstrip()
-    else:
-        content = [*content[:-1], content[-1] | {"text": text.rstrip()}]
-    entries[-1] = (index, message | {"content": content})
+    bare = walk.stripped(message)
+    if bare is not message:
+        changes.append(Change("A8", index, "white space at the end was stripped"))
+        entries[-1] = (index, bare)
 
 
 def _thin_marks(entries: list[Entry], changes: list[Change]) -> None:

@@ -152,3 +152,16 @@ def marks(message: Mapping[str, Any]) -> int:
 def is_marked(block: Message) -> bool:
     """Tell whether the provider is to cache what ends in the block."""
     return block.get("cache_control") is not None
+
+
+def stripped(message: Message) -> Message:
+    """Return an assistant's message without white space at its end; the same object if none is."""
+    if message["role"] != "assistant":
+        return message
+    text = last_text(message)
+    if text == text.rstrip():
+        return message
+    content = message["content"]
+    if isinstance(content, str):
+        return message | {"content": text.rstrip()}
+    return message | {"content": [*content[:-1], content[-1] | {"text": text.rstrip()}]}

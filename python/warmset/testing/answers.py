@@ -1,0 +1,32 @@
+"""What an evictor returned, read: its messages, and where each of them came from."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from warmset.errors import InvalidInputError
+
+
+def messages_of(answer: Any) -> list[Any]:
+    """Return the messages of an evictor's answer, a list or an object that has one.
+
+    Raises:
+        InvalidInputError: It is neither.
+    """
+    messages: Any = getattr(answer, "messages", answer)
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise InvalidInputError(f"evictor: expected it to return messages, found {answer!r:.80}")
+    return list(messages)
+
+
+def places_of(given: list[Any], made: list[Any], inserted: set[int]) -> list[int | None]:
+    """Find where each message came from: by identity, else by equality."""
+    by_identity = {id(message): at for at, message in enumerate(given)}
+    places: list[int | None] = []
+    for at, message in enumerate(made):
+        found = by_identity.get(id(message))
+        if found is None and at not in inserted:
+            found = next((place for place, one in enumerate(given) if one == message), -1)
+        places.append(found)
+    return places

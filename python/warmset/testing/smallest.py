@@ -1,0 +1,90 @@
+"""The smallest list on which an evictor still breaks the same invariant."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from random import Random
+from typing import TYPE_CHECKING, Protocol
+
+from warmset.messages import validate
+from warmset.testing.histories import History
+from warmset.testing.oracle import together
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A list and a budget with which an invariant is broken, and the complaint."""
+
+    history: History
+    budget: int
+    why: str
+
+
+class Tried(Protocol):
+    """An evictor on trial, as far as it is needed here."""
+
+    def budgets(self, history: History, rng: Random, /) -> list[int]:
+        """Return budgets that are worth a try."""
+        ...
+
+    def broken(self, history: History, budget: int, /) -> list[tuple[str, str]]:
+        """Return the invariants that do not hold, each with a complaint."""
+        ...
+
+
+def smallest(trial: Tried, name: str, case: Case) -> Case:
+    """Take units out, and lower the budget, as long as the same invariant stays broken.
+
+    Args:
+        trial: The evictor.
+        name: The invariant.
+        case: Where it was found.
+
+    Returns:
+        The smallest case that was found; a provider takes its list if it takes the one of the case.
+    """
+    best, found = case, _smaller(trial, name, case)
+    while found is not None:
+        best, found = found, _smaller(trial, name, found)
+    return best
+
+
+def _smaller(trial: Tried, name: str, case: Case) -> Case | None:
+    for fewer in _fewer(case.history):
+        for budget in (case.budget, *trial.budgets(fewer, Random(0))):  # noqa: S311 - no secret
+            why = _complaint(trial, name, fewer, budget)
+            if why is not None:
+                return Case(fewer, budget, why)
+    return None
+
+
+def _fewer(history: History) -> Iterator[History]:
+    """Yield shorter lists: without half of the units, without a quarter, ..., without a message."""
+    parted = together(history.messages, history.dialect)
+    sizes = [len(parted) >> by for by in range(1, len(parted).bit_length())]
+    rows = (
+        {at for unit in parted[start : start + size] for at in unit}
+        for size in sizes
+        for start in range(0, len(parted) - size + 1, max(size // 2, 1))
+    )
+    rules = _refused(history)
+    for leaving in [*rows, *({at} for at in range(len(history.messages)))]:
+        rest = [one for at, one in enumerate(history.messages) if at not in leaving]
+        fewer = History(rest, history.dialect, ())
+        if rest and _refused(fewer) <= rules:
+            yield fewer
+
+
+def _refused(history: History) -> set[str]:
+    """Return the rules that a list breaks."""
+    return {one.rule for one in validate(history.messages, dialect=history.dialect)}
+
+
+def _complaint(trial: Tried, name: str, history: History, budget: int) -> str | None:
+    try:
+        return next((why for found, why in trial.broken(history, budget) if found == name), None)
+    except Exception:  # noqa: BLE001 - a list that the evictor cannot read is no smaller case
+        return None
