@@ -6,6 +6,7 @@ import pickle
 
 import numpy as np
 import pytest
+from fitting import cases
 
 from warmset import keep_newest, pack, pack_batch
 from warmset.errors import BudgetTooSmall, InvalidInputError
@@ -80,10 +81,10 @@ FORMS = [
 ]
 
 
-def test_pack_equals_the_oracle_on_ten_thousand_cases():
+def test_pack_equals_the_oracle():
     rng = np.random.default_rng(1)
-    refused = 0
-    for case in range(10_000):
+    refused, count = 0, cases(10_000, 100_000)
+    for case in range(count):
         costs, values, budget = random_items(rng)
         n, form = len(costs), FORMS[case % len(FORMS)]
         groups = rng.integers(-2, 4, n).tolist() if case % 2 else None
@@ -99,13 +100,13 @@ def test_pack_equals_the_oracle_on_ten_thousand_cases():
         expected = pack_oracle(costs, values, budget, groups, must)
         assert found == expected, (costs, values, budget, groups, must)
         refused += isinstance(expected, tuple)
-    assert 100 < refused < 9_000
+    assert count // 100 < refused < count * 9 // 10
 
 
 def test_pack_batch_equals_pack_list_by_list():
     rng = np.random.default_rng(2)
     lists = 0
-    while lists < 10_000:
+    while lists < cases(10_000, 100_000):
         items = [random_items(rng) for _ in range(int(rng.integers(0, 60)))]
         form = FORMS[len(items) % 4]
         offsets = np.cumsum([0, *(len(costs) for costs, _, _ in items)]).tolist()

@@ -2,6 +2,7 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
+use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use warmset_core::evict::{Hold, Unit};
 
@@ -154,25 +155,30 @@ impl Roll {
     /// Compare two cuts.
     ///
     /// Args:
-    ///     before: Positions of messages, ascending.
-    ///     after: Positions of messages, ascending.
+    ///     before: What `kept` returned.
+    ///     after: What it returned later.
     ///
     /// Returns:
-    ///     How many at the front are the same, what those cost, and what those cost that only the
-    ///     first has.
-    ///
-    /// Raises:
-    ///     InvalidInputError: A position is negative.
+    ///     How many messages at the front are the same, what those cost, and what those cost that
+    ///     only the first has.
+    #[expect(
+        clippy::needless_pass_by_value,
+        reason = "an array from Python arrives so"
+    )]
     fn change(
         &self,
-        before: &Bound<'_, PyAny>,
-        after: &Bound<'_, PyAny>,
-    ) -> PyResult<(usize, u64, u64)> {
-        let before = integers::<usize>(before, "before")?;
-        let after = integers::<usize>(after, "after")?;
-        let change = self.read().change(&before, &after);
-        Ok((change.same, change.front, change.freed))
+        before: PyReadonlyArray1<'_, i64>,
+        after: PyReadonlyArray1<'_, i64>,
+    ) -> (usize, u64, u64) {
+        let change = self.read().change(&places(&before), &places(&after));
+        (change.same, change.front, change.freed)
     }
+}
+
+/// Positions of messages; one that is none costs nothing.
+fn places(array: &PyReadonlyArray1<'_, i64>) -> Vec<usize> {
+    let place = |at: &i64| usize::try_from(*at).unwrap_or(usize::MAX);
+    array.as_array().iter().map(place).collect()
 }
 
 fn units(costs: &Bound<'_, PyAny>, protected: Vec<bool>) -> PyResult<Vec<Unit>> {
