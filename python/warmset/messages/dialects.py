@@ -12,6 +12,9 @@ from warmset.messages.model import DIALECTS, Dialect, Facts, Fault, Message
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
+_PLAIN = ("user", "assistant")
+_ROLE_AND_TEXT = ("role", "content")
+
 _ALIASES: dict[str, Dialect] = {
     "openai-chat": "openai",
     "chat": "openai",
@@ -164,8 +167,12 @@ def text_message(dialect: Dialect, role: str, text: str) -> Message:
 
 
 def _marks(messages: Sequence[Message]) -> Iterator[tuple[Dialect, int, str]]:
+    marks = [(dialect, language.grammar.mark) for dialect, language in LANGUAGES.items()]
     for index, message in enumerate(messages):
-        for dialect, language in LANGUAGES.items():
-            seen = language.grammar.mark(message)
+        plain = len(message) == len(_ROLE_AND_TEXT) and message.get("role") in _PLAIN
+        if plain and type(message.get("content")) is str:
+            continue  # a role and a text: every dialect of messages has that
+        for dialect, mark in marks:
+            seen = mark(message)
             if seen is not None:
                 yield dialect, index, seen

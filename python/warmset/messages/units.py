@@ -57,16 +57,18 @@ def units(facts: Sequence[Facts]) -> list[Unit]:
         for call in fact.calls:
             waiting.setdefault(call, []).append(index)
         unanswered[index] = len(fact.calls)
-        if index and holds(facts[index - 1], fact):
+        if fact.bond and index and holds(facts[index - 1], fact):
             _join(parent, index - 1, index)
     groups: dict[int, list[int]] = {}
-    for index in range(len(facts)):
-        groups.setdefault(_root(parent, index), []).append(index)
+    for index, above in enumerate(parent):
+        groups.setdefault(index if above == index else _root(parent, index), []).append(index)
     return [
         Unit(
             tuple(members),
             _kind(facts[first]),
-            open=any(unanswered[member] for member in members),
+            unanswered[first] > 0
+            if len(members) == 1
+            else any(unanswered[member] for member in members),
         )
         for first, members in groups.items()
     ]

@@ -126,6 +126,8 @@ def facts(message: Message) -> Facts:
     """Read the facts of a well-formed message; see `Grammar`."""
     role: str = message["role"]
     content = message.get("content")
+    if len(message) == 2 and type(content) is str and role != "function":  # noqa: PLR2004
+        return Facts(role, joined([content]), request=role == "user")
     pieces: list[str] = []
     images = 0
     if isinstance(content, str):
