@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from concurrent.futures import ProcessPoolExecutor
+from multiprocessing import get_context
 
 from warmset import (
     Chain,
@@ -40,7 +41,8 @@ def in_shards(work, count):
         return [work(range(count))]
     workers = os.cpu_count() or 1
     shards = [range(count)[at :: 16 * workers] for at in range(16 * workers)]
-    with ProcessPoolExecutor(workers) as pool:
+    # Spawned, not forked: a store does not outlive a fork.
+    with ProcessPoolExecutor(workers, get_context("spawn")) as pool:
         return list(pool.map(work, shards))
 
 
