@@ -26,6 +26,8 @@ class Accounts:
         self._task: int | None = None
         self._asked: int | None = None
         self._asked_at = -1
+        self._plainly = False  # whether it was asked in a message without tool results
+        self._said: int | None = None
         self._reply: tuple[int, bool] | None = None  # the first since, and whether it thinks
         self._latest: list[int] = []
         self._waiting: dict[str, list[int]] = {}
@@ -44,6 +46,11 @@ class Accounts:
     def asked(self) -> int | None:
         """The unit of the last request."""
         return self._asked
+
+    @property
+    def said(self) -> int | None:
+        """The unit of the last message in which a user says anything."""
+        return self._said
 
     def take(self, messages: Iterable[tuple[Facts, int]]) -> bool:
         """Take new messages up, each with its facts and what it costs.
@@ -75,7 +82,7 @@ class Accounts:
             pins: Positions of messages that must stay besides.
         """
         held = {*self._fixed, *(self._home[at] for at in pins)}
-        held |= {unit for unit in (self._task, self._asked) if unit is not None}
+        held |= {unit for unit in (self._task, self._asked, self._said) if unit is not None}
         if self._reply is not None and self._last is not None:
             unit, thinks = self._reply
             held |= {unit} if thinks and is_unfinished(self._last) else set()
@@ -108,11 +115,7 @@ class Accounts:
         self._last = fact
         if (fact.is_system or fact.keep) and self._fixed[-1:] != [unit]:
             self._fixed.append(unit)
-        if fact.request:
-            self._task = unit if self._task is None else self._task
-            self._asked, self._asked_at, self._reply = unit, at, None
-        elif fact.role == "assistant" and self._reply is None:
-            self._reply = unit, fact.thinks
+        self._hear(fact, unit, at)
         for one in fact.results:
             if callers := self._waiting.get(one):
                 caller = callers.pop()
@@ -123,3 +126,14 @@ class Accounts:
             self._waiting.setdefault(call, []).append(unit)
         if fact.calls:
             self._open[unit] = self._open.get(unit, 0) + len(fact.calls)
+
+    def _hear(self, fact: Facts, unit: int, at: int) -> None:
+        """Note who asks, and who replies first."""
+        if fact.request:
+            self._task = unit if self._task is None else self._task
+            self._said = unit
+        if fact.request and not (fact.results and self._plainly):
+            self._asked, self._asked_at, self._reply = unit, at, None
+            self._plainly = not fact.results
+        elif fact.role == "assistant" and self._reply is None:
+            self._reply = unit, fact.thinks

@@ -171,7 +171,8 @@ class _Cutter:
         """The task's place on the path and one line that may stand for it; None if none may."""
         live = self._ledger.live()
         place = next((at for at, entry in enumerate(live) if entry.facts.request), None)
-        if place is None or place in self._pins or self.accounts.task == self.accounts.asked:
+        current = (self.accounts.asked, self.accounts.said)
+        if place is None or place in self._pins or self.accounts.task in current:
             return None
         entry = live[place]
         if entry.facts.keep or len(self._ledger.together(entry.id)) > 1:

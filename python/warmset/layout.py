@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from warmset import _core
 from warmset.config import RECENT_SHARE
-from warmset.messages import anchor, exchange_start, loop_start
+from warmset.messages import anchor, exchange_start, last_said, loop_start
 
 if TYPE_CHECKING:
     from warmset.ledger import Entry, Ledger
@@ -132,8 +132,8 @@ def _held(parts: Frame) -> set[int]:
     """Return which units of the current exchange stay; the request and the last may be one."""
     known = [entry.facts for unit in parts.current for entry in unit]
     homes = [at for at, unit in enumerate(parts.current) for _ in unit]
-    opening = loop_start(known)
-    return {0, len(parts.current) - 1} | (set() if opening is None else {homes[opening]})
+    others = (loop_start(known), last_said(known))
+    return {0, len(parts.current) - 1} | {homes[at] for at in others if at is not None}
 
 
 def cost(unit: list[Entry]) -> int:

@@ -5,7 +5,17 @@ from __future__ import annotations
 import pytest
 from test_evict_policies import TooLongError, count, said, session, step, tight
 
-from warmset import OffloadLarge, Salience, Shelf, Summarize, fit, retry_on_overflow, validate
+from warmset import (
+    Memory,
+    OffloadLarge,
+    Salience,
+    Shelf,
+    Summarize,
+    detect,
+    fit,
+    retry_on_overflow,
+    validate,
+)
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict import is_overflow
 
@@ -116,3 +126,45 @@ def test_what_is_no_argument(wrong):
 def test_a_providers_error_is_not_replaced():
     error = TooLongError("maximum context length", code=["a", "list"], body={"error": {"code": []}})
     assert is_overflow(error)
+
+
+def reminded(at):
+    """Twelve steps after a request; one result has a reminder beside it."""
+    messages = [said("user", "Set up."), said("assistant", "Done."), said("user", "REQUEST")]
+    for number in range(12):
+        result = answered(f"t{number}", "word " * 100)
+        if number == at:
+            reminder = {"type": "text", "text": "<system-reminder>todo</system-reminder>"}
+            result["content"].append(reminder)
+        messages += [use(f"t{number}"), result]
+    return messages
+
+
+@pytest.mark.parametrize("at", [0, 5, 11])
+def test_a_reminder_beside_a_result_does_not_take_the_requests_place(at):
+    """F1: agents add texts to tool results; what the user asked stays all the same."""
+    messages = reminded(at)
+    made = fit(messages, budget=700, dialect="anthropic")
+    assert messages[2] in made.messages
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("a")
+        for message in messages:
+            conversation.append(message)
+        assert conversation.fit(budget=700).messages[-1] == messages[-1]
+        assert messages[2] in conversation.fit(budget=700).messages
+        for mode in ("jit", "recency"):
+            assert messages[2] in conversation.window(budget=900, mode=mode).messages
+
+
+def test_gemini_results_may_have_a_role_of_their_own():
+    messages = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "a", "args": {}}}]},
+        {"role": "tool", "parts": [{"functionResponse": {"name": "a", "response": {}}}]},
+    ]
+    assert detect(messages[2:]) == "gemini"
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("a")
+        for message in messages:
+            conversation.append(message)
+        assert conversation.fit(budget=999).messages == messages

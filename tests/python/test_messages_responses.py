@@ -223,3 +223,23 @@ def test_mending_is_linear():
     mended = repair([*late, *made, *pairs], dialect="responses").messages
     assert len(mended) == 4 * count + 1
     assert validate(mended, dialect="responses") == []
+
+
+@pytest.mark.parametrize(
+    ("role", "part", "mended"),
+    [
+        ("assistant", {"type": "input_text", "text": "x"}, "output_text"),
+        ("user", {"type": "output_text", "text": "x", "annotations": []}, "input_text"),
+        ("user", {"type": "refusal", "refusal": "x"}, "input_text"),
+    ],
+)
+def test_parts_fit_the_role(role, part, mended):
+    messages = [{"role": "user", "content": "hi"}, {"role": role, "content": [part]}]
+    found = validate(messages, dialect="responses")
+    assert [(one.rule, one.index) for one in found] == [("C7", 1)]
+    repaired = repair(messages, dialect="responses")
+    assert repaired.messages[1]["content"][0]["type"] == mended
+    assert repaired.messages[1]["content"][0]["text"] == "x"
+    assert validate(repaired.messages, dialect="responses") == []
+    image = {"role": "assistant", "content": [{"type": "input_image", "image_url": "https://x/y"}]}
+    assert repair([messages[0], image], dialect="responses").messages == messages[:1]

@@ -2,7 +2,7 @@
 
 import time
 
-from warmset.messages import Facts, Unit, anchor, exchange_start, units
+from warmset.messages import Facts, Unit, anchor, exchange_start, last_said, units
 
 
 def calls(*ids):
@@ -74,7 +74,9 @@ def test_a_request_is_more_than_results():
     read = [Facts("system", ""), results("x"), USER, calls("a"), results("a"), SAID]
     assert (anchor(read), exchange_start(read)) == (2, 2)
     read += [calls("b"), results("b", asks=True), SAID]
-    assert (anchor(read), exchange_start(read)) == (2, 7)
+    assert (anchor(read), exchange_start(read), last_said(read)) == (2, 2, 7)
+    only = [calls("b"), results("b", asks=True), SAID]
+    assert (anchor(only), exchange_start(only), last_said(only)) == (1, 1, 1)
     assert (anchor([SAID]), exchange_start([])) == (None, None)
 
 

@@ -10,7 +10,7 @@ from warmset.evict.fitted import Evicted
 from warmset.evict.gaps import GapRole, gap_message, gaps, how_many
 from warmset.evict.slots import Slot, Terms, read
 from warmset.evict.view import Fold, Leave, Swap, UnitView, View
-from warmset.messages import LANGUAGES, anchor, dumps, exchange_start, loop_start, units
+from warmset.messages import LANGUAGES, anchor, dumps, exchange_start, last_said, loop_start, units
 from warmset.notes import brief_task
 
 if TYPE_CHECKING:
@@ -39,6 +39,7 @@ class Desk:
         self.gone: list[Evicted] = []
         known = [read(message, terms.dialect) for message in messages]
         self._task, self._asked = anchor(known), exchange_start(known)
+        self._said = last_said(known)
         held = self._held(known)
         since = -1 if self._asked is None else self._asked
         # Units are those of the caller's list: what leaves makes strangers neighbours.
@@ -114,7 +115,7 @@ class Desk:
         Returns:
             Whether it was replaced.
         """
-        if self._task is None or self._task == self._asked:
+        if self._task is None or self._task in (self._asked, self._said):
             return False
         first = next(at for at, slot in enumerate(self.slots) if self._task in slot.origins)
         old = self.slots[first]
@@ -173,7 +174,8 @@ class Desk:
         held = {at for at, fact in enumerate(known) if fact.is_system or fact.keep}
         opening = loop_start(known)
         held |= set() if opening is None else {opening}
-        return held | self.terms.pinned | {at for at in (self._task, self._asked) if at is not None}
+        said = (self._task, self._asked, self._said)
+        return held | self.terms.pinned | {at for at in said if at is not None}
 
     def carry_out(self, edits: Iterable[Edit]) -> bool:
         """Carry edits out that were planned on the latest view.

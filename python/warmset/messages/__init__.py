@@ -47,6 +47,7 @@ from warmset.messages.units import (
     exchange_start,
     holds,
     is_unfinished,
+    last_said,
     loop_start,
     units,
 )
@@ -82,6 +83,7 @@ __all__ = [
     "holds",
     "is_unfinished",
     "known_dialect",
+    "last_said",
     "loads",
     "loop_start",
     "repair",

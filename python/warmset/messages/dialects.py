@@ -167,12 +167,11 @@ def text_message(dialect: Dialect, role: str, text: str) -> Message:
 
 
 def _marks(messages: Sequence[Message]) -> Iterator[tuple[Dialect, int, str]]:
-    marks = [(dialect, language.grammar.mark) for dialect, language in LANGUAGES.items()]
     for index, message in enumerate(messages):
         plain = len(message) == len(_ROLE_AND_TEXT) and message.get("role") in _PLAIN
         if plain and type(message.get("content")) is str:
             continue  # a role and a text: every dialect of messages has that
-        for dialect, mark in marks:
-            seen = mark(message)
+        for dialect, language in LANGUAGES.items():
+            seen = language.grammar.mark(message)
             if seen is not None:
                 yield dialect, index, seen

@@ -77,11 +77,28 @@ def units(facts: Sequence[Facts]) -> list[Unit]:
 def exchange_start(facts: Sequence[Facts]) -> int | None:
     """Return where the current exchange begins: the last message in which a user asks something.
 
+    A text beside tool results often is a reminder that the agent adds to them, so a message without
+    results goes first; see `last_said`.
+
     Args:
         facts: The facts of each message, in order.
 
     Returns:
         Its position; None if no user asks anything. A message of tool results alone does not ask.
+    """
+    places = range(len(facts) - 1, -1, -1)
+    plain = (at for at in places if facts[at].request and not facts[at].results)
+    return next(plain, last_said(facts))
+
+
+def last_said(facts: Sequence[Facts]) -> int | None:
+    """Return the last message in which a user says anything, beside tool results too.
+
+    Args:
+        facts: The facts of each message, in order.
+
+    Returns:
+        Its position; None if no user says anything.
     """
     return next((i for i in range(len(facts) - 1, -1, -1) if facts[i].request), None)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset.messages import validate
 from warmset.testing.links import see
-from warmset.testing.oracle import opening, together
+from warmset.testing.oracle import current, opening, together
 
 if TYPE_CHECKING:
     from warmset.messages import Dialect, Message
@@ -38,6 +38,11 @@ class Given:
         """Positions of the messages in which a user says something."""
         return [at for at, one in enumerate(self.seen) if one.asks]
 
+    @property
+    def asks_now(self) -> list[int]:
+        """The current request, in a message without tool results if there is one."""
+        return [at for at in (current(self.seen),) if at >= 0]
+
     @cached_property
     def units(self) -> list[list[int]]:
         """Positions that belong together."""
@@ -51,7 +56,7 @@ class Given:
     @cached_property
     def open(self) -> list[int]:
         """Positions of calls that wait for results behind the last request, whole units."""
-        since = self.asked[-1] if self.asked else -1
+        since = current(self.seen)
         found: list[int] = []
         for unit in self.units:
             calls = sum(len(self.seen[at].calls) for at in unit)
@@ -95,7 +100,7 @@ class Outcome:
 def needed(given: Given) -> set[int]:
     """Return the positions of what must stay in any case: all of it but the task and pins."""
     system = {at for at, one in enumerate(given.seen) if one.who == "system"}
-    return system | {*given.asked[-1:], *given.open, *opening(given.seen)}
+    return system | {*given.asked[-1:], *given.asks_now, *given.open, *opening(given.seen)}
 
 
 def fits_the_budget(outcome: Outcome) -> str | None:

@@ -109,7 +109,8 @@ def must_stay(puzzle: Puzzle) -> set[int]:
     asked = [at for at, one in enumerate(seen) if one.asks]
     held = {at for at, one in enumerate(seen) if one.who == "system"} | puzzle.pins
     held |= {asked[0], asked[-1]} if asked else set()
-    since = asked[-1] if asked else -1
+    since = current(seen)
+    held |= {since} if since >= 0 else set()
     held |= opening(seen)
     answered = _answered(seen)
     for at, one in enumerate(seen):
@@ -122,14 +123,15 @@ def must_stay(puzzle: Puzzle) -> set[int]:
     }
 
 
+def current(seen: Sequence[Seen]) -> int:
+    """Return the last request: one without tool results if there is any, -1 if nobody asks."""
+    plain = [at for at, one in enumerate(seen) if one.asks and not one.answers]
+    return max(plain or [at for at, one in enumerate(seen) if one.asks], default=-1)
+
+
 def opening(seen: Sequence[Seen]) -> set[int]:
     """Return the first reply to the last request, if it thinks and the list ends in its loop."""
-    asked = [at for at, one in enumerate(seen) if one.asks]
-    replies = [
-        at
-        for at, one in enumerate(seen)
-        if one.who == "assistant" and at > (asked[-1] if asked else -1)
-    ]
+    replies = [at for at, one in enumerate(seen) if one.who == "assistant" and at > current(seen)]
     ends_in_loop = bool(seen) and (seen[-1].calls or (seen[-1].answers and not seen[-1].asks))
     return {replies[0]} if ends_in_loop and replies and seen[replies[0]].thinks else set()
 
@@ -235,7 +237,8 @@ def _task(puzzle: Puzzle) -> int:
 def _may_be_brief(puzzle: Puzzle) -> bool:
     """Tell whether one line may stand for the task, and is shorter."""
     asked = [at for at, one in enumerate(puzzle.messages) if see(one, puzzle.dialect).asks]
-    if len(asked) < 2 or asked[0] in puzzle.pins:  # noqa: PLR2004 - the task and the request
+    seen = [see(one, puzzle.dialect) for one in puzzle.messages]
+    if asked[0] in {*puzzle.pins, asked[-1], current(seen)}:
         return False
     unit = next(u for u in together(puzzle.messages, puzzle.dialect) if asked[0] in u)
     return len(unit) == 1 and puzzle.brief < puzzle.costs[asked[0]]

@@ -26,11 +26,11 @@ _UNSPOKEN = frozenset({"thinking", "redacted_thinking", "reasoning"})
 def mark(message: Message) -> str | None:
     """Name what in the message only this dialect has; see `Grammar`.
 
-    The roles system and developer and the refusal part are those of Responses as well, and what has
-    no role is no message of this dialect.
+    The roles system and developer and the refusal part are those of Responses as well, Gemini's
+    contents have parts, and what has no role is no message of this dialect.
     """
     role = message.get("role")
-    if not isinstance(role, str) or message.get("type") == "message":
+    if not isinstance(role, str) or message.get("type") == "message" or "parts" in message:
         return None
     if role in _OWN_ROLES:
         return f"the role {role!r}"

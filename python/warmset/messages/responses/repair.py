@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from warmset.messages.mending import Change, Unanswered
 from warmset.messages.pairing import Asked, fresh_ids, match
+from warmset.messages.responses.clean import with_fitting_parts
 from warmset.messages.responses.kinds import (
     COMPACTION,
     PROVIDED,
@@ -63,14 +64,19 @@ def _stays(index: int, item: Message, answering: dict[int, int]) -> bool:
 
 
 def _readable(messages: list[Message], changes: list[Change]) -> _Placed:
-    """Leave out reasoning that nobody can read (R4)."""
+    """Leave out reasoning that nobody can read (R4), and let parts fit their role (C7)."""
     kept: _Placed = []
     for index, item in enumerate(messages):
         if item_kind(item) == REASONING and not is_readable(item):
             what = "the reasoning, with neither an id nor encrypted_content, left"
             changes.append(Change("R4", index, what))
-        else:
-            kept.append((index, item))
+            continue
+        fitting = with_fitting_parts(item)
+        if fitting is not item:
+            what = "parts were written as the role says them, or left out"
+            changes.append(Change("C7", index, what))
+        if fitting is not None:
+            kept.append((index, fitting))
     return kept
 
 

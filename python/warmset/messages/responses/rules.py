@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 
+_INPUTS = frozenset({"input_text", "input_image", "input_file", "input_audio"})
+_OUTPUTS = frozenset({"output_text", "refusal"})
+
+
 def r1_outputs_have_their_call(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """R1: an output stands after the call of its kind and id, and is the only one.
 
@@ -121,7 +125,16 @@ def r8_call_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vi
         seen.add(made[1])
 
 
+def c7_parts_fit_the_role(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """C7: the assistant's parts are outputs and refusals, everybody else's are inputs."""
+    for index, message in enumerate(messages):
+        for part in misplaced(message):
+            why = f"a part of type {part['type']!r} does not fit the role {message['role']!r}"
+            yield Violation("C7", index, why, "write it as the other side's part, or leave it out")
+
+
 RULES: tuple[Rule, ...] = (
+    c7_parts_fit_the_role,
     r1_outputs_have_their_call,
     r2_calls_have_their_output,
     r3_reasoning_leads_somewhere,
@@ -130,6 +143,15 @@ RULES: tuple[Rule, ...] = (
     r7_item_ids_are_unique,
     r8_call_ids_are_unique,
 )
+
+
+def misplaced(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the parts of a message that only the other side may say."""
+    content = item.get("content")
+    if not isinstance(item.get("role"), str) or not isinstance(content, list):
+        return []
+    foreign = _INPUTS if item["role"] == "assistant" else _OUTPUTS
+    return [part for part in content if part.get("type") in foreign]
 
 
 def dangling(items: Sequence[Mapping[str, Any]]) -> list[int]:
