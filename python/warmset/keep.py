@@ -106,6 +106,9 @@ class _Cutter:
             return None
         start = before.start
         held = sorted({*before.held, *(u for u in self._protected if u < start)})
+        spoken = self.accounts.roll.since(start) + sum(map(self.accounts.cost, held))
+        if self._beside + spoken - (self._saved if before.brief else 0) > budget:
+            return None
         made = self._made(start, tuple(held), before.brief)
         return made if made.tokens <= budget else None
 
