@@ -20,7 +20,7 @@ from dataclasses import asdict, dataclass, field
 from itertools import count
 from pathlib import Path
 from statistics import fmean, median
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # One thread, before numpy starts more.
 from setting import setting
@@ -34,7 +34,7 @@ from warmset import ColdStore, FunctionEmbedder, HotIndex, Memory, pack_batch
 from warmset._core import count_texts
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterable, Iterator
     from typing import TypeAlias
 
     Call: TypeAlias = Callable[[int], object]
@@ -290,6 +290,21 @@ def line(result: Result) -> str:
     return f"{result.name:30} {result.microseconds[ours]:>12,.1f} µs  {ratios:44}  {notes}"
 
 
+def report(results: Iterable[Result], found: dict[str, Any], begin: float, to: Path | None) -> None:
+    """Print each result as it comes, and write all of them with their setting."""
+    made = []
+    for result in results:
+        print(line(result), flush=True)
+        made.append(asdict(result) | {"ratios": result.ratios})
+    found["load at the end"] = os.getloadavg()
+    found["seconds"] = round(time.perf_counter() - begin, 1)
+    print(f"{found['seconds']} s, load at the end {found['load at the end']}")
+    if to:
+        to.parent.mkdir(parents=True, exist_ok=True)
+        text = json.dumps({"setting": found, "results": made}, indent=1, ensure_ascii=False)
+        to.write_text(text + "\n", encoding="utf-8")
+
+
 def main() -> None:
     """Run all contests, print the table, write the results."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -304,18 +319,8 @@ def main() -> None:
     print(json.dumps(found, indent=1, ensure_ascii=False))
     if found["cores"] != 1:
         print("not pinned: run it under taskset -c 0", file=sys.stderr)
-    results = []
     with tempfile.TemporaryDirectory(dir=options.place) as place:
-        for result in contests(Path(place), options.sizes):
-            print(line(result), flush=True)
-            results.append(asdict(result) | {"ratios": result.ratios})
-    found["load at the end"] = os.getloadavg()
-    found["seconds"] = round(time.perf_counter() - begin, 1)
-    print(f"{found['seconds']} s, load at the end {found['load at the end']}")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"setting": found, "results": results}, indent=1, ensure_ascii=False)
-        options.json.write_text(text + "\n", encoding="utf-8")
+        report(contests(Path(place), options.sizes), found, begin, options.json)
 
 
 if __name__ == "__main__":

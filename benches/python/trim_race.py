@@ -17,7 +17,7 @@ import os
 import sys
 import time
 from contextlib import ExitStack, contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from importlib import metadata
 from itertools import count
 from pathlib import Path
@@ -30,7 +30,7 @@ from setting import setting
 # isort: split
 import material
 import trim_peers
-from race import Result, check, line, packing
+from race import Result, check, packing, report
 
 import warmset
 from warmset import Budget, Memory, count_tokens, trim_messages
@@ -438,17 +438,7 @@ def main() -> None:
         versions["langchain-core"] = metadata.version("langchain-core")
     except metadata.PackageNotFoundError:
         versions["langchain-core"] = "not installed"
-    results = []
-    for result in contests(options.sizes, place, versions, options.only):
-        print(line(result), flush=True)
-        results.append(asdict(result) | {"ratios": result.ratios})
-    found["load at the end"] = os.getloadavg()
-    found["seconds"] = round(time.perf_counter() - begin, 1)
-    print(f"{found['seconds']} s, load at the end {found['load at the end']}")
-    if options.json:
-        options.json.parent.mkdir(parents=True, exist_ok=True)
-        text = json.dumps({"setting": found, "results": results}, indent=1, ensure_ascii=False)
-        options.json.write_text(text + "\n", encoding="utf-8")
+    report(contests(options.sizes, place, versions, options.only), found, begin, options.json)
 
 
 if __name__ == "__main__":

@@ -14,13 +14,15 @@ import numpy as np
 
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall, NotFound
-from warmset.evict.gaps import gap_message, gap_role
+from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
 from warmset.kept import Keep, Kept
 from warmset.ledger import Standing
 from warmset.messages import text_message
 from warmset.notes import brief_task
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from numpy.typing import NDArray
 
     from warmset.engine import Engine
@@ -106,8 +108,7 @@ class _Cutter:
             return None
         start = before.start
         held = sorted({*before.held, *(u for u in self._protected if u < start)})
-        spoken = self.accounts.roll.since(start) + sum(map(self.accounts.cost, held))
-        if self._beside + spoken - (self._saved if before.brief else 0) > budget:
+        if self._tokens(start, held, before.brief) > budget:
             return None
         made = self._made(start, tuple(held), before.brief)
         return made if made.tokens <= budget else None
@@ -148,15 +149,18 @@ class _Cutter:
     def _made(self, start: int, held: tuple[int, ...], brief: bool) -> _Made:  # noqa: FBT001
         places = self.accounts.roll.kept(list(held), start)
         fillers = self._fillers(places)
-        tokens = self._beside + self.accounts.roll.since(start)
-        tokens += sum(self.accounts.cost(unit) for unit in held)
-        tokens += sum(
-            _gap_cost(self.dialect, role, self._engine.encoding) for role in fillers.values()
-        )
-        return _Made(start, held, places, fillers, tokens - (self._saved if brief else 0), brief)
+        encoding = self._engine.encoding
+        gaps = sum(_gap_cost(self.dialect, role, encoding) for role in fillers.values())
+        tokens = self._tokens(start, held, brief) + gaps
+        return _Made(start, held, places, fillers, tokens, brief)
+
+    def _tokens(self, start: int, held: Iterable[int], brief: bool) -> int:  # noqa: FBT001
+        """Return what a cut costs, stand-ins for gaps not counted."""
+        spoken = self.accounts.roll.since(start) + sum(map(self.accounts.cost, held))
+        return self._beside + spoken - (self._saved if brief else 0)
 
     def _fillers(self, places: NDArray[np.int64]) -> dict[int, GapRole]:
-        if self.dialect not in ("anthropic", "gemini"):
+        if self.dialect not in ALTERNATING:
             return {}
         fillers: dict[int, GapRole] = {}
         for at in np.flatnonzero(np.diff(places) != 1).tolist():

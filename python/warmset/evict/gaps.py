@@ -7,7 +7,7 @@ prefix that a provider has cached; so a short message of the other role stands i
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from warmset.evict.slots import GAP
 from warmset.messages import LANGUAGES
@@ -20,13 +20,16 @@ if TYPE_CHECKING:
 
 GapRole: TypeAlias = Literal["user", "assistant"]
 
+ALTERNATING: Final = frozenset({"anthropic", "gemini"})
+"""Dialects in which two neighbours of one role can be refused."""
+
 
 def gaps(slots: Sequence[Slot], dialect: Dialect) -> Iterator[tuple[int, GapRole]]:
     """Find where a stand-in has to be: before which slot, and whose it must be.
 
     Neighbours that were neighbours before are left as they are: their provider takes them.
     """
-    if dialect not in ("anthropic", "gemini"):
+    if dialect not in ALTERNATING:
         return
     for at in range(1, len(slots)):
         role = gap_between(slots[at - 1], slots[at], dialect)
@@ -50,7 +53,7 @@ def gap_role(dialect: Dialect, before: str, after: str) -> GapRole | None:
         after: The role of the second.
     """
     one, other = before == "assistant", after == "assistant"
-    if one and other and dialect in ("anthropic", "gemini"):
+    if one and other and dialect in ALTERNATING:
         return "user"
     return "assistant" if dialect == "anthropic" and not one and not other else None
 

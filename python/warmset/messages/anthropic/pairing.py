@@ -7,6 +7,7 @@ from typing import TypeAlias
 from warmset.messages.anthropic import walk
 from warmset.messages.mending import NO_RESULT, Change, Unanswered
 from warmset.messages.model import Message
+from warmset.messages.pairing import fresh_ids
 
 Entry: TypeAlias = tuple[int, Message]
 """A message, and the position in the list that was given of the message that it is about."""
@@ -61,25 +62,18 @@ class _Pairing:
 
     def _tell_apart(self) -> None:
         """Give each call an id of its own: the first keeps it, others get a number behind it."""
-        taken = {call for _, message in self._entries for call in walk.ids(message, walk.USE)}
-        used: set[str] = set()
-        numbers: dict[str, int] = {}
-        for at, (index, message) in enumerate(self._entries):
-            for place, block in enumerate(walk.blocks(message)):
-                if block["type"] != walk.USE:
-                    continue
-                call: str = block["id"]
-                if call in used:
-                    number = numbers.get(call, 2)
-                    while f"{call}_{number}" in taken:
-                        number += 1
-                    numbers[call] = number + 1
-                    what = f"a second call {call!r} was named {call}_{number}"
-                    self._changes.append(Change("A4", index, what))
-                    call = f"{call}_{number}"
-                    taken.add(call)
-                used.add(call)
-                self._ids[at, place] = call
+        calls: list[tuple[_Place, str]] = [
+            ((at, place), block["id"])
+            for at, (_, message) in enumerate(self._entries)
+            for place, block in enumerate(walk.blocks(message))
+            if block["type"] == walk.USE
+        ]
+        self._ids = dict(calls)
+        for number, own in fresh_ids([call for _, call in calls]).items():
+            where, call = calls[number]
+            what = f"a second call {call!r} was named {own}"
+            self._changes.append(Change("A4", self._entries[where[0]][0], what))
+            self._ids[where] = own
 
     def mended(self) -> list[Entry]:
         """Return the messages with every call answered right behind it."""
