@@ -44,12 +44,14 @@ pub enum Kind {
     Checkpoint,
     /// The last record of a sealed segment.
     Seal,
+    /// The head of a batch that came through the spool.
+    Spooled,
     /// A kind of a newer version: kept, never interpreted.
     Other(u16),
 }
 
 impl Kind {
-    const TABLE: [(Self, u16, &'static str); 12] = [
+    const TABLE: [(Self, u16, &'static str); 13] = [
         (Self::Turn, 1, "turn"),
         (Self::BatchMember, 2, "batch_member"),
         (Self::BatchCommit, 3, "batch_commit"),
@@ -62,7 +64,15 @@ impl Kind {
         (Self::Tombstone, 10, "tombstone"),
         (Self::Checkpoint, 11, "checkpoint"),
         (Self::Seal, 12, "seal"),
+        (Self::Spooled, 13, "spooled"),
     ];
+
+    /// Whether only the store itself writes records of this kind.
+    #[must_use]
+    pub fn is_own(self) -> bool {
+        let own = [Self::Tombstone, Self::Seal, Self::Spooled];
+        own.iter().any(|kind| kind.code() == self.code())
+    }
 
     /// The number on disk.
     #[must_use]

@@ -101,6 +101,27 @@ pub enum Error {
         /// The id that was asked for.
         seq: Seq,
     },
+    /// The record was erased.
+    #[error("record {seq} was erased")]
+    Erased {
+        /// The id that was asked for.
+        seq: Seq,
+    },
+    /// The record is encrypted, and its key is not here.
+    #[error("record {seq} is encrypted and its key is not here; open the store with its keys")]
+    NoKey {
+        /// The id that was asked for.
+        seq: Seq,
+    },
+    /// The handle only reads.
+    #[error("{path} was opened to read only; open it in another mode to write")]
+    ReadOnly {
+        /// The store's directory.
+        path: PathBuf,
+    },
+    /// The caller asked a long call to stop.
+    #[error("interrupted; nothing was left half done")]
+    Interrupted,
     /// The handle was made by the parent of this process.
     #[error("this handle was opened before a fork; open the store again in the child")]
     Forked,
@@ -169,6 +190,36 @@ pub enum Error {
         /// Tokens that there are.
         have: u64,
     },
+}
+
+impl Error {
+    /// The same error once more, for another one who waits for the same thing.
+    pub(crate) fn copy(&self) -> Self {
+        match self {
+            Self::Locked { path, owner } => Self::Locked {
+                path: path.clone(),
+                owner: owner.clone(),
+            },
+            Self::Poisoned { path, detail } => Self::Poisoned {
+                path: path.clone(),
+                detail: detail.clone(),
+            },
+            Self::Full { path } => Self::Full { path: path.clone() },
+            Self::ReadOnly { path } => Self::ReadOnly { path: path.clone() },
+            Self::Io { op, path, source } => Self::Io {
+                op,
+                path: path.clone(),
+                source: std::io::Error::new(source.kind(), source.to_string()),
+            },
+            Self::Closed => Self::Closed,
+            Self::Interrupted => Self::Interrupted,
+            other => Self::Io {
+                op: "append",
+                path: PathBuf::new(),
+                source: std::io::Error::other(other.to_string()),
+            },
+        }
+    }
 }
 
 /// The core's result.

@@ -15,6 +15,7 @@ pub mod entry;
 pub mod error;
 pub mod evict;
 pub mod hot;
+pub mod interrupt;
 pub mod pack;
 pub mod simd;
 pub mod tokens;

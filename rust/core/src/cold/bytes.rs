@@ -58,6 +58,28 @@ impl<'a> Fields<'a> {
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
+
+    /// Every whole number that is left.
+    pub(super) fn all_u64(self) -> impl Iterator<Item = u64> {
+        let (chunks, _) = self.0.as_chunks::<8>();
+        chunks.iter().map(|chunk| u64::from_le_bytes(*chunk))
+    }
+}
+
+/// Fields to fill, one after the other.
+pub(super) struct Slots<'a>(&'a mut [u8]);
+
+impl<'a> Slots<'a> {
+    pub(super) fn new(bytes: &'a mut [u8]) -> Self {
+        Self(bytes)
+    }
+
+    pub(super) fn put(&mut self, field: &[u8]) -> Option<()> {
+        let (slot, rest) = std::mem::take(&mut self.0).split_at_mut_checked(field.len())?;
+        slot.copy_from_slice(field);
+        self.0 = rest;
+        Some(())
+    }
 }
 
 #[cfg(test)]

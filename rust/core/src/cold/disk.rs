@@ -5,18 +5,24 @@ use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use super::format::LOCK;
+use super::lock::LockFile;
 use super::map::Map;
-use super::medium::{Medium, MediumFile};
+use super::medium::{Access, Hold, Medium, MediumFile};
 
 /// A directory of the file system.
 #[derive(Debug)]
 pub(super) struct Disk {
     root: PathBuf,
+    lock: LockFile,
 }
 
 impl Disk {
     pub(super) fn new(root: PathBuf) -> Self {
-        Self { root }
+        Self {
+            root,
+            lock: LockFile::default(),
+        }
     }
 
     /// Makes the directory and what is missing above it, durably; an existing one keeps its mode.
@@ -41,10 +47,13 @@ impl Medium for Disk {
         }
     }
 
-    fn list(&self) -> io::Result<Vec<String>> {
-        fs::read_dir(&self.root)?
-            .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
-            .collect()
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        match fs::read_dir(self.path(dir)) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
+            names => names?
+                .map(|entry| Ok(entry?.file_name().to_string_lossy().into_owned()))
+                .collect(),
+        }
     }
 
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
@@ -53,10 +62,10 @@ impl Medium for Disk {
         Ok(Arc::new(private(&mut options).open(self.path(name))?))
     }
 
-    fn open(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn MediumFile>> {
         let file = OpenOptions::new()
             .read(true)
-            .write(true)
+            .write(access == Access::Write)
             .open(self.path(name))?;
         Ok(Arc::new(file))
     }
@@ -75,6 +84,14 @@ impl Medium for Disk {
 
     fn sync_dir(&self, name: &str) -> io::Result<()> {
         sync_dir(&self.path(name))
+    }
+
+    fn try_lock(&self) -> io::Result<Option<Box<dyn Hold>>> {
+        self.lock.try_lock(&self.path(LOCK))
+    }
+
+    fn owner(&self) -> String {
+        self.lock.owner(&self.path(LOCK))
     }
 }
 

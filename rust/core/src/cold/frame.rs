@@ -1,17 +1,23 @@
 //! A record on disk: its header is believed only here and now, its body only with its hash.
 
-use super::bytes::{Fields, align, narrow, wide};
+use std::ops::Range;
+
+use crate::entry::Seq;
+
+use super::bytes::{Fields, Slots, align, narrow, wide};
 use super::format::MAX_BATCH;
 use super::header::Identity;
 use super::key;
-use super::record::{Draft, content_hash};
+use super::record::content_hash;
 
 const MAGIC: u32 = u32::from_le_bytes(*b"rcrd");
 /// The header's length.
 pub(super) const HEADER: usize = 80;
 const TRAILER: usize = 8;
+/// The flag of a record whose meta and payload are encrypted.
+pub(super) const ENCRYPTED: u16 = 1;
 
-/// What the writer knows about a record and its draft does not.
+/// What the writer knows about a record and its parts do not.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Stamp {
     pub(super) seq: u64,
@@ -20,10 +26,22 @@ pub(super) struct Stamp {
     pub(super) batch_count: u32,
 }
 
+/// The parts of a record as they lie on disk; the key is encoded.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Parts<'a> {
+    pub(super) kind: u16,
+    pub(super) flags: u16,
+    pub(super) key: &'a [u8],
+    pub(super) meta: &'a [u8],
+    pub(super) sources: &'a [Seq],
+    pub(super) payload: &'a [u8],
+}
+
 /// A record's header whose checksum holds; its lengths may be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct RecordHeader {
     pub(super) kind: u16,
+    pub(super) flags: u16,
     pub(super) seq: u64,
     /// The highest id that was known to be synced when this was written.
     pub(super) durable: u64,
@@ -34,6 +52,7 @@ pub(super) struct RecordHeader {
     body_crc: u32,
     payload_len: u64,
     pub(super) hash: u128,
+    sources: u32,
 }
 
 impl RecordHeader {
@@ -46,10 +65,9 @@ impl RecordHeader {
         if fields.u32()? != MAGIC || u32::from_le_bytes(*crc) != identity.crc(offset, covered) {
             return None;
         }
-        let kind = fields.u16()?;
-        let _flags = fields.u16()?;
         let header = Self {
-            kind,
+            kind: fields.u16()?,
+            flags: fields.u16()?,
             seq: fields.u64()?,
             durable: fields.u64()?,
             batch_first: fields.u64()?,
@@ -59,20 +77,16 @@ impl RecordHeader {
             body_crc: fields.u32()?,
             payload_len: fields.u64()?,
             hash: fields.u128()?,
+            sources: fields.u32()?,
         };
         (header.len() <= MAX_BATCH).then_some(header)
     }
 
-    fn payload_start(&self) -> u64 {
-        wide(HEADER) + u64::from(self.key_len) + u64::from(self.meta_len)
-    }
-
     /// The length of the whole record, trailer included.
     pub(super) fn len(&self) -> u64 {
-        let body = self.payload_start().checked_add(self.payload_len);
-        let end = body.and_then(align);
-        end.and_then(|end| end.checked_add(wide(TRAILER)))
-            .unwrap_or(u64::MAX)
+        let sources = u64::from(self.sources) * 8;
+        let body = u64::from(self.key_len) + u64::from(self.meta_len) + sources;
+        record_len(body, self.payload_len).unwrap_or(u64::MAX)
     }
 
     /// The last id of the batch.
@@ -87,123 +101,110 @@ impl RecordHeader {
     ///
     /// What did not agree, in words.
     pub(super) fn body<'a>(&self, record: &'a [u8]) -> Result<Body<'a>, &'static str> {
-        let parts = self.split(record).ok_or("the record is cut short")?;
-        let crc = crc32c::crc32c_append(crc32c::crc32c(parts.key), parts.meta);
+        let cut = "the record is cut short";
+        let whole = record.get(..narrow(self.len())).ok_or(cut)?;
+        let mut fields = Fields::new(whole);
+        let mut part = |len: u64| fields.slice(narrow(len)).ok_or(cut);
+        part(wide(HEADER))?;
+        let key = part(self.key_len.into())?;
+        let meta = part(self.meta_len.into())?;
+        let sources = part(u64::from(self.sources) * 8)?;
+        let payload = part(self.payload_len)?;
+        let crc = [meta, sources].iter().fold(crc32c::crc32c(key), |crc, b| {
+            crc32c::crc32c_append(crc, b)
+        });
         if crc != self.body_crc {
-            return Err("the checksum of key and meta differs");
+            return Err("the checksum of key, meta and sources differs");
         }
-        if content_hash(parts.payload) != self.hash {
+        if content_hash(payload) != self.hash {
             return Err("the hash of the payload differs");
         }
-        if parts.padding.iter().any(|byte| *byte != 0) || parts.trailer != self.len().to_le_bytes()
-        {
+        let start = HEADER + key.len() + meta.len() + sources.len();
+        let end = start + payload.len();
+        let rest = whole.get(end..).ok_or(cut)?;
+        let (padding, trailer) = rest.split_last_chunk::<TRAILER>().ok_or(cut)?;
+        if padding.iter().any(|byte| *byte != 0) || *trailer != self.len().to_le_bytes() {
             return Err("the end of the record differs");
         }
-        let key = key::decode(parts.key).ok_or("the key is malformed")?;
-        let start = narrow(self.payload_start());
         Ok(Body {
-            key,
-            meta: parts.meta,
-            payload: start..start.saturating_add(parts.payload.len()),
-        })
-    }
-
-    fn split<'a>(&self, record: &'a [u8]) -> Option<Parts<'a>> {
-        let mut fields = Fields::new(record.get(..narrow(self.len()))?);
-        fields.slice(HEADER)?;
-        let key = fields.slice(narrow(self.key_len.into()))?;
-        let meta = fields.slice(narrow(self.meta_len.into()))?;
-        let payload = fields.slice(narrow(self.payload_len))?;
-        let end = self.payload_start().checked_add(self.payload_len)?;
-        let padding = fields.slice(narrow(align(end)?.checked_sub(end)?))?;
-        Some(Parts {
-            key,
+            encoded_key: key,
+            key: key::decode(key).ok_or("the key is malformed")?,
             meta,
-            payload,
-            padding,
-            trailer: fields.array()?,
+            sources: Fields::new(sources).all_u64().map(Seq).collect(),
+            payload: start..end,
         })
     }
-}
-
-struct Parts<'a> {
-    key: &'a [u8],
-    meta: &'a [u8],
-    payload: &'a [u8],
-    padding: &'a [u8],
-    trailer: [u8; TRAILER],
 }
 
 /// The verified parts of a record; the payload as its place, so that it can be kept without a copy.
 #[derive(Debug)]
 pub(super) struct Body<'a> {
+    pub(super) encoded_key: &'a [u8],
     pub(super) key: Vec<Vec<u8>>,
     pub(super) meta: &'a [u8],
-    pub(super) payload: std::ops::Range<usize>,
+    pub(super) sources: Vec<Seq>,
+    pub(super) payload: Range<usize>,
 }
 
-/// The length of the encoded record; `None` if a part does not fit its field.
-pub(super) fn encoded_len(draft: &Draft<'_>) -> Option<u64> {
-    u32::try_from(draft.meta.len()).ok()?;
-    let key = draft.key.iter().try_fold(4_u64, |sum, part| {
-        sum.checked_add(4)?.checked_add(wide(part.len()))
-    })?;
-    u32::try_from(key).ok()?;
-    let body = wide(HEADER)
-        .checked_add(key)?
-        .checked_add(wide(draft.meta.len()))?;
-    align(body.checked_add(wide(draft.payload.len()))?)?.checked_add(wide(TRAILER))
+/// The length of a record with so many bytes of key, meta and sources, and of payload.
+fn record_len(body: u64, payload: u64) -> Option<u64> {
+    let end = wide(HEADER).checked_add(body)?.checked_add(payload)?;
+    align(end)?.checked_add(wide(TRAILER))
 }
 
-/// Appends one record, as it will lie at `offset` of the segment; `None` if [`encoded_len`] is.
-pub(super) fn encode(
-    out: &mut Vec<u8>,
-    identity: &Identity,
-    offset: u64,
-    stamp: Stamp,
-    draft: &Draft<'_>,
-) -> Option<u64> {
-    let len = encoded_len(draft)?;
+/// Appends a record that still lacks its stamp, and gives its length; `None` if a part does not fit
+/// its field.
+pub(super) fn encode(out: &mut Vec<u8>, parts: &Parts<'_>) -> Option<u64> {
+    let key_len = u32::try_from(parts.key.len()).ok()?;
+    let meta_len = u32::try_from(parts.meta.len()).ok()?;
+    let sources = u32::try_from(parts.sources.len()).ok()?;
+    let body = u64::from(key_len) + u64::from(meta_len) + u64::from(sources) * 8;
+    let len = record_len(body, wide(parts.payload.len()))?;
     let start = out.len();
-    // The key goes where it belongs at once; the header before it needs its checksum and comes last.
+    out.reserve(narrow(len));
     out.resize(start + HEADER, 0);
-    key::encode(out, draft.key)?;
-    let key_len = out.len() - start - HEADER;
-    out.extend_from_slice(draft.meta);
+    out.extend_from_slice(parts.key);
+    out.extend_from_slice(parts.meta);
+    for source in parts.sources {
+        out.extend(source.0.to_le_bytes());
+    }
     let body_crc = crc32c::crc32c(out.get(start + HEADER..)?);
-    out.extend_from_slice(draft.payload);
+    out.extend_from_slice(parts.payload);
     out.resize(start.checked_add(narrow(len))? - TRAILER, 0);
     out.extend(len.to_le_bytes());
 
-    let mut header = Slots(out.get_mut(start..start + HEADER)?);
+    let mut header = Slots::new(out.get_mut(start..start + HEADER)?);
     header.put(&MAGIC.to_le_bytes())?;
-    header.put(&draft.kind.code().to_le_bytes())?;
-    header.put(&[0; 2])?;
-    header.put(&stamp.seq.to_le_bytes())?;
-    header.put(&stamp.durable.to_le_bytes())?;
-    header.put(&stamp.batch_first.to_le_bytes())?;
-    header.put(&stamp.batch_count.to_le_bytes())?;
-    header.put(&u32::try_from(key_len).ok()?.to_le_bytes())?;
-    header.put(&u32::try_from(draft.meta.len()).ok()?.to_le_bytes())?;
+    header.put(&parts.kind.to_le_bytes())?;
+    header.put(&parts.flags.to_le_bytes())?;
+    // The stamp's place.
+    header.put(&[0; 28])?;
+    header.put(&key_len.to_le_bytes())?;
+    header.put(&meta_len.to_le_bytes())?;
     header.put(&body_crc.to_le_bytes())?;
-    header.put(&wide(draft.payload.len()).to_le_bytes())?;
-    header.put(&content_hash(draft.payload).to_le_bytes())?;
-    header.put(&[0; 4])?;
-    let crc = identity.crc(offset, out.get(start..start + HEADER - 4)?);
-    Slots(out.get_mut(start + HEADER - 4..start + HEADER)?).put(&crc.to_le_bytes())?;
+    header.put(&wide(parts.payload.len()).to_le_bytes())?;
+    header.put(&content_hash(parts.payload).to_le_bytes())?;
+    header.put(&sources.to_le_bytes())?;
     Some(len)
 }
 
-/// Fields to fill, one after the other.
-struct Slots<'a>(&'a mut [u8]);
-
-impl Slots<'_> {
-    fn put(&mut self, field: &[u8]) -> Option<()> {
-        let (slot, rest) = std::mem::take(&mut self.0).split_at_mut_checked(field.len())?;
-        slot.copy_from_slice(field);
-        self.0 = rest;
-        Some(())
-    }
+/// Gives the record at the beginning of these bytes its place in a segment; a later stamp replaces an
+/// earlier one. `None` if there is no record.
+pub(super) fn stamp(
+    record: &mut [u8],
+    identity: &Identity,
+    offset: u64,
+    stamp: Stamp,
+) -> Option<()> {
+    let header = record.get_mut(..HEADER)?;
+    let mut slots = Slots::new(header.get_mut(8..36)?);
+    slots.put(&stamp.seq.to_le_bytes())?;
+    slots.put(&stamp.durable.to_le_bytes())?;
+    slots.put(&stamp.batch_first.to_le_bytes())?;
+    slots.put(&stamp.batch_count.to_le_bytes())?;
+    let (covered, crc) = header.split_last_chunk_mut()?;
+    *crc = identity.crc(offset, covered).to_le_bytes();
+    Some(())
 }
 
 #[cfg(test)]
@@ -211,7 +212,6 @@ mod tests {
     use super::*;
     use crate::cold::format::MIN_RECORD;
     use crate::cold::header::random;
-    use crate::entry::Kind;
 
     const STAMP: Stamp = Stamp {
         seq: 9,
@@ -220,13 +220,24 @@ mod tests {
         batch_count: 3,
     };
 
-    fn sample(payload: &[u8]) -> Draft<'_> {
-        Draft {
-            kind: Kind::Summary,
-            key: &[b"tenant", b""],
+    /// An encoded record with key ("tenant", ""), meta, a source and this payload, and its place.
+    fn sample(identity: &Identity, offset: u64, payload: &[u8]) -> Vec<u8> {
+        let mut encoded = vec![];
+        key::encode(&mut encoded, &[b"tenant", b""]).unwrap();
+        let parts = Parts {
+            kind: 4,
+            flags: 0,
+            key: &encoded,
             meta: b"meta",
+            sources: &[Seq(3)],
             payload,
-        }
+        };
+        let mut out = vec![];
+        let len = encode(&mut out, &parts).unwrap();
+        assert_eq!(len, wide(out.len()));
+        assert_eq!(RecordHeader::decode(identity, offset, &out), None);
+        stamp(&mut out, identity, offset, STAMP).unwrap();
+        out
     }
 
     #[test]
@@ -245,9 +256,8 @@ mod tests {
         };
         for len in 0..20 {
             let payload = vec![b'x'; len];
-            let mut out = vec![];
-            let total = encode(&mut out, &here, 640, STAMP, &sample(&payload)).unwrap();
-            assert_eq!(total, wide(out.len()));
+            let out = sample(&here, 640, &payload);
+            let total = wide(out.len());
             assert_eq!(total % 8, 0);
             let header = RecordHeader::decode(&here, 640, &out).unwrap();
             assert_eq!(
@@ -257,6 +267,7 @@ mod tests {
             assert_eq!(header.len(), total);
             let body = header.body(&out).unwrap();
             assert_eq!(body.key, [b"tenant".to_vec(), vec![]]);
+            assert_eq!(body.sources, [Seq(3)]);
             assert_eq!(
                 (body.meta, &out[body.payload]),
                 (&b"meta"[..], &payload[..])
@@ -273,8 +284,7 @@ mod tests {
             uuid: random(),
             salt: random(),
         };
-        let mut out = vec![];
-        encode(&mut out, &identity, 0, STAMP, &sample(b"payload")).unwrap();
+        let out = sample(&identity, 0, b"payload");
         for at in 0..out.len() {
             for bit in 0..8 {
                 let mut flipped = out.clone();
@@ -288,11 +298,14 @@ mod tests {
 
     #[test]
     fn the_shortest_record_is_as_long_as_the_format_says() {
-        let empty = Draft {
-            key: &[],
+        let empty = Parts {
+            kind: 1,
+            flags: 0,
+            key: &0_u32.to_le_bytes(),
             meta: &[],
-            ..sample(b"")
+            sources: &[],
+            payload: &[],
         };
-        assert_eq!(encoded_len(&empty), Some(MIN_RECORD));
+        assert_eq!(encode(&mut vec![], &empty), Some(MIN_RECORD));
     }
 }

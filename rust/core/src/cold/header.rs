@@ -1,7 +1,5 @@
 //! A segment's header: written twice, so that one lost sector costs no record.
 
-use std::collections::hash_map::RandomState;
-use std::hash::{BuildHasher, Hasher};
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
@@ -38,6 +36,8 @@ pub(super) struct Header {
     pub(super) identity: Identity,
     pub(super) number: u64,
     pub(super) first_seq: u64,
+    /// Where the segment before ends, if it was left without a seal; 0 if it has one.
+    pub(super) left_at: u64,
     created: u64,
 }
 
@@ -48,6 +48,8 @@ pub(super) enum Preamble {
     Valid(Header, Vec<Range<u64>>),
     /// A segment of a newer format, named in words.
     Newer(String),
+    /// A segment of format 0, which was a preview.
+    Older,
     /// Neither copy of the header is whole.
     Invalid {
         /// Whether the bytes begin as a segment does, as far as there are any.
@@ -57,8 +59,7 @@ pub(super) enum Preamble {
 
 impl Header {
     /// A header with a fresh salt and the present time.
-    pub(super) fn new(uuid: [u8; 16], number: u64, first_seq: u64) -> Self {
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    pub(super) fn new(uuid: [u8; 16], number: u64, first_seq: u64, left_at: u64) -> Self {
         Self {
             identity: Identity {
                 uuid,
@@ -66,7 +67,19 @@ impl Header {
             },
             number,
             first_seq,
-            created: now.map_or(0, |t| u64::try_from(t.as_nanos()).unwrap_or(u64::MAX)),
+            left_at,
+            created: now(),
+        }
+    }
+
+    /// What stands in for a header where records lie outside of a segment.
+    pub(super) fn bound(identity: Identity) -> Self {
+        Self {
+            identity,
+            number: 0,
+            first_seq: 1,
+            left_at: 0,
+            created: 0,
         }
     }
 
@@ -85,6 +98,7 @@ impl Header {
             out.extend(self.first_seq.to_le_bytes());
             out.extend(self.identity.salt);
             out.extend(self.created.to_le_bytes());
+            out.extend(self.left_at.to_le_bytes());
             out.resize(start + LEN - 4, 0);
             let crc = crc32c::crc32c(out.get(start..).unwrap_or_default());
             out.extend(crc.to_le_bytes());
@@ -103,6 +117,7 @@ impl Preamble {
         let copy = bytes.get(COPY..).unwrap_or_default();
         let (header, bad) = match (copy_at(bytes), copy_at(copy)) {
             (Copy::Newer(found), _) | (_, Copy::Newer(found)) => return Self::Newer(found),
+            (Copy::Older, _) | (_, Copy::Older) => return Self::Older,
             (Copy::Valid(first), Copy::Valid(second)) if first == second => (first, None),
             (Copy::Valid(first), _) => (first, Some(wide(COPY)..PREAMBLE)),
             (Copy::Invalid, Copy::Valid(second)) => (second, Some(0..wide(LEN))),
@@ -127,6 +142,7 @@ impl Preamble {
 enum Copy {
     Valid(Header),
     Newer(String),
+    Older,
     Invalid,
 }
 
@@ -151,7 +167,10 @@ fn whole(bytes: &[u8]) -> Option<Copy> {
     if magic != MAGIC || u32::from_le_bytes(*crc) != crc32c::crc32c(covered) {
         return None;
     }
-    if major != MAJOR {
+    if major < MAJOR {
+        return Some(Copy::Older);
+    }
+    if major > MAJOR {
         return Some(Copy::Newer(format!("{major}.{minor}")));
     }
     let _compatible = fields.u64()?;
@@ -162,31 +181,34 @@ fn whole(bytes: &[u8]) -> Option<Copy> {
         return Some(Copy::Newer(features));
     }
     let (uuid, number, first_seq) = (fields.array()?, fields.u64()?, fields.u64()?);
-    let (salt, created) = (fields.array()?, fields.u64()?);
+    let (salt, created, left_at) = (fields.array()?, fields.u64()?, fields.u64()?);
     Some(Copy::Valid(Header {
         identity: Identity { uuid, salt },
         number,
         first_seq: (first_seq > 0).then_some(first_seq)?,
+        left_at,
         created,
     }))
 }
 
-/// Sixteen bytes that no other segment has.
+/// Sixteen bytes that nothing else has.
 ///
-/// The standard library seeds the keys of [`RandomState`] from the operating system and hands each
-/// instance other keys; the clock and the process id are hashed in for systems whose seed is weak.
-/// A salt must be unlike the others, not secret: it guards against accidents, not against somebody
+/// Where the operating system has no randomness left to give, the clock and the process id stand in:
+/// a salt must be unlike the others, not secret. It guards against accidents, not against somebody
 /// who can write the store's files.
 pub(super) fn random() -> [u8; 16] {
     let mut out = [0; 16];
-    for chunk in out.chunks_mut(8) {
-        let mut hasher = RandomState::new().build_hasher();
-        let now = SystemTime::now().duration_since(UNIX_EPOCH);
-        hasher.write_u128(now.map_or(0, |t| t.as_nanos()));
-        hasher.write_u32(std::process::id());
-        chunk.copy_from_slice(&hasher.finish().to_le_bytes());
+    if getrandom::fill(&mut out).is_err() {
+        let here = u128::from(now()) << 64 | u128::from(std::process::id());
+        out = here.to_le_bytes();
     }
     out
+}
+
+/// The present time, in nanoseconds since 1970.
+pub(super) fn now() -> u64 {
+    let now = SystemTime::now().duration_since(UNIX_EPOCH);
+    now.map_or(0, |time| u64::try_from(time.as_nanos()).unwrap_or(u64::MAX))
 }
 
 #[cfg(test)]
@@ -202,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_header_round_trips_and_survives_every_flipped_bit() {
-        let header = Header::new(random(), 7, 19);
+        let header = Header::new(random(), 7, 19, 0);
         let bytes = header.encode();
         assert_eq!(wide(bytes.len()), PREAMBLE);
         assert_eq!(valid(&bytes), (header, vec![]));

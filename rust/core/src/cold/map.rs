@@ -2,6 +2,7 @@
 
 use std::fs::File;
 use std::io;
+use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{Mmap, MmapOptions};
 
@@ -27,6 +28,21 @@ impl Map {
         // the writer drops its handle at sealing and recovery cuts only the last, unsealed one.
         let map = unsafe { options.map(file) }?;
         Ok(Self(map))
+    }
+
+    /// The number at an offset that is a multiple of 8, as it is at this moment; `None` beyond the
+    /// map. Whoever writes it may do so in this moment.
+    pub(super) fn word(&self, offset: u64) -> Option<u64> {
+        let end = offset.checked_add(8)?;
+        let bytes = self.0.get(narrow(offset)..narrow(end))?;
+        let place = bytes.as_ptr().cast::<AtomicU64>();
+        if !place.is_aligned() {
+            return None;
+        }
+        // SAFETY: the eight bytes lie inside of the map, as `get` found, and are aligned; an atomic
+        // number has any bits; the map lives as long as `self`.
+        let word = unsafe { &*place };
+        Some(u64::from_le(word.load(Ordering::Acquire)))
     }
 
     /// A copy of `len` bytes at `offset`; `None` beyond the map.

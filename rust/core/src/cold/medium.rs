@@ -10,6 +10,18 @@ use crate::error::Error;
 use super::bytes::wide;
 use super::map::Map;
 
+/// What a file is opened for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Access {
+    /// To read only; enough for a directory that may not be written.
+    Read,
+    /// To read and to write.
+    Write,
+}
+
+/// The writers' lock, held until it is dropped by the process that took it.
+pub trait Hold: Debug + Send {}
+
 /// A directory. Names are relative to it; one level of subdirectory is written `sub/name`.
 ///
 /// Nothing is durable before the matching sync returned: data before
@@ -18,11 +30,12 @@ pub trait Medium: Debug + Send + Sync {
     /// The path of a name for messages; of the directory itself for `""`.
     fn path(&self, name: &str) -> PathBuf;
 
-    /// The names in the directory, in any order, those of subdirectories included.
+    /// The names in a subdirectory, or for `""` in the directory itself, in any order, those of
+    /// subdirectories included. A subdirectory that is not there has none.
     ///
     /// # Errors
     /// What the operating system answers.
-    fn list(&self) -> io::Result<Vec<String>>;
+    fn list(&self, dir: &str) -> io::Result<Vec<String>>;
 
     /// A new, empty file, for its owner only; fails if the name exists.
     ///
@@ -30,13 +43,13 @@ pub trait Medium: Debug + Send + Sync {
     /// `AlreadyExists`, or what the operating system answers.
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>>;
 
-    /// An existing file, to read and to write.
+    /// An existing file.
     ///
     /// # Errors
     /// `NotFound`, or what the operating system answers.
-    fn open(&self, name: &str) -> io::Result<Arc<dyn MediumFile>>;
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn MediumFile>>;
 
-    /// Another name for a file, in one step.
+    /// Another name for a file, in one step; a file that has it already is replaced.
     ///
     /// # Errors
     /// What the operating system answers.
@@ -59,6 +72,15 @@ pub trait Medium: Debug + Send + Sync {
     /// # Errors
     /// What the operating system answers.
     fn sync_dir(&self, name: &str) -> io::Result<()>;
+
+    /// The writers' lock, if nobody holds it; `None` if somebody does, in this process or another.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn try_lock(&self) -> io::Result<Option<Box<dyn Hold>>>;
+
+    /// Who took the lock last, in words.
+    fn owner(&self) -> String;
 }
 
 /// An open file.
@@ -141,6 +163,52 @@ pub(super) fn write_full(
         }
     }
     Ok(())
+}
+
+/// Puts a file under a name in one step: written under another one, synced, renamed, its directory
+/// synced. What was left of an earlier attempt is overwritten.
+pub(super) fn put_file(
+    medium: &dyn Medium,
+    dir: &str,
+    temporary: &str,
+    name: &str,
+    bytes: &[u8],
+) -> io::Result<()> {
+    remove_if_there(medium, temporary)?;
+    let file = medium.create(temporary)?;
+    write_full(&*file, bytes, 0)?;
+    file.sync_data()?;
+    drop(file);
+    medium.rename(temporary, name)?;
+    medium.sync_dir(dir)
+}
+
+/// Takes a file away, if it is there.
+pub(super) fn remove_if_there(medium: &dyn Medium, name: &str) -> io::Result<()> {
+    match medium.remove(name) {
+        Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+        _ => Ok(()),
+    }
+}
+
+/// The whole content of a file, if it is there and no longer than `limit`.
+pub(super) fn read_file(
+    medium: &dyn Medium,
+    name: &str,
+    limit: u64,
+) -> io::Result<Option<Vec<u8>>> {
+    let file = match medium.open(name, Access::Read) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(None),
+        other => other?,
+    };
+    let len = file.len()?;
+    if len > limit {
+        return Ok(None);
+    }
+    let mut bytes = vec![0; super::bytes::narrow(len)];
+    let read = read_full(&*file, &mut bytes, 0)?;
+    bytes.truncate(read);
+    Ok(Some(bytes))
 }
 
 /// The error of a failed operation; a lack of space has its own.

@@ -3,16 +3,18 @@
 use std::collections::BTreeMap;
 use std::io;
 use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 
 use super::bytes::narrow;
 use super::map::Map;
-use super::medium::{Medium, MediumFile};
+use super::medium::{Access, Hold, Medium, MediumFile};
 
 /// A directory in memory. Clones share it, so a test can reopen a store, or look at its bytes.
 #[derive(Clone, Debug, Default)]
 pub struct Ram {
     files: Arc<Mutex<BTreeMap<String, Arc<RamFile>>>>,
+    locked: Arc<AtomicBool>,
 }
 
 impl Ram {
@@ -32,7 +34,7 @@ impl Ram {
 
     /// Gives a file these bytes, whether it exists or not.
     pub fn write(&self, name: &str, bytes: Vec<u8>) {
-        let file = Arc::new(RamFile(RwLock::new(bytes)));
+        let file = Arc::new(RamFile::new(bytes));
         self.files().insert(name.to_owned(), file);
     }
 
@@ -46,10 +48,16 @@ impl Medium for Ram {
         Path::new(":memory:").join(name)
     }
 
-    fn list(&self) -> io::Result<Vec<String>> {
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
         let files = self.files();
+        let prefix = if dir.is_empty() {
+            String::new()
+        } else {
+            format!("{dir}/")
+        };
         let mut names: Vec<String> = files
             .keys()
+            .filter_map(|name| name.strip_prefix(&prefix))
             .map(|name| name.split('/').next().unwrap_or_default().to_owned())
             .collect();
         names.dedup();
@@ -66,7 +74,7 @@ impl Medium for Ram {
         Ok(file)
     }
 
-    fn open(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
+    fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn MediumFile>> {
         match self.files().get(name) {
             Some(file) => Ok(Arc::<RamFile>::clone(file)),
             None => Err(io::ErrorKind::NotFound.into()),
@@ -94,11 +102,39 @@ impl Medium for Ram {
     fn sync_dir(&self, _name: &str) -> io::Result<()> {
         Ok(())
     }
+
+    fn try_lock(&self) -> io::Result<Option<Box<dyn Hold>>> {
+        let taken = self.locked.swap(true, Ordering::AcqRel);
+        Ok((!taken).then(|| -> Box<dyn Hold> { Box::new(RamHold(Arc::clone(&self.locked))) }))
+    }
+
+    fn owner(&self) -> String {
+        "another handle of this process".to_owned()
+    }
+}
+
+/// The lock of a directory in memory.
+#[derive(Debug)]
+struct RamHold(Arc<AtomicBool>);
+
+impl Hold for RamHold {}
+
+impl Drop for RamHold {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::Release);
+    }
 }
 
 /// A file in memory.
 #[derive(Debug, Default)]
-struct RamFile(RwLock<Vec<u8>>);
+pub(super) struct RamFile(RwLock<Vec<u8>>);
+
+impl RamFile {
+    /// A file with these bytes.
+    pub(super) fn new(bytes: Vec<u8>) -> Self {
+        Self(RwLock::new(bytes))
+    }
+}
 
 impl MediumFile for RamFile {
     fn len(&self) -> io::Result<u64> {

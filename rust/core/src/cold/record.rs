@@ -11,12 +11,14 @@ pub fn content_hash(payload: &[u8]) -> u128 {
 /// One record to append.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {
-    /// What the record is; [`Kind::Seal`] is the store's own and refused.
+    /// What the record is; the store's own kinds are refused.
     pub kind: Kind,
-    /// A tuple of byte strings, for instance tenant, conversation and id.
+    /// A tuple of byte strings, for instance tenant, conversation and id. It is never encrypted.
     pub key: &'a [&'a [u8]],
     /// A few bytes beside the payload, for instance a role and a time.
     pub meta: &'a [u8],
+    /// Ids of the records that this one was made from: when one of them is erased, so is this.
+    pub sources: &'a [Seq],
     /// The bytes that must come back exactly.
     pub payload: &'a [u8],
 }
@@ -32,8 +34,20 @@ pub struct Record {
     pub key: Vec<Vec<u8>>,
     /// The bytes beside the payload.
     pub meta: Vec<u8>,
+    /// Ids of the records that it was made from.
+    pub sources: Vec<Seq>,
     /// The payload.
     pub payload: Vec<u8>,
     /// The payload's [`content_hash`].
     pub hash: u128,
+}
+
+/// What became of a batch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Appended {
+    /// It is in the store under these ids, in the order of the drafts.
+    Stored(Vec<Seq>),
+    /// The lock was busy: it lies in the spool under this token, durably, and the next writer takes
+    /// it up.
+    Spooled([u8; 16]),
 }

@@ -159,7 +159,7 @@ impl Walk<'_> {
         let back = block.and_then(|bytes| end_block(identity, end, bytes));
         // Recovery seals a damaged segment without an end block.
         let whole =
-            back.is_some_and(|(seal, _)| seal == offset) && end.saturating_add(END) == self.end;
+            back.is_some_and(|back| back.seal == offset) && end.saturating_add(END) == self.end;
         self.sealed = intact && (whole || end == self.end);
         if !self.sealed {
             self.push_hole(offset, self.end, "the seal differs");
@@ -205,7 +205,10 @@ impl Walk<'_> {
 
     fn judge(mut self, place: Place) -> Scan {
         let cut = match place {
-            Place::Tail(_) => self.torn(),
+            Place::Tail(_) => {
+                self.lost_before(self.durable.saturating_add(1));
+                self.torn()
+            }
             Place::Live => None,
             Place::Inner(next) => {
                 self.close(next);
@@ -233,10 +236,28 @@ impl Walk<'_> {
                     seq: *piece.seqs.start(),
                     offset: piece.offset,
                     len: piece.end.saturating_sub(piece.offset),
+                    kind: piece.header.map_or(0, |header| header.kind),
                 }),
             }
         }
+        if let Place::Tail(_) = place {
+            scan.damages.extend(self.shortfall(&scan, cut));
+        }
         scan
+    }
+
+    /// The ids that were synced, and of which nothing is left.
+    fn shortfall(&self, scan: &Scan, cut: Option<u64>) -> Option<Damage> {
+        let kept = scan.entries.last().map_or(0, |entry| entry.seq);
+        let named = scan.damages.iter().filter_map(|d| d.seqs.as_ref());
+        let reached = named.map(|seqs| seqs.end().0).fold(kept, u64::max);
+        let first = reached.max(self.source.header.first_seq.saturating_sub(1)) + 1;
+        let end = cut.unwrap_or(self.end);
+        let detail = "the file ends before what was acknowledged";
+        (first <= self.durable && !self.sealed).then(|| {
+            let kind = DamageKind::Truncated;
+            self.source.damage(end..end, first..=self.durable, kind, detail)
+        })
     }
 
     /// Where the torn tail begins, if there is one.

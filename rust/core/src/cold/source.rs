@@ -8,13 +8,15 @@ use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use super::bytes::{narrow, wide};
+use super::cipher::{key_of_record, open_record};
 use super::footer::Entry;
-use super::frame::{HEADER, RecordHeader};
+use super::frame::{ENCRYPTED, HEADER, RecordHeader};
 use super::header::Header;
+use super::keyring::Keyring;
 use super::map::Map;
 use super::medium::{MediumFile, read_full, refused};
 use super::options::Read;
-use super::record::Record;
+use super::record::{Record, content_hash};
 use super::report::{Damage, DamageKind};
 
 /// An open segment file.
@@ -88,37 +90,101 @@ impl Source {
         Ok(bytes)
     }
 
-    /// The record of an entry, verified.
+    /// The record of an entry, verified and in plain.
     ///
     /// # Errors
     ///
-    /// [`Error::Corrupt`] or [`Error::Truncated`]; what the operating system answers.
-    pub(super) fn record(&self, entry: Entry) -> Result<Record> {
+    /// [`Error::Corrupt`] or [`Error::Truncated`]; [`Error::NoKey`]; what the operating system
+    /// answers.
+    pub(super) fn record(&self, entry: Entry, keyring: &Keyring) -> Result<Record> {
         let mut bytes = self.bytes(entry.offset, entry.len)?;
         let header = self.header_in(entry, &bytes)?;
         let body = header.body(&bytes);
         let body = body.map_err(|detail| self.corrupt(entry, detail))?;
-        let (key, meta, place) = (body.key, body.meta.to_vec(), body.payload);
-        bytes.truncate(place.end);
-        bytes.drain(..place.start);
-        Ok(Record {
+        let mut record = Record {
             seq: Seq(entry.seq),
             kind: Kind::from_code(header.kind),
-            key,
-            meta,
-            payload: bytes,
+            key: body.key,
+            meta: body.meta.to_vec(),
+            sources: body.sources,
+            payload: Vec::new(),
             hash: header.hash,
+        };
+        let place = body.payload;
+        if header.flags & ENCRYPTED != 0 {
+            let sealed = bytes.get(place).unwrap_or_default();
+            let id = key_of_record(&record.meta);
+            let id = id.ok_or_else(|| self.corrupt(entry, "it does not name its key"))?;
+            let secret = keyring.find(id, entry.seq)?;
+            let plain = open_record(&secret, header.kind, body.encoded_key, body.meta, sealed);
+            let wrong = || self.corrupt(entry, "it cannot be decrypted with its key");
+            (record.meta, record.payload) = plain.ok_or_else(wrong)?;
+            record.hash = content_hash(&record.payload);
+            return Ok(record);
+        }
+        bytes.truncate(place.end);
+        bytes.drain(..place.start);
+        record.payload = bytes;
+        Ok(record)
+    }
+
+    /// The record whose header these bytes are, if they are one at that offset.
+    pub(super) fn entry_at(&self, offset: u64, bytes: &[u8]) -> Option<Entry> {
+        let header = RecordHeader::decode(&self.header.identity, offset, bytes)?;
+        Some(Entry {
+            seq: header.seq,
+            offset,
+            len: header.len(),
+            kind: header.kind,
         })
     }
 
-    /// The payload's hash as the verified header of an entry has it.
+    /// The first id of the batch that an entry's record belongs to.
     ///
     /// # Errors
     ///
     /// As [`record`](Self::record).
-    pub(super) fn hash(&self, entry: Entry) -> Result<u128> {
+    pub(super) fn batch_first(&self, entry: Entry) -> Result<u64> {
         let bytes = self.bytes(entry.offset, wide(HEADER))?;
-        Ok(self.header_in(entry, &bytes)?.hash)
+        Ok(self.header_in(entry, &bytes)?.batch_first)
+    }
+
+    /// The key of an entry's record, and what it was made from, verified.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub(super) fn origin(&self, entry: Entry) -> Result<(Vec<Vec<u8>>, Vec<Seq>)> {
+        let bytes = self.bytes(entry.offset, entry.len)?;
+        let header = self.header_in(entry, &bytes)?;
+        let body = header.body(&bytes);
+        let body = body.map_err(|detail| self.corrupt(entry, detail))?;
+        Ok((body.key, body.sources))
+    }
+
+    /// The payload of an entry as it lies on disk, verified.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub(super) fn payload(&self, entry: Entry) -> Result<Vec<u8>> {
+        let bytes = self.bytes(entry.offset, entry.len)?;
+        let header = self.header_in(entry, &bytes)?;
+        let body = header.body(&bytes);
+        let body = body.map_err(|detail| self.corrupt(entry, detail))?;
+        Ok(bytes.get(body.payload).unwrap_or_default().to_vec())
+    }
+
+    /// The payload's hash as the verified header of an entry has it; `None` if the payload is
+    /// encrypted.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub(super) fn hash(&self, entry: Entry) -> Result<Option<u128>> {
+        let bytes = self.bytes(entry.offset, wide(HEADER))?;
+        let header = self.header_in(entry, &bytes)?;
+        Ok((header.flags & ENCRYPTED == 0).then_some(header.hash))
     }
 
     /// A description of a part of this segment that is not as it was written.

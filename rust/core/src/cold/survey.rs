@@ -5,9 +5,13 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 use super::bytes::narrow;
-use super::format::{LOCK, MAJOR, MINOR, PREAMBLE, TORN, segment_name, segment_number};
+use super::format::{
+    KEYS, LOCK, MAJOR, MARK, MINOR, PREAMBLE, SPOOL, TORN, is_rewritten, segment_name,
+    segment_number,
+};
 use super::header::{Header, Preamble};
-use super::medium::{Medium, MediumFile, read_full, refused};
+use super::load::Repair;
+use super::medium::{Access, Medium, MediumFile, read_full, refused, remove_if_there};
 
 /// A segment file and what its preamble says.
 #[derive(Debug)]
@@ -31,25 +35,27 @@ impl Found {
     }
 }
 
-/// The segment files of a directory, in order; none for a new store. Writes nothing.
+/// The segment files of a directory, in order; none for a new store. Nothing is written, but what is
+/// left of a rewriting that was cut short is removed where that is allowed.
 ///
 /// # Errors
 ///
 /// [`Error::NotAStore`], [`Error::NewerFormat`], [`Error::ForeignSegment`]; what the operating system
 /// answers.
-pub(super) fn survey(medium: &dyn Medium) -> Result<Vec<Found>> {
+pub(super) fn survey(medium: &dyn Medium, repair: Repair) -> Result<Vec<Found>> {
     let root = medium.path("");
     let names = medium
-        .list()
+        .list("")
         .map_err(|error| refused("list", &root, error))?;
     let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment_number(n)).collect();
     numbers.sort_unstable();
     let found: Vec<Found> = numbers
         .into_iter()
-        .map(|number| look(medium, number))
+        .map(|number| look(medium, number, repair))
         .collect::<Result<_>>()?;
 
-    let own = |name: &String| name == LOCK || name == TORN;
+    let parts = [LOCK, MARK, TORN, SPOOL, KEYS];
+    let own = |name: &String| parts.contains(&name.as_str()) || is_rewritten(name);
     let store = if found.is_empty() {
         names.iter().all(own)
     } else {
@@ -69,14 +75,29 @@ pub(super) fn survey(medium: &dyn Medium) -> Result<Vec<Found>> {
             path: medium.path(&foreign.name),
         });
     }
+    if repair == Repair::Allowed {
+        for name in names.iter().filter(|name| is_rewritten(name)) {
+            remove_if_there(medium, name)
+                .map_err(|error| refused("remove", &medium.path(name), error))?;
+        }
+    }
     Ok(found)
 }
 
-fn look(medium: &dyn Medium, number: u64) -> Result<Found> {
+/// A segment's file and what its preamble says.
+///
+/// # Errors
+///
+/// [`Error::NewerFormat`]; what the operating system answers.
+pub(super) fn look(medium: &dyn Medium, number: u64, repair: Repair) -> Result<Found> {
     let name = segment_name(number);
     let path = medium.path(&name);
+    let access = match repair {
+        Repair::Allowed => Access::Write,
+        Repair::Forbidden => Access::Read,
+    };
     let file = medium
-        .open(&name)
+        .open(&name, access)
         .map_err(|error| refused("open", &path, error))?;
     let mut bytes = vec![0; narrow(PREAMBLE)];
     let read = read_full(&*file, &mut bytes, 0).map_err(|error| refused("read", &path, error))?;
@@ -88,6 +109,12 @@ fn look(medium: &dyn Medium, number: u64) -> Result<Found> {
                 path,
                 found,
                 supported: format!("{MAJOR}.{MINOR}"),
+            });
+        }
+        Preamble::Older => {
+            return Err(Error::NotAStore {
+                path,
+                detail: "it has the preview format 0, which warmset 0.1 wrote".into(),
             });
         }
         Preamble::Valid(header, blemishes) => (Some(header), blemishes, true),

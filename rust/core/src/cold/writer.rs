@@ -1,279 +1,448 @@
-//! The writer: the one owner of the end of the last segment.
+//! The writer: while it holds the lock, the one owner of the end of the last segment.
 //!
 //! ```text
-//! append   encode the whole batch ─▶ one write at the end ─▶ one sync ─▶ publish
+//! commit   lock ─▶ catch up ─▶ one write at the end ─▶ one sync ─▶ publish ─▶ mark ─▶ unlock
 //! rotate   seal, sync ─▶ create the next, exclusively ─▶ its header, sync ─▶ sync the directory
 //! ```
 //!
 //! A failed write is taken back by truncating, and the writer goes on. If that fails too, or if a sync
-//! fails, the state of the disk is unknown: the writer stops for good, and reads go on over what was
-//! acknowledged. A failed sync is never tried again, because the second one may succeed without
-//! having written what the first one lost.
+//! fails, the state of the disk is unknown: the writer stops for good, reads go on over what was
+//! acknowledged, and nobody writes on that segment again. A failed sync is never tried again, because
+//! the second one may succeed without having written what the first one lost.
 
 use std::io;
 use std::path::Path;
-use std::sync::{Arc, PoisonError, RwLock};
+use std::sync::Arc;
 
-use crate::entry::{Kind, Seq};
+use crate::entry::Seq;
 use crate::error::{Error, Result};
 
 use super::bytes::wide;
-use super::footer::{Entry, seal};
-use super::format::{MAX_BATCH, PREAMBLE, segment_name};
-use super::frame::{Stamp, encode, encoded_len};
+use super::footer::seal;
+use super::format::{PREAMBLE, segment_name};
 use super::header::Header;
-use super::index::{Index, Segment};
-use super::medium::{Medium, refused, write_full};
-use super::options::Options;
-use super::record::Draft;
-use super::recover::Recovered;
+use super::load::sealed;
+use super::lock;
+use super::medium::{Hold, MediumFile, refused, write_full};
+use super::options::{Durability, Mode};
+use super::packet::Packet;
+use super::queue::{Answer, Ticket};
+use super::segment::{Listing, Segment};
+use super::shelf::Shelf;
 use super::source::Source;
+use super::spool;
 
-/// How much of the encoding buffer is kept from one batch to the next.
+/// How much of the buffer is kept from one group to the next.
 const BUFFER: usize = 1 << 20;
+/// How many bytes are written at once for several batches.
+const GROUP: u64 = 64 << 20;
 
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(super) struct Writer {
-    medium: Arc<dyn Medium>,
-    options: Options,
-    uuid: [u8; 16],
-    next_number: u64,
-    /// The segment that is written on, and where its acknowledged bytes end.
-    active: Option<(Arc<Source>, u64)>,
+    /// The lock of an exclusive handle.
+    hold: Option<Box<dyn Hold>>,
     /// Why the writer stopped.
     stopped: Option<String>,
     buffer: Vec<u8>,
+    /// Rings when somebody spooled.
+    bell: Option<Arc<dyn MediumFile>>,
+    /// Whether this handle has appended anything.
+    pub(super) used: bool,
+}
+
+/// How many bytes after which a closing handle seals the segment: an eighth of its limit.
+fn worth_sealing(shelf: &Shelf, len: u64) -> bool {
+    len.saturating_sub(PREAMBLE) >= shelf.options.segment_bytes / 8
 }
 
 impl Writer {
-    pub(super) fn new(medium: Arc<dyn Medium>, options: Options, found: &Recovered) -> Self {
-        let last = found.index.segments.last().filter(|_| found.tail);
+    /// A writer that keeps the lock it is given, if any.
+    pub(super) fn new(hold: Option<Box<dyn Hold>>) -> Self {
         Self {
-            medium,
-            options,
-            uuid: found.uuid,
-            next_number: found.next_number,
-            active: last.map(|segment| (Arc::clone(&segment.source), segment.len)),
-            stopped: None,
-            buffer: Vec::new(),
+            hold,
+            ..Self::default()
         }
     }
 
-    /// Makes a batch durable and then visible, all of it or nothing.
+    /// Takes the lock for as long as the answer lives, and brings the handle up to date.
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`] and [`Error::TooLarge`] before anything is written; [`Error::Full`] and
-    /// [`Error::Io`] after it was taken back; [`Error::Poisoned`] when that could not be done, or the
-    /// sync failed, and from then on.
-    pub(super) fn append(
-        &mut self,
-        index: &RwLock<Index>,
-        batch: &[Draft<'_>],
-    ) -> Result<Vec<Seq>> {
-        let (size, count) = self.measure(batch)?;
+    /// [`Error::Poisoned`]; [`Error::ReadOnly`]; [`Error::Locked`]; as opening.
+    pub(super) fn begin(&mut self, shelf: &Shelf) -> Result<Option<Box<dyn Hold>>> {
         if let Some(detail) = &self.stopped {
-            return Err(self.poisoned(detail));
+            return Err(poisoned(shelf, detail));
         }
-        if batch.is_empty() {
-            return Ok(Vec::new());
-        }
-        let (source, start) = self.room_for(index, size)?;
-        let first = next_seq(index);
-        let entries = self.encode(&source, start, first, count, batch)?;
-        let end = start.saturating_add(size);
-        let bytes = std::mem::take(&mut self.buffer);
-        let written = self.write(&source, start, &bytes);
-        self.buffer = bytes;
-        self.buffer.clear();
-        self.buffer.shrink_to(BUFFER);
-        written?;
-
-        self.active = Some((source, end));
-        let mut index = index.write().unwrap_or_else(PoisonError::into_inner);
-        index.publish(&entries, end);
-        Ok(entries.iter().map(|entry| Seq(entry.seq)).collect())
-    }
-
-    /// Begins the first segment of a new store, so that the directory is one from now on.
-    ///
-    /// # Errors
-    ///
-    /// As [`append`](Self::append).
-    pub(super) fn begin(&mut self, index: &RwLock<Index>) -> Result<()> {
-        self.create(index).map(drop)
-    }
-
-    /// Checks a batch against the limits, and gives its encoded length and its number of records.
-    fn measure(&self, batch: &[Draft<'_>]) -> Result<(u64, u32)> {
-        let limit = self.options.max_record;
-        let mut total = 0_u64;
-        for draft in batch {
-            if draft.kind.code() == Kind::Seal.code() {
-                return Err(Error::Argument {
-                    name: "kind",
-                    expected: "a kind that callers may write".into(),
-                    found: "seal".into(),
-                });
+        let hold = match shelf.options.mode {
+            Mode::Read => {
+                let path = shelf.medium.path("");
+                return Err(Error::ReadOnly { path });
             }
-            let key = draft.key.iter().map(|part| wide(part.len())).sum();
-            let sizes = [wide(draft.payload.len()), wide(draft.meta.len()), key];
-            if let Some(size) = sizes.into_iter().find(|size| *size > limit) {
-                return Err(Error::TooLarge { size, limit });
-            }
-            total = total.saturating_add(encoded_len(draft).unwrap_or(u64::MAX));
-        }
-        let too_large = Error::TooLarge {
-            size: total,
-            limit: MAX_BATCH,
+            Mode::Shared => Some(lock::acquire(&*shelf.medium, shelf.options.lock_wait)?),
+            Mode::Exclusive => None,
         };
-        match u32::try_from(batch.len()) {
-            Ok(count) if total <= MAX_BATCH => Ok((total, count)),
-            _ => Err(too_large),
-        }
+        self.ready(shelf)?;
+        Ok(hold)
     }
 
-    /// The segment and the offset for a batch of this length.
-    fn room_for(&mut self, index: &RwLock<Index>, size: u64) -> Result<(Arc<Source>, u64)> {
-        match &self.active {
-            Some((source, end))
-                if *end == PREAMBLE || end.saturating_add(size) <= self.options.segment_bytes =>
-            {
-                Ok((Arc::clone(source), *end))
+    /// Whether the end is where this handle believes it to be; else the directory is read anew and
+    /// mended. Then what lies in the spool is taken up.
+    fn ready(&mut self, shelf: &Shelf) -> Result<()> {
+        shelf.catch_up()?;
+        let as_known = {
+            let index = shelf.known()?;
+            match index.segments.last() {
+                Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
+                Some(_) => index.file.is_some(),
+                None => false,
             }
-            Some((source, end)) => {
-                let (source, end) = (Arc::clone(source), *end);
-                self.seal(index, &source, end)?;
-                self.create(index)
-            }
-            None => self.create(index),
-        }
-    }
-
-    fn encode(
-        &mut self,
-        source: &Source,
-        start: u64,
-        first: u64,
-        count: u32,
-        batch: &[Draft<'_>],
-    ) -> Result<Vec<Entry>> {
-        self.buffer.clear();
-        let mut entries = Vec::with_capacity(batch.len());
-        let mut offset = start;
-        for (seq, draft) in (first..).zip(batch) {
-            let stamp = Stamp {
-                seq,
-                durable: first.saturating_sub(1),
-                batch_first: first,
-                batch_count: count,
-            };
-            let identity = &source.header.identity;
-            let len = encode(&mut self.buffer, identity, offset, stamp, draft);
-            // `measure` passed it, so every part fits its field.
-            let len = len.ok_or(Error::TooLarge {
-                size: wide(draft.payload.len()),
-                limit: self.options.max_record,
-            })?;
-            entries.push(Entry { seq, offset, len });
-            offset = offset.saturating_add(len);
-        }
-        Ok(entries)
-    }
-
-    /// Writes and syncs, or leaves the file as it was, or stops.
-    fn write(&mut self, source: &Source, end: u64, bytes: &[u8]) -> Result<()> {
-        if let Err(error) = write_full(&*source.file, bytes, end) {
-            return match source.file.set_len(end) {
-                Ok(()) => Err(refused("write", &source.path, error)),
-                Err(_) => Err(self.stop("write", &source.path, &error)),
-            };
-        }
-        self.sync(source, end)
-    }
-
-    fn sync(&mut self, source: &Source, end: u64) -> Result<()> {
-        source.file.sync_data().map_err(|error| {
-            // What was not acknowledged should not come back at the next open. If it cannot be cut
-            // off, it is a torn tail or an unacknowledged batch then: both are allowed.
-            let _ = source.file.set_len(end);
-            self.stop("sync", &source.path, &error)
-        })
-    }
-
-    fn seal(&mut self, index: &RwLock<Index>, source: &Source, end: u64) -> Result<()> {
-        let first_seq = source.header.first_seq;
-        let bytes = {
-            let index = index.read().unwrap_or_else(PoisonError::into_inner);
-            let list = index.segments.last().map(|s| s.entries.as_slice());
-            seal(
-                &source.header.identity,
-                end,
-                first_seq,
-                list.unwrap_or_default(),
-            )
         };
-        // A segment whose footer would exceed the format stays as it is: it is scanned at open.
-        if let Some(bytes) = bytes {
-            self.write(source, end, &bytes)?;
-            let len = end.saturating_add(wide(bytes.len()));
-            let mut index = index.write().unwrap_or_else(PoisonError::into_inner);
-            // Under the index's lock: whoever sees the seal sees the length that includes it.
-            source.seal(len);
-            if let Some(segment) = index.segments.last_mut() {
-                segment.len = len;
+        if !as_known {
+            shelf.repair()?;
+            if shelf.known()?.segments.is_empty() {
+                self.create(shelf)?;
+                shelf.settle_mark(&mut shelf.write())?;
             }
         }
-        self.active = None;
+        if spool::rings(shelf, &mut self.bell)? {
+            spool::drain(self, shelf)?;
+        }
         Ok(())
     }
 
-    fn create(&mut self, index: &RwLock<Index>) -> Result<(Arc<Source>, u64)> {
-        let name = segment_name(self.next_number);
-        let path = self.medium.path(&name);
-        let file = self
+    /// Commits what waits, all of each batch or nothing, and answers every ticket.
+    pub(super) fn commit(&mut self, shelf: &Shelf, tickets: &[Arc<Ticket>]) {
+        match self.begin(shelf) {
+            Err(error) => {
+                let copies: Vec<Error> = tickets.iter().skip(1).map(|_| error.copy()).collect();
+                let errors = std::iter::once(error).chain(copies);
+                for (ticket, error) in tickets.iter().zip(errors) {
+                    ticket.answer(Answer::Done(Err(error)));
+                }
+            }
+            Ok(_hold) => {
+                let group = self.admit(shelf, tickets);
+                self.commit_all(shelf, &group);
+            }
+        }
+    }
+
+    /// The tickets whose packets may be written as they are.
+    fn admit<'a>(&self, shelf: &Shelf, tickets: &'a [Arc<Ticket>]) -> Vec<&'a Arc<Ticket>> {
+        let erasures = shelf.peek().erasures.count();
+        let stale = |ticket: &Ticket| {
+            shelf.keyring.is_on() && ticket.packet().erasures != erasures
+        };
+        let mut group = Vec::with_capacity(tickets.len());
+        for ticket in tickets {
+            if stale(ticket) {
+                ticket.answer(Answer::Stale);
+            } else {
+                group.push(ticket);
+            }
+        }
+        group
+    }
+
+    fn commit_all(&mut self, shelf: &Shelf, tickets: &[&Arc<Ticket>]) {
+        let mut rest = tickets;
+        while let Some(first) = rest.first() {
+            let limit = shelf.options.segment_bytes.min(GROUP);
+            let mut size = first.packet().len();
+            let mut count = 1;
+            for ticket in rest.iter().skip(1) {
+                let more = size.saturating_add(ticket.packet().len());
+                if more > limit {
+                    break;
+                }
+                (size, count) = (more, count + 1);
+            }
+            let (group, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
+            rest = behind;
+            if self.commit_group(shelf, group).is_err() {
+                // What is too much for the medium together may fit alone.
+                for ticket in group {
+                    if let Err(error) = self.commit_group(shelf, &[ticket]) {
+                        ticket.answer(Answer::Done(Err(error)));
+                    }
+                }
+            }
+        }
+    }
+
+    /// Commits several batches with one write, and answers them unless it fails.
+    fn commit_group(&mut self, shelf: &Shelf, group: &[&Arc<Ticket>]) -> Result<()> {
+        let mut packets: Vec<_> = group.iter().map(|ticket| ticket.packet()).collect();
+        let mut bare: Vec<&mut Packet> = packets.iter_mut().map(|packet| &mut **packet).collect();
+        let ids = self.write(shelf, &mut bare, false)?;
+        drop(packets);
+        for (ticket, ids) in group.iter().zip(ids) {
+            ticket.answer(Answer::Done(Ok(ids)));
+        }
+        Ok(())
+    }
+
+    /// Writes packets at the end of the store. Only after [`begin`](Self::begin), while its answer
+    /// lives.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] and [`Error::Io`] after it was taken back; [`Error::Poisoned`].
+    pub(super) fn write(
+        &mut self,
+        shelf: &Shelf,
+        packets: &mut [&mut Packet],
+        synced: bool,
+    ) -> Result<Vec<Vec<Seq>>> {
+        if let Some(detail) = &self.stopped {
+            return Err(poisoned(shelf, detail));
+        }
+        let size = packets.iter().map(|packet| packet.len()).sum();
+        let (source, start) = self.room_for(shelf, size)?;
+        let (mut seq, durable) = {
+            let index = shelf.peek();
+            (index.next_seq(), index.mark.durable)
+        };
+        let mut offset = start;
+        let mut entries = Vec::new();
+        let mut ids = Vec::with_capacity(packets.len());
+        for packet in &mut *packets {
+            let stamped = packet.stamp(&source.header.identity, offset, seq, durable);
+            ids.push(stamped.iter().map(|entry| Seq(entry.seq)).collect());
+            seq = seq.saturating_add(packet.count());
+            offset = offset.saturating_add(packet.len());
+            entries.extend(stamped);
+        }
+        self.used = true;
+        self.put(shelf, &source, start, packets)?;
+        let synced = synced || shelf.options.durability == Durability::Fsync;
+        if synced {
+            self.sync_at(shelf, &source, start)?;
+        }
+        let mut index = shelf.write();
+        index.publish(&entries, offset);
+        if synced {
+            index.mark.durable = seq.saturating_sub(1);
+        }
+        if shelf.options.mode == Mode::Shared || synced {
+            index.tell();
+        }
+        Ok(ids)
+    }
+
+    /// Writes, or leaves the file as it was, or stops.
+    fn put(
+        &mut self,
+        shelf: &Shelf,
+        source: &Source,
+        start: u64,
+        packets: &[&mut Packet],
+    ) -> Result<()> {
+        let written = match packets {
+            [packet] => write_full(&*source.file, packet.bytes(), start),
+            _ => {
+                self.buffer.clear();
+                for packet in packets {
+                    self.buffer.extend_from_slice(packet.bytes());
+                }
+                let written = write_full(&*source.file, &self.buffer, start);
+                self.buffer.clear();
+                self.buffer.shrink_to(BUFFER);
+                written
+            }
+        };
+        let Err(error) = written else {
+            return Ok(());
+        };
+        match source.file.set_len(start) {
+            Ok(()) => Err(refused("write", &source.path, error)),
+            Err(_) => Err(self.stop(shelf, source.header.number, "write", &source.path, &error)),
+        }
+    }
+
+    fn sync_at(&mut self, shelf: &Shelf, source: &Source, start: u64) -> Result<()> {
+        source.file.sync_data().map_err(|error| {
+            // What was not acknowledged should not come back at the next open. If it cannot be cut
+            // off, it is a torn tail or an unacknowledged batch then: both are allowed.
+            let _ = source.file.set_len(start);
+            self.stop(shelf, source.header.number, "sync", &source.path, &error)
+        })
+    }
+
+    /// Makes everything that was written durable. Only after [`begin`](Self::begin).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`].
+    pub(super) fn sync(&mut self, shelf: &Shelf) -> Result<()> {
+        let (source, end, last, durable) = {
+            let index = shelf.peek();
+            let Some(segment) = index.segments.last() else {
+                return Ok(());
+            };
+            let source = Arc::clone(&segment.source);
+            (source, segment.len, segment.last(), index.mark.durable)
+        };
+        if last > durable {
+            self.sync_at(shelf, &source, end)?;
+            let mut index = shelf.write();
+            index.mark.durable = last;
+            index.tell();
+        }
+        Ok(())
+    }
+
+    /// The segment and the offset for so many bytes.
+    fn room_for(&mut self, shelf: &Shelf, size: u64) -> Result<(Arc<Source>, u64)> {
+        let place = {
+            let index = shelf.peek();
+            let last = index.segments.last().filter(|s| index.tail && !s.is_sealed());
+            last.map(|last| (Arc::clone(&last.source), last.len))
+        };
+        if let Some((source, end)) = place {
+            let fits = end.saturating_add(size) <= shelf.options.segment_bytes;
+            if end == PREAMBLE || fits {
+                return Ok((source, end));
+            }
+            self.seal(shelf)?;
+        }
+        self.create(shelf)
+    }
+
+    /// Ends the last segment with a seal, durably. Only after [`begin`](Self::begin).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] and [`Error::Io`] after it was taken back; [`Error::Poisoned`].
+    pub(super) fn seal(&mut self, shelf: &Shelf) -> Result<()> {
+        let (source, end, bytes) = {
+            let index = shelf.peek();
+            let Some(last) = index.segments.last().filter(|s| index.tail && !s.is_sealed()) else {
+                return Ok(());
+            };
+            let header = &last.source.header;
+            let contents = &last.listing()?.contents;
+            let bytes = seal(&header.identity, last.len, header.first_seq, contents);
+            (Arc::clone(&last.source), last.len, bytes)
+        };
+        // A segment whose footer would exceed the format stays as it is: it is scanned at open.
+        let Some(bytes) = bytes else {
+            shelf.write().tail = false;
+            return self.sync(shelf);
+        };
+        if let Err(error) = write_full(&*source.file, &bytes, end) {
+            return match source.file.set_len(end) {
+                Ok(()) => Err(refused("write", &source.path, error)),
+                Err(_) => {
+                    Err(self.stop(shelf, source.header.number, "write", &source.path, &error))
+                }
+            };
+        }
+        self.sync_at(shelf, &source, end)?;
+        let len = end.saturating_add(wide(bytes.len()));
+        let block = sealed(&source, len)?;
+        let mut index = shelf.write();
+        if let (Some(last), Some(block)) = (index.segments.last_mut(), block) {
+            last.close(len, block);
+            let durable = last.last();
+            index.mark.end = len;
+            index.mark.durable = index.mark.durable.max(durable);
+        }
+        index.tail = false;
+        index.tell();
+        Ok(())
+    }
+
+    /// Begins the next segment.
+    fn create(&mut self, shelf: &Shelf) -> Result<(Arc<Source>, u64)> {
+        let (number, next_seq, left_at) = {
+            let index = shelf.peek();
+            let last = index.segments.last();
+            let left = last.filter(|s| !s.is_sealed() && s.source.header.number == index.mark.segment);
+            let number = index.mark.segment.saturating_add(1);
+            (number, index.next_seq().max(1), left.map_or(0, |s| s.len))
+        };
+        let name = segment_name(number);
+        let path = shelf.medium.path(&name);
+        let file = shelf
             .medium
             .create(&name)
             .map_err(|error| refused("create", &path, error))?;
-        let header = Header::new(self.uuid, self.next_number, next_seq(index));
+        let header = Header::new(shelf.uuid, number, next_seq, left_at);
         if let Err(error) = write_full(&*file, &header.encode(), 0) {
-            return match self.medium.remove(&name) {
+            return match shelf.medium.remove(&name) {
                 Ok(()) => Err(refused("write", &path, error)),
-                Err(_) => Err(self.stop("write", &path, &error)),
+                Err(_) => Err(self.stop(shelf, number, "write", &path, &error)),
             };
         }
         file.sync_data()
-            .and_then(|()| self.medium.sync_dir(""))
-            .map_err(|error| self.stop("sync", &path, &error))?;
-        let source = Arc::new(Source::new(header, path, file, self.options.read));
-        self.next_number = self.next_number.saturating_add(1);
-        self.active = Some((Arc::clone(&source), PREAMBLE));
-        let mut index = index.write().unwrap_or_else(PoisonError::into_inner);
-        index.segments.push(Segment {
-            source: Arc::clone(&source),
-            entries: Vec::new(),
-            len: PREAMBLE,
-        });
+            .and_then(|()| shelf.medium.sync_dir(""))
+            .map_err(|error| self.stop(shelf, number, "sync", &path, &error))?;
+        let source = Arc::new(Source::new(header, path, file, shelf.options.read));
+        let mut index = shelf.write();
+        let listing = Listing::default();
+        index
+            .segments
+            .push(Segment::listed(Arc::clone(&source), PREAMBLE, listing));
+        index.mark.segment = number;
+        index.mark.end = PREAMBLE;
+        index.mark.next_seq = next_seq;
+        index.tail = true;
+        index.tell();
         Ok((source, PREAMBLE))
     }
 
-    fn stop(&mut self, op: &str, path: &Path, error: &io::Error) -> Error {
+    /// Leaves the store so that the next open has little to do: the last segment is sealed if it is
+    /// long, and what was written is durable.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](Self::begin) and [`sync`](Self::sync).
+    pub(super) fn finish(&mut self, shelf: &Shelf) -> Result<()> {
+        if !self.used || self.stopped.is_some() {
+            return Ok(());
+        }
+        let _hold = self.begin(shelf)?;
+        let long = {
+            let index = shelf.peek();
+            index.segments.last().is_some_and(|s| worth_sealing(shelf, s.len))
+        };
+        if long {
+            self.seal(shelf)?;
+        }
+        self.sync(shelf)?;
+        let mut index = shelf.write();
+        index.tell();
+        if let Some(file) = &index.file {
+            // The mark is a hint: a store whose mark is behind loses nothing.
+            let _ = file.sync();
+        }
+        Ok(())
+    }
+
+    /// Stops for good, and keeps everybody off the segment.
+    fn stop(
+        &mut self,
+        shelf: &Shelf,
+        segment: u64,
+        op: &str,
+        path: &Path,
+        error: &io::Error,
+    ) -> Error {
         let detail = format!("{op} {}: {error}", path.display());
-        self.active = None;
-        let answer = self.poisoned(&detail);
+        let mut index = shelf.write();
+        index.tail = false;
+        index.mark.tainted = segment;
+        index.tell();
+        let answer = poisoned(shelf, &detail);
         self.stopped = Some(detail);
         answer
     }
-
-    fn poisoned(&self, detail: &str) -> Error {
-        Error::Poisoned {
-            path: self.medium.path(""),
-            detail: detail.to_owned(),
-        }
-    }
 }
 
-fn next_seq(index: &RwLock<Index>) -> u64 {
-    let index = index.read().unwrap_or_else(PoisonError::into_inner);
-    index.next_seq
+fn poisoned(shelf: &Shelf, detail: &str) -> Error {
+    Error::Poisoned {
+        path: shelf.medium.path(""),
+        detail: detail.to_owned(),
+    }
 }

@@ -1,0 +1,160 @@
+//! A segment with its records. Of a sealed one only the end block is read at open; where its records
+//! lie is read when one of them is asked for first.
+
+use std::sync::{Arc, OnceLock};
+
+use crate::entry::Kind;
+use crate::error::Result;
+
+use super::footer::{Contents, End, Entry, contents};
+use super::frame::RecordHeader;
+use super::report::Damage;
+use super::scan::{Place, Scan, scan};
+use super::source::Source;
+
+/// What is known of a segment's inside.
+#[derive(Debug, Default)]
+pub(super) struct Listing {
+    pub(super) contents: Contents,
+    pub(super) damages: Vec<Damage>,
+}
+
+impl From<Scan> for Listing {
+    fn from(found: Scan) -> Self {
+        Self {
+            contents: Contents {
+                entries: found.entries,
+                gaps: Vec::new(),
+            },
+            damages: found.damages,
+        }
+    }
+}
+
+/// A readable segment.
+#[derive(Debug)]
+pub(super) struct Segment {
+    pub(super) source: Arc<Source>,
+    /// How far the file is acknowledged.
+    pub(super) len: u64,
+    sealed: Option<End>,
+    listing: OnceLock<Listing>,
+}
+
+impl Segment {
+    /// A segment whose end block is whole.
+    pub(super) fn sealed(source: Arc<Source>, len: u64, end: End) -> Self {
+        source.seal(len);
+        Self {
+            source,
+            len,
+            sealed: Some(end),
+            listing: OnceLock::new(),
+        }
+    }
+
+    /// A segment whose records are known.
+    pub(super) fn listed(source: Arc<Source>, len: u64, listing: Listing) -> Self {
+        Self {
+            source,
+            len,
+            sealed: None,
+            listing: OnceLock::from(listing),
+        }
+    }
+
+    /// The same, now that its seal was written.
+    pub(super) fn close(&mut self, len: u64, end: End) {
+        self.len = len;
+        self.sealed = Some(end);
+        self.source.seal(len);
+    }
+
+    pub(super) fn is_sealed(&self) -> bool {
+        self.sealed.is_some()
+    }
+
+    /// How many records it holds.
+    pub(super) fn count(&self) -> u64 {
+        let listed = self.listing.get().map(|l| l.contents.entries.len());
+        match (self.sealed, listed) {
+            (_, Some(count)) => super::bytes::wide(count),
+            (Some(end), None) => end.count,
+            (None, None) => 0,
+        }
+    }
+
+    /// The highest id that it has or had.
+    pub(super) fn last(&self) -> u64 {
+        let none = self.source.header.first_seq.saturating_sub(1);
+        let sealed = self.sealed.map_or(none, |end| end.last);
+        let listed = self.listing.get().and_then(|l| l.contents.entries.last());
+        listed.map_or(none, |entry| entry.seq).max(sealed)
+    }
+
+    /// Whether it may hold tombstones.
+    pub(super) fn has_tombstones(&self) -> bool {
+        match (self.sealed, self.listing.get()) {
+            (Some(end), None) => end.tombstones > 0,
+            (_, Some(listing)) => {
+                let code = Kind::Tombstone.code();
+                listing.contents.entries.iter().any(|e| e.kind == code)
+            }
+            (None, None) => false,
+        }
+    }
+
+    /// Its records, in the order of their ids.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers; a broken footer is no error, the records are looked for then.
+    pub(super) fn listing(&self) -> Result<&Listing> {
+        if let Some(listing) = self.listing.get() {
+            return Ok(listing);
+        }
+        let listing = match self.footer()? {
+            Some(contents) => Listing {
+                contents,
+                damages: Vec::new(),
+            },
+            None => self.search()?,
+        };
+        Ok(self.listing.get_or_init(|| listing))
+    }
+
+    /// What was found to be damaged, as far as anybody looked.
+    pub(super) fn damages(&self) -> &[Damage] {
+        self.listing.get().map_or(&[], |l| l.damages.as_slice())
+    }
+
+    /// Takes up records that were written at its end.
+    pub(super) fn extend(&mut self, entries: &[Entry], len: u64) {
+        if let Some(listing) = self.listing.get_mut() {
+            listing.contents.entries.extend_from_slice(entries);
+        }
+        self.len = len;
+    }
+
+    fn footer(&self) -> Result<Option<Contents>> {
+        let Some(end) = self.sealed else {
+            return Ok(None);
+        };
+        let Ok(record) = self.source.bytes(end.seal, end.len) else {
+            return Ok(None);
+        };
+        let header = RecordHeader::decode(&self.source.header.identity, end.seal, &record);
+        let seal = Kind::Seal.code();
+        let header = header.filter(|h| h.kind == seal && h.len() == end.len);
+        Ok(header.and_then(|header| {
+            let footer = header.body(&record).ok()?.payload;
+            contents(record.get(footer)?, end.seal)
+        }))
+    }
+
+    fn search(&self) -> Result<Listing> {
+        let next = self.sealed.map_or(0, |end| end.last.saturating_add(1));
+        let present = self.source.len()?.min(self.len);
+        scan(&self.source, present, Place::Inner(next)).map(Listing::from)
+    }
+}
