@@ -16,6 +16,7 @@ fn draft() -> Draft<'static> {
         kind: Kind::Turn,
         key: &[b"tenant", b"conversation"],
         meta: b"meta",
+        sources: &[],
         payload: &PAYLOAD,
     }
 }

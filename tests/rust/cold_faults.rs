@@ -190,7 +190,7 @@ fn a_fault_in_any_step_of_recovery_is_made_good_by_the_next() {
         truth.insert(append(&store, &[&[n; 30]])[0], vec![n; 30]);
     }
     drop(store);
-    let names = healthy.list().unwrap();
+    let names = healthy.list("").unwrap();
     let last = names.last().unwrap().clone();
     let tail = [healthy.read(&last).unwrap(), b"torn".to_vec()].concat();
     for n in 1..20 {

@@ -37,7 +37,7 @@ fn steps() -> impl Strategy<Value = Vec<Step>> {
 }
 
 fn last_segment(ram: &Ram) -> String {
-    let names = ram.list().unwrap();
+    let names = ram.list("").unwrap();
     names
         .into_iter()
         .filter(|name| name.starts_with("0000"))

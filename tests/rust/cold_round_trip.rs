@@ -100,6 +100,7 @@ fn kinds_keys_and_meta_come_back_as_they_were() {
                 kind,
                 key,
                 meta: b"\0m",
+                sources: &[],
                 payload: b"p",
             }];
             let seq = store.append(&batch).unwrap()[0];

@@ -77,6 +77,7 @@ fn append(store: &Store, payloads: &[Vec<u8>]) -> Vec<u64> {
             kind: Kind::Turn,
             key: &[b"tenant", b"log"],
             meta: b"meta",
+            sources: &[],
             payload,
         })
         .collect();

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 
 use warmset_core::Error;
-use warmset_core::cold::{Map, Medium, MediumFile, Options, Ram, Store};
+use warmset_core::cold::{Access, Hold, Map, Medium, MediumFile, Options, Ram, Store};
 
 /// What fails, and how.
 #[derive(Debug, Default)]
@@ -81,15 +81,15 @@ impl Medium for Faulty {
     fn path(&self, name: &str) -> PathBuf {
         self.ram.path(name)
     }
-    fn list(&self) -> io::Result<Vec<String>> {
-        self.ram.list()
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        self.ram.list(dir)
     }
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
         self.plan.step("create")?;
         Ok(self.wrap(self.ram.create(name)?))
     }
-    fn open(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
-        Ok(self.wrap(self.ram.open(name)?))
+    fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn MediumFile>> {
+        Ok(self.wrap(self.ram.open(name, access)?))
     }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.plan.step("rename")?;
@@ -106,6 +106,12 @@ impl Medium for Faulty {
     fn sync_dir(&self, name: &str) -> io::Result<()> {
         self.plan.step("sync_dir")?;
         self.ram.sync_dir(name)
+    }
+    fn try_lock(&self) -> io::Result<Option<Box<dyn Hold>>> {
+        self.ram.try_lock()
+    }
+    fn owner(&self) -> String {
+        self.ram.owner()
     }
 }
 

@@ -22,6 +22,7 @@ pub(crate) fn draft(payload: &[u8]) -> Draft<'_> {
         kind: Kind::Turn,
         key: &[b"tenant", b"conversation"],
         meta: b"user",
+        sources: &[],
         payload,
     }
 }

@@ -242,8 +242,8 @@ mod tests {
     #[test]
     fn a_newer_major_and_an_unknown_feature_are_newer() {
         for at in [8, 24, 32] {
-            let mut bytes = Header::new(random(), 1, 1).encode();
-            bytes[at] = 1;
+            let mut bytes = Header::new(random(), 1, 1, 0).encode();
+            bytes[at] = 2;
             let crc = crc32c::crc32c(&bytes[..124]);
             bytes[124..128].copy_from_slice(&crc.to_le_bytes());
             assert!(matches!(Preamble::decode(&bytes), Preamble::Newer(_)));

@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 
 use super::disk::private;
-use super::medium::{Hold, Medium, MediumFile, read_full, refused, write_full};
+use super::medium::{Hold, Medium, read_full, refused, write_full};
 
 /// How often the lock is tried while waiting for it, at first and at last.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(10));

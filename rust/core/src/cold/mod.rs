@@ -26,34 +26,49 @@
 
 mod aside;
 mod bytes;
+mod cipher;
 mod disk;
+mod erase;
+mod erasures;
+mod follow;
 mod footer;
 mod format;
 mod frame;
 mod header;
 mod index;
 mod key;
+mod keyring;
+mod load;
 mod lock;
 mod map;
 mod mark;
 mod medium;
 mod options;
+mod packet;
+mod queue;
 mod ram;
 mod record;
-mod recover;
 mod report;
 mod scan;
+mod segment;
+mod shelf;
 mod source;
+mod spool;
 mod store;
 mod survey;
+mod syncer;
+mod tail;
 mod verify;
 mod window;
 mod writer;
 
+pub use erase::{Compacted, Erased, Scope};
 pub use map::Map;
-pub use medium::{Medium, MediumFile};
-pub use options::{Options, Read};
+pub use medium::{Access, Hold, Medium, MediumFile};
+pub use options::{Durability, Encryption, Mode, OnBusy, Options, Read};
 pub use ram::Ram;
-pub use record::{Draft, Record, content_hash};
-pub use report::{Cut, Damage, DamageKind, OpenReport, Stats, VerifyReport};
+pub use record::{Appended, Draft, Record, content_hash};
+pub use report::{
+    Cut, Damage, DamageKind, Erasure, ErasureReport, OpenReport, Stats, VerifyReport,
+};
 pub use store::Store;

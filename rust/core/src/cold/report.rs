@@ -6,6 +6,8 @@ use std::path::PathBuf;
 use crate::entry::Seq;
 use crate::error::Error;
 
+use super::erasures::Tombstone;
+
 /// A torn tail that opening cut off: the bytes of writes that were never acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Cut {
@@ -107,4 +109,39 @@ pub struct Stats {
     pub next_seq: Seq,
     /// The store's directory.
     pub path: PathBuf,
+}
+
+/// One erasure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Erasure {
+    /// When, in nanoseconds since 1970.
+    pub at: u64,
+    /// Ids up to this one were concerned.
+    pub upto: Seq,
+    /// How many parts of keys named the scope; `None` if ids did.
+    pub depth: Option<u64>,
+    /// How many ids it lists: those of the scope as it was found, and of what was made from them.
+    pub records: u64,
+}
+
+impl From<&Tombstone> for Erasure {
+    fn from(tombstone: &Tombstone) -> Self {
+        let sizes = tombstone.seqs.iter();
+        let sizes = sizes.map(|range| range.end().saturating_sub(*range.start()).saturating_add(1));
+        Self {
+            at: tombstone.at,
+            upto: Seq(tombstone.upto),
+            depth: tombstone.prefix.map(|(depth, _)| depth),
+            records: sizes.sum(),
+        }
+    }
+}
+
+/// What was erased from a store.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct ErasureReport {
+    /// Every erasure, in order.
+    pub erasures: Vec<Erasure>,
+    /// Erased records whose bytes still lie in the segments.
+    pub pending: u64,
 }

@@ -14,7 +14,8 @@
 use std::ops::RangeInclusive;
 
 use crate::entry::Kind;
-use crate::error::Result;
+use crate::error::{Error, Result};
+use crate::interrupt;
 
 use super::bytes::wide;
 use super::footer::{END, Entry, end_block};
@@ -81,10 +82,14 @@ pub(super) fn scan(source: &Source, end: u64, place: Place) -> Result<Scan> {
         durable: marked,
         highest: 0,
         sealed: false,
+        interrupted: false,
         pieces: Vec::new(),
     };
     walk.run()
         .map_err(|error| refused("read", &source.path, error))?;
+    if walk.interrupted {
+        return Err(Error::Interrupted);
+    }
     Ok(walk.judge(place))
 }
 
@@ -99,6 +104,7 @@ struct Walk<'a> {
     /// The highest id that any header speaks of.
     highest: u64,
     sealed: bool,
+    interrupted: bool,
     pieces: Vec<Piece>,
 }
 
@@ -106,6 +112,10 @@ impl Walk<'_> {
     fn run(&mut self) -> std::io::Result<()> {
         let mut at = PREAMBLE;
         while at < self.end {
+            if interrupt::check().is_err() {
+                self.interrupted = true;
+                return Ok(());
+            }
             at = match self.header(at)? {
                 Some(header) if header.kind == Kind::Seal.code() => self.seal(at, header)?,
                 Some(header) => self.record(at, header)?,

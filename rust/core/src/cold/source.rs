@@ -53,10 +53,6 @@ impl Source {
         let _ = self.sealed.set(len);
     }
 
-    pub(super) fn is_sealed(&self) -> bool {
-        self.sealed.get().is_some()
-    }
-
     /// The present length of the file.
     ///
     /// # Errors

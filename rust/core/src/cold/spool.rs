@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::entry::{Kind, Seq};
+use crate::entry::Kind;
 use crate::error::{Error, Result};
 
 use super::bytes::{Fields, narrow, wide};
@@ -175,7 +175,7 @@ fn already(shelf: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
             break;
         }
         let (key, _) = source.origin(head)?;
-        let token = key.first().and_then(|part| part.as_slice().try_into().ok());
+        let token: Option<[u8; 16]> = key.first().and_then(|part| part.as_slice().try_into().ok());
         tokens.extend(token);
         seq = first.saturating_sub(1);
     }

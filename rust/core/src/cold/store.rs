@@ -5,44 +5,45 @@
 
 use std::fmt;
 use std::path::{Path, absolute};
-use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
 use super::bytes::wide;
 use super::disk::Disk;
+use super::erase::{Compacted, Erased, Scope, compact, erase, pending};
 use super::footer::Entry;
-use super::index::Index;
-use super::lock::Lock;
+use super::load::Repair;
+use super::lock;
 use super::medium::{Medium, refused};
-use super::options::Options;
+use super::options::{Durability, Mode, OnBusy, Options};
+use super::packet::Packet;
+use super::queue::{Answer, Queue};
 use super::ram::Ram;
-use super::record::{Draft, Record};
-use super::recover::recover;
-use super::report::{Cut, DamageKind, OpenReport, Stats, VerifyReport};
+use super::record::{Appended, Draft, Record};
+use super::report::{DamageKind, ErasureReport, OpenReport, Stats, VerifyReport};
+use super::shelf::Shelf;
 use super::source::Source;
+use super::spool;
 use super::survey::survey;
+use super::syncer::Syncer;
 use super::verify::{check, subjects, unreadable};
 use super::writer::Writer;
 
-/// A durable sequence of records: what [`append`](Self::append) returned for is never lost.
+/// A durable sequence of records: what was acknowledged is never lost.
 pub struct Store {
-    medium: Arc<dyn Medium>,
-    index: RwLock<Index>,
-    cuts: Vec<Cut>,
+    shelf: Arc<Shelf>,
+    queue: Queue,
     /// Dropped at closing; a closed store keeps no file open.
-    writer: Mutex<Option<(Writer, Option<Lock>)>>,
-    closed: AtomicBool,
-    pid: u32,
+    writer: Arc<Mutex<Option<Writer>>>,
+    syncer: Mutex<Option<Syncer>>,
 }
 
 impl Store {
     /// Opens the store in a directory, and makes a new one if there is none, or nothing in it.
     ///
-    /// The handle owns the store until it is closed or dropped. Opening cuts a torn tail; see
-    /// [`report`](Self::report).
+    /// Opening cuts a torn tail; see [`report`](Self::report).
     ///
     /// # Errors
     ///
@@ -59,14 +60,13 @@ impl Store {
         if dir.exists() && !dir.is_dir() {
             return Err(not_a_store("it is a file"));
         }
+        if !dir.exists() && options.mode == Mode::Read {
+            return Err(not_a_store("there is nothing"));
+        }
         // The handle must mean the same directory after the process moved to another one.
         let root = absolute(dir).map_err(|error| refused("resolve", dir, error))?;
         Disk::make_root(&root).map_err(|error| refused("create", &root, error))?;
-        let medium: Arc<dyn Medium> = Arc::new(Disk::new(root.clone()));
-        // What is refused is refused before the lock file is written.
-        survey(&*medium)?;
-        let lock = Lock::acquire(&root, options.lock_wait)?;
-        Self::on(medium, options, Some(lock))
+        Self::on(Arc::new(Disk::new(root)), options)
     }
 
     /// A new store in memory. It ends with the handle.
@@ -78,93 +78,195 @@ impl Store {
         Self::with_medium(Box::new(Ram::new()), options)
     }
 
-    /// Opens the store on a medium of the caller's; nothing keeps other handles off it.
+    /// Opens the store on a medium of the caller's.
     ///
     /// # Errors
     ///
-    /// As [`open`](Self::open), without [`Error::Locked`].
+    /// As [`open`](Self::open).
     pub fn with_medium(medium: Box<dyn Medium>, options: Options) -> Result<Self> {
-        Self::on(medium.into(), options, None)
+        Self::on(medium.into(), options)
     }
 
-    fn on(medium: Arc<dyn Medium>, options: Options, lock: Option<Lock>) -> Result<Self> {
-        let found = recover(&*medium, &options)?;
-        let mut writer = Writer::new(Arc::clone(&medium), options, &found);
-        let fresh = found.next_number == 1;
-        let index = RwLock::new(found.index);
-        if fresh {
-            writer.begin(&index)?;
-        }
+    fn on(medium: Arc<dyn Medium>, options: Options) -> Result<Self> {
+        // What is refused is refused before the lock file is written.
+        let found = survey(&*medium, Repair::Forbidden)?;
+        let (shelf, writer) = if options.mode == Mode::Read {
+            if found.is_empty() {
+                return Err(Error::NotAStore {
+                    path: medium.path(""),
+                    detail: "there is nothing".into(),
+                });
+            }
+            (Shelf::new(medium, options, Repair::Forbidden)?, Writer::new(None))
+        } else {
+            drop(found);
+            match lock::acquire(&*medium, options.lock_wait) {
+                Err(Error::Locked { .. }) if options.on_busy == OnBusy::Spool => {
+                    (Shelf::new(medium, options, Repair::Forbidden)?, Writer::new(None))
+                }
+                Err(error) => return Err(error),
+                Ok(hold) => {
+                    let shelf = Shelf::new(medium, options, Repair::Allowed)?;
+                    let exclusive = options.mode == Mode::Exclusive;
+                    let (kept, passing) = if exclusive { (Some(hold), None) } else { (None, Some(hold)) };
+                    let mut writer = Writer::new(kept);
+                    writer.ready(&shelf)?;
+                    drop(passing);
+                    (shelf, writer)
+                }
+            }
+        };
+        let shelf = Arc::new(shelf);
+        let writer = Arc::new(Mutex::new(Some(writer)));
+        let syncer = match options.durability {
+            Durability::Interval(every) if options.mode != Mode::Read => {
+                Some(Syncer::start(Arc::clone(&shelf), Arc::clone(&writer), every))
+            }
+            _ => None,
+        };
         Ok(Self {
-            medium,
-            index,
-            cuts: found.cuts,
-            writer: Mutex::new(Some((writer, lock))),
-            closed: AtomicBool::new(false),
-            pid: std::process::id(),
+            shelf,
+            queue: Queue::default(),
+            writer,
+            syncer: Mutex::new(syncer),
         })
     }
 
-    /// Appends a batch, all or nothing. When it returns, the batch is durable, and its ids are in the
-    /// order of the drafts. An empty batch writes nothing.
+    /// Appends a batch, all or nothing. When it returns, the batch is as durable as the options say,
+    /// and its ids are in the order of the drafts. An empty batch writes nothing.
     ///
     /// # Errors
     ///
     /// [`Error::TooLarge`] and [`Error::Argument`] before anything is written; [`Error::Full`] and
     /// [`Error::Io`] when the write failed and was taken back, so that the next one may succeed;
-    /// [`Error::Poisoned`] when the state of the disk is unknown; [`Error::Forked`]; [`Error::Closed`].
+    /// [`Error::Locked`]; [`Error::Poisoned`] when the state of the disk is unknown;
+    /// [`Error::ReadOnly`]; [`Error::Forked`]; [`Error::Closed`].
     pub fn append(&self, batch: &[Draft<'_>]) -> Result<Vec<Seq>> {
-        // Before the lock: a thread of the parent may have held it when the process forked.
-        if std::process::id() != self.pid {
+        // Before any lock: a thread of the parent may have held it when the process forked.
+        if self.shelf.is_forked() {
             return Err(Error::Forked);
         }
-        let mut writer = self.writer.lock().map_err(|_| Error::Poisoned {
-            path: self.medium.path(""),
-            detail: "a panic in an earlier append".into(),
-        })?;
-        let (writer, _) = writer.as_mut().ok_or(Error::Closed)?;
-        writer.append(&self.index, batch)
+        loop {
+            let packet = Packet::new(&self.shelf.press(false)?, batch)?;
+            if batch.is_empty() {
+                return Ok(Vec::new());
+            }
+            let ticket = self.queue.push(packet);
+            let mut slot = self.writer()?;
+            if ticket.is_open() {
+                let writer = slot.as_mut().ok_or(Error::Closed)?;
+                writer.commit(&self.shelf, &self.queue.take_all());
+            }
+            drop(slot);
+            match ticket.take_answer() {
+                Some(Answer::Done(result)) => return result,
+                Some(Answer::Stale) => self.shelf.keyring.forget(),
+                None => return Err(Error::Closed),
+            }
+        }
+    }
+
+    /// As [`append`](Self::append), but a batch that finds the lock busy is left in the spool, durably,
+    /// for the next writer, if the options say so.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Self::append).
+    pub fn append_or_spool(&self, batch: &[Draft<'_>]) -> Result<Appended> {
+        match self.append(batch) {
+            Err(Error::Locked { .. }) if self.shelf.options.on_busy == OnBusy::Spool => {
+                spool::leave(&self.shelf, batch).map(Appended::Spooled)
+            }
+            other => other.map(Appended::Stored),
+        }
+    }
+
+    /// Makes everything durable that was appended so far, and gives the last id.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Self::append).
+    pub fn sync(&self) -> Result<Seq> {
+        self.write(|writer, shelf| writer.sync(shelf))?;
+        self.durable_seq()
+    }
+
+    /// The id up to which everything is known to survive a loss of power.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`]; what the operating system answers.
+    pub fn durable_seq(&self) -> Result<Seq> {
+        Ok(Seq(self.shelf.fresh()?.mark.durable))
     }
 
     /// The record of an id, verified.
     ///
     /// # Errors
     ///
-    /// [`Error::NotFound`]; [`Error::Corrupt`] and [`Error::Truncated`] if it is damaged;
-    /// [`Error::Io`]; [`Error::Closed`].
+    /// [`Error::NotFound`]; [`Error::Erased`]; [`Error::NoKey`]; [`Error::Corrupt`] and
+    /// [`Error::Truncated`] if it is damaged; [`Error::Io`]; [`Error::Closed`].
     pub fn get(&self, seq: Seq) -> Result<Record> {
         let (source, entry) = self.place(seq)?;
-        source.record(entry)
+        let record = source.record(entry, &self.shelf.keyring);
+        if self.shelf.known()?.erasures.count() == 0 {
+            return record;
+        }
+        let key = match &record {
+            Ok(record) => record.key.clone(),
+            // The key may be gone because the record was erased.
+            Err(Error::NoKey { .. }) => source.origin(entry)?.0,
+            Err(_) => return record,
+        };
+        if self.shelf.known()?.erasures.covers(seq.0, &key) {
+            return Err(Error::Erased { seq });
+        }
+        record
     }
 
-    /// The [`content_hash`](super::content_hash) of a record's payload, from its verified header.
+    /// The [`content_hash`](super::content_hash) of a record's payload, from its verified header where
+    /// that is enough.
     ///
     /// # Errors
     ///
     /// As [`get`](Self::get).
     pub fn hash_of(&self, seq: Seq) -> Result<u128> {
         let (source, entry) = self.place(seq)?;
-        source.hash(entry)
+        if self.shelf.known()?.erasures.count() == 0
+            && let Some(hash) = source.hash(entry)?
+        {
+            return Ok(hash);
+        }
+        self.get(seq).map(|record| record.hash)
     }
 
     /// The next records from an id on, in order, verified: as many as fit in `max_bytes`, and one at
-    /// least. Empty only at the end. Damaged records are left out and reported.
+    /// least. Empty only at the end. Damaged records are left out and reported; erased ones are left
+    /// out.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::Closed`].
+    /// [`Error::Io`]; [`Error::NoKey`]; [`Error::Interrupted`]; [`Error::Closed`].
     pub fn page(&self, from: Seq, max_bytes: usize) -> Result<Vec<Record>> {
         let mut from = from.0;
         loop {
-            let places = self.index()?.range(from, wide(max_bytes));
+            let places = self.shelf.fresh()?.range(from, wide(max_bytes))?;
             let Some((_, last)) = places.last() else {
                 return Ok(Vec::new());
             };
             from = last.seq.saturating_add(1);
             let mut records = Vec::with_capacity(places.len());
             for (source, entry) in places {
-                match source.record(entry) {
+                crate::interrupt::check()?;
+                let erasures = &self.shelf.known()?.erasures;
+                if erasures.covers_seq(entry.seq) {
+                    continue;
+                }
+                match source.record(entry, &self.shelf.keyring) {
+                    Ok(record) if erasures.covers(entry.seq, &record.key) => {}
                     Ok(record) => records.push(record),
+                    Err(Error::NoKey { .. })
+                        if erasures.covers(entry.seq, &source.origin(entry)?.0) => {}
                     Err(error) => self.skip(&source, entry, error)?,
                 }
             }
@@ -174,13 +276,53 @@ impl Store {
         }
     }
 
+    /// Erases what is in a scope and what was made from it: reads say so at once, in every process.
+    /// The bytes go with [`compact`](Self::compact).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for an empty scope; [`Error::Interrupted`]; as [`append`](Self::append).
+    pub fn erase(&self, scope: Scope<'_>) -> Result<Erased> {
+        self.write(|writer, shelf| erase(writer, shelf, scope))
+    }
+
+    /// Writes the segments anew that hold erased records, so that no byte of them is left.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Interrupted`], with some segments done; as [`append`](Self::append).
+    pub fn compact(&self) -> Result<Compacted> {
+        self.write(compact)
+    }
+
+    /// What was erased, and what still waits for [`compact`](Self::compact).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; [`Error::Closed`].
+    pub fn erasure_report(&self) -> Result<ErasureReport> {
+        let erasures = self.shelf.fresh()?.erasures.tombstones.clone();
+        Ok(ErasureReport {
+            erasures: erasures.iter().map(Into::into).collect(),
+            pending: pending(&self.shelf)?,
+        })
+    }
+
+    /// The batches that wait in the spool.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn spooled(&self) -> Result<Vec<String>> {
+        spool::waiting(&self.shelf)
+    }
+
     /// What opening cut, and what is known to be damaged by now.
     #[must_use]
     pub fn report(&self) -> OpenReport {
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
         OpenReport {
-            cuts: self.cuts.clone(),
-            damages: index.damages.clone(),
+            cuts: self.shelf.cuts(),
+            damages: self.shelf.peek().all_damages().cloned().collect(),
         }
     }
 
@@ -188,11 +330,11 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::Closed`]. Damage is in the report.
+    /// [`Error::Io`]; [`Error::Interrupted`]; [`Error::Closed`]. Damage is in the report.
     pub fn verify(&self) -> Result<VerifyReport> {
         let (mut report, subjects) = {
-            let index = self.index()?;
-            (unreadable(&index), subjects(&index))
+            let index = self.shelf.fresh()?;
+            (unreadable(&index), subjects(&index)?)
         };
         for subject in &subjects {
             check(subject, &mut report)?;
@@ -206,50 +348,65 @@ impl Store {
     ///
     /// [`Error::Closed`].
     pub fn stats(&self) -> Result<Stats> {
-        let index = self.index()?;
+        let index = self.shelf.fresh()?;
         Ok(Stats {
-            records: index.segments.iter().map(|s| wide(s.entries.len())).sum(),
+            records: index.segments.iter().map(super::segment::Segment::count).sum(),
             bytes: index.segments.iter().map(|s| s.len).sum(),
             segments: wide(index.segments.len()),
-            next_seq: Seq(index.next_seq),
-            path: self.medium.path(""),
+            next_seq: Seq(index.next_seq()),
+            path: self.shelf.medium.path(""),
         })
     }
 
-    /// Gives the store up: waits for an append that is under way, closes the files and releases the
-    /// lock. Closing twice is allowed; whatever else comes later gets [`Error::Closed`].
+    /// Gives the store up: waits for an append that is under way, makes durable what is not, closes
+    /// the files and releases the lock. Closing twice is allowed; whatever else comes later gets
+    /// [`Error::Closed`].
     ///
     /// # Errors
     ///
-    /// None today: everything acknowledged is durable already.
+    /// What could not be made durable.
     pub fn close(&self) -> Result<()> {
-        self.closed.store(true, Ordering::Release);
-        if std::process::id() != self.pid {
+        if self.shelf.is_forked() {
             // The locks may have been held when the process forked; dropping the handle needs none.
+            self.shelf.close();
             return Ok(());
         }
-        let mut writer = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        index.segments.clear();
-        *writer = None;
-        Ok(())
+        let syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        drop(syncer);
+        let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
+        let finished = match slot.as_mut() {
+            Some(writer) if self.shelf.options.mode != Mode::Read => writer.finish(&self.shelf),
+            _ => Ok(()),
+        };
+        self.shelf.close();
+        self.shelf.write().segments.clear();
+        *slot = None;
+        finished
     }
 
-    fn index(&self) -> Result<RwLockReadGuard<'_, Index>> {
-        let index = self.index.read().unwrap_or_else(PoisonError::into_inner);
-        // In this order: closing sets the flag before it empties the index.
-        if self.closed.load(Ordering::Acquire) {
-            return Err(Error::Closed);
+    fn write<T>(&self, act: impl FnOnce(&mut Writer, &Shelf) -> Result<T>) -> Result<T> {
+        if self.shelf.is_forked() {
+            return Err(Error::Forked);
         }
-        Ok(index)
+        let mut slot = self.writer()?;
+        let writer = slot.as_mut().ok_or(Error::Closed)?;
+        let _hold = writer.begin(&self.shelf)?;
+        act(writer, &self.shelf)
+    }
+
+    fn writer(&self) -> Result<MutexGuard<'_, Option<Writer>>> {
+        self.writer.lock().map_err(|_| Error::Poisoned {
+            path: self.shelf.medium.path(""),
+            detail: "a panic in an earlier append".into(),
+        })
     }
 
     fn place(&self, seq: Seq) -> Result<(Arc<Source>, Entry)> {
-        let index = self.index()?;
-        index.find(seq.0).ok_or_else(|| match index.loss(seq) {
-            Some(damage) => damage.to_error(),
-            None => Error::NotFound { seq },
-        })
+        let index = self.shelf.fresh()?;
+        if index.erasures.covers_seq(seq.0) {
+            return Err(Error::Erased { seq });
+        }
+        index.find(seq.0)
     }
 
     /// Notes a damaged record; any other error is the caller's.
@@ -261,40 +418,23 @@ impl Store {
         };
         let bytes = entry.offset..entry.offset.saturating_add(entry.len);
         let damage = source.damage(bytes, entry.seq..=entry.seq, kind, &detail);
-        let mut index = self.index.write().unwrap_or_else(PoisonError::into_inner);
-        index.note(damage);
+        self.shelf.write().note(damage);
         Ok(())
+    }
+}
+
+impl Drop for Store {
+    fn drop(&mut self) {
+        // Whoever wants to know closes.
+        let _ = self.close();
     }
 }
 
 impl fmt::Debug for Store {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.debug_struct("Store")
-            .field("path", &self.medium.path(""))
-            .field("closed", &self.closed)
+            .field("path", &self.shelf.medium.path(""))
+            .field("closed", &self.shelf.is_closed())
             .finish_non_exhaustive()
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::entry::Kind;
-
-    #[test]
-    fn a_handle_of_another_process_reads_and_does_not_write() {
-        let mut store = Store::in_memory(Options::default()).unwrap();
-        let draft = Draft {
-            kind: Kind::Turn,
-            key: &[],
-            meta: &[],
-            payload: b"x",
-        };
-        let seq = store.append(&[draft]).unwrap()[0];
-        // What a child sees after a fork.
-        store.pid = store.pid.wrapping_add(1);
-        assert!(matches!(store.append(&[draft]), Err(Error::Forked)));
-        assert_eq!(store.get(seq).unwrap().payload, b"x");
-        store.close().unwrap();
     }
 }

@@ -4,12 +4,14 @@ use std::sync::Arc;
 
 use crate::entry::Seq;
 use crate::error::Result;
+use crate::interrupt;
 
 use super::bytes::{narrow, wide};
 use super::footer::Entry;
 use super::format::PREAMBLE;
-use super::header::Preamble;
-use super::index::{Index, Segment};
+use super::header::{Header, Preamble};
+use super::index::Index;
+use super::segment::Segment;
 use super::medium::{read_full, refused};
 use super::report::{Damage, DamageKind, VerifyReport};
 use super::scan::{Place, scan};
@@ -29,29 +31,33 @@ pub(super) fn unreadable(index: &Index) -> VerifyReport {
     let numbers = || index.segments.iter().map(|s| s.source.header.number);
     let unread = |damage: &&Damage| !numbers().any(|number| number == damage.segment);
     VerifyReport {
-        damages: index.damages.iter().filter(unread).cloned().collect(),
+        damages: index.all_damages().filter(unread).cloned().collect(),
         ..VerifyReport::default()
     }
 }
 
 /// What to check: every readable segment as far as it is acknowledged at this moment.
-pub(super) fn subjects(index: &Index) -> Vec<Subject> {
-    let firsts = index.segments.iter().map(|s| s.source.header.first_seq);
-    let nexts = firsts.skip(1).map(Some).chain([None]);
-    let subject = |(segment, next): (&Segment, Option<u64>)| {
-        let held = segment.entries.last().map(|e| e.seq.saturating_add(1));
-        let held = held.unwrap_or(segment.source.header.first_seq);
-        Subject {
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(super) fn subjects(index: &Index) -> Result<Vec<Subject>> {
+    let headers = index.segments.iter().map(|s| s.source.header);
+    let nexts = headers.skip(1).map(Some).chain([None]);
+    let subject = |(segment, next): (&Segment, Option<Header>)| {
+        let held = segment.last().saturating_add(1);
+        Ok(Subject {
             source: segment.source.clone(),
             len: segment.len,
             place: match next {
                 // Ids between two sealed segments were left out on purpose.
-                _ if segment.source.is_sealed() => Place::Inner(held),
-                Some(next) => Place::Inner(next.max(held)),
+                _ if segment.is_sealed() => Place::Inner(held),
+                Some(next) if next.left_at > 0 => Place::Live,
+                Some(next) => Place::Inner(next.first_seq.max(held)),
                 None => Place::Live,
             },
-            known: segment.entries.clone(),
-        }
+            known: segment.listing()?.contents.entries.clone(),
+        })
     };
     index.segments.iter().zip(nexts).map(subject).collect()
 }
@@ -62,6 +68,7 @@ pub(super) fn subjects(index: &Index) -> Vec<Subject> {
 ///
 /// What the operating system answers; damage is no error.
 pub(super) fn check(subject: &Subject, report: &mut VerifyReport) -> Result<()> {
+    interrupt::check()?;
     let source = &*subject.source;
     let mut preamble = vec![0; narrow(PREAMBLE)];
     let read = read_full(&*source.file, &mut preamble, 0)

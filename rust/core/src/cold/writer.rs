@@ -87,7 +87,7 @@ impl Writer {
 
     /// Whether the end is where this handle believes it to be; else the directory is read anew and
     /// mended. Then what lies in the spool is taken up.
-    fn ready(&mut self, shelf: &Shelf) -> Result<()> {
+    pub(super) fn ready(&mut self, shelf: &Shelf) -> Result<()> {
         shelf.catch_up()?;
         let as_known = {
             let index = shelf.known()?;
