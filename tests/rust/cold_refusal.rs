@@ -14,14 +14,19 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use cold_support::{append, segment, tiny};
-use warmset_core::cold::{Options, Read, Store};
+use warmset_core::cold::{Mode, Options, Read, Store};
 use warmset_core::{Error, Seq};
 
 /// Every file of a directory with its bytes.
 fn bytes(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
     let entries = fs::read_dir(dir).unwrap().map(|e| e.unwrap().path());
     entries
-        .map(|path| (path.clone(), fs::read(&path).unwrap()))
+        .flat_map(|path| {
+            if path.is_dir() {
+                return bytes(&path).into_iter().collect();
+            }
+            vec![(path.clone(), fs::read(&path).unwrap())]
+        })
         .collect()
 }
 
@@ -29,6 +34,13 @@ fn quick() -> Options {
     Options {
         lock_wait: Duration::ZERO,
         ..Options::default()
+    }
+}
+
+fn alone() -> Options {
+    Options {
+        mode: Mode::Exclusive,
+        ..quick()
     }
 }
 
@@ -120,14 +132,14 @@ fn a_segment_of_another_store_is_refused() {
 }
 
 #[test]
-fn a_store_has_one_owner_at_a_time() {
+fn an_exclusive_store_has_one_owner_at_a_time() {
     let dir = tempfile::tempdir().unwrap();
-    let first = Store::open(dir.path(), quick()).unwrap();
+    let first = Store::open(dir.path(), alone()).unwrap();
     append(&first, &[b"x"]);
     let wait = Duration::from_millis(150);
     let waiting = Options {
         lock_wait: wait,
-        ..Options::default()
+        ..alone()
     };
     let start = Instant::now();
     match Store::open(dir.path(), waiting) {
@@ -139,12 +151,12 @@ fn a_store_has_one_owner_at_a_time() {
     assert!(start.elapsed() >= wait);
     append(&first, &[b"y"]);
     first.close().unwrap();
-    let second = Store::open(dir.path(), quick()).unwrap();
+    let second = Store::open(dir.path(), alone()).unwrap();
     assert_eq!(second.get(Seq(2)).unwrap().payload, b"y");
     // The first handle lives on, closed; dropping it must not give away the second one's lock.
     drop(first);
     assert!(matches!(
-        Store::open(dir.path(), quick()),
+        Store::open(dir.path(), alone()),
         Err(Error::Locked { .. })
     ));
 }
@@ -152,9 +164,14 @@ fn a_store_has_one_owner_at_a_time() {
 #[test]
 fn a_waiting_open_gets_the_lock_when_it_is_released() {
     let dir = tempfile::tempdir().unwrap();
-    let first = Store::open(dir.path(), quick()).unwrap();
+    let first = Store::open(dir.path(), alone()).unwrap();
     std::thread::scope(|scope| {
-        let second = scope.spawn(|| Store::open(dir.path(), Options::default()));
+        let waiting = Options {
+            lock_wait: Duration::from_secs(2),
+            ..alone()
+        };
+        let path = dir.path();
+        let second = scope.spawn(move || Store::open(path, waiting));
         std::thread::sleep(Duration::from_millis(50));
         drop(first);
         second.join().unwrap().unwrap();
@@ -165,6 +182,6 @@ fn a_waiting_open_gets_the_lock_when_it_is_released() {
 fn a_directory_with_only_a_lock_is_a_new_store() {
     let dir = tempfile::tempdir().unwrap();
     fs::write(dir.path().join("lock"), "").unwrap();
-    let store = Store::open(dir.path(), quick()).unwrap();
+    let store = Store::open(dir.path(), alone()).unwrap();
     assert_eq!(append(&store, &[b"x"]), [1]);
 }

@@ -95,7 +95,7 @@ fn kinds_keys_and_meta_come_back_as_they_were() {
     let store = Store::in_memory(Options::default()).unwrap();
     let keys: [&[&[u8]]; 4] = [&[], &[b""], &[b"a", b"bc"], &[b"ab", b"c"]];
     for key in keys {
-        for kind in [Kind::Summary, Kind::Tombstone, Kind::Other(900)] {
+        for kind in [Kind::Summary, Kind::Item, Kind::Other(900)] {
             let batch = [Draft {
                 kind,
                 key,

@@ -12,14 +12,15 @@ use cold_support::{Truth, append, copy, open, pages, readable, reported, segment
 use warmset_core::cold::{Ram, Read, Store};
 use warmset_core::{Error, Seq};
 
-/// Five sealed segments of one record and an active one.
+/// Five sealed segments of one record and an active one, as a kill leaves them, without a mark.
 fn segments() -> (Ram, Truth, Vec<String>) {
     let ram = Ram::new();
     let store = open(&ram, tiny(1, Read::Map));
     let truth: Truth = (0..6_u8)
         .map(|n| (append(&store, &[&[n; 20]])[0], vec![n; 20]))
         .collect();
-    (ram, truth, (1..=6).map(segment).collect())
+    let names: Vec<String> = (1..=6).map(segment).collect();
+    (copy(&ram, &names), truth, names)
 }
 
 #[test]

@@ -208,20 +208,7 @@ impl Store {
     /// [`Error::Truncated`] if it is damaged; [`Error::Io`]; [`Error::Closed`].
     pub fn get(&self, seq: Seq) -> Result<Record> {
         let (source, entry) = self.place(seq)?;
-        let record = source.record(entry, &self.shelf.keyring);
-        if self.shelf.known()?.erasures.count() == 0 {
-            return record;
-        }
-        let key = match &record {
-            Ok(record) => record.key.clone(),
-            // The key may be gone because the record was erased.
-            Err(Error::NoKey { .. }) => source.origin(entry)?.0,
-            Err(_) => return record,
-        };
-        if self.shelf.known()?.erasures.covers(seq.0, &key) {
-            return Err(Error::Erased { seq });
-        }
-        record
+        self.visible(&source, entry)?.ok_or(Error::Erased { seq })
     }
 
     /// The [`content_hash`](super::content_hash) of a record's payload, from its verified header where
@@ -258,15 +245,8 @@ impl Store {
             let mut records = Vec::with_capacity(places.len());
             for (source, entry) in places {
                 crate::interrupt::check()?;
-                let erasures = &self.shelf.known()?.erasures;
-                if erasures.covers_seq(entry.seq) {
-                    continue;
-                }
-                match source.record(entry, &self.shelf.keyring) {
-                    Ok(record) if erasures.covers(entry.seq, &record.key) => {}
-                    Ok(record) => records.push(record),
-                    Err(Error::NoKey { .. })
-                        if erasures.covers(entry.seq, &source.origin(entry)?.0) => {}
+                match self.visible(&source, entry) {
+                    Ok(record) => records.extend(record),
                     Err(error) => self.skip(&source, entry, error)?,
                 }
             }
@@ -382,6 +362,22 @@ impl Store {
         self.shelf.write().segments.clear();
         *slot = None;
         finished
+    }
+
+    /// A record, if it is not erased.
+    fn visible(&self, source: &Source, entry: Entry) -> Result<Option<Record>> {
+        let record = source.record(entry, &self.shelf.keyring);
+        let index = self.shelf.known()?;
+        let erased = index.erasures.covers_seq(entry.seq)
+            || match &record {
+                Ok(record) => index.erasures.covers(entry.seq, &record.key),
+                // The key may be gone because the record was erased.
+                Err(Error::NoKey { .. }) => {
+                    index.erasures.covers(entry.seq, &source.origin(entry)?.0)
+                }
+                Err(_) => false,
+            };
+        if erased { Ok(None) } else { record.map(Some) }
     }
 
     fn write<T>(&self, act: impl FnOnce(&mut Writer, &Shelf) -> Result<T>) -> Result<T> {

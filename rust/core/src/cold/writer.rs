@@ -40,6 +40,7 @@ const GROUP: u64 = 64 << 20;
 #[derive(Debug, Default)]
 pub(super) struct Writer {
     /// The lock of an exclusive handle.
+    #[expect(dead_code, reason = "it is there to be dropped")]
     hold: Option<Box<dyn Hold>>,
     /// Why the writer stopped.
     stopped: Option<String>,
