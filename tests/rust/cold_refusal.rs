@@ -105,7 +105,7 @@ fn a_newer_major_is_refused_and_left_byte_for_byte() {
                 found, supported, ..
             }) => {
                 assert!(found.starts_with("9."), "{found}");
-                assert_eq!(supported, "0.1");
+                assert_eq!(supported, "1.0");
             }
             other => panic!("{other:?}"),
         }

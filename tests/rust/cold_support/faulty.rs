@@ -63,13 +63,16 @@ pub(crate) struct Faulty {
 #[derive(Debug)]
 pub(crate) struct FaultyFile {
     file: Arc<dyn MediumFile>,
+    /// Whether it is the mark, whose writes have a name of their own in the log.
+    mark: bool,
     plan: Arc<Plan>,
 }
 
 impl Faulty {
-    fn wrap(&self, file: Arc<dyn MediumFile>) -> Arc<dyn MediumFile> {
+    fn wrap(&self, name: &str, file: Arc<dyn MediumFile>) -> Arc<dyn MediumFile> {
         let plan = Arc::clone(&self.plan);
-        Arc::new(FaultyFile { file, plan })
+        let mark = name == "mark";
+        Arc::new(FaultyFile { file, mark, plan })
     }
 
     pub(crate) fn open_store(&self, options: Options) -> Result<Store, Error> {
@@ -86,10 +89,10 @@ impl Medium for Faulty {
     }
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
         self.plan.step("create")?;
-        Ok(self.wrap(self.ram.create(name)?))
+        Ok(self.wrap(name, self.ram.create(name)?))
     }
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn MediumFile>> {
-        Ok(self.wrap(self.ram.open(name, access)?))
+        Ok(self.wrap(name, self.ram.open(name, access)?))
     }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.plan.step("rename")?;
@@ -130,7 +133,7 @@ impl MediumFile for FaultyFile {
             }
             return self.file.write_at(&bytes[..bytes.len().min(7)], offset);
         }
-        if let Err(error) = self.plan.step("write") {
+        if let Err(error) = self.plan.step(if self.mark { "mark" } else { "write" }) {
             // Half of it arrives before the medium gives up.
             self.file.write_at(&bytes[..bytes.len() / 2], offset)?;
             return Err(error);

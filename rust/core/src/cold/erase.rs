@@ -184,7 +184,9 @@ fn clear(shelf: &Shelf) -> Result<u64> {
     if erasures.count() == 0 {
         return Ok(0);
     }
-    let keys = shelf.keyring.shred(|scope, born| erasures.covers_scope(scope, born))?;
+    let keys = shelf
+        .keyring
+        .shred(|scope, born| erasures.covers_scope(scope, born))?;
     let trouble = |error| refused("remove", &shelf.medium.path(TORN), error);
     let names = shelf.medium.list(TORN).map_err(trouble)?;
     for name in &names {
@@ -260,11 +262,7 @@ fn rewrite(shelf: &Shelf, at: usize, gone: &BTreeSet<u64>) -> Result<(u64, u64)>
 }
 
 /// A segment's bytes without these records. What was damaged is left out too, and remembered.
-fn without(
-    segment: &Segment,
-    gone: &BTreeSet<u64>,
-    uuid: [u8; 16],
-) -> Result<(Header, Vec<u8>)> {
+fn without(segment: &Segment, gone: &BTreeSet<u64>, uuid: [u8; 16]) -> Result<(Header, Vec<u8>)> {
     let old = &segment.source.header;
     let listing = segment.listing()?;
     let header = Header::new(uuid, old.number, old.first_seq, old.left_at);
@@ -280,10 +278,12 @@ fn without(
             why: Why::Damaged,
         }));
     }
-    contents.gaps.extend(super::erasures::ranges(gone).into_iter().map(|seqs| Gap {
-        seqs,
-        why: Why::Erased,
-    }));
+    contents
+        .gaps
+        .extend(super::erasures::ranges(gone).into_iter().map(|seqs| Gap {
+            seqs,
+            why: Why::Erased,
+        }));
     for entry in &listing.contents.entries {
         interrupt::check()?;
         if gone.contains(&entry.seq) {

@@ -110,9 +110,9 @@ impl RecordHeader {
         let meta = part(self.meta_len.into())?;
         let sources = part(u64::from(self.sources) * 8)?;
         let payload = part(self.payload_len)?;
-        let crc = [meta, sources].iter().fold(crc32c::crc32c(key), |crc, b| {
-            crc32c::crc32c_append(crc, b)
-        });
+        let crc = [meta, sources]
+            .iter()
+            .fold(crc32c::crc32c(key), |crc, b| crc32c::crc32c_append(crc, b));
         if crc != self.body_crc {
             return Err("the checksum of key, meta and sources differs");
         }

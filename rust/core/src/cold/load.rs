@@ -242,7 +242,9 @@ impl<'a> Loading<'a> {
         let next = next.unwrap_or_else(|| self.found.durable.saturating_add(1));
         let left = left_at.filter(|end| *end > 0);
         let present = left.map_or(len, |end| end.min(len));
-        let place = left.filter(|end| *end <= len).map_or(Place::Inner(next), |_| Place::Live);
+        let place = left
+            .filter(|end| *end <= len)
+            .map_or(Place::Inner(next), |_| Place::Live);
         let found = scan(&source, present, place)?;
         self.next_seq = self.next_seq.max(found.highest.saturating_add(1));
         Ok(Segment::listed(source, present, found.into()))

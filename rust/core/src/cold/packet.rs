@@ -169,7 +169,12 @@ fn measure(batch: &[Draft<'_>], limit: u64) -> Result<u64> {
     for draft in batch {
         let key = draft.key.iter().map(|part| wide(part.len())).sum();
         let sources = wide(draft.sources.len()).saturating_mul(8);
-        let sizes = [wide(draft.payload.len()), wide(draft.meta.len()), key, sources];
+        let sizes = [
+            wide(draft.payload.len()),
+            wide(draft.meta.len()),
+            key,
+            sources,
+        ];
         if let Some(size) = sizes.into_iter().find(|size| *size > limit) {
             return Err(Error::TooLarge { size, limit });
         }

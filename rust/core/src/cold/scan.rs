@@ -266,7 +266,8 @@ impl Walk<'_> {
         let detail = "the file ends before what was acknowledged";
         (first <= self.durable && !self.sealed).then(|| {
             let kind = DamageKind::Truncated;
-            self.source.damage(end..end, first..=self.durable, kind, detail)
+            self.source
+                .damage(end..end, first..=self.durable, kind, detail)
         })
     }
 

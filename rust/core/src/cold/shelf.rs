@@ -35,11 +35,7 @@ impl Shelf {
     /// # Errors
     ///
     /// As [`load`]; [`Error::Argument`] for another master key.
-    pub(super) fn new(
-        medium: Arc<dyn Medium>,
-        options: Options,
-        repair: Repair,
-    ) -> Result<Self> {
+    pub(super) fn new(medium: Arc<dyn Medium>, options: Options, repair: Repair) -> Result<Self> {
         let keyring = Keyring::new(Arc::clone(&medium), options.encryption);
         keyring.check()?;
         let loaded = load(&*medium, &options, repair)?;

@@ -21,9 +21,7 @@ use super::bytes::{Fields, narrow, wide};
 use super::format::{BELL, MAX_BATCH, SPOOL};
 use super::frame::HEADER;
 use super::header::{Header, Identity, random};
-use super::medium::{
-    Access, MediumFile, put_file, read_file, refused, remove_if_there,
-};
+use super::medium::{Access, MediumFile, put_file, read_file, refused, remove_if_there};
 use super::options::Read;
 use super::packet::{Packet, bookkeeping};
 use super::record::{Draft, Record};
@@ -84,9 +82,9 @@ pub(super) fn rings(shelf: &Shelf, bell: &mut Option<Arc<dyn MediumFile>>) -> Re
     }
     let medium = &*shelf.medium;
     let opened = match medium.open(BELL, Access::Write) {
-        Err(error) if error.kind() == io::ErrorKind::NotFound => medium
-            .make_dir(SPOOL)
-            .and_then(|()| medium.create(BELL)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            medium.make_dir(SPOOL).and_then(|()| medium.create(BELL))
+        }
         other => other,
     };
     *bell = Some(opened.map_err(trouble)?);
@@ -114,7 +112,9 @@ pub(super) fn waiting(shelf: &Shelf) -> Result<Vec<String>> {
 pub(super) fn drain(writer: &mut Writer, shelf: &Shelf) -> Result<()> {
     let medium = &*shelf.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
-    if let Ok(bell) = medium.open(BELL, Access::Write) {
+    if let Ok(bell) = medium.open(BELL, Access::Write)
+        && bell.len().map_err(trouble)? > 0
+    {
         // Silenced before the names are read: whoever rings later is heard later.
         bell.set_len(0).map_err(trouble)?;
     }
@@ -216,10 +216,12 @@ fn decode(shelf: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
         let rest = bytes.get(narrow(at)..).unwrap_or_default();
         let entry = source.entry_at(at, rest.get(..HEADER).unwrap_or_default());
         let entry = entry.filter(|e| e.seq == seq).ok_or_else(broken)?;
-        let record = source.record(entry, &shelf.keyring).map_err(|error| match error {
-            Error::Truncated { .. } => broken(),
-            other => other,
-        })?;
+        let record = source
+            .record(entry, &shelf.keyring)
+            .map_err(|error| match error {
+                Error::Truncated { .. } => broken(),
+                other => other,
+            })?;
         at = at.saturating_add(entry.len);
         records.push(record);
     }
@@ -229,9 +231,6 @@ fn decode(shelf: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
 /// A batch that is not what was written is kept where recovery keeps what it cut.
 fn set_aside(shelf: &Shelf, name: &str) -> Result<()> {
     let cut = super::aside::move_file(&*shelf.medium, name, 0, 0)?;
-    shelf.note_cut(Cut {
-        bytes: 0,
-        ..cut
-    });
+    shelf.note_cut(Cut { bytes: 0, ..cut });
     Ok(())
 }

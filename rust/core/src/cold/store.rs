@@ -97,18 +97,26 @@ impl Store {
                     detail: "there is nothing".into(),
                 });
             }
-            (Shelf::new(medium, options, Repair::Forbidden)?, Writer::new(None))
+            (
+                Shelf::new(medium, options, Repair::Forbidden)?,
+                Writer::new(None),
+            )
         } else {
             drop(found);
             match lock::acquire(&*medium, options.lock_wait) {
-                Err(Error::Locked { .. }) if options.on_busy == OnBusy::Spool => {
-                    (Shelf::new(medium, options, Repair::Forbidden)?, Writer::new(None))
-                }
+                Err(Error::Locked { .. }) if options.on_busy == OnBusy::Spool => (
+                    Shelf::new(medium, options, Repair::Forbidden)?,
+                    Writer::new(None),
+                ),
                 Err(error) => return Err(error),
                 Ok(hold) => {
                     let shelf = Shelf::new(medium, options, Repair::Allowed)?;
                     let exclusive = options.mode == Mode::Exclusive;
-                    let (kept, passing) = if exclusive { (Some(hold), None) } else { (None, Some(hold)) };
+                    let (kept, passing) = if exclusive {
+                        (Some(hold), None)
+                    } else {
+                        (None, Some(hold))
+                    };
                     let mut writer = Writer::new(kept);
                     writer.ready(&shelf)?;
                     drop(passing);
@@ -119,9 +127,11 @@ impl Store {
         let shelf = Arc::new(shelf);
         let writer = Arc::new(Mutex::new(Some(writer)));
         let syncer = match options.durability {
-            Durability::Interval(every) if options.mode != Mode::Read => {
-                Some(Syncer::start(Arc::clone(&shelf), Arc::clone(&writer), every))
-            }
+            Durability::Interval(every) if options.mode != Mode::Read => Some(Syncer::start(
+                Arc::clone(&shelf),
+                Arc::clone(&writer),
+                every,
+            )),
             _ => None,
         };
         Ok(Self {
@@ -330,7 +340,11 @@ impl Store {
     pub fn stats(&self) -> Result<Stats> {
         let index = self.shelf.fresh()?;
         Ok(Stats {
-            records: index.segments.iter().map(super::segment::Segment::count).sum(),
+            records: index
+                .segments
+                .iter()
+                .map(super::segment::Segment::count)
+                .sum(),
             bytes: index.segments.iter().map(|s| s.len).sum(),
             segments: wide(index.segments.len()),
             next_seq: Seq(index.next_seq()),
@@ -351,7 +365,11 @@ impl Store {
             self.shelf.close();
             return Ok(());
         }
-        let syncer = self.syncer.lock().unwrap_or_else(PoisonError::into_inner).take();
+        let syncer = self
+            .syncer
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .take();
         drop(syncer);
         let mut slot = self.writer.lock().unwrap_or_else(PoisonError::into_inner);
         let finished = match slot.as_mut() {

@@ -40,7 +40,9 @@ impl Syncer {
                 };
                 // A failure poisons the writer, which the next append says; a busy lock is tried
                 // again at the next turn.
-                if writer.used && let Ok(_hold) = writer.begin(&shelf) {
+                if writer.used
+                    && let Ok(_hold) = writer.begin(&shelf)
+                {
                     let _ = writer.sync(&shelf);
                 }
             }

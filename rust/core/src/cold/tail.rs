@@ -45,8 +45,7 @@ fn mend(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segm
     let clean = found.damages.is_empty();
     let number = source.header.number;
     loading.next_seq = loading.next_seq.max(found.highest.saturating_add(1));
-    loading.index.tail =
-        clean && found.cut.is_none() && !found.sealed && mark.tainted != number;
+    loading.index.tail = clean && found.cut.is_none() && !found.sealed && mark.tainted != number;
     let last = found.entries.last();
     let reached = last.map_or(0, |entry| entry.seq);
     let Some(cut) = found.cut else {
@@ -64,7 +63,9 @@ fn mend(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segm
     // The headers that are about to be cut off may be the only ones to say what was synced.
     loading.found.durable = loading.found.durable.max(found.durable);
     loading.raise()?;
-    loading.cuts.push(cut_tail(loading.medium, &source, cut, len)?);
+    loading
+        .cuts
+        .push(cut_tail(loading.medium, &source, cut, len)?);
     close(source, cut, found.into(), clean)
 }
 

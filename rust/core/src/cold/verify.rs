@@ -11,10 +11,10 @@ use super::footer::Entry;
 use super::format::PREAMBLE;
 use super::header::{Header, Preamble};
 use super::index::Index;
-use super::segment::Segment;
 use super::medium::{read_full, refused};
 use super::report::{Damage, DamageKind, VerifyReport};
 use super::scan::{Place, scan};
+use super::segment::Segment;
 use super::source::Source;
 
 /// A segment as it was when the check began.

@@ -131,9 +131,7 @@ impl Writer {
     /// The tickets whose packets may be written as they are.
     fn admit<'a>(&self, shelf: &Shelf, tickets: &'a [Arc<Ticket>]) -> Vec<&'a Arc<Ticket>> {
         let erasures = shelf.peek().erasures.count();
-        let stale = |ticket: &Ticket| {
-            shelf.keyring.is_on() && ticket.packet().erasures != erasures
-        };
+        let stale = |ticket: &Ticket| shelf.keyring.is_on() && ticket.packet().erasures != erasures;
         let mut group = Vec::with_capacity(tickets.len());
         for ticket in tickets {
             if stale(ticket) {
@@ -160,11 +158,15 @@ impl Writer {
             }
             let (group, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
             rest = behind;
-            if self.commit_group(shelf, group).is_err() {
+            match (self.commit_group(shelf, group), group) {
+                (Ok(()), _) => {}
+                (Err(error), [alone]) => alone.answer(Answer::Done(Err(error))),
                 // What is too much for the medium together may fit alone.
-                for ticket in group {
-                    if let Err(error) = self.commit_group(shelf, &[ticket]) {
-                        ticket.answer(Answer::Done(Err(error)));
+                (Err(_), _) => {
+                    for ticket in group {
+                        if let Err(error) = self.commit_group(shelf, &[ticket]) {
+                            ticket.answer(Answer::Done(Err(error)));
+                        }
                     }
                 }
             }
@@ -297,7 +299,10 @@ impl Writer {
     fn room_for(&mut self, shelf: &Shelf, size: u64) -> Result<(Arc<Source>, u64)> {
         let place = {
             let index = shelf.peek();
-            let last = index.segments.last().filter(|s| index.tail && !s.is_sealed());
+            let last = index
+                .segments
+                .last()
+                .filter(|s| index.tail && !s.is_sealed());
             last.map(|last| (Arc::clone(&last.source), last.len))
         };
         if let Some((source, end)) = place {
@@ -318,7 +323,11 @@ impl Writer {
     pub(super) fn seal(&mut self, shelf: &Shelf) -> Result<()> {
         let (source, end, bytes) = {
             let index = shelf.peek();
-            let Some(last) = index.segments.last().filter(|s| index.tail && !s.is_sealed()) else {
+            let Some(last) = index
+                .segments
+                .last()
+                .filter(|s| index.tail && !s.is_sealed())
+            else {
                 return Ok(());
             };
             let header = &last.source.header;
@@ -359,7 +368,8 @@ impl Writer {
         let (number, next_seq, left_at) = {
             let index = shelf.peek();
             let last = index.segments.last();
-            let left = last.filter(|s| !s.is_sealed() && s.source.header.number == index.mark.segment);
+            let left =
+                last.filter(|s| !s.is_sealed() && s.source.header.number == index.mark.segment);
             let number = index.mark.segment.saturating_add(1);
             (number, index.next_seq().max(1), left.map_or(0, |s| s.len))
         };
@@ -406,7 +416,10 @@ impl Writer {
         let _hold = self.begin(shelf)?;
         let long = {
             let index = shelf.peek();
-            index.segments.last().is_some_and(|s| worth_sealing(shelf, s.len))
+            index
+                .segments
+                .last()
+                .is_some_and(|s| worth_sealing(shelf, s.len))
         };
         if long {
             self.seal(shelf)?;
