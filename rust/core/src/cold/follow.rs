@@ -98,7 +98,7 @@ fn advance(shelf: &Shelf, index: &mut Index, mark: Mark) -> Result<bool> {
 
 /// A segment that was begun since, as if it held nothing yet.
 fn newborn(shelf: &Shelf, number: u64) -> Result<Option<Segment>> {
-    let found = match look(&*shelf.medium, number, Repair::Forbidden) {
+    let found = match look(&*shelf.medium, number, shelf.options.access()) {
         Err(Error::Io { source, .. }) if source.kind() == io::ErrorKind::NotFound => {
             return Ok(None);
         }

@@ -26,7 +26,7 @@ use super::format::{MIN_RECORD, PREAMBLE, segment_name};
 use super::header::{Header, random};
 use super::index::Index;
 use super::mark::{Mark, MarkFile};
-use super::medium::{Access, Medium, refused};
+use super::medium::{Medium, refused};
 use super::options::{Options, Read};
 use super::report::{Cut, Damage, DamageKind};
 use super::scan::{Place, scan};
@@ -77,7 +77,7 @@ pub(super) struct Loading<'a> {
 ///
 /// As [`survey`]; [`Error::Interrupted`]; what the operating system answers.
 pub(super) fn load(medium: &dyn Medium, options: &Options, repair: Repair) -> Result<Loaded> {
-    let mut files = survey(medium, repair)?;
+    let mut files = survey(medium, repair, options.access())?;
     let header = files.iter().find_map(|f| f.header);
     let uuid = header.map_or_else(random, |header| header.identity.uuid);
     let mut state = Loading::new(medium, options, repair, uuid)?;
@@ -117,10 +117,7 @@ impl<'a> Loading<'a> {
         uuid: [u8; 16],
     ) -> Result<Self> {
         let trouble = |error| refused("read", &medium.path(super::format::MARK), error);
-        let access = match repair {
-            Repair::Allowed => Access::Write,
-            Repair::Forbidden => Access::Read,
-        };
+        let access = options.access();
         let mapped = options.read == Read::Map;
         let file = MarkFile::open(medium, uuid, access, mapped).map_err(trouble)?;
         let found = match &file {

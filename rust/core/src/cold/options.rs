@@ -2,6 +2,8 @@
 
 use std::time::Duration;
 
+use super::medium::Access;
+
 /// How sealed segments are read. The active tail is always read with positional reads.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Read {
@@ -96,6 +98,16 @@ pub struct Options {
     pub max_record: u64,
     /// How long to wait for the lock of a store that is in use.
     pub lock_wait: Duration,
+}
+
+impl Options {
+    /// What files are opened for.
+    pub(super) fn access(&self) -> Access {
+        match self.mode {
+            Mode::Read => Access::Read,
+            Mode::Shared | Mode::Exclusive => Access::Write,
+        }
+    }
 }
 
 impl Default for Options {

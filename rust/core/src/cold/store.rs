@@ -89,7 +89,7 @@ impl Store {
 
     fn on(medium: Arc<dyn Medium>, options: Options) -> Result<Self> {
         // What is refused is refused before the lock file is written.
-        let found = survey(&*medium, Repair::Forbidden)?;
+        let found = survey(&*medium, Repair::Forbidden, options.access())?;
         let (shelf, writer) = if options.mode == Mode::Read {
             if found.is_empty() {
                 return Err(Error::NotAStore {

@@ -42,7 +42,7 @@ impl Found {
 ///
 /// [`Error::NotAStore`], [`Error::NewerFormat`], [`Error::ForeignSegment`]; what the operating system
 /// answers.
-pub(super) fn survey(medium: &dyn Medium, repair: Repair) -> Result<Vec<Found>> {
+pub(super) fn survey(medium: &dyn Medium, repair: Repair, access: Access) -> Result<Vec<Found>> {
     let root = medium.path("");
     let names = medium
         .list("")
@@ -51,7 +51,7 @@ pub(super) fn survey(medium: &dyn Medium, repair: Repair) -> Result<Vec<Found>> 
     numbers.sort_unstable();
     let found: Vec<Found> = numbers
         .into_iter()
-        .map(|number| look(medium, number, repair))
+        .map(|number| look(medium, number, access))
         .collect::<Result<_>>()?;
 
     let parts = [LOCK, MARK, TORN, SPOOL, KEYS];
@@ -89,13 +89,9 @@ pub(super) fn survey(medium: &dyn Medium, repair: Repair) -> Result<Vec<Found>> 
 /// # Errors
 ///
 /// [`Error::NewerFormat`]; what the operating system answers.
-pub(super) fn look(medium: &dyn Medium, number: u64, repair: Repair) -> Result<Found> {
+pub(super) fn look(medium: &dyn Medium, number: u64, access: Access) -> Result<Found> {
     let name = segment_name(number);
     let path = medium.path(&name);
-    let access = match repair {
-        Repair::Allowed => Access::Write,
-        Repair::Forbidden => Access::Read,
-    };
     let file = medium
         .open(&name, access)
         .map_err(|error| refused("open", &path, error))?;
