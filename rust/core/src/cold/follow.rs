@@ -128,7 +128,7 @@ fn read_on(source: &Source, from: u64, to: u64, mut last: u64) -> Result<Option<
             return Ok(None);
         };
         let whole = window.get(at, header.len()).map_err(trouble)?;
-        if !whole.is_some_and(|bytes| header.body(bytes).is_ok()) {
+        if whole.is_none_or(|bytes| header.body(bytes).is_err()) {
             return Ok(None);
         }
         entries.push(Entry {

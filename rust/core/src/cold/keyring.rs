@@ -21,6 +21,7 @@ const MAGIC: [u8; 8] = *b"wskey\0\0\0";
 /// The longest key file: a scope is the beginning of a record's key.
 const LIMIT: u64 = 256 << 20;
 const WRAPPED: u64 = 1;
+const SUFFIX: &str = ".key";
 /// A key of one batch in the spool: it goes when the batch is taken up, not before.
 const FOR_SPOOL: u64 = 2;
 
@@ -77,7 +78,7 @@ impl Keyring {
             expected: "the master key that this store was made with".into(),
             found: found.into(),
         };
-        let Some(name) = names.iter().find(|name| name.ends_with(".key")) else {
+        let Some(name) = names.iter().find(|name| name.ends_with(SUFFIX)) else {
             return Ok(());
         };
         let name = format!("{KEYS}/{name}");
@@ -199,7 +200,7 @@ impl Keyring {
         }
         let names = self.medium.list(KEYS);
         let names = names.map_err(|error| refused("list", &self.medium.path(KEYS), error))?;
-        for name in names.iter().filter(|name| name.ends_with(".key")) {
+        for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
             // A key that this handle may not read is another master's: records say so.
             if let Some((id, entry)) = self.load(&format!("{KEYS}/{name}"))? {
                 if !entry.spool {
@@ -300,6 +301,5 @@ fn flags_of(bytes: &[u8]) -> Option<u64> {
 }
 
 fn file_of(id: KeyId) -> String {
-    let name: String = id.iter().map(|byte| format!("{byte:02x}")).collect();
-    format!("{KEYS}/{name}.key")
+    format!("{KEYS}/{:032x}{SUFFIX}", u128::from_be_bytes(id))
 }

@@ -299,13 +299,12 @@ impl<'a> Loading<'a> {
             ..self.found
         };
         let trouble = |error| refused("write", &self.medium.path(super::format::MARK), error);
-        match &self.file {
-            Some(file) => file.write(&mark).and_then(|()| file.sync()),
-            None => {
-                let mapped = self.options.read == Read::Map;
-                MarkFile::create(self.medium, self.uuid, &mark, mapped)
-                    .map(|file| self.file = Some(file))
-            }
+        if let Some(file) = &self.file {
+            file.write(&mark).and_then(|()| file.sync())
+        } else {
+            let mapped = self.options.read == Read::Map;
+            MarkFile::create(self.medium, self.uuid, &mark, mapped)
+                .map(|file| self.file = Some(file))
         }
         .map_err(trouble)?;
         self.found = mark;

@@ -35,6 +35,7 @@ impl Map {
     pub(super) fn word(&self, offset: u64) -> Option<u64> {
         let end = offset.checked_add(8)?;
         let bytes = self.0.get(narrow(offset)..narrow(end))?;
+        #[expect(clippy::cast_ptr_alignment, reason = "checked in the next line")]
         let place = bytes.as_ptr().cast::<AtomicU64>();
         if !place.is_aligned() {
             return None;

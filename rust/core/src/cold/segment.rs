@@ -113,7 +113,7 @@ impl Segment {
         if let Some(listing) = self.listing.get() {
             return Ok(listing);
         }
-        let listing = match self.footer()? {
+        let listing = match self.footer() {
             Some(contents) => Listing {
                 contents,
                 damages: Vec::new(),
@@ -136,20 +136,15 @@ impl Segment {
         self.len = len;
     }
 
-    fn footer(&self) -> Result<Option<Contents>> {
-        let Some(end) = self.sealed else {
-            return Ok(None);
-        };
-        let Ok(record) = self.source.bytes(end.seal, end.len) else {
-            return Ok(None);
-        };
-        let header = RecordHeader::decode(&self.source.header.identity, end.seal, &record);
-        let seal = Kind::Seal.code();
-        let header = header.filter(|h| h.kind == seal && h.len() == end.len);
-        Ok(header.and_then(|header| {
-            let footer = header.body(&record).ok()?.payload;
-            contents(record.get(footer)?, end.seal)
-        }))
+    fn footer(&self) -> Option<Contents> {
+        let end = self.sealed?;
+        let record = self.source.bytes(end.seal, end.len).ok()?;
+        let header = RecordHeader::decode(&self.source.header.identity, end.seal, &record)?;
+        if header.kind != Kind::Seal.code() || header.len() != end.len {
+            return None;
+        }
+        let footer = header.body(&record).ok()?.payload;
+        contents(record.get(footer)?, end.seal)
     }
 
     fn search(&self) -> Result<Listing> {

@@ -81,18 +81,15 @@ impl Shelf {
     pub(super) fn settle_mark(&self, index: &mut Index) -> Result<()> {
         let trouble = |error| refused("write", &self.medium.path(MARK), error);
         index.mark.count = index.mark.count.saturating_add(1);
-        match &index.file {
-            Some(file) => {
-                // Both slots: a broken one would hide the other one day.
-                file.write(&index.mark).map_err(trouble)?;
-                index.mark.count = index.mark.count.saturating_add(1);
-                file.write(&index.mark).map_err(trouble)?;
-            }
-            None => {
-                let mapped = self.options.read == Read::Map;
-                let file = MarkFile::create(&*self.medium, self.uuid, &index.mark, mapped);
-                index.file = Some(file.map_err(trouble)?);
-            }
+        if let Some(file) = &index.file {
+            // Both slots: a broken one would hide the other one day.
+            file.write(&index.mark).map_err(trouble)?;
+            index.mark.count = index.mark.count.saturating_add(1);
+            file.write(&index.mark).map_err(trouble)?;
+        } else {
+            let mapped = self.options.read == Read::Map;
+            let file = MarkFile::create(&*self.medium, self.uuid, &index.mark, mapped);
+            index.file = Some(file.map_err(trouble)?);
         }
         Ok(())
     }

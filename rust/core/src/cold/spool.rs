@@ -39,22 +39,21 @@ const SUFFIX: &str = ".spl";
 /// # Errors
 ///
 /// As [`Packet::new`]; what the operating system answers.
-pub(super) fn leave(shelf: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
-    let mut packet = Packet::new(&shelf.press(true)?, batch)?;
+pub(super) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
+    let mut packet = Packet::new(&common.press(true)?, batch)?;
     let token = random();
-    packet.stamp(&identity(shelf, token), wide(HEAD), 1, 0);
+    packet.stamp(&identity(common, token), wide(HEAD), 1, 0);
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
     bytes.extend(MAGIC);
-    bytes.extend(shelf.uuid);
+    bytes.extend(common.uuid);
     bytes.extend(token);
     bytes.extend(packet.count().to_le_bytes());
     bytes.extend(packet.len().to_le_bytes());
     bytes.extend([0; 4]);
     bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
     bytes.extend_from_slice(packet.bytes());
-    let hex: String = token.iter().map(|byte| format!("{byte:02x}")).collect();
-    let name = format!("{SPOOL}/{hex}{SUFFIX}");
-    let medium = &*shelf.medium;
+    let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
+    let medium = &*common.medium;
     medium
         .make_dir(SPOOL)
         .and_then(|()| medium.sync_dir(""))
@@ -75,12 +74,12 @@ pub(super) fn leave(shelf: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
 /// # Errors
 ///
 /// What the operating system answers.
-pub(super) fn rings(shelf: &Shelf, bell: &mut Option<Arc<dyn MediumFile>>) -> Result<bool> {
-    let trouble = |error| refused("open", &shelf.medium.path(BELL), error);
+pub(super) fn rings(common: &Shelf, bell: &mut Option<Arc<dyn MediumFile>>) -> Result<bool> {
+    let trouble = |error| refused("open", &common.medium.path(BELL), error);
     if let Some(bell) = bell {
         return Ok(bell.len().map_err(trouble)? > 0);
     }
-    let medium = &*shelf.medium;
+    let medium = &*common.medium;
     let opened = match medium.open(BELL, Access::Write) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             medium.make_dir(SPOOL).and_then(|()| medium.create(BELL))
@@ -96,9 +95,9 @@ pub(super) fn rings(shelf: &Shelf, bell: &mut Option<Arc<dyn MediumFile>>) -> Re
 /// # Errors
 ///
 /// What the operating system answers.
-pub(super) fn waiting(shelf: &Shelf) -> Result<Vec<String>> {
-    let names = shelf.medium.list(SPOOL);
-    let names = names.map_err(|error| refused("list", &shelf.medium.path(SPOOL), error))?;
+pub(super) fn waiting(common: &Shelf) -> Result<Vec<String>> {
+    let names = common.medium.list(SPOOL);
+    let names = names.map_err(|error| refused("list", &common.medium.path(SPOOL), error))?;
     let mut names: Vec<String> = names.into_iter().filter(|n| n.ends_with(SUFFIX)).collect();
     names.sort_unstable();
     Ok(names)
@@ -109,8 +108,8 @@ pub(super) fn waiting(shelf: &Shelf) -> Result<Vec<String>> {
 /// # Errors
 ///
 /// As appending; what the operating system answers. Nothing may be appended after an error.
-pub(super) fn drain(writer: &mut Writer, shelf: &Shelf) -> Result<()> {
-    let medium = &*shelf.medium;
+pub(super) fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
+    let medium = &*common.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
     if let Ok(bell) = medium.open(BELL, Access::Write)
         && bell.len().map_err(trouble)? > 0
@@ -118,30 +117,30 @@ pub(super) fn drain(writer: &mut Writer, shelf: &Shelf) -> Result<()> {
         // Silenced before the names are read: whoever rings later is heard later.
         bell.set_len(0).map_err(trouble)?;
     }
-    let names = waiting(shelf)?;
+    let names = waiting(common)?;
     if names.is_empty() {
         return Ok(());
     }
-    let mut taken = already(shelf)?;
+    let mut known = already(common)?;
     for name in &names {
         let name = format!("{SPOOL}/{name}");
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
-        match bytes.as_deref().map(|bytes| decode(shelf, bytes)) {
+        match bytes.as_deref().map(|bytes| decode(common, bytes)) {
             Some(Ok((token, records))) => {
-                if taken.insert(token) {
-                    take_up(writer, shelf, token, &records)?;
+                if known.insert(token) {
+                    take_up(writer, common, token, &records)?;
                 }
                 remove_if_there(medium, &name).map_err(trouble)?;
             }
-            Some(Err(Error::Corrupt { .. })) | None => set_aside(shelf, &name)?,
+            Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name)?,
             Some(Err(other)) => return Err(other),
         }
     }
     medium.sync_dir(SPOOL).map_err(trouble)?;
-    shelf.keyring.clear_spool()
+    common.keyring.clear_spool()
 }
 
-fn take_up(writer: &mut Writer, shelf: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
+fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
     let keys: Vec<Vec<&[u8]>> = records
         .iter()
         .map(|record| record.key.iter().map(Vec::as_slice).collect())
@@ -155,15 +154,15 @@ fn take_up(writer: &mut Writer, shelf: &Shelf, token: [u8; 16], records: &[Recor
         sources: &record.sources,
         payload: &record.payload,
     }));
-    let mut press = shelf.press(false)?;
+    let mut press = common.press(false)?;
     press.limit = u64::MAX;
     let mut packet = Packet::own(&press, &batch)?;
-    writer.write(shelf, &mut [&mut packet], true).map(drop)
+    writer.write(common, &mut [&mut packet], true).map(drop)
 }
 
 /// The tokens of the batches at the very end of the store.
-fn already(shelf: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
-    let index = shelf.known()?;
+fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
+    let index = common.known()?;
     let mut tokens = BTreeSet::new();
     let mut seq = index.next_seq().saturating_sub(1);
     while let Ok((source, entry)) = index.find(seq) {
@@ -183,16 +182,16 @@ fn already(shelf: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
 }
 
 /// What a batch in the spool is bound to.
-fn identity(shelf: &Shelf, token: [u8; 16]) -> Identity {
+fn identity(common: &Shelf, token: [u8; 16]) -> Identity {
     Identity {
-        uuid: shelf.uuid,
+        uuid: common.uuid,
         salt: token,
     }
 }
 
-fn decode(shelf: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
+fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
     let broken = || Error::Corrupt {
-        path: shelf.medium.path(SPOOL),
+        path: common.medium.path(SPOOL),
         offset: 0,
         seqs: "a batch in the spool".into(),
         detail: "it is not what was written".into(),
@@ -200,15 +199,15 @@ fn decode(shelf: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
     let head = bytes.get(..HEAD).ok_or_else(broken)?;
     let (covered, crc) = head.split_last_chunk().ok_or_else(broken)?;
     let mut fields = Fields::new(covered);
-    let magic = fields.array() == Some(MAGIC) && fields.array() == Some(shelf.uuid);
+    let magic = fields.array() == Some(MAGIC) && fields.array() == Some(common.uuid);
     if !magic || u32::from_le_bytes(*crc) != crc32c::crc32c(covered) {
         return Err(broken());
     }
     let token: [u8; 16] = fields.array().ok_or_else(broken)?;
     let count = fields.u64().ok_or_else(broken)?;
     let file = super::ram::RamFile::new(bytes.to_vec());
-    let header = Header::bound(identity(shelf, token));
-    let path = shelf.medium.path(SPOOL);
+    let header = Header::bound(identity(common, token));
+    let path = common.medium.path(SPOOL);
     let source = Source::new(header, path, Arc::new(file), Read::Positional);
     let mut records = Vec::new();
     let mut at = wide(HEAD);
@@ -217,7 +216,7 @@ fn decode(shelf: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
         let entry = source.entry_at(at, rest.get(..HEADER).unwrap_or_default());
         let entry = entry.filter(|e| e.seq == seq).ok_or_else(broken)?;
         let record = source
-            .record(entry, &shelf.keyring)
+            .record(entry, &common.keyring)
             .map_err(|error| match error {
                 Error::Truncated { .. } => broken(),
                 other => other,
@@ -229,8 +228,8 @@ fn decode(shelf: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
 }
 
 /// A batch that is not what was written is kept where recovery keeps what it cut.
-fn set_aside(shelf: &Shelf, name: &str) -> Result<()> {
-    let cut = super::aside::move_file(&*shelf.medium, name, 0, 0)?;
-    shelf.note_cut(Cut { bytes: 0, ..cut });
+fn set_aside(common: &Shelf, name: &str) -> Result<()> {
+    let cut = super::aside::move_file(&*common.medium, name, 0, 0)?;
+    common.note_cut(Cut { bytes: 0, ..cut });
     Ok(())
 }

@@ -197,7 +197,7 @@ impl Store {
     ///
     /// As [`append`](Self::append).
     pub fn sync(&self) -> Result<Seq> {
-        self.write(|writer, shelf| writer.sync(shelf))?;
+        self.write(super::writer::Writer::sync)?;
         self.durable_seq()
     }
 

@@ -52,8 +52,8 @@ pub(super) struct Writer {
 }
 
 /// How many bytes after which a closing handle seals the segment: an eighth of its limit.
-fn worth_sealing(shelf: &Shelf, len: u64) -> bool {
-    len.saturating_sub(PREAMBLE) >= shelf.options.segment_bytes / 8
+fn worth_sealing(common: &Shelf, len: u64) -> bool {
+    len.saturating_sub(PREAMBLE) >= common.options.segment_bytes / 8
 }
 
 impl Writer {
@@ -70,28 +70,28 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Poisoned`]; [`Error::ReadOnly`]; [`Error::Locked`]; as opening.
-    pub(super) fn begin(&mut self, shelf: &Shelf) -> Result<Option<Box<dyn Hold>>> {
+    pub(super) fn begin(&mut self, common: &Shelf) -> Result<Option<Box<dyn Hold>>> {
         if let Some(detail) = &self.stopped {
-            return Err(poisoned(shelf, detail));
+            return Err(poisoned(common, detail));
         }
-        let hold = match shelf.options.mode {
+        let hold = match common.options.mode {
             Mode::Read => {
-                let path = shelf.medium.path("");
+                let path = common.medium.path("");
                 return Err(Error::ReadOnly { path });
             }
-            Mode::Shared => Some(lock::acquire(&*shelf.medium, shelf.options.lock_wait)?),
+            Mode::Shared => Some(lock::acquire(&*common.medium, common.options.lock_wait)?),
             Mode::Exclusive => None,
         };
-        self.ready(shelf)?;
+        self.ready(common)?;
         Ok(hold)
     }
 
     /// Whether the end is where this handle believes it to be; else the directory is read anew and
     /// mended. Then what lies in the spool is taken up.
-    pub(super) fn ready(&mut self, shelf: &Shelf) -> Result<()> {
-        shelf.catch_up()?;
+    pub(super) fn ready(&mut self, common: &Shelf) -> Result<()> {
+        common.catch_up()?;
         let as_known = {
-            let index = shelf.known()?;
+            let index = common.known()?;
             match index.segments.last() {
                 Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
                 Some(_) => index.file.is_some(),
@@ -99,21 +99,21 @@ impl Writer {
             }
         };
         if !as_known {
-            shelf.repair()?;
-            if shelf.known()?.segments.is_empty() {
-                self.create(shelf)?;
-                shelf.settle_mark(&mut shelf.write())?;
+            common.repair()?;
+            if common.known()?.segments.is_empty() {
+                self.create(common)?;
+                common.settle_mark(&mut common.write())?;
             }
         }
-        if spool::rings(shelf, &mut self.bell)? {
-            spool::drain(self, shelf)?;
+        if spool::rings(common, &mut self.bell)? {
+            spool::drain(self, common)?;
         }
         Ok(())
     }
 
     /// Commits what waits, all of each batch or nothing, and answers every ticket.
-    pub(super) fn commit(&mut self, shelf: &Shelf, tickets: &[Arc<Ticket>]) {
-        match self.begin(shelf) {
+    pub(super) fn commit(&mut self, common: &Shelf, tickets: &[Arc<Ticket>]) {
+        match self.begin(common) {
             Err(error) => {
                 let copies: Vec<Error> = tickets.iter().skip(1).map(|_| error.copy()).collect();
                 let errors = std::iter::once(error).chain(copies);
@@ -122,16 +122,17 @@ impl Writer {
                 }
             }
             Ok(_hold) => {
-                let group = self.admit(shelf, tickets);
-                self.commit_all(shelf, &group);
+                let group = Self::admit(common, tickets);
+                self.commit_all(common, &group);
             }
         }
     }
 
     /// The tickets whose packets may be written as they are.
-    fn admit<'a>(&self, shelf: &Shelf, tickets: &'a [Arc<Ticket>]) -> Vec<&'a Arc<Ticket>> {
-        let erasures = shelf.peek().erasures.count();
-        let stale = |ticket: &Ticket| shelf.keyring.is_on() && ticket.packet().erasures != erasures;
+    fn admit<'a>(common: &Shelf, tickets: &'a [Arc<Ticket>]) -> Vec<&'a Arc<Ticket>> {
+        let erasures = common.peek().erasures.count();
+        let stale =
+            |ticket: &Ticket| common.keyring.is_on() && ticket.packet().erasures != erasures;
         let mut group = Vec::with_capacity(tickets.len());
         for ticket in tickets {
             if stale(ticket) {
@@ -143,10 +144,10 @@ impl Writer {
         group
     }
 
-    fn commit_all(&mut self, shelf: &Shelf, tickets: &[&Arc<Ticket>]) {
+    fn commit_all(&mut self, common: &Shelf, tickets: &[&Arc<Ticket>]) {
         let mut rest = tickets;
         while let Some(first) = rest.first() {
-            let limit = shelf.options.segment_bytes.min(GROUP);
+            let limit = common.options.segment_bytes.min(GROUP);
             let mut size = first.packet().len();
             let mut count = 1;
             for ticket in rest.iter().skip(1) {
@@ -158,13 +159,13 @@ impl Writer {
             }
             let (group, behind) = rest.split_at_checked(count).unwrap_or((rest, &[]));
             rest = behind;
-            match (self.commit_group(shelf, group), group) {
+            match (self.commit_group(common, group), group) {
                 (Ok(()), _) => {}
                 (Err(error), [alone]) => alone.answer(Answer::Done(Err(error))),
                 // What is too much for the medium together may fit alone.
                 (Err(_), _) => {
                     for ticket in group {
-                        if let Err(error) = self.commit_group(shelf, &[ticket]) {
+                        if let Err(error) = self.commit_group(common, &[ticket]) {
                             ticket.answer(Answer::Done(Err(error)));
                         }
                     }
@@ -174,10 +175,10 @@ impl Writer {
     }
 
     /// Commits several batches with one write, and answers them unless it fails.
-    fn commit_group(&mut self, shelf: &Shelf, group: &[&Arc<Ticket>]) -> Result<()> {
+    fn commit_group(&mut self, common: &Shelf, group: &[&Arc<Ticket>]) -> Result<()> {
         let mut packets: Vec<_> = group.iter().map(|ticket| ticket.packet()).collect();
         let mut bare: Vec<&mut Packet> = packets.iter_mut().map(|packet| &mut **packet).collect();
-        let ids = self.write(shelf, &mut bare, false)?;
+        let ids = self.write(common, &mut bare, false)?;
         drop(packets);
         for (ticket, ids) in group.iter().zip(ids) {
             ticket.answer(Answer::Done(Ok(ids)));
@@ -193,17 +194,17 @@ impl Writer {
     /// [`Error::Full`] and [`Error::Io`] after it was taken back; [`Error::Poisoned`].
     pub(super) fn write(
         &mut self,
-        shelf: &Shelf,
+        common: &Shelf,
         packets: &mut [&mut Packet],
         synced: bool,
     ) -> Result<Vec<Vec<Seq>>> {
         if let Some(detail) = &self.stopped {
-            return Err(poisoned(shelf, detail));
+            return Err(poisoned(common, detail));
         }
         let size = packets.iter().map(|packet| packet.len()).sum();
-        let (source, start) = self.room_for(shelf, size)?;
+        let (source, start) = self.room_for(common, size)?;
         let (mut seq, durable) = {
-            let index = shelf.peek();
+            let index = common.peek();
             (index.next_seq(), index.mark.durable)
         };
         let mut offset = start;
@@ -217,17 +218,17 @@ impl Writer {
             entries.extend(stamped);
         }
         self.used = true;
-        self.put(shelf, &source, start, packets)?;
-        let synced = synced || shelf.options.durability == Durability::Fsync;
+        self.put(common, &source, start, packets)?;
+        let synced = synced || common.options.durability == Durability::Fsync;
         if synced {
-            self.sync_at(shelf, &source, start)?;
+            self.sync_at(common, &source, start)?;
         }
-        let mut index = shelf.write();
+        let mut index = common.write();
         index.publish(&entries, offset);
         if synced {
             index.mark.durable = seq.saturating_sub(1);
         }
-        if shelf.options.mode == Mode::Shared || synced {
+        if common.options.mode == Mode::Shared || synced {
             index.tell();
         }
         Ok(ids)
@@ -236,39 +237,38 @@ impl Writer {
     /// Writes, or leaves the file as it was, or stops.
     fn put(
         &mut self,
-        shelf: &Shelf,
+        common: &Shelf,
         source: &Source,
         start: u64,
         packets: &[&mut Packet],
     ) -> Result<()> {
-        let written = match packets {
-            [packet] => write_full(&*source.file, packet.bytes(), start),
-            _ => {
-                self.buffer.clear();
-                for packet in packets {
-                    self.buffer.extend_from_slice(packet.bytes());
-                }
-                let written = write_full(&*source.file, &self.buffer, start);
-                self.buffer.clear();
-                self.buffer.shrink_to(BUFFER);
-                written
+        let written = if let [packet] = packets {
+            write_full(&*source.file, packet.bytes(), start)
+        } else {
+            self.buffer.clear();
+            for packet in packets {
+                self.buffer.extend_from_slice(packet.bytes());
             }
+            let written = write_full(&*source.file, &self.buffer, start);
+            self.buffer.clear();
+            self.buffer.shrink_to(BUFFER);
+            written
         };
         let Err(error) = written else {
             return Ok(());
         };
         match source.file.set_len(start) {
             Ok(()) => Err(refused("write", &source.path, error)),
-            Err(_) => Err(self.stop(shelf, source.header.number, "write", &source.path, &error)),
+            Err(_) => Err(self.stop(common, source.header.number, "write", &source.path, &error)),
         }
     }
 
-    fn sync_at(&mut self, shelf: &Shelf, source: &Source, start: u64) -> Result<()> {
+    fn sync_at(&mut self, common: &Shelf, source: &Source, start: u64) -> Result<()> {
         source.file.sync_data().map_err(|error| {
             // What was not acknowledged should not come back at the next open. If it cannot be cut
             // off, it is a torn tail or an unacknowledged batch then: both are allowed.
             let _ = source.file.set_len(start);
-            self.stop(shelf, source.header.number, "sync", &source.path, &error)
+            self.stop(common, source.header.number, "sync", &source.path, &error)
         })
     }
 
@@ -277,9 +277,9 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Poisoned`].
-    pub(super) fn sync(&mut self, shelf: &Shelf) -> Result<()> {
+    pub(super) fn sync(&mut self, common: &Shelf) -> Result<()> {
         let (source, end, last, durable) = {
-            let index = shelf.peek();
+            let index = common.peek();
             let Some(segment) = index.segments.last() else {
                 return Ok(());
             };
@@ -287,8 +287,8 @@ impl Writer {
             (source, segment.len, segment.last(), index.mark.durable)
         };
         if last > durable {
-            self.sync_at(shelf, &source, end)?;
-            let mut index = shelf.write();
+            self.sync_at(common, &source, end)?;
+            let mut index = common.write();
             index.mark.durable = last;
             index.tell();
         }
@@ -296,9 +296,9 @@ impl Writer {
     }
 
     /// The segment and the offset for so many bytes.
-    fn room_for(&mut self, shelf: &Shelf, size: u64) -> Result<(Arc<Source>, u64)> {
+    fn room_for(&mut self, common: &Shelf, size: u64) -> Result<(Arc<Source>, u64)> {
         let place = {
-            let index = shelf.peek();
+            let index = common.peek();
             let last = index
                 .segments
                 .last()
@@ -306,13 +306,13 @@ impl Writer {
             last.map(|last| (Arc::clone(&last.source), last.len))
         };
         if let Some((source, end)) = place {
-            let fits = end.saturating_add(size) <= shelf.options.segment_bytes;
+            let fits = end.saturating_add(size) <= common.options.segment_bytes;
             if end == PREAMBLE || fits {
                 return Ok((source, end));
             }
-            self.seal(shelf)?;
+            self.seal(common)?;
         }
-        self.create(shelf)
+        self.create(common)
     }
 
     /// Ends the last segment with a seal, durably. Only after [`begin`](Self::begin).
@@ -320,9 +320,9 @@ impl Writer {
     /// # Errors
     ///
     /// [`Error::Full`] and [`Error::Io`] after it was taken back; [`Error::Poisoned`].
-    pub(super) fn seal(&mut self, shelf: &Shelf) -> Result<()> {
+    pub(super) fn seal(&mut self, common: &Shelf) -> Result<()> {
         let (source, end, bytes) = {
-            let index = shelf.peek();
+            let index = common.peek();
             let Some(last) = index
                 .segments
                 .last()
@@ -337,21 +337,21 @@ impl Writer {
         };
         // A segment whose footer would exceed the format stays as it is: it is scanned at open.
         let Some(bytes) = bytes else {
-            shelf.write().tail = false;
-            return self.sync(shelf);
+            common.write().tail = false;
+            return self.sync(common);
         };
         if let Err(error) = write_full(&*source.file, &bytes, end) {
             return match source.file.set_len(end) {
                 Ok(()) => Err(refused("write", &source.path, error)),
                 Err(_) => {
-                    Err(self.stop(shelf, source.header.number, "write", &source.path, &error))
+                    Err(self.stop(common, source.header.number, "write", &source.path, &error))
                 }
             };
         }
-        self.sync_at(shelf, &source, end)?;
+        self.sync_at(common, &source, end)?;
         let len = end.saturating_add(wide(bytes.len()));
         let block = sealed(&source, len)?;
-        let mut index = shelf.write();
+        let mut index = common.write();
         if let (Some(last), Some(block)) = (index.segments.last_mut(), block) {
             last.close(len, block);
             let durable = last.last();
@@ -364,9 +364,9 @@ impl Writer {
     }
 
     /// Begins the next segment.
-    fn create(&mut self, shelf: &Shelf) -> Result<(Arc<Source>, u64)> {
+    fn create(&mut self, common: &Shelf) -> Result<(Arc<Source>, u64)> {
         let (number, next_seq, left_at) = {
-            let index = shelf.peek();
+            let index = common.peek();
             let last = index.segments.last();
             let left =
                 last.filter(|s| !s.is_sealed() && s.source.header.number == index.mark.segment);
@@ -374,23 +374,23 @@ impl Writer {
             (number, index.next_seq().max(1), left.map_or(0, |s| s.len))
         };
         let name = segment_name(number);
-        let path = shelf.medium.path(&name);
-        let file = shelf
+        let path = common.medium.path(&name);
+        let file = common
             .medium
             .create(&name)
             .map_err(|error| refused("create", &path, error))?;
-        let header = Header::new(shelf.uuid, number, next_seq, left_at);
+        let header = Header::new(common.uuid, number, next_seq, left_at);
         if let Err(error) = write_full(&*file, &header.encode(), 0) {
-            return match shelf.medium.remove(&name) {
+            return match common.medium.remove(&name) {
                 Ok(()) => Err(refused("write", &path, error)),
-                Err(_) => Err(self.stop(shelf, number, "write", &path, &error)),
+                Err(_) => Err(self.stop(common, number, "write", &path, &error)),
             };
         }
         file.sync_data()
-            .and_then(|()| shelf.medium.sync_dir(""))
-            .map_err(|error| self.stop(shelf, number, "sync", &path, &error))?;
-        let source = Arc::new(Source::new(header, path, file, shelf.options.read));
-        let mut index = shelf.write();
+            .and_then(|()| common.medium.sync_dir(""))
+            .map_err(|error| self.stop(common, number, "sync", &path, &error))?;
+        let source = Arc::new(Source::new(header, path, file, common.options.read));
+        let mut index = common.write();
         let listing = Listing::default();
         index
             .segments
@@ -409,23 +409,23 @@ impl Writer {
     /// # Errors
     ///
     /// As [`begin`](Self::begin) and [`sync`](Self::sync).
-    pub(super) fn finish(&mut self, shelf: &Shelf) -> Result<()> {
+    pub(super) fn finish(&mut self, common: &Shelf) -> Result<()> {
         if !self.used || self.stopped.is_some() {
             return Ok(());
         }
-        let _hold = self.begin(shelf)?;
+        let _hold = self.begin(common)?;
         let long = {
-            let index = shelf.peek();
+            let index = common.peek();
             index
                 .segments
                 .last()
-                .is_some_and(|s| worth_sealing(shelf, s.len))
+                .is_some_and(|s| worth_sealing(common, s.len))
         };
         if long {
-            self.seal(shelf)?;
+            self.seal(common)?;
         }
-        self.sync(shelf)?;
-        let mut index = shelf.write();
+        self.sync(common)?;
+        let mut index = common.write();
         index.tell();
         if let Some(file) = &index.file {
             // The mark is a hint: a store whose mark is behind loses nothing.
@@ -437,26 +437,26 @@ impl Writer {
     /// Stops for good, and keeps everybody off the segment.
     fn stop(
         &mut self,
-        shelf: &Shelf,
+        common: &Shelf,
         segment: u64,
         op: &str,
         path: &Path,
         error: &io::Error,
     ) -> Error {
         let detail = format!("{op} {}: {error}", path.display());
-        let mut index = shelf.write();
+        let mut index = common.write();
         index.tail = false;
         index.mark.tainted = segment;
         index.tell();
-        let answer = poisoned(shelf, &detail);
+        let answer = poisoned(common, &detail);
         self.stopped = Some(detail);
         answer
     }
 }
 
-fn poisoned(shelf: &Shelf, detail: &str) -> Error {
+fn poisoned(common: &Shelf, detail: &str) -> Error {
     Error::Poisoned {
-        path: shelf.medium.path(""),
+        path: common.medium.path(""),
         detail: detail.to_owned(),
     }
 }
