@@ -7,8 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warmset.demo import chat, claude_code, locomo, rows
-from warmset.demo.transcript import Question, Transcript, checked
+from warmset.corpus import locomo, rows
+from warmset.corpus.transcript import Question, Transcript, checked
+from warmset.demo import chat, claude_code
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:

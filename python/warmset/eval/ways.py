@@ -1,0 +1,180 @@
+"""The ways to choose that are compared: warmset's retriever, parts of it, and the controls.
+
+Every way fills its window with `Conversation.window`. Retrievers and the controls "bm25", "dense"
+and "random" fill the same quoted block, so that only the ranking differs; "recency" shows the
+newest turns as they are, without headers. "full" quotes every turn and "oracle" just the evidence:
+what they cost is what they cost.
+"""
+
+from __future__ import annotations
+
+import zlib
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+import numpy as np
+
+from warmset.config import Weights
+from warmset.corpus.ranked import fill, plain_words
+from warmset.corpus.remembering import PlainDense
+from warmset.corpus.shown import text_of
+from warmset.errors import InvalidInputError
+from warmset.eval.plugins import load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Sequence
+
+    from warmset.conversation import Conversation
+    from warmset.corpus.stage import Stage
+    from warmset.corpus.transcript import Question
+    from warmset.window import Window
+
+    Rank: TypeAlias = Callable[[Question, int], Sequence[int]]
+    Fill: TypeAlias = Callable[[Question, int], Window]
+
+EVERYTHING: Final = 1 << 40
+"""A budget that no conversation exceeds."""
+
+SEED: Final = 20_240_811
+"""What the random control begins with; LoCoMo was presented on that day."""
+
+ABLATIONS: Final = {
+    "no-dense": Weights(dense=0.0),
+    "no-lexical": Weights(lexical=0.0),
+    "no-speaker": Weights(speaker=0.0),
+    "no-session": Weights(session=0.0),
+}
+"""Retrievers that lack one signal of the default."""
+
+CONTROLS: Final = ("full", "oracle", "recency", "random", "bm25", "dense")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Way:
+    """One way to choose.
+
+    Args:
+        name: What it is called.
+        rank: Returns the ids of the best k turns for a question, the best first.
+        fill: Makes a window for a question within a budget.
+        budgeted: Whether it keeps to budgets.
+        usual: Makes the window that warmset makes by default, recent turns and index included;
+            None for a control.
+    """
+
+    name: str
+    rank: Rank
+    fill: Fill
+    budgeted: bool = True
+    usual: Fill | None = None
+
+
+def check(names: Sequence[str]) -> None:
+    """Make sure that retrievers can be had, before anything is read.
+
+    Raises:
+        InvalidInputError: A name is not known, or the callable cannot be imported.
+    """
+    for name in names:
+        if ":" in name:
+            load(name)
+        elif name not in {"default", *ABLATIONS, *CONTROLS}:
+            known = ", ".join(("default", *ABLATIONS, *CONTROLS))
+            raise InvalidInputError(
+                f"retriever: expected one of {known}, or module:callable, found {name!r}"
+            )
+
+
+def ways(on: Stage, names: Sequence[str]) -> Iterator[Way]:
+    """Return the ways to choose on one conversation: the default, those named, the controls.
+
+    Args:
+        on: The conversation.
+        names: Further retrievers, checked.
+
+    Yields:
+        The ways, each once; "dense" only where there are vectors.
+    """
+    yield _retriever("default", on.conversation)
+    for name in dict.fromkeys(names):
+        if name in ABLATIONS:
+            memory = on.another(ABLATIONS[name])
+            yield _retriever(name, memory.conversation(on.conversation.id))
+        elif ":" in name:
+            yield _ranking(on, name, _given(on, name))
+    yield from _unbudgeted(on)
+    yield _recency(on)
+    yield _ranking(on, "random", lambda question, _k: _shuffled(on, question))
+    yield _ranking(on, "bm25", lambda question, _k: plain_words(on, question.text))
+    if on.embedder is not None:
+        plain = PlainDense(on.embedder, ((id_, text_of(on.conversation, id_)) for id_ in on.ids))
+        yield _ranking(on, "dense", lambda question, _k: plain.rank(question.text))
+
+
+def _retriever(name: str, one: Conversation) -> Way:
+    def rank(question: Question, k: int) -> list[int]:
+        return [hit.id for hit in one.search(question.text, k=k)]
+
+    def window(question: Question, budget: int) -> Window:
+        return one.window(question.text, budget=budget, recent=0, index_share=0)
+
+    def usual(question: Question, budget: int) -> Window:
+        return one.window(question.text, budget=budget)
+
+    return Way(name=name, rank=rank, fill=window, usual=usual)
+
+
+def _ranking(on: Stage, name: str, rank: Rank) -> Way:
+    def cut(question: Question, k: int) -> Sequence[int]:
+        return rank(question, k)[:k]
+
+    def window(question: Question, budget: int) -> Window:
+        return fill(on, question.text, budget, list(rank(question, len(on.ids))))
+
+    return Way(name=name, rank=cut, fill=window)
+
+
+def _unbudgeted(on: Stage) -> Iterator[Way]:
+    def evidence(question: Question) -> list[int]:
+        return [on.ids[place] for place in question.evidence]
+
+    yield Way(
+        name="full",
+        rank=lambda _question, _k: on.ids,
+        fill=lambda question, _budget: fill(on, question.text, EVERYTHING, on.ids),
+        budgeted=False,
+    )
+    yield Way(
+        name="oracle",
+        rank=lambda question, _k: evidence(question),
+        fill=lambda question, _budget: fill(on, question.text, EVERYTHING, evidence(question)),
+        budgeted=False,
+    )
+
+
+def _recency(on: Stage) -> Way:
+    def window(question: Question, budget: int) -> Window:
+        return on.conversation.window(question.text, budget=budget, mode="recency")
+
+    return Way(name="recency", rank=lambda _question, k: on.ids[: -k - 1 : -1], fill=window)
+
+
+def _shuffled(on: Stage, question: Question) -> list[int]:
+    told = f"{on.conversation.id}\n{question.name}\n{question.text}".encode("utf-8", "replace")
+    order = np.random.default_rng([SEED, zlib.crc32(told)]).permutation(len(on.ids))
+    return [on.ids[at] for at in order.tolist()]
+
+
+def _given(on: Stage, spec: str) -> Rank:
+    call, ours = load(spec), set(on.ids)
+
+    def rank(question: Question, k: int) -> list[int]:
+        answer: object = call(on.conversation, question.text, k)
+        ids = list(answer) if isinstance(answer, (list, tuple)) else None
+        if ids is None or not ours.issuperset(ids):
+            raise InvalidInputError(
+                f"{spec}: expected a list of ids of the conversation, found {answer!r:.80}"
+            )
+        return list(dict.fromkeys(ids))
+
+    return rank
