@@ -12,12 +12,15 @@ from rich.console import Console
 
 from warmset.embed.bars import Bars
 from warmset.eval import table, write
+from warmset.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings
+from warmset.eval.needle import needle as run_needle
 from warmset.eval.options import BUDGETS, CUTS, Options, numbers, percentages
 from warmset.eval.run import measure
 
 app = cyclopts.App(name="eval", help="Measure retrieval on data with known evidence.")
 
 _BUDGETS = ",".join(f"{percent:g}" for percent in BUDGETS)
+_TURNS = ",".join(str(length) for length in TURNS)
 _CUTS = ",".join(str(k) for k in CUTS)
 _Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")]
 _Flag = Annotated[bool, Parameter(negative="")]
@@ -78,10 +81,43 @@ def locomo(
     )
 
 
+@app.command
+def needle(
+    *,
+    turns: str = _TURNS,
+    budget: int = BUDGET,
+    trials: int = TRIALS,
+    depth: float = DEPTH,
+    json: Path | None = None,
+    words_only: _Flag = False,
+) -> None:
+    """Look for a decision that was made early in a made-up conversation.
+
+    Args:
+        turns: Lengths of conversations, in messages.
+        budget: Tokens of a window, for "recency" and "jit".
+        trials: Conversations of each length.
+        depth: Where the decision stands, in percent of the conversation.
+        json: Where to write the figures.
+        words_only: Search by words alone, without the model.
+    """
+    settings = Settings(
+        turns=numbers(turns), budget=budget, trials=trials, depth=depth, words_only=words_only
+    )
+    with Bars(Console(stderr=True)) as bars:
+        figures = run_needle(settings, bars)
+    if json is not None:
+        write.figures(json, figures)
+    table.show_needle(figures, _out())
+
+
 def _run(options: Options) -> None:
     with Bars(Console(stderr=True)) as bars:
         figures = measure(options, bars)
     if options.json is not None:
         write.figures(options.json, figures)
-    out = Console(file=sys.stdout, highlight=False, emoji=False, markup=False)
-    table.show(figures, out)
+    table.show(figures, _out())
+
+
+def _out() -> Console:
+    return Console(file=sys.stdout, highlight=False, emoji=False, markup=False)

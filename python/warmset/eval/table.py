@@ -65,6 +65,39 @@ def show(figures: Mapping[str, Any], out: Console) -> None:
         )
 
 
+def show_needle(figures: Mapping[str, Any], out: Console) -> None:
+    """Print the figures of `warmset.eval.needle.needle`."""
+    rows: Sequence[Mapping[str, Any]] = figures["rows"]
+    out.print()
+    out.print(
+        Text.assemble(
+            ("needle  ", "bold"),
+            f"a decision at {figures['depth']:g} % of the conversation, {figures['trials']} "
+            f"conversations of each length, {figures['budget']} tokens for recency and jit",
+        )
+    )
+    out.print(
+        Text(
+            "saved: the part of full's tokens that is not sent, below zero where more is sent. "
+            "right: the decision is in the window, so an oracle reader answers.",
+            style="dim",
+        )
+    )
+    out.print()
+    table = _table(["turns", "full tokens"])
+    modes = [mode for mode in rows[0]["modes"] if mode != "full"]
+    for mode in modes:
+        table.add_column(f"{mode} saved", justify="right")
+        table.add_column("right", justify="right")
+    for row in rows:
+        cells = [f"{row['modes']['full']['tokens']:,.0f}"]
+        for mode in modes:
+            one = row["modes"][mode]
+            cells += [f"{one['saved']:.0%}", f"{one['accuracy']:.0%}"]
+        table.add_row(str(row["turns"]), *cells)
+    out.print(table)
+
+
 def _fractions(found: Mapping[str, Any], keys: Sequence[str]) -> Table:
     table = _table(["", *(_head(key) for key in keys)])
     for name, one in found.items():
