@@ -15,6 +15,7 @@ from warmset.eval import table, write
 from warmset.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings
 from warmset.eval.needle import needle as run_needle
 from warmset.eval.options import BUDGETS, CUTS, Options, numbers, percentages
+from warmset.eval.page import page
 from warmset.eval.run import measure
 
 app = cyclopts.App(name="eval", help="Measure retrieval on data with known evidence.")
@@ -82,6 +83,55 @@ def locomo(
 
 
 @app.command
+def longmemeval(
+    path: Path,
+    /,
+    *,
+    retriever: _Names = None,
+    budgets: str = _BUDGETS,
+    k: str = _CUTS,
+    json: Path | None = None,
+    html: Path | None = None,
+    reader: str | None = None,
+    judge: str | None = None,
+    limit: int | None = None,
+    words_only: _Flag = False,
+    store: Path | None = None,
+) -> None:
+    """Measure on LongMemEval's instances, each with a history of its own.
+
+    Args:
+        path: The file, as longmemeval_s.json.
+        retriever: Further retrievers beside the default; see locomo.
+        budgets: Sizes of windows, in percent of the conversation's tokens.
+        k: Numbers of hits.
+        json: Where to write the figures.
+        html: Where to write a report.
+        reader: What answers; see locomo.
+        judge: What judges the answers.
+        limit: How many questions to ask.
+        words_only: Search by words alone, without the model.
+        store: A directory to keep the conversations in, so that a second run embeds nothing.
+    """
+    _run(
+        Options(
+            dataset="longmemeval",
+            path=path,
+            retrievers=retriever or (),
+            budgets=percentages(budgets),
+            cuts=numbers(k),
+            json=json,
+            html=html,
+            reader=reader,
+            judge=judge,
+            limit=limit,
+            words_only=words_only,
+            store=store,
+        )
+    )
+
+
+@app.command
 def needle(
     *,
     turns: str = _TURNS,
@@ -116,6 +166,8 @@ def _run(options: Options) -> None:
         figures = measure(options, bars)
     if options.json is not None:
         write.figures(options.json, figures)
+    if options.html is not None:
+        write.text(options.html, page(figures))
     table.show(figures, _out())
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from warmset.corpus import locomo, rows
+from warmset.corpus import locomo, longmemeval, rows
 from warmset.corpus.transcript import checked, nameless
 from warmset.errors import InvalidInputError
 
@@ -60,4 +60,13 @@ def _locomo(path: Path) -> Iterator[Transcript]:
     yield from locomo.read_all(found)
 
 
-_READERS: Final = {"locomo": _locomo}
+def _longmemeval(path: Path) -> Iterator[Transcript]:
+    found = longmemeval.samples(rows.whole(path))
+    if found is None:
+        raise InvalidInputError(
+            "it is not LongMemEval's: expected a list of instances with haystack_sessions"
+        )
+    yield from longmemeval.read_all(found)
+
+
+_READERS: Final = {"locomo": _locomo, "longmemeval": _longmemeval}

@@ -113,7 +113,7 @@ def _fractions(found: Mapping[str, Any], keys: Sequence[str]) -> Table:
 def _others(found: Mapping[str, Any], keys: Sequence[str]) -> Table:
     cut, price = middle(keys)
     heads = [f"{what} {_head(key)}" for what, key in (("all", cut), ("any", price), ("GAC", price))]
-    table = _table(["", *heads, f"95 % at {_head(price)}", "tokens", "area", "p50 ms", "p95"])
+    table = _table(["", *heads, f"95 % at {_head(price)}", "tokens", "area", "p50 ms"])
     for name, one in found.items():
         recalls, ends = one["recall"], one["interval"]["fraction"][price]
         table.add_row(
@@ -125,14 +125,13 @@ def _others(found: Mapping[str, Any], keys: Sequence[str]) -> Table:
             f"{one['window_tokens'][price]:,.0f}",
             _figure(one["area"]),
             f"{one['latency_ms']['p50']:.1f}",
-            f"{one['latency_ms']['p95']:.1f}",
             style=_style(name),
         )
     return table
 
 
 def _categories(found: Mapping[str, Any], keys: Sequence[str]) -> Table:
-    table = _table(["", "asked", *(_head(key) for key in keys)])
+    table = _table(["", "n", *(_head(key) for key in keys)])
     for name, one in found.items():
         recalls = one["recall"]
         table.add_row(

@@ -125,11 +125,16 @@ def _retriever(name: str, one: Conversation) -> Way:
 
 
 def _ranking(on: Stage, name: str, rank: Rank) -> Way:
+    last: dict[Question, list[int]] = {}
+
     def cut(question: Question, k: int) -> Sequence[int]:
         return rank(question, k)[:k]
 
     def window(question: Question, budget: int) -> Window:
-        return fill(on, question.text, budget, list(rank(question, len(on.ids))))
+        if question not in last:
+            last.clear()
+            last[question] = list(rank(question, len(on.ids)))
+        return fill(on, question.text, budget, last[question])
 
     return Way(name=name, rank=cut, fill=window)
 
