@@ -9,7 +9,8 @@ import numpy as np
 import pytest
 
 from warmset.corpus import stage as staging
-from warmset.corpus.remembering import PlainDense, Remembering
+from warmset.corpus.plain import PlainDense
+from warmset.corpus.remembering import Remembering
 from warmset.corpus.shown import shown
 from warmset.corpus.stage import stage
 from warmset.demo import transcripts

@@ -12,8 +12,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from warmset.corpus.ranked import fill, plain_words
-from warmset.corpus.remembering import PlainDense
+from warmset.corpus.plain import PlainDense, plain_words
 from warmset.corpus.shown import shown, text_of
 
 if TYPE_CHECKING:
@@ -21,6 +20,7 @@ if TYPE_CHECKING:
 
     from warmset.corpus.stage import Stage, Told
     from warmset.corpus.transcript import Question
+    from warmset.pick import Candidate
     from warmset.window import Window
 
 SHARE: Final = 0.05
@@ -78,6 +78,22 @@ class Method:
         return sum(outcome.recall for outcome in self.outcomes) / len(self.outcomes)
 
 
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """A picker that takes turns in an order that was made elsewhere.
+
+    Args:
+        ids: The order.
+    """
+
+    ids: Sequence[int]
+
+    def pick(self, request: str, candidates: Sequence[Candidate], *, limit: int) -> Sequence[int]:
+        """Return the order; see `Picker.pick`."""
+        del request, candidates, limit
+        return self.ids
+
+
 def compare(on: Stage, questions: Sequence[Question], *, budget: int, told: Told) -> list[Method]:
     """Ask every question by every method.
 
@@ -127,7 +143,7 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
         return one.window(question, budget=budget, recent=0, index_share=0)
 
     def bm25(question: str) -> Window:
-        return fill(on, question, budget, plain_words(on, question))
+        return _fill(on, question, budget, plain_words(on, question))
 
     yield "full", full
     yield "recency", recency
@@ -137,7 +153,24 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
         plain = PlainDense(on.embedder, texts)
 
         def dense(question: str) -> Window:
-            return fill(on, question, budget, plain.rank(question))
+            return _fill(on, question, budget, plain.rank(question))
 
         yield "plain dense", dense
     yield "jit", jit
+
+
+def _fill(on: Stage, question: str, budget: int, ids: Sequence[int]) -> Window:
+    """Fill a window by a ranking.
+
+    The picker may choose among all turns; nothing recent and no scoped index take room.
+    """
+    every = len(on.ids)
+    return on.conversation.window(
+        question,
+        budget=budget,
+        recent=0,
+        index_share=0,
+        shortlist=every,
+        max_picked=every,
+        picker=Ranked(ids),
+    )

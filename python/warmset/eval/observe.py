@@ -6,20 +6,20 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from warmset.corpus.shown import shown, text_of
-from warmset.corpus.transcript import Question
+from warmset.corpus.shown import text_of
 from warmset.counting import count_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.eval.measures import Coverage, Seen, recall
 from warmset.eval.options import MIDDLE, budget_key, cut_key
-from warmset.eval.ways import EVERYTHING
+from warmset.eval.quoting import Shown
+from warmset.eval.ways import EVERYTHING, cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
 
     from warmset.corpus.stage import Stage
+    from warmset.corpus.transcript import Question
     from warmset.eval.ways import Fill, Way
-    from warmset.window import Window
 
 USUAL: Final = "usual"
 """The key of the window that warmset makes by default, at `MIDDLE` percent."""
@@ -27,8 +27,6 @@ USUAL: Final = "usual"
 STRICT: Final = "strict"
 """The key of a window that pays for the question too, out of `MIDDLE` percent of the bare messages.
 """
-
-_NOTHING: Final = Question("?", ())
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,11 +55,11 @@ class Observer:
         on: The conversation.
         cuts: The k of recall at k.
         budgets: Budgets in percent.
-        everything: Makes a window that quotes every turn.
+        whole: What quoting every turn costs, headers included.
     """
 
     def __init__(
-        self, on: Stage, *, cuts: Sequence[int], budgets: Sequence[float], everything: Way
+        self, on: Stage, *, cuts: Sequence[int], budgets: Sequence[float], whole: int
     ) -> None:
         self._on = on
         self._cuts = cuts
@@ -69,9 +67,8 @@ class Observer:
         self._places = {id_: place for place, id_ in enumerate(on.ids)}
         texts = [text_of(on.conversation, id_) for id_ in on.ids]
         self._coverage = Coverage(texts)
-        whole = everything.fill(_NOTHING, EVERYTHING)
-        self.tokens = whole.tokens - _cost(_NOTHING.text)
-        """What quoting the whole conversation costs, headers included, without a question."""
+        self.tokens = whole
+        """What quoting the whole conversation costs, headers included."""
         self.bare = count_tokens(on.conversation.fetch(on.ids))
         """What its messages cost as they are, without names and times."""
 
@@ -95,36 +92,28 @@ class Observer:
             one = self._window(way.fill, question, EVERYTHING, asked)
             asked.seen.update({budget_key(percent): one for percent in self._budgets})
             return asked
-        beside = _cost(question.text)
         for percent in self._budgets:
-            budget = int(self.tokens * percent / 100) + beside
+            budget = int(self.tokens * percent / 100)
             asked.seen[budget_key(percent)] = self._window(way.fill, question, budget, asked)
         untimed = Asked(conversation="", category="", seen={}, rank_ms=0.0)
-        strict = int(self.bare * MIDDLE / 100)
+        strict = max(int(self.bare * MIDDLE / 100) - cost_of(question.text), 0)
         asked.seen[STRICT] = self._window(way.fill, question, strict, untimed)
         if way.usual is not None:
-            budget = int(self.tokens * MIDDLE / 100) + beside
+            budget = int(self.tokens * MIDDLE / 100)
             asked.seen[USUAL] = self._window(way.usual, question, budget, untimed)
         return asked
 
     def _window(self, make: Fill, question: Question, budget: int, asked: Asked) -> Seen:
         started = time.perf_counter()
         try:
-            window: Window | None = make(question, budget)
+            window = make(question, budget)
         except BudgetTooSmall:
-            window = None  # what must stay is more than the budget: nothing can be retrieved
+            window = Shown((), 0)  # what must stay is over the budget: nothing can be retrieved
         asked.window_ms.append((time.perf_counter() - started) * 1000)
-        if window is None:
-            return self._see(question, (), 0)
-        there = shown(self._on.conversation, window)
-        return self._see(question, there, window.tokens - _cost(question.text))
+        return self._see(question, window.ids, window.tokens)
 
     def _see(self, question: Question, ids: Collection[int], tokens: int | None = None) -> Seen:
         there = {self._places[id_] for id_ in ids}
         fraction, every, some = recall(question.evidence, there)
         gac = self._coverage.of(question.text, question.answer, question.evidence, there)
         return Seen(fraction, every, some, gac, tokens)
-
-
-def _cost(question: str) -> int:
-    return count_tokens([{"role": "user", "content": question}])

@@ -12,7 +12,7 @@ from warmset.errors import InvalidInputError
 from warmset.eval import datasets
 from warmset.eval.observe import Asked, Observer
 from warmset.eval.summary import summarise
-from warmset.eval.ways import CONTROLS, check, ways
+from warmset.eval.ways import CONTROLS, EVERYTHING, check, ways
 
 if TYPE_CHECKING:
     from warmset.corpus.stage import Told
@@ -101,10 +101,9 @@ class _Run:
             )
             self.embedder = on.name
             chosen = list(ways(on, options.retrievers))
-            everything = next(way for way in chosen if way.name == "full")
-            observer = Observer(
-                on, cuts=options.cuts, budgets=options.budgets, everything=everything
-            )
+            full = next(way for way in chosen if way.name == "full")
+            whole = full.fill(transcript.questions[0], EVERYTHING).tokens
+            observer = Observer(on, cuts=options.cuts, budgets=options.budgets, whole=whole)
             self.conversations.append(
                 {
                     "name": transcript.name,

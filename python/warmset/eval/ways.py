@@ -1,9 +1,10 @@
 """The ways to choose that are compared: warmset's retriever, parts of it, and the controls.
 
-Every way fills its window with `Conversation.window`. Retrievers and the controls "bm25", "dense"
-and "random" fill the same quoted block, so that only the ranking differs; "recency" shows the
-newest turns as they are, without headers. "full" quotes every turn and "oracle" just the evidence:
-what they cost is what they cost.
+warmset's retriever, and parts of it, make their windows with `Conversation.window`. The controls
+quote turns in the same form by a ranking of their own, without the task that a window of warmset
+always shows: "bm25" and "dense" are plain, the question as it is asked and one signal; "recency"
+takes the newest turns, "random" any. "full" quotes every turn and "oracle" just the evidence: what
+they cost is what they cost.
 """
 
 from __future__ import annotations
@@ -15,11 +16,12 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 import numpy as np
 
 from warmset.config import Weights
-from warmset.corpus.ranked import fill, plain_words
-from warmset.corpus.remembering import PlainDense
-from warmset.corpus.shown import text_of
+from warmset.corpus.plain import PlainDense, plain_words
+from warmset.corpus.shown import shown, text_of
+from warmset.counting import count_tokens
 from warmset.errors import InvalidInputError
 from warmset.eval.plugins import load
+from warmset.eval.quoting import Quoting, Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -30,7 +32,7 @@ if TYPE_CHECKING:
     from warmset.window import Window
 
     Rank: TypeAlias = Callable[[Question, int], Sequence[int]]
-    Fill: TypeAlias = Callable[[Question, int], Window]
+    Fill: TypeAlias = Callable[[Question, int], Shown]
 
 EVERYTHING: Final = 1 << 40
 """A budget that no conversation exceeds."""
@@ -56,7 +58,7 @@ class Way:
     Args:
         name: What it is called.
         rank: Returns the ids of the best k turns for a question, the best first.
-        fill: Makes a window for a question within a budget.
+        fill: Makes a window for a question within a budget, which the question is not part of.
         budgeted: Whether it keeps to budgets.
         usual: Makes the window that warmset makes by default, recent turns and index included;
             None for a control.
@@ -95,73 +97,78 @@ def ways(on: Stage, names: Sequence[str]) -> Iterator[Way]:
     Yields:
         The ways, each once; "dense" only where there are vectors.
     """
+    quoting = Quoting(on.conversation)
     yield _retriever("default", on.conversation)
     for name in dict.fromkeys(names):
         if name in ABLATIONS:
             memory = on.another(ABLATIONS[name])
             yield _retriever(name, memory.conversation(on.conversation.id))
         elif ":" in name:
-            yield _ranking(on, name, _given(on, name))
-    yield from _unbudgeted(on)
-    yield _recency(on)
-    yield _ranking(on, "random", lambda question, _k: _shuffled(on, question))
-    yield _ranking(on, "bm25", lambda question, _k: plain_words(on, question.text))
+            yield _ranking(on, quoting, name, _given(on, name))
+    yield from _unbudgeted(on, quoting)
+    yield _ranking(on, quoting, "recency", lambda _question, _k: on.ids[::-1])
+    yield _ranking(on, quoting, "random", lambda question, _k: _shuffled(on, question))
+    yield _ranking(on, quoting, "bm25", lambda question, _k: plain_words(on, question.text))
     if on.embedder is not None:
         plain = PlainDense(on.embedder, ((id_, text_of(on.conversation, id_)) for id_ in on.ids))
-        yield _ranking(on, "dense", lambda question, _k: plain.rank(question.text))
+        yield _ranking(on, quoting, "dense", lambda question, _k: plain.rank(question.text))
+
+
+def cost_of(question: str) -> int:
+    """Return what a question costs, sent alone."""
+    return count_tokens([{"role": "user", "content": question}])
 
 
 def _retriever(name: str, one: Conversation) -> Way:
     def rank(question: Question, k: int) -> list[int]:
         return [hit.id for hit in one.search(question.text, k=k)]
 
-    def window(question: Question, budget: int) -> Window:
-        return one.window(question.text, budget=budget, recent=0, index_share=0)
+    def there(question: Question, window: Window) -> Shown:
+        return Shown(shown(one, window), window.tokens - cost_of(question.text))
 
-    def usual(question: Question, budget: int) -> Window:
-        return one.window(question.text, budget=budget)
+    def bare(question: Question, budget: int) -> Shown:
+        allowed = budget + cost_of(question.text)
+        return there(question, one.window(question.text, budget=allowed, recent=0, index_share=0))
 
-    return Way(name=name, rank=rank, fill=window, usual=usual)
+    def usual(question: Question, budget: int) -> Shown:
+        allowed = budget + cost_of(question.text)
+        return there(question, one.window(question.text, budget=allowed))
+
+    return Way(name=name, rank=rank, fill=bare, usual=usual)
 
 
-def _ranking(on: Stage, name: str, rank: Rank) -> Way:
-    last: dict[Question, list[int]] = {}
+def _ranking(on: Stage, quoting: Quoting, name: str, rank: Rank) -> Way:
+    last: dict[Question, Sequence[int]] = {}
 
-    def cut(question: Question, k: int) -> Sequence[int]:
-        return rank(question, k)[:k]
-
-    def window(question: Question, budget: int) -> Window:
+    def order(question: Question, _k: int) -> Sequence[int]:
         if question not in last:
             last.clear()
-            last[question] = list(rank(question, len(on.ids)))
-        return fill(on, question.text, budget, last[question])
+            last[question] = rank(question, len(on.ids))
+        return last[question]
 
-    return Way(name=name, rank=cut, fill=window)
+    def fill(question: Question, budget: int) -> Shown:
+        return quoting.within(order(question, 0), budget)
+
+    return Way(name=name, rank=order, fill=fill)
 
 
-def _unbudgeted(on: Stage) -> Iterator[Way]:
+def _unbudgeted(on: Stage, quoting: Quoting) -> Iterator[Way]:
     def evidence(question: Question) -> list[int]:
         return [on.ids[place] for place in question.evidence]
 
+    whole = quoting.all(on.ids)
     yield Way(
         name="full",
         rank=lambda _question, _k: on.ids,
-        fill=lambda question, _budget: fill(on, question.text, EVERYTHING, on.ids),
+        fill=lambda _question, _budget: whole,
         budgeted=False,
     )
     yield Way(
         name="oracle",
         rank=lambda question, _k: evidence(question),
-        fill=lambda question, _budget: fill(on, question.text, EVERYTHING, evidence(question)),
+        fill=lambda question, _budget: quoting.all(evidence(question)),
         budgeted=False,
     )
-
-
-def _recency(on: Stage) -> Way:
-    def window(question: Question, budget: int) -> Window:
-        return on.conversation.window(question.text, budget=budget, mode="recency")
-
-    return Way(name="recency", rank=lambda _question, k: on.ids[: -k - 1 : -1], fill=window)
 
 
 def _shuffled(on: Stage, question: Question) -> list[int]:
