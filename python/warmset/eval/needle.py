@@ -1,7 +1,8 @@
 """The needle: what four ways to make a window cost, and whether the old decision is in it.
 
-The full index, one line for every turn, is kept in the table although it loses: on short turns it
-costs more than sending everything. That is why warmset's index is a scoped one.
+The full index has a line for every turn not shown, beside the recent turns and the six best ones.
+It is kept in the table although it loses: on short turns it costs more than sending everything.
+That is why warmset's index is a scoped one.
 """
 
 from __future__ import annotations
@@ -11,12 +12,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset.config import MAX_PICKED
 from warmset.corpus.shown import shown
 from warmset.corpus.stage import stage
 from warmset.embed import MiniLM
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.eval.needle_talk import talk
+from warmset.eval.quoting import Quoting
 from warmset.eval.ways import EVERYTHING
 
 if TYPE_CHECKING:
@@ -32,7 +33,6 @@ BUDGET: Final = 800
 TRIALS: Final = 5
 DEPTH: Final = 20.0
 MODES: Final = ("full", "recency", "jit", "full-index")
-_INDEX_SHARE: Final = 0.9
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -133,7 +133,10 @@ def _try(on: Stage, question: Question, mode: str, budget: int) -> tuple[int, bo
     except BudgetTooSmall as error:
         return error.have, False
     there = shown(on.conversation, window)
-    return window.tokens, all(on.ids[place] in there for place in question.evidence)
+    tokens = window.tokens
+    if mode == "full-index":
+        tokens += Quoting(on.conversation).index(id_ for id_ in on.ids if id_ not in there)
+    return tokens, all(on.ids[place] in there for place in question.evidence)
 
 
 def _window(on: Stage, question: str, mode: str, budget: int) -> Window:
@@ -144,14 +147,7 @@ def _window(on: Stage, question: str, mode: str, budget: int) -> Window:
         return one.window(question, budget=budget, mode="recency")
     if mode == "jit":
         return one.window(question, budget=budget)
-    return one.window(
-        question,
-        budget=EVERYTHING,
-        index_share=_INDEX_SHARE,
-        shortlist=len(on.ids),
-        max_picked=MAX_PICKED,
-        picker=_Best(),
-    )
+    return one.window(question, budget=EVERYTHING, index_share=0, picker=_Best())
 
 
 def _quiet(_stage: str, _done: int, _total: int | None, /) -> None:

@@ -12,7 +12,8 @@ from warmset import messages
 from warmset._core import count_text
 from warmset.counting import PER_MESSAGE
 from warmset.ledger import Entry
-from warmset.window import block, moment, quote, quotes
+from warmset.notes import is_decision
+from warmset.window import INDEX_TITLE, block, index_line, moment, quote, quotes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -47,6 +48,7 @@ class Quoting:
         dialect = one.dialect or "openai"
         for turn in one.fetch(one.ids):
             facts = messages.facts(turn, dialect)
+            text = messages.text_of(turn, dialect)
             entry = Entry(
                 id=turn.id,
                 facts=facts,
@@ -54,11 +56,10 @@ class Quoting:
                 speaker=turn.speaker,
                 session=0,
                 tokens=0,
-                decision=False,
+                decision=is_decision(text),
                 blank=False,
                 extra=None,
             )
-            text = messages.text_of(turn, dialect)
             self._turns[turn.id] = (entry, text)
             self._costs[turn.id] = _count(quote(entry, text))
 
@@ -67,6 +68,15 @@ class Quoting:
         chosen = sorted(set(ids))
         text = block("", quotes([self._turns[id_] for id_ in chosen]))
         return Shown(frozenset(chosen), PER_MESSAGE + _count(text) if chosen else 0)
+
+    def index(self, ids: Iterable[int]) -> int:
+        """Return what an index of turns costs, one line each, in a message that is there already.
+
+        Args:
+            ids: The turns.
+        """
+        lines = "".join(index_line(*self._turns[id_]) for id_ in sorted(set(ids)))
+        return _count(f"{INDEX_TITLE}{lines}") if lines else 0
 
     def within(self, ids: Iterable[int], budget: int) -> Shown:
         """Quote the first turns of a ranking that fit; one that does not is passed over.
