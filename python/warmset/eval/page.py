@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 from xml.etree.ElementTree import Element, SubElement, tostring
 
-from warmset.eval import plot
+from warmset.eval import page_reader, plot
 from warmset.eval.options import MIDDLE, middle
 
 if TYPE_CHECKING:
@@ -59,6 +59,8 @@ def page(figures: Mapping[str, Any]) -> str:
     SubElement(body, "h2").text = "By category"
     for name, one in found.items():
         _categories(body, name, one["by_category"], keys)
+    if "reader" in figures:
+        page_reader.section(body, figures["reader"], table)
     return "<!doctype html>\n" + tostring(html, encoding="unicode", method="html") + "\n"
 
 

@@ -65,9 +65,12 @@ class Quoting:
 
     def all(self, ids: Iterable[int]) -> Shown:
         """Quote turns, whatever they cost."""
-        chosen = sorted(set(ids))
-        text = block("", quotes([self._turns[id_] for id_ in chosen]))
-        return Shown(frozenset(chosen), PER_MESSAGE + _count(text) if chosen else 0)
+        chosen = frozenset(ids)
+        return Shown(chosen, PER_MESSAGE + _count(self.text(chosen)) if chosen else 0)
+
+    def text(self, ids: Iterable[int]) -> str:
+        """Return turns as they are quoted, in time order."""
+        return block("", quotes([self._turns[id_] for id_ in sorted(set(ids))]))
 
     def index(self, ids: Iterable[int]) -> int:
         """Return what an index of turns costs, one line each, in a message that is there already.

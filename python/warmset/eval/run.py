@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset.corpus.stage import stage
 from warmset.embed import MiniLM
 from warmset.errors import InvalidInputError
-from warmset.eval import datasets
+from warmset.eval import datasets, reading_summary
 from warmset.eval.observe import Asked, Observer
+from warmset.eval.reading import Reading
 from warmset.eval.summary import summarise
 from warmset.eval.ways import CONTROLS, EVERYTHING, check, ways
 
@@ -34,10 +35,12 @@ def measure(options: Options, told: Told) -> dict[str, Any]:
         The figures, ready for JSON.
 
     Raises:
-        InvalidInputError: The file, or a retriever's name, is not usable, or there is no question.
+        InvalidInputError: The file, or a name, is not usable, or there is no question.
+        ReaderError: A reader or judge failed; what was answered is kept.
         WarmsetError: The model, the store or a window failed.
     """
     check(options.retrievers)
+    reading = _reading(options)
     transcripts = list(datasets.read(options))
     total = sum(len(one.questions) for one in transcripts)
     if not total:
@@ -45,11 +48,11 @@ def measure(options: Options, told: Told) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for transcript in transcripts:
         counts.update(transcript.counts)
-    run = _Run(options, told, total)
+    run = _Run(options, told, total, reading)
     for transcript in transcripts:
         if transcript.questions:
             run.conversation(transcript)
-    return {
+    figures: dict[str, Any] = {
         "dataset": options.dataset,
         "questions": total,
         "conversations": run.conversations,
@@ -67,15 +70,26 @@ def measure(options: Options, told: Told) -> dict[str, Any]:
         },
         "retrievers": run.figures(),
     }
+    if reading is not None:
+        figures["reader"] = reading_summary.figures(reading, options.dataset)
+    return figures
+
+
+def _reading(options: Options) -> Reading | None:
+    if options.reader is None:
+        return None
+    kept = None if options.json is None else options.json.with_suffix(".answers.jsonl")
+    return Reading(options.reader, options.judge, kept)
 
 
 class _Run:
     """Asks conversation by conversation."""
 
-    def __init__(self, options: Options, told: Told, total: int) -> None:
+    def __init__(self, options: Options, told: Told, total: int, reading: Reading | None) -> None:
         self._options = options
         self._told = told
         self._total = total
+        self._reading = reading
         self._done = 0
         self._asked: dict[str, list[Asked]] = defaultdict(list)
         self._budgeted: dict[str, bool] = {}
@@ -113,10 +127,13 @@ class _Run:
                     "bare_tokens": observer.bare,
                 }
             )
+            contexts = None if self._reading is None else self._reading.contexts(on)
             for question in transcript.questions:
                 for way in chosen:
                     self._asked[way.name].append(observer.ask(way, question))
                     self._budgeted[way.name] = way.budgeted
+                if self._reading is not None and contexts is not None:
+                    self._reading.ask(on, contexts, question)
                 self._done += 1
                 self._told("ask", self._done, self._total)
 

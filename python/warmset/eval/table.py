@@ -8,6 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
+from warmset.eval import page_reader
 from warmset.eval.options import MIDDLE, middle
 
 if TYPE_CHECKING:
@@ -63,6 +64,14 @@ def show(figures: Mapping[str, Any], out: Console) -> None:
                 f"{usual['tokens']:,.0f} tokens."
             )
         )
+    if "reader" in figures:
+        reader: Mapping[str, Any] = figures["reader"]
+        out.print()
+        out.print(Text(f"read by {reader['reader']}, judged by {reader['judge']}", style="bold"))
+        made = _table([*page_reader.HEADS[:-2], "wrong", "missed"])
+        for row in page_reader.rows(reader):
+            made.add_row(*row)
+        out.print(made)
 
 
 def show_needle(figures: Mapping[str, Any], out: Console) -> None:
