@@ -25,6 +25,10 @@ _COLOURS: Final = (
     "#a16207",
     "#be185d",
     "#57606a",
+    "#4d7c0f",
+    "#b91c1c",
+    "#4338ca",
+    "#0f766e",
 )
 STYLE: Final = (
     "svg text{font:12px system-ui,sans-serif;fill:currentColor}"
