@@ -61,7 +61,7 @@ def test_coverage_by_hand():
 
 def test_what_the_question_says_already_does_not_count():
     coverage = Coverage(TEXTS)
-    assert coverage.of("Was it at the pond?", "a heron at the pond", [0], {2}) == 0.0
+    assert coverage.of("Was it at the pond?", "a heron at the pond", [0, 2], {2}) == 0.0
     assert coverage.of("Was it at the pond?", "the pond", [0, 2], {2}) == 1.0  # nothing is left
 
 

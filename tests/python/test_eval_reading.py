@@ -49,6 +49,7 @@ def models(tmp_path, monkeypatch):
         "    places = re.findall(r'[a-z]{4,}', gold.replace('behind', ''))\n"
         "    return 'RIGHT' if places and all(one in said for one in places) else 'WRONG.'\n"
         "def number(prompt): return 7\n"
+        "def strict(prompt): return 'WRONG'\n"
     )
     monkeypatch.syspath_prepend(tmp_path)
     monkeypatch.delitem(sys.modules, "made_up", raising=False)
@@ -181,6 +182,12 @@ def test_what_a_reader_makes_of_each_context(file, models):
     assert temporal["recency"]["verdict"] == "missed"
     assert found["reported"]["label"] == "reported, not directly comparable"
     assert (models / "made_up.py").exists()
+
+
+def test_a_judge_overrules_f1(file, models):  # noqa: ARG001
+    found = measure(options(file, judge="made_up:strict"), quiet)["reader"]["modes"]["oracle"]
+    assert found["by_category"]["single-hop"]["f1"] == 1.0
+    assert found["verdicts"] == {"right": 0, "retrieved but wrong": 3, "missed": 0}
 
 
 def test_without_a_judge_f1_decides(file, models):  # noqa: ARG001

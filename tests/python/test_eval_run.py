@@ -8,12 +8,14 @@ from pathlib import Path
 import pytest
 from eval_material import LONGMEMEVAL, conversation, locomo, quiet
 
+from warmset.conversation import Conversation
 from warmset.corpus import rows
 from warmset.corpus import stage as staging
 from warmset.corpus.locomo import read_all
 from warmset.errors import InvalidInputError
 from warmset.eval import run
 from warmset.eval.options import Options
+from warmset.eval.quoting import Quoting
 from warmset.eval.run import measure
 
 ROOT = Path(__file__).parents[2]
@@ -92,6 +94,38 @@ def test_nothing_is_over_its_budget(words):
             assert tokens <= whole * float(key[1:]) / 100, (name, key)
     assert words["retrievers"]["random"]["window_tokens"]["t50"] > 0.45 * whole
     assert words["retrievers"]["full"]["window_tokens"]["t1"] == pytest.approx(whole, abs=2)
+
+
+def test_scored_windows_have_neither_recent_turns_nor_index(file, monkeypatch):
+    made, kept = [], Conversation.window
+
+    def watching(self, query, **options):
+        window = kept(self, query, **options)
+        made.append((options, {part.name for part in window.parts}, len(window.report.recent)))
+        return window
+
+    monkeypatch.setattr(Conversation, "window", watching)
+    given = Options(dataset="locomo", path=file, words_only=True, limit=1, budgets=(20.0,))
+    measure(given, quiet)
+    scored = [one for one in made if {"recent", "index_share"} <= one[0].keys()]
+    usual = [one for one in made if one not in scored]
+    assert (len(scored), len(usual)) == (2, 1)
+    assert all(not parts & {"recent", "index"} and not recent for _, parts, recent in scored)
+    assert usual[0][1] & {"recent", "index"}
+
+
+def test_controls_fill_what_they_may(file, bag):
+    (transcript, _) = run.datasets.read(Options(dataset="locomo", path=file))
+    with staging.stage(transcript, store=None, words_only=False, told=quiet, model=bag) as on:
+        quoting = Quoting(on.conversation)
+        each = [quoting.all([id_]).tokens for id_ in on.ids]
+        spare = max(each) - quoting.all([]).tokens
+        for budget in (0, min(each) - 1, max(each) + 2, 200, 1_000, 1 << 30):
+            made = quoting.within(on.ids[::-1], budget)
+            assert made.tokens == quoting.all(made.ids).tokens <= budget
+            assert bool(made.ids) == (budget > max(each))
+            assert made.tokens >= min(budget, quoting.all(on.ids).tokens) - spare
+        assert quoting.within(on.ids, max(each) + 2).ids == {on.ids[0]}
 
 
 def test_more_room_never_loses_what_was_found(words):

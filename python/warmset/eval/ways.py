@@ -38,7 +38,7 @@ EVERYTHING: Final = 1 << 40
 """A budget that no conversation exceeds."""
 
 SEED: Final = 20_240_811
-"""What the random control begins with; LoCoMo was presented on that day."""
+"""What the random control begins with."""
 
 ABLATIONS: Final = {
     "no-dense": Weights(dense=0.0),
