@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 
 if TYPE_CHECKING:
     from warmset.conversation import Conversation
     from warmset.window import Window
+
+
+EVERYTHING: Final = 1 << 40
+"""A budget that no conversation exceeds."""
 
 
 def shown(conversation: Conversation, window: Window) -> set[int]:

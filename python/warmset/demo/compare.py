@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warmset.corpus.plain import PlainDense, plain_words
-from warmset.corpus.shown import shown, text_of
+from warmset.corpus.shown import EVERYTHING, shown, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -27,9 +27,6 @@ SHARE: Final = 0.05
 """The part of a conversation's tokens that a window may have, unless a budget is given."""
 
 Ask: TypeAlias = "Callable[[str], Window]"
-
-_EVERYTHING: Final = 1 << 40
-"""A budget that no conversation exceeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,7 +131,7 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
     one = on.conversation
 
     def full(question: str) -> Window:
-        return one.window(question, budget=_EVERYTHING, mode="full")
+        return one.window(question, budget=EVERYTHING, mode="full")
 
     def recency(question: str) -> Window:
         return one.window(question, budget=budget, mode="recency")

@@ -34,14 +34,8 @@ def read(path: str | PathLike[str], *, conversation: str | None = None) -> Trans
             to do.
     """
     file = Path(path)
-    try:
+    with rows.reading(file):
         return checked(_read(file, conversation))
-    except OSError as error:
-        raise InvalidInputError(
-            f"{file}: {error.strerror or error}; give a file to read"
-        ) from error
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{file}: {error}") from error
 
 
 def sample() -> Transcript:

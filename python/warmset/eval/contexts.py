@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from warmset import messages
 from warmset.corpus.shown import shown
 from warmset.errors import BudgetTooSmall
-from warmset.eval.quoting import Quoting, Shown
+from warmset.eval.quoting import Shown
 from warmset.eval.ways import cost_of
 from warmset.pick import LLMPicker
 
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from warmset.corpus.stage import Stage
     from warmset.corpus.transcript import Question
+    from warmset.eval.quoting import Quoting
     from warmset.pick import Picker
     from warmset.window import Window
 
@@ -48,26 +49,28 @@ class Contexts:
 
     Args:
         on: The conversation.
+        quoting: Quotes its turns.
         percent: The budget of "recency" and "jit", in percent of the conversation's tokens.
         complete: What picks in "jit-picker".
     """
 
-    def __init__(self, on: Stage, percent: float, complete: Callable[[str], str]) -> None:
+    def __init__(
+        self, on: Stage, quoting: Quoting, percent: float, complete: Callable[[str], str]
+    ) -> None:
         self._on = on
-        self._quoting = Quoting(on.conversation)
-        self._everything = self._quoting.all(on.ids)
-        self._budget = int(self._everything.tokens * percent / 100)
+        self._quoting = quoting
+        self._budget = int(self.whole * percent / 100)
         self._picker = LLMPicker(complete, timeout=_PATIENCE)
 
     @property
     def whole(self) -> int:
         """What quoting the whole conversation costs."""
-        return self._everything.tokens
+        return self._quoting.everything.tokens
 
     def of(self, question: Question) -> Iterator[Context]:
         """Make the contexts of one question, as `MODES` names them."""
         ids = self._on.ids
-        yield self._quoted("full", self._everything)
+        yield self._quoted("full", self._quoting.everything)
         yield self._quoted("recency-4", self._quoting.all(ids[-_LAST:]))
         yield self._quoted("recency", self._quoting.within(ids[::-1], self._budget))
         yield self._window("jit", question, None)

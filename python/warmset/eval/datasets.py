@@ -42,15 +42,9 @@ def read(options: Options) -> Iterator[Transcript]:
 
 
 def _named(path: Path, dataset: str) -> Iterator[Transcript]:
-    try:
+    with rows.reading(path):
         for transcript in _READERS[dataset](path):
             yield checked(transcript)
-    except OSError as error:
-        raise InvalidInputError(
-            f"{path}: {error.strerror or error}; give a file to read"
-        ) from error
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{path}: {error}") from error
 
 
 def _locomo(path: Path) -> Iterator[Transcript]:

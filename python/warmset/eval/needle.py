@@ -12,13 +12,12 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset.corpus.shown import shown
+from warmset.corpus.shown import EVERYTHING, shown
 from warmset.corpus.stage import stage
 from warmset.embed import MiniLM
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.eval.needle_talk import talk
 from warmset.eval.quoting import Quoting
-from warmset.eval.ways import EVERYTHING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -6,13 +6,13 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from warmset.corpus.shown import text_of
+from warmset.corpus.shown import EVERYTHING, text_of
 from warmset.counting import count_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.eval.measures import Coverage, Seen, recall
 from warmset.eval.options import MIDDLE, budget_key, cut_key
 from warmset.eval.quoting import Shown
-from warmset.eval.ways import EVERYTHING, cost_of
+from warmset.eval.ways import cost_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

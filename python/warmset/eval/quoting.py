@@ -6,6 +6,7 @@ They are filled without the retriever, so that nothing it leaves out is missing 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from warmset import messages
@@ -62,6 +63,11 @@ class Quoting:
             )
             self._turns[turn.id] = (entry, text)
             self._costs[turn.id] = _count(quote(entry, text))
+
+    @cached_property
+    def everything(self) -> Shown:
+        """Every turn, quoted."""
+        return self.all(self._turns)
 
     def all(self, ids: Iterable[int]) -> Shown:
         """Quote turns, whatever they cost."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from warmset.corpus.stage import Stage
     from warmset.corpus.transcript import Question
     from warmset.eval.contexts import Context
+    from warmset.eval.quoting import Quoting
 
 RIGHT_FROM: Final = 0.5
 """The F1 from which an answer counts as right where nobody judges."""
@@ -83,9 +84,9 @@ class Reading:
         self.reader = reader
         self.judge = judge
 
-    def contexts(self, on: Stage) -> Contexts:
+    def contexts(self, on: Stage, quoting: Quoting) -> Contexts:
         """Return what makes the contexts of a conversation; the reader picks for "jit-picker"."""
-        return Contexts(on, MIDDLE, self._read)
+        return Contexts(on, quoting, MIDDLE, self._read)
 
     def ask(self, on: Stage, contexts: Contexts, question: Question) -> None:
         """Ask one question with every context.

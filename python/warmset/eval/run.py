@@ -11,9 +11,10 @@ from warmset.embed import MiniLM
 from warmset.errors import InvalidInputError
 from warmset.eval import datasets, reading_summary
 from warmset.eval.observe import Asked, Observer
+from warmset.eval.quoting import Quoting
 from warmset.eval.reading import Reading
 from warmset.eval.summary import summarise
-from warmset.eval.ways import CONTROLS, EVERYTHING, check, ways
+from warmset.eval.ways import CONTROLS, check, ways
 
 if TYPE_CHECKING:
     from warmset.corpus.stage import Told
@@ -114,9 +115,9 @@ class _Run:
                 )
             )
             self.embedder = on.name
-            chosen = list(ways(on, options.retrievers))
-            full = next(way for way in chosen if way.name == "full")
-            whole = full.fill(transcript.questions[0], EVERYTHING).tokens
+            quoting = Quoting(on.conversation)
+            chosen = list(ways(on, quoting, options.retrievers))
+            whole = quoting.everything.tokens
             observer = Observer(on, cuts=options.cuts, budgets=options.budgets, whole=whole)
             self.conversations.append(
                 {
@@ -127,7 +128,7 @@ class _Run:
                     "bare_tokens": observer.bare,
                 }
             )
-            contexts = None if self._reading is None else self._reading.contexts(on)
+            contexts = None if self._reading is None else self._reading.contexts(on, quoting)
             for question in transcript.questions:
                 for way in chosen:
                     self._asked[way.name].append(observer.ask(way, question))

@@ -21,7 +21,7 @@ from warmset.corpus.shown import shown, text_of
 from warmset.counting import count_tokens
 from warmset.errors import InvalidInputError
 from warmset.eval.plugins import load
-from warmset.eval.quoting import Quoting, Shown
+from warmset.eval.quoting import Shown
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -29,13 +29,11 @@ if TYPE_CHECKING:
     from warmset.conversation import Conversation
     from warmset.corpus.stage import Stage
     from warmset.corpus.transcript import Question
+    from warmset.eval.quoting import Quoting
     from warmset.window import Window
 
     Rank: TypeAlias = Callable[[Question, int], Sequence[int]]
     Fill: TypeAlias = Callable[[Question, int], Shown]
-
-EVERYTHING: Final = 1 << 40
-"""A budget that no conversation exceeds."""
 
 SEED: Final = 20_240_811
 """What the random control begins with."""
@@ -87,17 +85,17 @@ def check(names: Sequence[str]) -> None:
             )
 
 
-def ways(on: Stage, names: Sequence[str]) -> Iterator[Way]:
+def ways(on: Stage, quoting: Quoting, names: Sequence[str]) -> Iterator[Way]:
     """Return the ways to choose on one conversation: the default, those named, the controls.
 
     Args:
         on: The conversation.
+        quoting: Quotes its turns.
         names: Further retrievers, checked.
 
     Yields:
         The ways, each once; "dense" only where there are vectors.
     """
-    quoting = Quoting(on.conversation)
     yield _retriever("default", on.conversation)
     for name in dict.fromkeys(names):
         if name in ABLATIONS:
@@ -156,11 +154,10 @@ def _unbudgeted(on: Stage, quoting: Quoting) -> Iterator[Way]:
     def evidence(question: Question) -> list[int]:
         return [on.ids[place] for place in question.evidence]
 
-    whole = quoting.all(on.ids)
     yield Way(
         name="full",
         rank=lambda _question, _k: on.ids,
-        fill=lambda _question, _budget: whole,
+        fill=lambda _question, _budget: quoting.everything,
         budgeted=False,
     )
     yield Way(
