@@ -227,6 +227,10 @@ class PickerError(WarmsetError):
     """A picker's answer could not be used; callers fall back to the score."""
 
 
+class ReaderError(WarmsetError):
+    """A model that reads or judges for `warmset eval` failed, or its answer is no text."""
+
+
 class MissingExtraError(WarmsetError, ImportError):
     """An optional dependency is not installed.
 

@@ -8,13 +8,15 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from warmset.demo import stage as staging
+from warmset.corpus import stage as staging
+from warmset.corpus.plain import PlainDense
+from warmset.corpus.remembering import Remembering
+from warmset.corpus.shown import shown
+from warmset.corpus.stage import stage
 from warmset.demo import transcripts
-from warmset.demo.compare import compare, shown
+from warmset.demo.compare import compare
 from warmset.demo.figures import Figures
-from warmset.demo.remembering import PlainDense, Remembering
 from warmset.demo.run import Options, measure
-from warmset.demo.stage import stage
 
 ROOT = Path(__file__).parents[2]
 LOCOMO = ROOT.parent / "shared" / "data" / "locomo_half_a.json"

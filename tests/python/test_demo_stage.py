@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from warmset.corpus.stage import stage
 from warmset.demo import transcripts
 from warmset.demo.picture import take
 from warmset.demo.run import Options, measure
-from warmset.demo.stage import stage
 from warmset.errors import BudgetTooSmall, InvalidInputError
 
 FIXTURES = Path(__file__).parents[1] / "fixtures" / "transcripts"

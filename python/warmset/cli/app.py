@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from warmset.cli import model
+from warmset.cli import evaluate, model
 from warmset.cli.entry import INTERRUPTED, NOT_INSTALLED
 from warmset.demo.run import Options
 from warmset.demo.run import run as run_demo
@@ -33,6 +33,7 @@ app = cyclopts.App(
     suppress_keyboard_interrupt=False,  # `run` answers it
 )
 app.command(model.app)
+app.command(evaluate.app)
 
 
 @app.command

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, cast
 
-from warmset.demo.rows import mapping
-from warmset.demo.transcript import Line
+from warmset.corpus.rows import mapping
+from warmset.corpus.transcript import Line
 from warmset.errors import InvalidInputError
 from warmset.times import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
-    from warmset.demo.rows import Row
+    from warmset.corpus.rows import Row
 
 
 def read(rows: Iterable[Row]) -> Iterator[Line]:

@@ -11,15 +11,15 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset.demo.rows import mapping
-from warmset.demo.transcript import Line
+from warmset.corpus.rows import mapping
+from warmset.corpus.transcript import Line
 from warmset.errors import InvalidInputError
 from warmset.times import seconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from warmset.demo.rows import Row
+    from warmset.corpus.rows import Row
 
 _TURNS: Final = frozenset({"user", "assistant"})
 _NOT_SAID: Final = ("isSidechain", "isMeta", "isCompactSummary", "isApiErrorMessage")

@@ -12,15 +12,14 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, TypeAlias
 
-from warmset import messages
-from warmset.demo.remembering import PlainDense
+from warmset.corpus.plain import PlainDense, plain_words
+from warmset.corpus.shown import EVERYTHING, shown, text_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warmset.conversation import Conversation
-    from warmset.demo.stage import Stage, Told
-    from warmset.demo.transcript import Question
+    from warmset.corpus.stage import Stage, Told
+    from warmset.corpus.transcript import Question
     from warmset.pick import Candidate
     from warmset.window import Window
 
@@ -28,9 +27,6 @@ SHARE: Final = 0.05
 """The part of a conversation's tokens that a window may have, unless a budget is given."""
 
 Ask: TypeAlias = "Callable[[str], Window]"
-
-_EVERYTHING: Final = 1 << 40
-"""A budget that no conversation exceeds."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,24 +121,6 @@ def compare(on: Stage, questions: Sequence[Question], *, budget: int, told: Told
     return methods
 
 
-def shown(conversation: Conversation, window: Window) -> set[int]:
-    """Return the ids of the messages that a window shows whole, quoted or verbatim.
-
-    A line of the scoped index does not count, nor does a task that was shortened to a line.
-    """
-    ids = {id_ for part in window.parts if part.name != "index" for id_ in part.ids}
-    for part in window.parts:
-        if part.name == "anchor":
-            said = "\n".join(messages.text_of(one, window.dialect) for one in window.messages)
-            ids -= {id_ for id_ in part.ids if text_of(conversation, id_) not in said}
-    return ids
-
-
-def text_of(conversation: Conversation, id_: int) -> str:
-    """Return what a message of the conversation says."""
-    return messages.text_of(conversation.fetch(id_), conversation.dialect or "openai")
-
-
 def _judge(on: Stage, question: Question, window: Window) -> Outcome:
     wanted = [on.ids[place] for place in question.evidence]
     there = shown(on.conversation, window)
@@ -153,7 +131,7 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
     one = on.conversation
 
     def full(question: str) -> Window:
-        return one.window(question, budget=_EVERYTHING, mode="full")
+        return one.window(question, budget=EVERYTHING, mode="full")
 
     def recency(question: str) -> Window:
         return one.window(question, budget=budget, mode="recency")
@@ -162,7 +140,7 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
         return one.window(question, budget=budget, recent=0, index_share=0)
 
     def bm25(question: str) -> Window:
-        return _ranked(on, question, budget, _words(on, question))
+        return _fill(on, question, budget, plain_words(on, question))
 
     yield "full", full
     yield "recency", recency
@@ -172,24 +150,16 @@ def _ways(on: Stage, budget: int) -> Iterator[tuple[str, Ask]]:
         plain = PlainDense(on.embedder, texts)
 
         def dense(question: str) -> Window:
-            return _ranked(on, question, budget, plain.rank(question))
+            return _fill(on, question, budget, plain.rank(question))
 
         yield "plain dense", dense
     yield "jit", jit
 
 
-def _words(on: Stage, question: str) -> list[int]:
-    """Rank by BM25: searching the store and not the conversation takes no names out."""
-    found = on.words.search(question, k=on.words.stats()["messages"])
-    ours = set(on.ids)
-    scored = zip(found.ids, found.scores, strict=True)
-    return [id_ for id_, score in scored if score > 0 and id_ in ours]
-
-
-def _ranked(on: Stage, question: str, budget: int, ids: Sequence[int]) -> Window:
+def _fill(on: Stage, question: str, budget: int, ids: Sequence[int]) -> Window:
     """Fill a window by a ranking.
 
-    The picker may choose among all turns.
+    The picker may choose among all turns; nothing recent and no scoped index take room.
     """
     every = len(on.ids)
     return on.conversation.window(

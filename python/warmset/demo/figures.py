@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from warmset.corpus.transcript import Question
     from warmset.demo.compare import Method
     from warmset.demo.picture import Picture
-    from warmset.demo.transcript import Question
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

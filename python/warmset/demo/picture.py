@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset.demo.compare import shown, text_of
+from warmset.corpus.shown import shown, text_of
 from warmset.errors import BudgetTooSmall
 
 if TYPE_CHECKING:

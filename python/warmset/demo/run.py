@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
+from warmset.corpus.stage import stage
 from warmset.counting import count_tokens
 from warmset.demo import show, transcripts
 from warmset.demo.compare import SHARE, Method, compare
 from warmset.demo.figures import Figures
 from warmset.demo.picture import Picture, take
-from warmset.demo.stage import stage
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from warmset.demo.stage import Stage, Told
-    from warmset.demo.transcript import Question, Transcript
+    from warmset.corpus.stage import Stage, Told
+    from warmset.corpus.transcript import Question, Transcript
 
 _LEAST: Final = 2_000
 _MOST: Final = 32_000

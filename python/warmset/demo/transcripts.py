@@ -7,8 +7,9 @@ from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warmset.demo import chat, claude_code, locomo, rows
-from warmset.demo.transcript import Question, Transcript, checked
+from warmset.corpus import locomo, rows
+from warmset.corpus.transcript import Question, Transcript, checked
+from warmset.demo import chat, claude_code
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -33,14 +34,8 @@ def read(path: str | PathLike[str], *, conversation: str | None = None) -> Trans
             to do.
     """
     file = Path(path)
-    try:
+    with rows.reading(file):
         return checked(_read(file, conversation))
-    except OSError as error:
-        raise InvalidInputError(
-            f"{file}: {error.strerror or error}; give a file to read"
-        ) from error
-    except InvalidInputError as error:
-        raise InvalidInputError(f"{file}: {error}") from error
 
 
 def sample() -> Transcript:

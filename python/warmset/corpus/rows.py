@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any, Final, NoReturn, TypeAlias, cast
 
 from warmset.errors import InvalidInputError
@@ -24,6 +25,24 @@ _FOUND: Final[dict[type, str]] = {
     float: "a number",
     type(None): "null",
 }
+
+
+@contextmanager
+def reading(path: Path) -> Iterator[None]:
+    """Name a file in whatever goes wrong while it is read.
+
+    Raises:
+        InvalidInputError: In place of what the operating system answered, or with the name before
+            its message.
+    """
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInputError(
+            f"{path}: {error.strerror or error}; give a file to read"
+        ) from error
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}: {error}") from error
 
 
 def is_jsonl(path: Path) -> bool:

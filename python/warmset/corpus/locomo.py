@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset.demo.rows import mapping
-from warmset.demo.transcript import Line, Question, Transcript
+from warmset.corpus.rows import mapping
+from warmset.corpus.transcript import Line, Question, Transcript
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -16,7 +17,8 @@ if TYPE_CHECKING:
 _SESSION: Final = re.compile(r"session_(\d+)")
 _EVIDENCE: Final = re.compile(r"D:?\s*(\d+)\s*:\s*(\d+)")
 _TIME: Final = "%I:%M %p on %d %B, %Y"
-_SCORED: Final = (1, 2, 3, 4)
+_PLAIN: Final = re.compile(r"D\d+:\d+")
+CATEGORIES: Final = {1: "multi-hop", 2: "temporal", 3: "open-domain", 4: "single-hop"}
 """Categories whose answer is in the conversation; 5 asks for what was never said."""
 
 
@@ -47,14 +49,28 @@ def read(found: list[dict[str, Any]], conversation: str | None) -> Transcript:
     name = names[0] if conversation is None else conversation
     if name not in names:
         raise InvalidInputError(f"there is no conversation {name!r}; it has {', '.join(names)}")
-    sample = found[names.index(name)]
+    return _sample(found[names.index(name)], name)
+
+
+def read_all(found: list[dict[str, Any]]) -> Iterator[Transcript]:
+    """Read all samples of a file, in order; see `read`.
+
+    Raises:
+        InvalidInputError: One is not as LoCoMo writes them.
+    """
+    for number, sample in enumerate(found, 1):
+        yield _sample(sample, str(sample.get("sample_id", number)))
+
+
+def _sample(sample: dict[str, Any], name: str) -> Transcript:
     lines: list[Line] = []
     places: dict[tuple[int, int], int] = {}
     for key, line in _lines(sample["conversation"]):
         places[key] = len(lines)
         lines.append(line)
-    questions = list(_questions(sample.get("qa"), places))
-    return Transcript(name=name, kind="LoCoMo", lines=lines, questions=questions)
+    counts: Counter[str] = Counter()
+    questions = list(_questions(sample.get("qa"), places, counts))
+    return Transcript(name=name, kind="LoCoMo", lines=lines, questions=questions, counts=counts)
 
 
 def _lines(talk: dict[str, Any]) -> Iterator[tuple[tuple[int, int], Line]]:
@@ -104,13 +120,33 @@ def _time(given: object, where: str) -> float | None:
         ) from None
 
 
-def _questions(asked: object, places: dict[tuple[int, int], int]) -> Iterator[Question]:
-    for item in asked if isinstance(asked, list) else ():
-        if not isinstance(item, dict) or item.get("category") not in _SCORED:
+def _questions(
+    asked: object, places: dict[tuple[int, int], int], counts: Counter[str]
+) -> Iterator[Question]:
+    for number, item in enumerate(asked if isinstance(asked, list) else (), 1):
+        if not isinstance(item, dict) or not isinstance(item.get("question"), str):
+            counts["malformed"] += 1
             continue
-        known = sorted({places[key] for key in _ids(item.get("evidence")) if key in places})
-        if known and isinstance(item.get("question"), str):
-            yield Question(item["question"], tuple(known))
+        category = CATEGORIES.get(item.get("category", 0))
+        if category is None:
+            counts["not_scored"] += 1
+            continue
+        given = item.get("evidence")
+        named = _ids(given)
+        known = sorted({places[key] for key in named if key in places})
+        if not known:
+            counts["without_evidence"] += 1
+            continue
+        texts: list[Any] = given if isinstance(given, list) else [given]
+        counts["evidence_mended"] += any(not _PLAIN.fullmatch(str(text)) for text in texts)
+        counts["evidence_unknown"] += any(key not in places for key in named)
+        yield Question(
+            item["question"],
+            tuple(known),
+            category=category,
+            answer=str(item.get("answer", "")),
+            name=str(number),
+        )
 
 
 def _ids(given: object) -> list[tuple[int, int]]:

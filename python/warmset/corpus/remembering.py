@@ -1,4 +1,4 @@
-"""The embedder, remembering what it made, and the plainest way to search with it."""
+"""The embedder, remembering what it made."""
 
 from __future__ import annotations
 
@@ -6,11 +6,10 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warmset._core import HotIndex
 from warmset.embed import checked
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
     from warmset.embed import Embedder, Vectors
 
@@ -59,34 +58,3 @@ class Remembering:
     def split(self, text: str) -> list[str]:
         """Cut a text into passages; see `Embedder.split`."""
         return self._inner.split(text)
-
-
-class PlainDense:
-    """Ranks turns by the cosine of the question with their best passage, and by nothing else.
-
-    Args:
-        embedder: Makes the vectors.
-        turns: Ids and texts of the turns.
-    """
-
-    def __init__(self, embedder: Embedder, turns: Iterable[tuple[int, str]]) -> None:
-        self._embedder = embedder
-        self._owners: list[int] = []
-        self._index: HotIndex | None = None
-        for id_, text in turns:
-            passages = embedder.split(text) if text.strip() else []
-            if passages:
-                vectors = embedder.embed(passages)
-                first = len(self._owners)
-                self._owners += [id_] * len(passages)
-                if self._index is None:
-                    self._index = HotIndex(vectors.shape[1])
-                self._index.add(range(first, len(self._owners)), vectors)
-
-    def rank(self, question: str) -> list[int]:
-        """Return the ids of all turns, the nearest first."""
-        if self._index is None:
-            return []
-        vector = self._embedder.embed_query([question])[0]
-        rows, _ = self._index.search(vector, len(self._owners))
-        return list(dict.fromkeys(self._owners[row] for row in rows.tolist()))

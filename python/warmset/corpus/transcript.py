@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from warmset import messages
 from warmset.errors import InvalidInputError, InvalidMessageError
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset.messages import Message
 
@@ -40,10 +40,16 @@ class Question:
     Args:
         text: The question.
         evidence: Positions of the lines that answer it, ascending; all of them are needed.
+        category: What kind of question it is, where the file tells.
+        answer: What the file takes for right, where it tells.
+        name: What tells it from the other questions of its file.
     """
 
     text: str
     evidence: tuple[int, ...]
+    category: str = ""
+    answer: str = ""
+    name: str = ""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -56,6 +62,7 @@ class Transcript:
         lines: Its messages in order.
         questions: Questions with known evidence; none for most transcripts.
         notes: What was left out, in words.
+        counts: How many questions were left out, or had evidence that had to be mended, by reason.
     """
 
     name: str
@@ -63,6 +70,7 @@ class Transcript:
     lines: Sequence[Line]
     questions: Sequence[Question] = ()
     notes: tuple[str, ...] = field(default=())
+    counts: Mapping[str, int] = field(default_factory=dict[str, int])
 
 
 def checked(transcript: Transcript) -> Transcript:
@@ -93,10 +101,9 @@ def checked(transcript: Transcript) -> Transcript:
         raise InvalidInputError("it has nothing but tool calls without results; let it finish")
     count = len(lines) - len(kept)
     note = f"left out at the end: {count} messages of a tool call that has no result yet"
-    return Transcript(
-        name=transcript.name,
-        kind=transcript.kind,
-        lines=kept,
-        questions=transcript.questions,
-        notes=(*transcript.notes, note),
-    )
+    return replace(transcript, lines=kept, notes=(*transcript.notes, note))
+
+
+def nameless(transcript: Transcript) -> Transcript:
+    """Take the speakers' names off a conversation: roles stay, and names within the texts."""
+    return replace(transcript, lines=[replace(line, speaker=None) for line in transcript.lines])

@@ -10,17 +10,18 @@ from itertools import groupby
 from typing import TYPE_CHECKING, Final, Protocol
 
 from warmset.config import Weights
-from warmset.demo.remembering import Remembering
+from warmset.corpus.remembering import Remembering
 from warmset.embed import MiniLM
 from warmset.errors import EmbedderError, InvalidInputError
 from warmset.memory import Memory
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
     from pathlib import Path
 
     from warmset.conversation import Conversation
-    from warmset.demo.transcript import Line, Transcript
+    from warmset.corpus.transcript import Line, Transcript
+    from warmset.embed import Embedder
 
 _ONLY_WORDS: Final = Weights(dense=0, lexical=1, speaker=0, session=0, decision=0)
 _BATCH: Final = 1_000
@@ -48,6 +49,7 @@ class Stage:
         name: The embedder's name.
         keep_seconds: What keeping the messages took.
         embed_seconds: What embedding them took after that.
+        another: Opens a handle on the same store with other weights; it closes with the stage.
     """
 
     conversation: Conversation
@@ -57,11 +59,17 @@ class Stage:
     name: str
     keep_seconds: float
     embed_seconds: float
+    another: Callable[[Weights], Memory]
 
 
 @contextmanager
 def stage(
-    transcript: Transcript, *, store: Path | None, words_only: bool, told: Told
+    transcript: Transcript,
+    *,
+    store: Path | None,
+    words_only: bool,
+    told: Told,
+    model: Embedder | None = None,
 ) -> Iterator[Stage]:
     """Keep a transcript and embed it.
 
@@ -71,6 +79,7 @@ def stage(
             are not kept twice.
         words_only: Search by words alone, without a model.
         told: Is told of the stages "download", "build", "quantise", "keep" and "embed".
+        model: Makes the vectors; the local model if not given.
 
     Yields:
         The stage; closed when the block ends, at once if it raises.
@@ -80,13 +89,17 @@ def stage(
         InvalidInputError: The store has another conversation of that name.
         StoreError: The store cannot be opened or written.
     """
-    model = None if words_only else MiniLM(threads=None, progress=told)
+    model = None if words_only else model or MiniLM(threads=None, progress=told)
     remembering = Remembering(model) if model and transcript.questions else None
     given = remembering or model or "lexical"
     with ExitStack() as held:
         path = store or held.enter_context(_scratch())
         memory = held.enter_context(_opened(Memory.open(path, embedder=given)))
-        words = held.enter_context(Memory.open(path, embedder=given, weights=_ONLY_WORDS))
+
+        def another(weights: Weights) -> Memory:
+            return held.enter_context(Memory.open(path, embedder=given, weights=weights))
+
+        words = another(_ONLY_WORDS)
         conversation = memory.conversation(transcript.name)
         started = time.perf_counter()
         _keep(conversation, transcript, told)
@@ -100,11 +113,12 @@ def stage(
             name=str(memory.stats()["embedder"]),
             keep_seconds=kept - started,
             embed_seconds=time.perf_counter() - kept,
+            another=another,
         )
 
 
 def _scratch() -> tempfile.TemporaryDirectory[str]:
-    return tempfile.TemporaryDirectory(prefix="warmset-demo-", ignore_cleanup_errors=True)
+    return tempfile.TemporaryDirectory(prefix="warmset-stage-", ignore_cleanup_errors=True)
 
 
 @contextmanager
