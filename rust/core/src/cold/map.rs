@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use memmap2::{Mmap, MmapOptions};
 
-use super::bytes::narrow;
+use super::format::bytes::narrow;
 
 /// A map of a file that is never written again. Bytes leave it only as copies.
 #[derive(Debug)]

@@ -8,8 +8,8 @@
 use std::io;
 use std::sync::{Arc, OnceLock};
 
-use super::bytes::{Fields, wide};
 use super::format::MARK;
+use super::format::bytes::{Fields, wide};
 use super::map::Map;
 use super::medium::{Access, Medium, MediumFile, read_full, write_full};
 
@@ -137,7 +137,7 @@ impl MarkFile {
             other => other?,
         };
         let mut bytes = vec![0; FILE];
-        for at in [0, super::bytes::narrow(SECOND)] {
+        for at in [0, super::format::bytes::narrow(SECOND)] {
             if let Some(slot) = bytes.get_mut(at..at + LEN) {
                 slot.copy_from_slice(&mark.encode(uuid));
             }
@@ -181,7 +181,7 @@ impl MarkFile {
         // A slot that is being written is not whole for a moment.
         for _ in 0..3 {
             let read = read_full(&*self.file, &mut bytes, 0)?;
-            let slot = |at: u64| bytes.get(super::bytes::narrow(at)..read);
+            let slot = |at: u64| bytes.get(super::format::bytes::narrow(at)..read);
             let marks = [0, SECOND].map(|at| Mark::decode(slot(at)?, self.uuid));
             found = marks.into_iter().flatten().max_by_key(|mark| mark.count);
             if marks.iter().all(Option::is_some) {

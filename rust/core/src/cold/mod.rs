@@ -24,49 +24,28 @@
 //! Everything reaches the world through [`Medium`], so that a test can record and fail each call;
 //! only the lock file, which makes no sense on any other medium, does not.
 
-mod aside;
-mod bytes;
-mod cipher;
-mod disk;
+mod crypt;
 mod erase;
-mod erasures;
-mod follow;
-mod footer;
 mod format;
-mod frame;
-mod header;
-mod index;
-mod key;
-mod keyring;
-mod load;
-mod lock;
 mod map;
 mod mark;
 mod medium;
+mod open;
 mod options;
-mod packet;
-mod queue;
-mod ram;
+mod read;
+mod reads;
 mod record;
 mod report;
-mod scan;
-mod segment;
 mod shelf;
-mod source;
-mod spool;
 mod store;
-mod survey;
-mod syncer;
-mod tail;
-mod verify;
-mod window;
-mod writer;
+mod write;
 
-pub use erase::{Compacted, Erased, Scope};
+pub use erase::compact::Compacted;
+pub use erase::{Erased, Scope};
 pub use map::Map;
+pub use medium::ram::Ram;
 pub use medium::{Access, Hold, Medium, MediumFile};
 pub use options::{Durability, Encryption, Mode, OnBusy, Options, Read};
-pub use ram::Ram;
 pub use record::{Appended, Draft, Record, content_hash};
 pub use report::{
     Cut, Damage, DamageKind, Erasure, ErasureReport, OpenReport, Stats, VerifyReport,

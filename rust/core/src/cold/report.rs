@@ -6,7 +6,7 @@ use std::path::PathBuf;
 use crate::entry::Seq;
 use crate::error::Error;
 
-use super::erasures::Tombstone;
+use super::erase::erasures::Tombstone;
 
 /// A torn tail that opening cut off: the bytes of writes that were never acknowledged.
 #[derive(Clone, Debug, PartialEq, Eq)]

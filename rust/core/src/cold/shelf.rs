@@ -5,16 +5,16 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 
 use crate::error::{Error, Result};
 
-use super::follow::follow;
+use super::crypt::keyring::Keyring;
 use super::format::MARK;
-use super::index::Index;
-use super::keyring::Keyring;
-use super::load::{Loaded, Repair, load};
 use super::mark::MarkFile;
 use super::medium::{Medium, refused};
+use super::open::load::{Loaded, Repair, load};
 use super::options::{Mode, Options, Read};
-use super::packet::Press;
+use super::read::follow::follow;
+use super::read::index::Index;
 use super::report::Cut;
+use super::write::packet::Press;
 
 /// The state of a handle, without what only the writer has.
 #[derive(Debug)]

@@ -1,0 +1,234 @@
+//! Keys of an encrypted store: one file a conversation, so that removing the file erases what was
+//! said in it wherever a copy of the segments lies.
+//!
+//! A record names its key, and a key is never given to another conversation. A conversation whose key
+//! was erased gets a new one with its next record.
+
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use crate::entry::Seq;
+use crate::error::{Error, Result};
+
+use crate::cold::crypt::cipher::{Key, KeyId};
+use crate::cold::crypt::keyfile::{KeyFile, WRAPPED, flags_of};
+use crate::cold::format::KEYS;
+use crate::cold::format::bytes::wide;
+use crate::cold::format::header::random;
+use crate::cold::medium::{Medium, put_file, read_file, refused};
+use crate::cold::options::Encryption;
+
+/// The longest key file: a scope is the beginning of a record's key.
+const LIMIT: u64 = 256 << 20;
+const SUFFIX: &str = ".key";
+/// The keys of a store.
+#[derive(Debug)]
+pub(in crate::cold) struct Keyring {
+    medium: Arc<dyn Medium>,
+    encryption: Encryption,
+    known: Mutex<Known>,
+}
+
+#[derive(Debug, Default)]
+struct Known {
+    by_id: HashMap<KeyId, KeyFile>,
+    by_scope: HashMap<Vec<u8>, KeyId>,
+    listed: bool,
+}
+
+impl Keyring {
+    pub(in crate::cold) fn new(medium: Arc<dyn Medium>, encryption: Encryption) -> Self {
+        Self {
+            medium,
+            encryption,
+            known: Mutex::default(),
+        }
+    }
+
+    /// Whether new records are encrypted.
+    pub(in crate::cold) fn is_on(&self) -> bool {
+        self.encryption != Encryption::Off
+    }
+
+    /// Refuses a master key that is not the one of this store's keys.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`]; what the operating system answers.
+    pub(in crate::cold) fn check(&self) -> Result<()> {
+        let names = self.medium.list(KEYS);
+        let names = names.map_err(|error| refused("list", &self.medium.path(KEYS), error))?;
+        let wrong = |found: &str| Error::Argument {
+            name: "encryption",
+            expected: "the master key that this store was made with".into(),
+            found: found.into(),
+        };
+        let Some(name) = names.iter().find(|name| name.ends_with(SUFFIX)) else {
+            return Ok(());
+        };
+        let name = format!("{KEYS}/{name}");
+        let bytes = read_file(&*self.medium, &name, LIMIT)
+            .map_err(|error| refused("read", &self.medium.path(&name), error))?;
+        let flags = bytes.as_deref().and_then(flags_of).unwrap_or(0);
+        if flags & WRAPPED == 0 {
+            return Ok(());
+        }
+        match self.encryption {
+            // Whoever asks for no encryption may still read what is plain.
+            Encryption::Off => Ok(()),
+            Encryption::Keys => Err(wrong("none")),
+            Encryption::Master(_) => match self.load(&name)? {
+                Some(_) => Ok(()),
+                None => Err(wrong("another one")),
+            },
+        }
+    }
+
+    /// The key for new records of a scope: the present one, or a new one, which is durable then.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers; [`Error::NoKey`] if keys are wrapped with another master.
+    pub(in crate::cold) fn key_for(&self, scope: &[u8], next_seq: u64) -> Result<(KeyId, Key)> {
+        let mut known = self.known();
+        self.read_all(&mut known)?;
+        let found = known.by_scope.get(scope).copied();
+        if let Some((id, entry)) = found.and_then(|id| Some((id, known.by_id.get(&id)?))) {
+            return Ok((id, entry.secret));
+        }
+        let (id, entry) = self.make(scope, next_seq, false)?;
+        let secret = entry.secret;
+        known.by_scope.insert(scope.to_vec(), id);
+        known.by_id.insert(id, entry);
+        Ok((id, secret))
+    }
+
+    /// A key for one batch in the spool.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn key_for_spool(&self, scope: &[u8]) -> Result<(KeyId, Key)> {
+        let (id, entry) = self.make(scope, 0, true)?;
+        Ok((id, entry.secret))
+    }
+
+    /// The key of that name.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NoKey`] if it is not here, or wrapped with another master key; what the operating
+    /// system answers.
+    pub(in crate::cold) fn find(&self, id: KeyId, seq: u64) -> Result<Key> {
+        let mut known = self.known();
+        if let Some(entry) = known.by_id.get(&id) {
+            return Ok(entry.secret);
+        }
+        let entry = self.load(&file_of(id))?;
+        let (_, entry) = entry.ok_or(Error::NoKey { seq: Seq(seq) })?;
+        let secret = entry.secret;
+        known.by_id.insert(id, entry);
+        Ok(secret)
+    }
+
+    /// Forgets what was read, because another process may have erased keys.
+    pub(in crate::cold) fn forget(&self) {
+        *self.known() = Known::default();
+    }
+
+    /// Removes the keys of erased scopes, durably, and says how many.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn shred(&self, erased: impl Fn(&[u8], u64) -> bool) -> Result<u64> {
+        self.remove(|entry| !entry.spool && erased(&entry.scope, entry.born))
+    }
+
+    /// Removes the keys of batches that were taken up.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn clear_spool(&self) -> Result<()> {
+        self.remove(|entry| entry.spool).map(drop)
+    }
+
+    fn remove(&self, goes: impl Fn(&KeyFile) -> bool) -> Result<u64> {
+        let mut known = self.known();
+        *known = Known::default();
+        self.read_all(&mut known)?;
+        let ids: Vec<KeyId> = known
+            .by_id
+            .iter()
+            .filter_map(|(id, entry)| goes(entry).then_some(*id))
+            .collect();
+        if ids.is_empty() {
+            return Ok(0);
+        }
+        *known = Known::default();
+        for id in &ids {
+            let name = file_of(*id);
+            self.medium
+                .remove(&name)
+                .map_err(|error| refused("remove", &self.medium.path(&name), error))?;
+        }
+        self.medium
+            .sync_dir(KEYS)
+            .map_err(|error| refused("sync", &self.medium.path(KEYS), error))?;
+        Ok(wide(ids.len()))
+    }
+
+    fn read_all(&self, known: &mut Known) -> Result<()> {
+        if known.listed {
+            return Ok(());
+        }
+        let names = self.medium.list(KEYS);
+        let names = names.map_err(|error| refused("list", &self.medium.path(KEYS), error))?;
+        for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
+            // A key that this handle may not read is another master's: records say so.
+            if let Some((id, entry)) = self.load(&format!("{KEYS}/{name}"))? {
+                if !entry.spool {
+                    known.by_scope.insert(entry.scope.clone(), id);
+                }
+                known.by_id.insert(id, entry);
+            }
+        }
+        known.listed = true;
+        Ok(())
+    }
+
+    fn load(&self, name: &str) -> Result<Option<(KeyId, KeyFile)>> {
+        let bytes = read_file(&*self.medium, name, LIMIT)
+            .map_err(|error| refused("read", &self.medium.path(name), error))?;
+        Ok(bytes.and_then(|bytes| KeyFile::decode(&bytes, &self.encryption)))
+    }
+
+    fn make(&self, scope: &[u8], born: u64, spool: bool) -> Result<(KeyId, KeyFile)> {
+        let id = random();
+        let path = self.medium.path(KEYS);
+        let none = || refused("make a key in", &path, std::io::ErrorKind::Other.into());
+        let entry = KeyFile {
+            secret: Key::new().ok_or_else(none)?,
+            scope: scope.to_vec(),
+            born,
+            spool,
+        };
+        let bytes = entry.encode(id, &self.encryption).ok_or_else(none)?;
+        let name = file_of(id);
+        self.medium
+            .make_dir(KEYS)
+            .and_then(|()| self.medium.sync_dir(""))
+            .and_then(|()| put_file(&*self.medium, KEYS, &format!("{name}.new"), &name, &bytes))
+            .map_err(|error| refused("write", &path, error))?;
+        Ok((id, entry))
+    }
+
+    fn known(&self) -> MutexGuard<'_, Known> {
+        self.known.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+fn file_of(id: KeyId) -> String {
+    format!("{KEYS}/{:032x}{SUFFIX}", u128::from_be_bytes(id))
+}

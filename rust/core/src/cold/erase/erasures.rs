@@ -1,0 +1,195 @@
+//! What was erased: tombstones, and which records they cover.
+//!
+//! A tombstone names a beginning of keys by its hash, so that it says nothing about whose records
+//! they were, or ids. It covers what had been written before it, and nothing that comes later.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::ops::RangeInclusive;
+
+use crate::cold::format::bytes::{Fields, wide};
+use crate::cold::format::header::now;
+use crate::cold::format::key;
+
+/// One erasure.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(in crate::cold) struct Tombstone {
+    /// Ids up to this one are concerned.
+    pub(in crate::cold) upto: u64,
+    /// When, in nanoseconds since 1970.
+    pub(in crate::cold) at: u64,
+    /// The beginning of the keys concerned: how many parts, and their hash.
+    pub(in crate::cold) prefix: Option<(u64, u128)>,
+    /// Ids, ascending and apart.
+    pub(in crate::cold) seqs: Vec<RangeInclusive<u64>>,
+}
+
+impl Tombstone {
+    /// An erasure of now.
+    pub(in crate::cold) fn new(
+        upto: u64,
+        prefix: Option<(u64, u128)>,
+        seqs: &BTreeSet<u64>,
+    ) -> Self {
+        Self {
+            upto,
+            at: now(),
+            prefix,
+            seqs: ranges(seqs),
+        }
+    }
+
+    pub(in crate::cold) fn encode(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.extend(self.upto.to_le_bytes());
+        out.extend(self.at.to_le_bytes());
+        let (depth, hash) = self.prefix.unwrap_or_default();
+        out.extend(depth.to_le_bytes());
+        out.extend(hash.to_le_bytes());
+        out.extend(wide(self.seqs.len()).to_le_bytes());
+        for range in &self.seqs {
+            out.extend(range.start().to_le_bytes());
+            out.extend(range.end().to_le_bytes());
+        }
+        out
+    }
+
+    pub(in crate::cold) fn decode(payload: &[u8]) -> Option<Self> {
+        let mut fields = Fields::new(payload);
+        let (upto, at) = (fields.u64()?, fields.u64()?);
+        let (depth, hash, count) = (fields.u64()?, fields.u128()?, fields.u64()?);
+        let mut seqs = Vec::new();
+        for _ in 0..count {
+            seqs.push(fields.u64()?..=fields.u64()?);
+        }
+        Some(Self {
+            upto,
+            at,
+            prefix: (depth > 0).then_some((depth, hash)),
+            seqs,
+        })
+    }
+}
+
+/// The hash of the beginning of a key, under the store's own name.
+pub(in crate::cold) fn hash_of<P: AsRef<[u8]>>(uuid: &[u8; 16], parts: &[P]) -> Option<u128> {
+    let parts: Vec<&[u8]> = parts.iter().map(AsRef::as_ref).collect();
+    let mut bytes = uuid.to_vec();
+    key::encode(&mut bytes, &parts)?;
+    Some(xxhash_rust::xxh3::xxh3_128(&bytes))
+}
+
+/// All tombstones of a store.
+#[derive(Clone, Debug, Default)]
+pub(in crate::cold) struct Erasures {
+    pub(in crate::cold) tombstones: Vec<Tombstone>,
+    uuid: [u8; 16],
+    /// By the hash of a beginning: ids up to this one are erased.
+    prefixes: HashMap<u128, u64>,
+    depths: BTreeSet<u64>,
+    /// By first id: the last one.
+    seqs: BTreeMap<u64, u64>,
+}
+
+impl Erasures {
+    pub(in crate::cold) fn new(uuid: [u8; 16]) -> Self {
+        Self {
+            uuid,
+            ..Self::default()
+        }
+    }
+
+    /// How many there are: it grows with each, so it tells whether one was added.
+    pub(in crate::cold) fn count(&self) -> u64 {
+        wide(self.tombstones.len())
+    }
+
+    pub(in crate::cold) fn add(&mut self, tombstone: Tombstone) {
+        if let Some((depth, hash)) = tombstone.prefix {
+            let upto = self.prefixes.entry(hash).or_default();
+            *upto = (*upto).max(tombstone.upto);
+            self.depths.insert(depth);
+        }
+        for range in &tombstone.seqs {
+            self.merge(*range.start(), *range.end());
+        }
+        self.tombstones.push(tombstone);
+    }
+
+    /// Whether a record with this id and key is erased.
+    pub(in crate::cold) fn covers<P: AsRef<[u8]>>(&self, seq: u64, key: &[P]) -> bool {
+        self.covers_seq(seq) || self.covers_key(seq, key)
+    }
+
+    /// Whether a tombstone lists this id.
+    pub(in crate::cold) fn covers_seq(&self, seq: u64) -> bool {
+        let before = self.seqs.range(..=seq).next_back();
+        before.is_some_and(|(_, end)| seq <= *end)
+    }
+
+    /// Keeps the ranges apart, so that at most one can hold an id.
+    fn merge(&mut self, mut start: u64, mut end: u64) {
+        while let Some((&from, &to)) = self.seqs.range(..=end).next_back()
+            && to >= start
+        {
+            self.seqs.remove(&from);
+            (start, end) = (start.min(from), end.max(to));
+        }
+        self.seqs.insert(start, end);
+    }
+
+    fn covers_key<P: AsRef<[u8]>>(&self, seq: u64, key: &[P]) -> bool {
+        self.depths.iter().any(|depth| {
+            let parts = usize::try_from(*depth).ok().and_then(|d| key.get(..d));
+            let hash = parts.and_then(|parts| hash_of(&self.uuid, parts));
+            let upto = hash.and_then(|hash| self.prefixes.get(&hash));
+            upto.is_some_and(|upto| seq <= *upto)
+        })
+    }
+
+    /// Whether the key of a scope was made before the scope was erased.
+    pub(in crate::cold) fn covers_scope(&self, scope: &[u8], born: u64) -> bool {
+        let parts = key::decode(scope).unwrap_or_default();
+        self.covers_key(born, &parts)
+    }
+}
+
+/// Ids as ranges.
+pub(in crate::cold) fn ranges(seqs: &BTreeSet<u64>) -> Vec<RangeInclusive<u64>> {
+    let mut out: Vec<RangeInclusive<u64>> = Vec::new();
+    for seq in seqs {
+        match out.last_mut() {
+            Some(last) if last.end().saturating_add(1) == *seq => *last = *last.start()..=*seq,
+            _ => out.push(*seq..=*seq),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_tombstone_covers_what_was_there_and_nothing_later() {
+        let uuid = [3; 16];
+        let prefix = hash_of(&uuid, &[b"tenant".to_vec(), b"a".to_vec()]).map(|h| (2, h));
+        let listed = BTreeSet::from([3, 4, 5, 9]);
+        let first = Tombstone::new(7, prefix, &BTreeSet::new());
+        let second = Tombstone::new(10, None, &listed);
+        assert_eq!(second.seqs, [3..=5, 9..=9]);
+        let mut all = Erasures::new(uuid);
+        for tombstone in [first, second] {
+            let back = Tombstone::decode(&tombstone.encode()).unwrap();
+            assert_eq!(back, tombstone);
+            all.add(back);
+        }
+        let key = |name: &str| vec![b"tenant".to_vec(), name.into(), b"more".to_vec()];
+        assert!(all.covers(7, &key("a")));
+        assert!(!all.covers(8, &key("a")));
+        assert!(!all.covers(7, &key("b")));
+        assert!(!all.covers(7, &[b"tenant".to_vec()]));
+        for (seq, erased) in [(2, false), (3, true), (5, true), (6, false), (9, true)] {
+            assert_eq!(all.covers(seq, &key("b")), erased, "{seq}");
+        }
+    }
+}

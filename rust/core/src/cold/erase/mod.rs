@@ -1,0 +1,196 @@
+//! Erasing: a tombstone first, so that every handle says "erased" at once; then the bytes go.
+//!
+//! ```text
+//! erase     find what is concerned, and what was made from it ─▶ tombstone, synced ─▶ keys removed
+//!           ─▶ set-aside tails removed
+//! compact   for each segment with erased records: write it anew without them, sync ─▶ rename over the
+//!           old one, sync the directory ─▶ mark, with a new generation
+//! ```
+//!
+//! A crash in between leaves the tombstone: reads say "erased", and the next `compact` does the rest.
+
+pub(in crate::cold) mod compact;
+pub(in crate::cold) mod erasures;
+
+use std::collections::BTreeSet;
+
+use crate::entry::{Kind, Seq};
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+use crate::cold::erase::erasures::{Erasures, Tombstone, hash_of};
+use crate::cold::format::TORN;
+use crate::cold::format::bytes::wide;
+use crate::cold::format::footer::Entry;
+use crate::cold::medium::refused;
+use crate::cold::shelf::Shelf;
+use crate::cold::write::packet::{Packet, bookkeeping};
+use crate::cold::write::writer::Writer;
+
+/// What is to be erased.
+#[derive(Clone, Copy, Debug)]
+pub enum Scope<'a> {
+    /// Every record whose key begins with these parts, and what was made from it.
+    Prefix(&'a [&'a [u8]]),
+    /// These records, and what was made from them.
+    Records(&'a [Seq]),
+}
+
+/// What an erasure concerned.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Erased {
+    /// Records in the scope.
+    pub records: u64,
+    /// Records outside of it that were made from them.
+    pub derived: u64,
+    /// Keys that were removed.
+    pub keys: u64,
+}
+
+/// Writes the tombstone of a scope. The lock is held.
+///
+/// # Errors
+///
+/// [`Error::Argument`] for an empty scope; [`Error::Interrupted`]; as appending.
+pub(in crate::cold) fn erase(
+    writer: &mut Writer,
+    shelf: &Shelf,
+    scope: Scope<'_>,
+) -> Result<Erased> {
+    let (prefix, mut listed) = target(shelf, scope)?;
+    let mut told = Erased::default();
+    let upto = {
+        let index = shelf.known()?;
+        for segment in &index.segments {
+            for entry in &segment.listing()?.contents.entries {
+                interrupt::check()?;
+                if index.erasures.covers_seq(entry.seq) || is_bookkeeping(entry) {
+                    continue;
+                }
+                let Ok((key, sources)) = segment.source.origin(*entry) else {
+                    continue;
+                };
+                if index.erasures.covers(entry.seq, &key) {
+                    continue;
+                }
+                if listed.contains(&entry.seq) || begins(&key, scope) {
+                    told.records += 1;
+                    listed.insert(entry.seq);
+                } else if sources.iter().any(|source| listed.contains(&source.0)) {
+                    told.derived += 1;
+                    listed.insert(entry.seq);
+                }
+            }
+        }
+        index.next_seq().saturating_sub(1)
+    };
+    let tombstone = Tombstone::new(upto, prefix, &listed);
+    let payload = tombstone.encode();
+    let batch = [bookkeeping(Kind::Tombstone, &[], &payload)];
+    let mut press = shelf.press(false)?;
+    press.limit = u64::MAX;
+    let mut packet = Packet::own(&press, &batch)?;
+    writer.write(shelf, &mut [&mut packet], true)?;
+    shelf.write().erasures.add(tombstone);
+    told.keys = clear(shelf)?;
+    Ok(told)
+}
+
+/// How many erased records still lie in the segments.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn pending(shelf: &Shelf) -> Result<u64> {
+    let count = shelf.known()?.segments.len();
+    let mut all = 0;
+    for at in 0..count {
+        interrupt::check()?;
+        all += erased_in(shelf, at)?.map_or(0, |gone| wide(gone.len()));
+    }
+    Ok(all)
+}
+
+fn is_bookkeeping(entry: &Entry) -> bool {
+    Kind::from_code(entry.kind).is_own()
+}
+
+type Target = (Option<(u64, u128)>, BTreeSet<u64>);
+
+fn target(shelf: &Shelf, scope: Scope<'_>) -> Result<Target> {
+    let empty = |name| Error::Argument {
+        name,
+        expected: "at least one".into(),
+        found: "none".into(),
+    };
+    match scope {
+        Scope::Prefix([]) => Err(empty("prefix")),
+        Scope::Records([]) => Err(empty("records")),
+        Scope::Prefix(parts) => {
+            let hash = hash_of(&shelf.uuid, parts);
+            Ok((hash.map(|hash| (wide(parts.len()), hash)), BTreeSet::new()))
+        }
+        Scope::Records(seqs) => Ok((None, seqs.iter().map(|seq| seq.0).collect())),
+    }
+}
+
+fn begins(key: &[Vec<u8>], scope: Scope<'_>) -> bool {
+    match scope {
+        Scope::Prefix(parts) => {
+            key.len() >= parts.len() && parts.iter().zip(key).all(|(part, own)| part == own)
+        }
+        Scope::Records(_) => false,
+    }
+}
+
+/// Removes the keys of what is erased, and every set-aside tail: nobody knows what is in them.
+pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
+    let erasures = shelf.known()?.erasures.clone();
+    if erasures.count() == 0 {
+        return Ok(0);
+    }
+    let keys = shelf
+        .keyring
+        .shred(|scope, born| erasures.covers_scope(scope, born))?;
+    let trouble = |error| refused("remove", &shelf.medium.path(TORN), error);
+    let names = shelf.medium.list(TORN).map_err(trouble)?;
+    for name in &names {
+        shelf
+            .medium
+            .remove(&format!("{TORN}/{name}"))
+            .map_err(trouble)?;
+    }
+    if !names.is_empty() {
+        shelf.medium.sync_dir(TORN).map_err(trouble)?;
+    }
+    Ok(keys)
+}
+
+/// The erased records of a segment; `None` if it has none.
+pub(super) fn erased_in(shelf: &Shelf, at: usize) -> Result<Option<BTreeSet<u64>>> {
+    let index = shelf.known()?;
+    let erasures: &Erasures = &index.erasures;
+    if erasures.count() == 0 {
+        return Ok(None);
+    }
+    let Some(segment) = index.segments.get(at) else {
+        return Ok(None);
+    };
+    let mut gone = BTreeSet::new();
+    for entry in &segment.listing()?.contents.entries {
+        interrupt::check()?;
+        if is_bookkeeping(entry) {
+            continue;
+        }
+        let erased = erasures.covers_seq(entry.seq)
+            || match segment.source.origin(*entry) {
+                Ok((key, _)) => erasures.covers(entry.seq, &key),
+                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => false,
+                Err(other) => return Err(other),
+            };
+        if erased {
+            gone.insert(entry.seq);
+        }
+    }
+    Ok((!gone.is_empty()).then_some(gone))
+}

@@ -1,0 +1,83 @@
+//! A record becomes bytes: its parts first, and its place once that is known.
+
+use crate::entry::Seq;
+
+use crate::cold::format::bytes::{Slots, narrow, wide};
+use crate::cold::format::frame::{HEADER, MAGIC, TRAILER, record_len};
+use crate::cold::format::header::Identity;
+use crate::cold::record::content_hash;
+
+/// What the writer knows about a record and its parts do not.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cold) struct Stamp {
+    pub(in crate::cold) seq: u64,
+    pub(in crate::cold) durable: u64,
+    pub(in crate::cold) batch_first: u64,
+    pub(in crate::cold) batch_count: u32,
+}
+
+/// The parts of a record as they lie on disk; the key is encoded.
+#[derive(Clone, Copy, Debug)]
+pub(in crate::cold) struct Parts<'a> {
+    pub(in crate::cold) kind: u16,
+    pub(in crate::cold) flags: u16,
+    pub(in crate::cold) key: &'a [u8],
+    pub(in crate::cold) meta: &'a [u8],
+    pub(in crate::cold) sources: &'a [Seq],
+    pub(in crate::cold) payload: &'a [u8],
+}
+
+/// Appends a record that still lacks its stamp, and gives its length; `None` if a part does not fit
+/// its field.
+pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &Parts<'_>) -> Option<u64> {
+    let key_len = u32::try_from(parts.key.len()).ok()?;
+    let meta_len = u32::try_from(parts.meta.len()).ok()?;
+    let sources = u32::try_from(parts.sources.len()).ok()?;
+    let body = u64::from(key_len) + u64::from(meta_len) + u64::from(sources) * 8;
+    let len = record_len(body, wide(parts.payload.len()))?;
+    let start = out.len();
+    out.reserve(narrow(len));
+    out.resize(start + HEADER, 0);
+    out.extend_from_slice(parts.key);
+    out.extend_from_slice(parts.meta);
+    for source in parts.sources {
+        out.extend(source.0.to_le_bytes());
+    }
+    let body_crc = crc32c::crc32c(out.get(start + HEADER..)?);
+    out.extend_from_slice(parts.payload);
+    out.resize(start.checked_add(narrow(len))? - TRAILER, 0);
+    out.extend(len.to_le_bytes());
+
+    let mut header = Slots::new(out.get_mut(start..start + HEADER)?);
+    header.put(&MAGIC.to_le_bytes())?;
+    header.put(&parts.kind.to_le_bytes())?;
+    header.put(&parts.flags.to_le_bytes())?;
+    // The stamp's place.
+    header.put(&[0; 28])?;
+    header.put(&key_len.to_le_bytes())?;
+    header.put(&meta_len.to_le_bytes())?;
+    header.put(&body_crc.to_le_bytes())?;
+    header.put(&wide(parts.payload.len()).to_le_bytes())?;
+    header.put(&content_hash(parts.payload).to_le_bytes())?;
+    header.put(&sources.to_le_bytes())?;
+    Some(len)
+}
+
+/// Gives the record at the beginning of these bytes its place in a segment; a later stamp replaces an
+/// earlier one. `None` if there is no record.
+pub(in crate::cold) fn stamp(
+    record: &mut [u8],
+    identity: &Identity,
+    offset: u64,
+    stamp: Stamp,
+) -> Option<()> {
+    let header = record.get_mut(..HEADER)?;
+    let mut slots = Slots::new(header.get_mut(8..36)?);
+    slots.put(&stamp.seq.to_le_bytes())?;
+    slots.put(&stamp.durable.to_le_bytes())?;
+    slots.put(&stamp.batch_first.to_le_bytes())?;
+    slots.put(&stamp.batch_count.to_le_bytes())?;
+    let (covered, crc) = header.split_last_chunk_mut()?;
+    *crc = identity.crc(offset, covered).to_le_bytes();
+    Some(())
+}

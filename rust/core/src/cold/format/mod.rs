@@ -1,0 +1,174 @@
+//! The bytes of a store, format 1.0: little-endian, fixed width, every structure 8-byte aligned.
+//!
+//! ```text
+//! directory   lock                        who writes at this moment
+//!             mark                        how far the store is acknowledged, and durable
+//!             00000000000000000001.seg    segments, numbered from 1 without gaps
+//!             00000000000000000001.new    a segment that is being rewritten, before its rename
+//!             spool/<token>.spl           batches that found the lock busy; spool/bell rings for them
+//!             keys/<key id>.key           one key a conversation, where the store is encrypted
+//!             torn/<segment>-<offset>.bin what recovery cut off, as it was found
+//!
+//! segment     0      128   preamble: the header
+//!             128    384   zeros
+//!             512    128   the header again, in another sector
+//!             640          records, each at a multiple of 8
+//!                          sealed only: a record of kind `seal`, its payload is the footer
+//!             end-64 64    sealed only: the end block; not if recovery found damage before the seal
+//!
+//! header      0      8     magic "warmset\0"
+//!             8      2     format major           12 4  header length (128)
+//!             10     2     format minor           16 8  features: compatible
+//!             24     8     features: read-only compatible
+//!             32     8     features: incompatible
+//!             40     16    store uuid             72 16 salt of this segment
+//!             56     8     segment number         88 8  created, Unix time in nanoseconds
+//!             64     8     first id               96 8  where the segment before ends, if it was left
+//!             104    20    zeros                        without a seal after a failed sync; else 0
+//!             124    4     crc32c of bytes 0..124
+//!
+//! record      0      4     magic "rcrd"           4  2  kind        6  2  flags (1: encrypted)
+//!             8      8     id                     16 8  durable-up-to: the highest id that was
+//!             24     8     first id of the batch        known to be synced when this was written
+//!             32     4     records in the batch   36 4  key length
+//!             40     4     meta length            44 4  crc32c of key, meta and sources
+//!             48     8     payload length         56 16 xxh3-128 of the payload
+//!             72     4     number of sources      76 4  crc32c of salt, uuid, file offset and
+//!             80           key, meta, sources           bytes 0..76 of this record
+//!                          (8 bytes an id), payload
+//!                          zeros up to a multiple of 8
+//!             total-8 8    trailer: total, the record's length from its magic to here
+//!
+//! key         0      4     number of parts; then for each part: 4 bytes length, the part
+//!
+//! encrypted   meta         key id 16, nonce 24
+//!             payload      XChaCha20-Poly1305 of (4 bytes length of meta, meta, payload), with kind
+//!                          and key as associated data; its tag of 16 bytes at the end
+//!
+//! footer      0      8     number of records      8  8  first id    16 8  last id
+//!             24     8     number of gaps; then for each record: 8 id, 8 offset, 8 kind
+//!                          then for each gap: 8 first id, 8 last id, 8 why (1 erased, 2 damaged)
+//!
+//! end block   0      8     magic "wsegend\0"      8  8  offset of the seal record
+//!             16     8     its length             24 8  number of records
+//!             32     8     first id               40 8  last id
+//!             48     4     number of tombstones   52 8  zeros
+//!             60     4     crc32c of salt, uuid, file offset and bytes 0..60
+//!
+//! mark        0, 512       two slots, written in turn; the valid one with the larger count holds:
+//!             0      8     magic "wsmark\0\0"     8  8  count: grows with each change
+//!             16     16    store uuid             32 8  generation: grows when segments are replaced
+//!             40     8     last segment           48 8  where its acknowledged bytes end
+//!             56     8     the next id            64 8  the highest id that is known to be synced
+//!             72     8     a segment that nobody may write on: a sync of it failed
+//!             80     4     zeros                  84 4  crc32c of bytes 0..84
+//!
+//! tombstone   payload: 8 ids up to this one are erased · 8 when, Unix time in nanoseconds
+//!                      8 parts of the key prefix, 16 its xxh3-128 under the store's uuid; or 24 zeros
+//!                      8 number of ranges, for each 8 first and 8 last id
+//!
+//! spool file  0      8     magic "wsspool\0"      8  16 store uuid   24 16 token
+//!             40     8     number of records      48 8  length of what follows
+//!             56     4     zeros                  60 4  crc32c of bytes 0..60
+//!             64           records as in a segment whose salt is the token, from offset 64 on
+//!
+//! key file    0      8     magic "wskey\0\0\0"    8  16 key id       24 8  next id at its birth
+//!             32     8     1 if wrapped           40 8  length of what follows
+//!             48           24 nonce, then XChaCha20-Poly1305 of (32 bytes key, encoded scope) under
+//!                          the master key; without one: 32 bytes key, encoded scope
+//!             end-4  4     crc32c of everything before
+//! ```
+//!
+//! # Invariants
+//!
+//! - In every version the magic, the major, the minor and the header length stay where they are, and
+//!   a header ends with the crc of what is before it. So a version can tell a newer file from a
+//!   damaged one.
+//! - A checksum of a record covers the segment's random salt and the record's own offset. A stored
+//!   payload that contains bytes of a store file is never taken for a record, wherever it lies.
+//! - Once recovery cut bytes off a segment, its salt serves no new record: the segment is sealed, or
+//!   left alone, and the next record goes to a new one.
+//! - Ids grow within a segment and from one to the next, and a batch lies in one segment. A seal
+//!   record carries the last id of its segment and takes none for itself.
+//! - A batch that came through the spool begins with a record of kind `spooled`, whose key is the
+//!   token. Nothing is appended behind such a batch before its file is durably gone.
+//! - A rewritten segment keeps number and first id and gets a salt of its own; each of its records is
+//!   a batch of one.
+//! - No length is believed before the checksum over it.
+
+pub(in crate::cold) mod bytes;
+pub(in crate::cold) mod encode;
+pub(in crate::cold) mod footer;
+pub(in crate::cold) mod frame;
+pub(in crate::cold) mod header;
+pub(in crate::cold) mod key;
+
+/// The format's major number: another one is refused.
+pub(in crate::cold) const MAJOR: u16 = 1;
+/// The format's minor number: a newer one is read.
+pub(in crate::cold) const MINOR: u16 = 0;
+
+/// Where the first record of a segment begins.
+pub(in crate::cold) const PREAMBLE: u64 = 640;
+
+/// The largest batch, encoded. No record that this version wrote is longer.
+pub(in crate::cold) const MAX_BATCH: u64 = 1 << 30;
+
+/// The shortest record: a header, an empty key, padding and the trailer.
+pub(in crate::cold) const MIN_RECORD: u64 = 96;
+
+/// The lock's file name.
+pub(in crate::cold) const LOCK: &str = "lock";
+/// How far the store is acknowledged.
+pub(in crate::cold) const MARK: &str = "mark";
+/// The directory of what recovery cut off.
+pub(in crate::cold) const TORN: &str = "torn";
+/// The directory of batches that found the lock busy.
+pub(in crate::cold) const SPOOL: &str = "spool";
+/// A file whose length tells that somebody spooled.
+pub(in crate::cold) const BELL: &str = "spool/bell";
+/// The directory of keys.
+pub(in crate::cold) const KEYS: &str = "keys";
+
+/// The file name of a segment while it is rewritten.
+pub(in crate::cold) fn rewritten_name(number: u64) -> String {
+    format!("{number:020}.new")
+}
+
+/// Whether [`rewritten_name`] gives that name.
+pub(in crate::cold) fn is_rewritten(name: &str) -> bool {
+    let number = name.strip_suffix(".new").and_then(|n| n.parse().ok());
+    number.is_some_and(|number| rewritten_name(number) == name)
+}
+
+/// The file name of a segment.
+pub(in crate::cold) fn segment_name(number: u64) -> String {
+    format!("{number:020}.seg")
+}
+
+/// The segment of a file name, if it is one that [`segment_name`] gives.
+pub(in crate::cold) fn segment_number(name: &str) -> Option<u64> {
+    let digits = name.strip_suffix(".seg")?;
+    let number = digits.parse().ok().filter(|n| *n > 0)?;
+    (segment_name(number) == name).then_some(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_a_name_that_we_give_is_a_segment() {
+        for number in [1, 42, u64::MAX] {
+            assert_eq!(segment_number(&segment_name(number)), Some(number));
+        }
+        for name in [
+            "1.seg",
+            "00000000000000000000.seg",
+            "+0000000000000000001.seg",
+            "x",
+        ] {
+            assert_eq!(segment_number(name), None, "{name}");
+        }
+    }
+}

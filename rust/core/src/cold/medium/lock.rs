@@ -1,0 +1,159 @@
+//! The writers' lock: whoever waits learns for whom, and never waits longer than agreed.
+//!
+//! The operating system's lock is the truth and ends with its process, however that ends. What the
+//! file says is for people. The file is never removed: a lock on a removed file guards nothing.
+//!
+//! Some systems give a lock to a process, not to a handle. So that two handles of one process keep
+//! each other off there too, each locked file is also noted in a list of this process.
+
+use std::collections::BTreeSet;
+use std::fs::{File, OpenOptions, TryLockError};
+use std::path::Path;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
+use std::{io, thread};
+
+use crate::error::{Error, Result};
+use crate::interrupt;
+
+use crate::cold::medium::disk::private;
+use crate::cold::medium::{Hold, Medium, read_full, refused, write_full};
+
+/// How often the lock is tried while waiting for it, at first and at last.
+const PAUSE: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(10));
+/// The length of what the file says.
+const WORDS: usize = 64;
+
+/// Waits for the lock of a medium.
+///
+/// # Errors
+///
+/// [`Error::Locked`] with the owner after `wait`; [`Error::Interrupted`]; what the operating system
+/// answers.
+pub(in crate::cold) fn acquire(medium: &dyn Medium, wait: Duration) -> Result<Box<dyn Hold>> {
+    let start = Instant::now();
+    let mut pause = PAUSE.0;
+    loop {
+        let held = medium
+            .try_lock()
+            .map_err(|error| refused("lock", &medium.path(""), error))?;
+        if let Some(hold) = held {
+            return Ok(hold);
+        }
+        interrupt::check()?;
+        let Some(left) = wait.checked_sub(start.elapsed()).filter(|d| !d.is_zero()) else {
+            return Err(Error::Locked {
+                path: medium.path(""),
+                owner: medium.owner(),
+            });
+        };
+        thread::sleep(left.min(pause));
+        pause = (pause * 2).min(PAUSE.1);
+    }
+}
+
+/// The lock file of a directory, opened when it is needed first.
+#[derive(Debug, Default)]
+pub(in crate::cold) struct LockFile(Mutex<Option<(Arc<File>, Place)>>);
+
+/// A file of this process: process, device and number.
+type Place = (u32, u64, u64);
+
+static HELD: Mutex<BTreeSet<Place>> = Mutex::new(BTreeSet::new());
+
+impl LockFile {
+    /// Takes the lock, if it is free, and writes down who has it.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Hold>>> {
+        let (file, place) = self.file(path)?;
+        if !held().insert(place) {
+            return Ok(None);
+        }
+        let locked = match file.try_lock() {
+            Ok(()) => return Guard { file, place }.signed().map(Some),
+            Err(TryLockError::WouldBlock) => Ok(None),
+            Err(TryLockError::Error(error)) => Err(error),
+        };
+        held().remove(&place);
+        locked
+    }
+
+    /// Who signed the file last; on some systems a locked file cannot be read by others.
+    pub(in crate::cold) fn owner(&self, path: &Path) -> String {
+        let mut words = [0; WORDS];
+        let read = self
+            .file(path)
+            .and_then(|(file, _)| read_full(&*file, &mut words, 0));
+        let text = words.get(..read.unwrap_or(0)).unwrap_or_default();
+        let text = String::from_utf8_lossy(text);
+        match text.trim() {
+            "" => "another process".to_owned(),
+            words => words.to_owned(),
+        }
+    }
+
+    fn file(&self, path: &Path) -> io::Result<(Arc<File>, Place)> {
+        let mut slot = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some((file, place)) = &*slot {
+            return Ok((Arc::clone(file), *place));
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(true).create(true).truncate(false);
+        let file = Arc::new(private(&mut options).open(path)?);
+        let place = place_of(&file)?;
+        *slot = Some((Arc::clone(&file), place));
+        Ok((file, place))
+    }
+}
+
+/// The lock while it is held.
+#[derive(Debug)]
+struct Guard {
+    file: Arc<File>,
+    place: Place,
+}
+
+impl Guard {
+    fn signed(self) -> io::Result<Box<dyn Hold>> {
+        let since = SystemTime::now().duration_since(UNIX_EPOCH);
+        let since = since.map_or(0, |time| time.as_secs());
+        let words = format!("process {} since Unix time {since}", self.place.0);
+        write_full(&*self.file, format!("{words:<WORDS$}").as_bytes(), 0)?;
+        Ok(Box::new(self))
+    }
+}
+
+impl Hold for Guard {}
+
+impl Drop for Guard {
+    /// After a fork the child shares the lock with its parent: it must not give away what is not its.
+    fn drop(&mut self) {
+        if self.place.0 == std::process::id() {
+            // A failure changes nothing: closing the file releases the lock as well.
+            let _ = self.file.unlock();
+            held().remove(&self.place);
+        }
+    }
+}
+
+fn held() -> std::sync::MutexGuard<'static, BTreeSet<Place>> {
+    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(unix)]
+fn place_of(file: &File) -> io::Result<Place> {
+    use std::os::unix::fs::MetadataExt;
+    let metadata = file.metadata()?;
+    Ok((std::process::id(), metadata.dev(), metadata.ino()))
+}
+
+/// Elsewhere the lock belongs to the handle, and no second list is needed.
+#[cfg(not(unix))]
+fn place_of(_file: &File) -> io::Result<Place> {
+    use std::sync::atomic::{AtomicU64, Ordering};
+    static NEXT: AtomicU64 = AtomicU64::new(0);
+    Ok((std::process::id(), 0, NEXT.fetch_add(1, Ordering::Relaxed)))
+}

@@ -1,0 +1,108 @@
+//! What opening ends with: the stubs are set aside, the tombstones are known, the mark is right.
+
+use crate::entry::Kind;
+use crate::error::{Error, Result};
+
+use crate::cold::erase::erasures::Tombstone;
+use crate::cold::mark::{Mark, MarkFile};
+use crate::cold::medium::refused;
+use crate::cold::open::aside::move_file;
+use crate::cold::open::load::{Loaded, Loading, Repair};
+use crate::cold::open::survey::Found;
+use crate::cold::options::Read;
+use crate::cold::read::segment::Segment;
+use crate::cold::report::DamageKind;
+
+impl Loading<'_> {
+    pub(super) fn finish(mut self, stubs: Vec<Found>) -> Result<Loaded> {
+        let next_seq = self.next_seq.saturating_add(self.skipped);
+        self.next_seq = next_seq.max(self.found.next_seq);
+        if self.repair == Repair::Allowed {
+            for stub in stubs {
+                self.raise()?;
+                let Found {
+                    name,
+                    number,
+                    len,
+                    file,
+                    ..
+                } = stub;
+                drop(file);
+                self.cuts.push(move_file(self.medium, &name, number, len)?);
+            }
+        }
+        self.tombstones()?;
+        let last = self.index.segments.last();
+        self.index.mark = Mark {
+            segment: self.next_number.saturating_sub(1),
+            end: last.map_or(0, |segment| segment.len),
+            next_seq: self.next_seq,
+            durable: match self.repair {
+                Repair::Allowed => last.map_or(0, Segment::last).max(self.found.durable),
+                Repair::Forbidden => self.found.durable,
+            },
+            ..self.found
+        };
+        if !self.cuts.is_empty() {
+            self.index.mark.generation = self.found.generation.saturating_add(1);
+        }
+        self.index.file = self.file;
+        Ok(Loaded {
+            index: self.index,
+            cuts: self.cuts,
+            uuid: self.uuid,
+        })
+    }
+
+    /// Makes durable, before bytes are taken away, what they are the evidence for.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn raise(&mut self) -> Result<()> {
+        let mark = Mark {
+            count: self.found.count.saturating_add(1),
+            next_seq: self.next_seq.max(self.found.next_seq),
+            ..self.found
+        };
+        let trouble = |error| refused("write", &self.medium.path(crate::cold::format::MARK), error);
+        if let Some(file) = &self.file {
+            file.write(&mark).and_then(|()| file.sync())
+        } else {
+            let mapped = self.options.read == Read::Map;
+            MarkFile::create(self.medium, self.uuid, &mark, mapped)
+                .map(|file| self.file = Some(file))
+        }
+        .map_err(trouble)?;
+        self.found = mark;
+        Ok(())
+    }
+
+    fn tombstones(&mut self) -> Result<()> {
+        let code = Kind::Tombstone.code();
+        let mut broken = Vec::new();
+        for segment in self.index.segments.iter().filter(|s| s.has_tombstones()) {
+            let entries = &segment.listing()?.contents.entries;
+            for entry in entries.iter().filter(|entry| entry.kind == code) {
+                match segment.source.payload(*entry) {
+                    Ok(payload) => {
+                        if let Some(tombstone) = Tombstone::decode(&payload) {
+                            self.index.erasures.add(tombstone);
+                        }
+                    }
+                    Err(Error::Corrupt { detail, .. }) => {
+                        let bytes = entry.offset..entry.offset.saturating_add(entry.len);
+                        let seqs = entry.seq..=entry.seq;
+                        let kind = DamageKind::Corrupt;
+                        broken.push(segment.source.damage(bytes, seqs, kind, &detail));
+                    }
+                    Err(other) => return Err(other),
+                }
+            }
+        }
+        for damage in broken {
+            self.index.note(damage);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,187 @@
+//! Reading from a store: a place is looked up under a short lock, and the file is read without one.
+
+use std::sync::Arc;
+
+use crate::entry::Seq;
+use crate::error::{Error, Result};
+
+use super::erase::pending;
+use super::format::bytes::wide;
+use super::format::footer::Entry;
+use super::read::source::Source;
+use super::read::verify::{check, subjects, unreadable};
+use super::record::Record;
+use super::report::{DamageKind, ErasureReport, OpenReport, Stats, VerifyReport};
+use super::store::Store;
+use super::write::spool;
+
+impl Store {
+    /// The id up to which everything is known to survive a loss of power.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`]; what the operating system answers.
+    pub fn durable_seq(&self) -> Result<Seq> {
+        Ok(Seq(self.shelf.fresh()?.mark.durable))
+    }
+
+    /// The record of an id, verified.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::NotFound`]; [`Error::Erased`]; [`Error::NoKey`]; [`Error::Corrupt`] and
+    /// [`Error::Truncated`] if it is damaged; [`Error::Io`]; [`Error::Closed`].
+    pub fn get(&self, seq: Seq) -> Result<Record> {
+        let (source, entry) = self.place(seq)?;
+        self.visible(&source, entry)?.ok_or(Error::Erased { seq })
+    }
+
+    /// The [`content_hash`](super::content_hash) of a record's payload, from its verified header where
+    /// that is enough.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get).
+    pub fn hash_of(&self, seq: Seq) -> Result<u128> {
+        let (source, entry) = self.place(seq)?;
+        if self.shelf.known()?.erasures.count() == 0
+            && let Some(hash) = source.hash(entry)?
+        {
+            return Ok(hash);
+        }
+        self.get(seq).map(|record| record.hash)
+    }
+
+    /// The next records from an id on, in order, verified: as many as fit in `max_bytes`, and one at
+    /// least. Empty only at the end. Damaged records are left out and reported; erased ones are left
+    /// out.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; [`Error::NoKey`]; [`Error::Interrupted`]; [`Error::Closed`].
+    pub fn page(&self, from: Seq, max_bytes: usize) -> Result<Vec<Record>> {
+        let mut from = from.0;
+        loop {
+            let places = self.shelf.fresh()?.range(from, wide(max_bytes))?;
+            let Some((_, last)) = places.last() else {
+                return Ok(Vec::new());
+            };
+            from = last.seq.saturating_add(1);
+            let mut records = Vec::with_capacity(places.len());
+            for (source, entry) in places {
+                crate::interrupt::check()?;
+                match self.visible(&source, entry) {
+                    Ok(record) => records.extend(record),
+                    Err(error) => self.skip(&source, entry, error)?,
+                }
+            }
+            if !records.is_empty() {
+                return Ok(records);
+            }
+        }
+    }
+
+    /// What was erased, and what still waits for [`compact`](Self::compact).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; [`Error::Closed`].
+    pub fn erasure_report(&self) -> Result<ErasureReport> {
+        let erasures = self.shelf.fresh()?.erasures.tombstones.clone();
+        Ok(ErasureReport {
+            erasures: erasures.iter().map(Into::into).collect(),
+            pending: pending(&self.shelf)?,
+        })
+    }
+
+    /// The batches that wait in the spool.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`].
+    pub fn spooled(&self) -> Result<Vec<String>> {
+        spool::waiting(&self.shelf)
+    }
+
+    /// What opening cut, and what is known to be damaged by now.
+    #[must_use]
+    pub fn report(&self) -> OpenReport {
+        OpenReport {
+            cuts: self.shelf.cuts(),
+            damages: self.shelf.peek().all_damages().cloned().collect(),
+        }
+    }
+
+    /// Reads and checks every byte that is acknowledged.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Io`]; [`Error::Interrupted`]; [`Error::Closed`]. Damage is in the report.
+    pub fn verify(&self) -> Result<VerifyReport> {
+        let (mut report, subjects) = {
+            let index = self.shelf.fresh()?;
+            (unreadable(&index), subjects(&index)?)
+        };
+        for subject in &subjects {
+            check(subject, &mut report)?;
+        }
+        Ok(report)
+    }
+
+    /// Figures of the store as it is now.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Closed`].
+    pub fn stats(&self) -> Result<Stats> {
+        let index = self.shelf.fresh()?;
+        Ok(Stats {
+            records: index
+                .segments
+                .iter()
+                .map(super::read::segment::Segment::count)
+                .sum(),
+            bytes: index.segments.iter().map(|s| s.len).sum(),
+            segments: wide(index.segments.len()),
+            next_seq: Seq(index.next_seq()),
+            path: self.shelf.medium.path(""),
+        })
+    }
+
+    /// A record, if it is not erased.
+    fn visible(&self, source: &Source, entry: Entry) -> Result<Option<Record>> {
+        let record = source.record(entry, &self.shelf.keyring);
+        let index = self.shelf.known()?;
+        let erased = index.erasures.covers_seq(entry.seq)
+            || match &record {
+                Ok(record) => index.erasures.covers(entry.seq, &record.key),
+                // The key may be gone because the record was erased.
+                Err(Error::NoKey { .. }) => {
+                    index.erasures.covers(entry.seq, &source.origin(entry)?.0)
+                }
+                Err(_) => false,
+            };
+        if erased { Ok(None) } else { record.map(Some) }
+    }
+
+    fn place(&self, seq: Seq) -> Result<(Arc<Source>, Entry)> {
+        let index = self.shelf.fresh()?;
+        if index.erasures.covers_seq(seq.0) {
+            return Err(Error::Erased { seq });
+        }
+        index.find(seq.0)
+    }
+
+    /// Notes a damaged record; any other error is the caller's.
+    fn skip(&self, source: &Source, entry: Entry, error: Error) -> Result<()> {
+        let (kind, detail) = match error {
+            Error::Corrupt { detail, .. } => (DamageKind::Corrupt, detail),
+            Error::Truncated { .. } => (DamageKind::Truncated, "the file ends too early".into()),
+            other => return Err(other),
+        };
+        let bytes = entry.offset..entry.offset.saturating_add(entry.len);
+        let damage = source.damage(bytes, entry.seq..=entry.seq, kind, &detail);
+        self.shelf.write().note(damage);
+        Ok(())
+    }
+}

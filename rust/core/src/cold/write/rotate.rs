@@ -1,0 +1,126 @@
+//! From one segment to the next: the last one is sealed, and then another begins.
+
+use std::sync::Arc;
+
+use crate::error::Result;
+
+use crate::cold::format::bytes::wide;
+use crate::cold::format::footer::seal;
+use crate::cold::format::header::Header;
+use crate::cold::format::{PREAMBLE, segment_name};
+use crate::cold::medium::{refused, write_full};
+use crate::cold::open::load::sealed;
+use crate::cold::read::segment::{Listing, Segment};
+use crate::cold::read::source::Source;
+use crate::cold::shelf::Shelf;
+use crate::cold::write::writer::Writer;
+
+impl Writer {
+    /// The segment and the offset for so many bytes.
+    pub(super) fn room_for(&mut self, common: &Shelf, size: u64) -> Result<(Arc<Source>, u64)> {
+        let place = {
+            let index = common.peek();
+            let last = index
+                .segments
+                .last()
+                .filter(|s| index.tail && !s.is_sealed());
+            last.map(|last| (Arc::clone(&last.source), last.len))
+        };
+        if let Some((source, end)) = place {
+            let fits = end.saturating_add(size) <= common.options.segment_bytes;
+            if end == PREAMBLE || fits {
+                return Ok((source, end));
+            }
+            self.seal(common)?;
+        }
+        self.create(common)
+    }
+
+    /// Ends the last segment with a seal, durably. Only after [`begin`](Self::begin).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Full`] and [`Error::Io`] after it was taken back; [`Error::Poisoned`].
+    pub(in crate::cold) fn seal(&mut self, common: &Shelf) -> Result<()> {
+        let (source, end, bytes) = {
+            let index = common.peek();
+            let Some(last) = index
+                .segments
+                .last()
+                .filter(|s| index.tail && !s.is_sealed())
+            else {
+                return Ok(());
+            };
+            let header = &last.source.header;
+            let contents = &last.listing()?.contents;
+            let bytes = seal(&header.identity, last.len, header.first_seq, contents);
+            (Arc::clone(&last.source), last.len, bytes)
+        };
+        // A segment whose footer would exceed the format stays as it is: it is scanned at open.
+        let Some(bytes) = bytes else {
+            common.write().tail = false;
+            return self.sync(common);
+        };
+        if let Err(error) = write_full(&*source.file, &bytes, end) {
+            return match source.file.set_len(end) {
+                Ok(()) => Err(refused("write", &source.path, error)),
+                Err(_) => {
+                    Err(self.stop(common, source.header.number, "write", &source.path, &error))
+                }
+            };
+        }
+        self.sync_at(common, &source, end)?;
+        let len = end.saturating_add(wide(bytes.len()));
+        let block = sealed(&source, len)?;
+        let mut index = common.write();
+        if let (Some(last), Some(block)) = (index.segments.last_mut(), block) {
+            last.close(len, block);
+            let durable = last.last();
+            index.mark.end = len;
+            index.mark.durable = index.mark.durable.max(durable);
+        }
+        index.tail = false;
+        index.tell();
+        Ok(())
+    }
+
+    /// Begins the next segment.
+    pub(super) fn create(&mut self, common: &Shelf) -> Result<(Arc<Source>, u64)> {
+        let (number, next_seq, left_at) = {
+            let index = common.peek();
+            let last = index.segments.last();
+            let left =
+                last.filter(|s| !s.is_sealed() && s.source.header.number == index.mark.segment);
+            let number = index.mark.segment.saturating_add(1);
+            (number, index.next_seq().max(1), left.map_or(0, |s| s.len))
+        };
+        let name = segment_name(number);
+        let path = common.medium.path(&name);
+        let file = common
+            .medium
+            .create(&name)
+            .map_err(|error| refused("create", &path, error))?;
+        let header = Header::new(common.uuid, number, next_seq, left_at);
+        if let Err(error) = write_full(&*file, &header.encode(), 0) {
+            return match common.medium.remove(&name) {
+                Ok(()) => Err(refused("write", &path, error)),
+                Err(_) => Err(self.stop(common, number, "write", &path, &error)),
+            };
+        }
+        file.sync_data()
+            .and_then(|()| common.medium.sync_dir(""))
+            .map_err(|error| self.stop(common, number, "sync", &path, &error))?;
+        let source = Arc::new(Source::new(header, path, file, common.options.read));
+        let mut index = common.write();
+        let listing = Listing::default();
+        index
+            .segments
+            .push(Segment::listed(Arc::clone(&source), PREAMBLE, listing));
+        index.mark.segment = number;
+        index.mark.end = PREAMBLE;
+        index.mark.next_seq = next_seq;
+        index.tail = true;
+        index.tell();
+        Ok((source, PREAMBLE))
+    }
+}

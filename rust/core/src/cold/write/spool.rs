@@ -1,0 +1,238 @@
+//! The spool: a batch that finds the lock busy is left here, durably, and the next writer takes it up
+//! once.
+//!
+//! ```text
+//! leave    write spool/<token>.spl, sync, rename, sync the directory ─▶ ring the bell
+//! take up  append the batch behind a record that names the token, sync ─▶ remove the file
+//!          ─▶ sync the directory; nothing else is appended before
+//! ```
+//!
+//! So where a crash left both, the batch is one of the last in the store, and is known by its token.
+//! The bell is a file that grows: looking at its length is all that an append pays for the spool.
+
+use std::collections::BTreeSet;
+use std::io;
+use std::sync::Arc;
+
+use crate::entry::Kind;
+use crate::error::{Error, Result};
+
+use crate::cold::format::bytes::{Fields, narrow, wide};
+use crate::cold::format::frame::HEADER;
+use crate::cold::format::header::{Header, Identity, random};
+use crate::cold::format::{BELL, MAX_BATCH, SPOOL};
+use crate::cold::medium::{Access, MediumFile, put_file, read_file, refused, remove_if_there};
+use crate::cold::options::Read;
+use crate::cold::read::source::Source;
+use crate::cold::record::{Draft, Record};
+use crate::cold::report::Cut;
+use crate::cold::shelf::Shelf;
+use crate::cold::write::packet::{Packet, bookkeeping};
+use crate::cold::write::writer::Writer;
+
+const MAGIC: [u8; 8] = *b"wsspool\0";
+const HEAD: usize = 64;
+const SUFFIX: &str = ".spl";
+
+/// Leaves a batch for the next writer; gives its token.
+///
+/// # Errors
+///
+/// As [`Packet::new`]; what the operating system answers.
+pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
+    let mut packet = Packet::new(&common.press(true)?, batch)?;
+    let token = random();
+    packet.stamp(&identity(common, token), wide(HEAD), 1, 0);
+    let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
+    bytes.extend(MAGIC);
+    bytes.extend(common.uuid);
+    bytes.extend(token);
+    bytes.extend(packet.count().to_le_bytes());
+    bytes.extend(packet.len().to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+    bytes.extend_from_slice(packet.bytes());
+    let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
+    let medium = &*common.medium;
+    medium
+        .make_dir(SPOOL)
+        .and_then(|()| medium.sync_dir(""))
+        .and_then(|()| put_file(medium, SPOOL, &format!("{name}.new"), &name, &bytes))
+        .map_err(|error| refused("write", &medium.path(&name), error))?;
+    // If nobody hears it, the next open finds the file all the same.
+    if let Ok(bell) = medium.open(BELL, Access::Write)
+        && let Ok(len) = bell.len()
+    {
+        let _ = bell.write_at(&[1], len);
+    }
+    Ok(token)
+}
+
+/// Whether somebody spooled since the spool was taken up last; the first question is always answered
+/// with yes.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn rings(
+    common: &Shelf,
+    bell: &mut Option<Arc<dyn MediumFile>>,
+) -> Result<bool> {
+    let trouble = |error| refused("open", &common.medium.path(BELL), error);
+    if let Some(bell) = bell {
+        return Ok(bell.len().map_err(trouble)? > 0);
+    }
+    let medium = &*common.medium;
+    let opened = match medium.open(BELL, Access::Write) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => {
+            medium.make_dir(SPOOL).and_then(|()| medium.create(BELL))
+        }
+        other => other,
+    };
+    *bell = Some(opened.map_err(trouble)?);
+    Ok(true)
+}
+
+/// How many batches wait.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
+    let names = common.medium.list(SPOOL);
+    let names = names.map_err(|error| refused("list", &common.medium.path(SPOOL), error))?;
+    let mut names: Vec<String> = names.into_iter().filter(|n| n.ends_with(SUFFIX)).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Takes up every batch that waits. The lock is held.
+///
+/// # Errors
+///
+/// As appending; what the operating system answers. Nothing may be appended after an error.
+pub(in crate::cold) fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
+    let medium = &*common.medium;
+    let trouble = |error| refused("take up", &medium.path(SPOOL), error);
+    if let Ok(bell) = medium.open(BELL, Access::Write)
+        && bell.len().map_err(trouble)? > 0
+    {
+        // Silenced before the names are read: whoever rings later is heard later.
+        bell.set_len(0).map_err(trouble)?;
+    }
+    let names = waiting(common)?;
+    if names.is_empty() {
+        return Ok(());
+    }
+    let mut known = already(common)?;
+    for name in &names {
+        let name = format!("{SPOOL}/{name}");
+        let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
+        match bytes.as_deref().map(|bytes| decode(common, bytes)) {
+            Some(Ok((token, records))) => {
+                if known.insert(token) {
+                    take_up(writer, common, token, &records)?;
+                }
+                remove_if_there(medium, &name).map_err(trouble)?;
+            }
+            Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name)?,
+            Some(Err(other)) => return Err(other),
+        }
+    }
+    medium.sync_dir(SPOOL).map_err(trouble)?;
+    common.keyring.clear_spool()
+}
+
+fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
+    let keys: Vec<Vec<&[u8]>> = records
+        .iter()
+        .map(|record| record.key.iter().map(Vec::as_slice).collect())
+        .collect();
+    let named: [&[u8]; 1] = [&token];
+    let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
+    batch.extend(records.iter().zip(&keys).map(|(record, key)| Draft {
+        kind: record.kind,
+        key,
+        meta: &record.meta,
+        sources: &record.sources,
+        payload: &record.payload,
+    }));
+    let mut press = common.press(false)?;
+    press.limit = u64::MAX;
+    let mut packet = Packet::own(&press, &batch)?;
+    writer.write(common, &mut [&mut packet], true).map(drop)
+}
+
+/// The tokens of the batches at the very end of the store.
+fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
+    let index = common.known()?;
+    let mut tokens = BTreeSet::new();
+    let mut seq = index.next_seq().saturating_sub(1);
+    while let Ok((source, entry)) = index.find(seq) {
+        let first = source.batch_first(entry)?;
+        let Ok((source, head)) = index.find(first) else {
+            break;
+        };
+        if head.kind != Kind::Spooled.code() {
+            break;
+        }
+        let (key, _) = source.origin(head)?;
+        let token: Option<[u8; 16]> = key.first().and_then(|part| part.as_slice().try_into().ok());
+        tokens.extend(token);
+        seq = first.saturating_sub(1);
+    }
+    Ok(tokens)
+}
+
+/// What a batch in the spool is bound to.
+fn identity(common: &Shelf, token: [u8; 16]) -> Identity {
+    Identity {
+        uuid: common.uuid,
+        salt: token,
+    }
+}
+
+fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
+    let broken = || Error::Corrupt {
+        path: common.medium.path(SPOOL),
+        offset: 0,
+        seqs: "a batch in the spool".into(),
+        detail: "it is not what was written".into(),
+    };
+    let head = bytes.get(..HEAD).ok_or_else(broken)?;
+    let (covered, crc) = head.split_last_chunk().ok_or_else(broken)?;
+    let mut fields = Fields::new(covered);
+    let magic = fields.array() == Some(MAGIC) && fields.array() == Some(common.uuid);
+    if !magic || u32::from_le_bytes(*crc) != crc32c::crc32c(covered) {
+        return Err(broken());
+    }
+    let token: [u8; 16] = fields.array().ok_or_else(broken)?;
+    let count = fields.u64().ok_or_else(broken)?;
+    let file = crate::cold::medium::ram::RamFile::new(bytes.to_vec());
+    let header = Header::bound(identity(common, token));
+    let path = common.medium.path(SPOOL);
+    let source = Source::new(header, path, Arc::new(file), Read::Positional);
+    let mut records = Vec::new();
+    let mut at = wide(HEAD);
+    for seq in 1..=count {
+        let rest = bytes.get(narrow(at)..).unwrap_or_default();
+        let entry = source.entry_at(at, rest.get(..HEADER).unwrap_or_default());
+        let entry = entry.filter(|e| e.seq == seq).ok_or_else(broken)?;
+        let record = source
+            .record(entry, &common.keyring)
+            .map_err(|error| match error {
+                Error::Truncated { .. } => broken(),
+                other => other,
+            })?;
+        at = at.saturating_add(entry.len);
+        records.push(record);
+    }
+    Ok((token, records))
+}
+
+/// A batch that is not what was written is kept where recovery keeps what it cut.
+fn set_aside(common: &Shelf, name: &str) -> Result<()> {
+    let cut = crate::cold::open::aside::move_file(&*common.medium, name, 0, 0)?;
+    common.note_cut(Cut { bytes: 0, ..cut });
+    Ok(())
+}

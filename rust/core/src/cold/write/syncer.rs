@@ -1,0 +1,64 @@
+//! The thread that syncs at intervals what was written and not synced yet.
+
+use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::thread::{Builder, JoinHandle};
+use std::time::Duration;
+
+use crate::cold::shelf::Shelf;
+use crate::cold::write::writer::Writer;
+
+/// Runs until it is dropped.
+#[derive(Debug)]
+pub(in crate::cold) struct Syncer {
+    stop: Arc<(Mutex<bool>, Condvar)>,
+    thread: Option<JoinHandle<()>>,
+}
+
+impl Syncer {
+    pub(in crate::cold) fn start(
+        shelf: Arc<Shelf>,
+        writer: Arc<Mutex<Option<Writer>>>,
+        every: Duration,
+    ) -> Self {
+        let stop = Arc::new((Mutex::new(false), Condvar::new()));
+        let told = Arc::clone(&stop);
+        let run = move || {
+            loop {
+                let (flag, bell) = &*told;
+                let flag = flag.lock().unwrap_or_else(PoisonError::into_inner);
+                let waited = bell.wait_timeout_while(flag, every, |stop| !*stop);
+                let (stop, _) = waited.unwrap_or_else(PoisonError::into_inner);
+                if *stop {
+                    return;
+                }
+                drop(stop);
+                let Ok(mut slot) = writer.lock() else {
+                    return;
+                };
+                let Some(writer) = slot.as_mut() else {
+                    return;
+                };
+                // A failure poisons the writer, which the next append says; a busy lock is tried
+                // again at the next turn.
+                if writer.used
+                    && let Ok(_hold) = writer.begin(&shelf)
+                {
+                    let _ = writer.sync(&shelf);
+                }
+            }
+        };
+        let thread = Builder::new().name("warmset-sync".into()).spawn(run).ok();
+        Self { stop, thread }
+    }
+}
+
+impl Drop for Syncer {
+    fn drop(&mut self) {
+        let (flag, bell) = &*self.stop;
+        *flag.lock().unwrap_or_else(PoisonError::into_inner) = true;
+        bell.notify_all();
+        if let Some(thread) = self.thread.take() {
+            let _ = thread.join();
+        }
+    }
+}

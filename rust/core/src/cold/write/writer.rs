@@ -1,0 +1,194 @@
+//! The writer: while it holds the lock, the one owner of the end of the last segment.
+//!
+//! ```text
+//! commit   lock ─▶ catch up ─▶ one write at the end ─▶ one sync ─▶ publish ─▶ mark ─▶ unlock
+//! rotate   seal, sync ─▶ create the next, exclusively ─▶ its header, sync ─▶ sync the directory
+//! ```
+//!
+//! A failed write is taken back by truncating, and the writer goes on. If that fails too, or if a sync
+//! fails, the state of the disk is unknown: the writer stops for good, reads go on over what was
+//! acknowledged, and nobody writes on that segment again. A failed sync is never tried again, because
+//! the second one may succeed without having written what the first one lost.
+
+use std::io;
+use std::path::Path;
+use std::sync::Arc;
+
+use crate::error::{Error, Result};
+
+use crate::cold::format::PREAMBLE;
+use crate::cold::medium::{Hold, MediumFile, lock};
+use crate::cold::options::Mode;
+use crate::cold::read::source::Source;
+use crate::cold::shelf::Shelf;
+use crate::cold::write::spool;
+
+#[derive(Debug, Default)]
+pub(in crate::cold) struct Writer {
+    /// The lock of an exclusive handle.
+    #[expect(dead_code, reason = "it is there to be dropped")]
+    hold: Option<Box<dyn Hold>>,
+    /// Why the writer stopped.
+    pub(super) stopped: Option<String>,
+    pub(super) buffer: Vec<u8>,
+    /// Rings when somebody spooled.
+    bell: Option<Arc<dyn MediumFile>>,
+    /// Whether this handle has appended anything.
+    pub(in crate::cold) used: bool,
+}
+
+/// How many bytes after which a closing handle seals the segment: an eighth of its limit.
+fn worth_sealing(common: &Shelf, len: u64) -> bool {
+    len.saturating_sub(PREAMBLE) >= common.options.segment_bytes / 8
+}
+
+impl Writer {
+    /// A writer that keeps the lock it is given, if any.
+    pub(in crate::cold) fn new(hold: Option<Box<dyn Hold>>) -> Self {
+        Self {
+            hold,
+            ..Self::default()
+        }
+    }
+
+    /// Takes the lock for as long as the answer lives, and brings the handle up to date.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`]; [`Error::ReadOnly`]; [`Error::Locked`]; as opening.
+    pub(in crate::cold) fn begin(&mut self, common: &Shelf) -> Result<Option<Box<dyn Hold>>> {
+        if let Some(detail) = &self.stopped {
+            return Err(poisoned(common, detail));
+        }
+        let hold = match common.options.mode {
+            Mode::Read => {
+                let path = common.medium.path("");
+                return Err(Error::ReadOnly { path });
+            }
+            Mode::Shared => Some(lock::acquire(&*common.medium, common.options.lock_wait)?),
+            Mode::Exclusive => None,
+        };
+        self.ready(common)?;
+        Ok(hold)
+    }
+
+    /// Whether the end is where this handle believes it to be; else the directory is read anew and
+    /// mended. Then what lies in the spool is taken up.
+    pub(in crate::cold) fn ready(&mut self, common: &Shelf) -> Result<()> {
+        common.catch_up()?;
+        let as_known = {
+            let index = common.known()?;
+            match index.segments.last() {
+                Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
+                Some(_) => index.file.is_some(),
+                None => false,
+            }
+        };
+        if !as_known {
+            common.repair()?;
+            if common.known()?.segments.is_empty() {
+                self.create(common)?;
+                common.settle_mark(&mut common.write())?;
+            }
+        }
+        if spool::rings(common, &mut self.bell)? {
+            spool::drain(self, common)?;
+        }
+        Ok(())
+    }
+
+    /// Syncs a segment; after a failure nothing more is written, and what lies behind `start` is cut
+    /// off if it can be.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`].
+    pub(super) fn sync_at(&mut self, common: &Shelf, source: &Source, start: u64) -> Result<()> {
+        source.file.sync_data().map_err(|error| {
+            // What was not acknowledged should not come back at the next open. If it cannot be cut
+            // off, it is a torn tail or an unacknowledged batch then: both are allowed.
+            let _ = source.file.set_len(start);
+            self.stop(common, source.header.number, "sync", &source.path, &error)
+        })
+    }
+
+    /// Makes everything that was written durable. Only after [`begin`](Self::begin).
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Poisoned`].
+    pub(in crate::cold) fn sync(&mut self, common: &Shelf) -> Result<()> {
+        let (source, end, last, durable) = {
+            let index = common.peek();
+            let Some(segment) = index.segments.last() else {
+                return Ok(());
+            };
+            let source = Arc::clone(&segment.source);
+            (source, segment.len, segment.last(), index.mark.durable)
+        };
+        if last > durable {
+            self.sync_at(common, &source, end)?;
+            let mut index = common.write();
+            index.mark.durable = last;
+            index.tell();
+        }
+        Ok(())
+    }
+
+    /// Leaves the store so that the next open has little to do: the last segment is sealed if it is
+    /// long, and what was written is durable.
+    ///
+    /// # Errors
+    ///
+    /// As [`begin`](Self::begin) and [`sync`](Self::sync).
+    pub(in crate::cold) fn finish(&mut self, common: &Shelf) -> Result<()> {
+        if !self.used || self.stopped.is_some() {
+            return Ok(());
+        }
+        let _hold = self.begin(common)?;
+        let long = {
+            let index = common.peek();
+            index
+                .segments
+                .last()
+                .is_some_and(|s| worth_sealing(common, s.len))
+        };
+        if long {
+            self.seal(common)?;
+        }
+        self.sync(common)?;
+        let mut index = common.write();
+        index.tell();
+        if let Some(file) = &index.file {
+            // The mark is a hint: a store whose mark is behind loses nothing.
+            let _ = file.sync();
+        }
+        Ok(())
+    }
+
+    /// Stops for good, and keeps everybody off the segment.
+    pub(super) fn stop(
+        &mut self,
+        common: &Shelf,
+        segment: u64,
+        op: &str,
+        path: &Path,
+        error: &io::Error,
+    ) -> Error {
+        let detail = format!("{op} {}: {error}", path.display());
+        let mut index = common.write();
+        index.tail = false;
+        index.mark.tainted = segment;
+        index.tell();
+        let answer = poisoned(common, &detail);
+        self.stopped = Some(detail);
+        answer
+    }
+}
+
+pub(super) fn poisoned(common: &Shelf, detail: &str) -> Error {
+    Error::Poisoned {
+        path: common.medium.path(""),
+        detail: detail.to_owned(),
+    }
+}
