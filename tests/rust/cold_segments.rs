@@ -9,7 +9,7 @@
 mod cold_support;
 
 use cold_support::{Truth, append, copy, open, pages, readable, reported, segment, tiny};
-use warmset_core::cold::{Ram, Read, Store};
+use warmset_core::cold::{Options, Ram, Read, Store};
 use warmset_core::{Error, Seq};
 
 /// Five sealed segments of one record and an active one, as a kill leaves them, without a mark.
@@ -118,5 +118,30 @@ fn a_file_cut_under_an_open_store_is_an_error() {
         assert!(matches!(store.get(Seq(1)), Err(Error::Truncated { .. })));
         assert_eq!(pages(&store, 1).len(), 1);
         assert!(!store.verify().unwrap().damages.is_empty());
+    }
+}
+
+#[test]
+fn a_preamble_that_was_cut_beside_its_mark_takes_no_record() {
+    for records in [0, 1] {
+        let ram = Ram::new();
+        let store = open(&ram, Options::default());
+        for _ in 0..records {
+            append(&store, &[b"before"]);
+        }
+        drop(store);
+        for len in 0..=700 {
+            let names = [segment(1), "mark".into()];
+            let cut = copy(&ram, &names);
+            let mut bytes = ram.read(&segment(1)).unwrap();
+            bytes.truncate(len);
+            cut.write(&segment(1), bytes);
+            let store = open(&cut, Options::default());
+            let next = append(&store, &[b"after"])[0];
+            drop(store);
+            let store = open(&cut, Options::default());
+            assert_eq!(store.get(Seq(next)).unwrap().payload, b"after", "{len}");
+            assert!(len > 640 || next == 1 || reported(&store), "{len}");
+        }
     }
 }

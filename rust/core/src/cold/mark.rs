@@ -62,7 +62,7 @@ impl Mark {
         out
     }
 
-    fn decode(slot: &[u8], uuid: [u8; 16]) -> Option<Self> {
+    pub(super) fn decode(slot: &[u8], uuid: [u8; 16]) -> Option<Self> {
         let (covered, crc) = slot.get(..LEN)?.split_last_chunk()?;
         let mut fields = Fields::new(covered);
         if fields.array()? != MAGIC || u32::from_le_bytes(*crc) != crc32c::crc32c(covered) {

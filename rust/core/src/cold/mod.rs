@@ -27,6 +27,8 @@
 mod crypt;
 mod erase;
 mod format;
+#[cfg(fuzzing)]
+pub mod fuzzing;
 mod map;
 mod mark;
 mod medium;

@@ -6,24 +6,24 @@ use crate::cold::options::Encryption;
 
 const MAGIC: [u8; 8] = *b"wskey\0\0\0";
 /// The flag of a key that is encrypted with a master key.
-pub(super) const WRAPPED: u64 = 1;
+pub(in crate::cold) const WRAPPED: u64 = 1;
 /// A key of one batch in the spool: it goes when the batch is taken up, not before.
 const FOR_SPOOL: u64 = 2;
 
 /// A key as its file has it.
 #[derive(Clone, Debug)]
-pub(super) struct KeyFile {
-    pub(super) secret: Key,
+pub(in crate::cold) struct KeyFile {
+    pub(in crate::cold) secret: Key,
     /// The encoded beginning of the keys of the records that it encrypts.
-    pub(super) scope: Vec<u8>,
+    pub(in crate::cold) scope: Vec<u8>,
     /// The id that the next record had when the key was made.
-    pub(super) born: u64,
+    pub(in crate::cold) born: u64,
     /// Whether it is for one batch in the spool.
-    pub(super) spool: bool,
+    pub(in crate::cold) spool: bool,
 }
 
 /// The flags of a whole key file.
-pub(super) fn flags_of(bytes: &[u8]) -> Option<u64> {
+pub(in crate::cold) fn flags_of(bytes: &[u8]) -> Option<u64> {
     let (covered, crc) = bytes.split_last_chunk()?;
     let mut fields = Fields::new(covered);
     fields.slice(MAGIC.len() + 16 + 8)?;
@@ -33,7 +33,7 @@ pub(super) fn flags_of(bytes: &[u8]) -> Option<u64> {
 
 impl KeyFile {
     /// The bytes of the file; `None` if no randomness is to be had.
-    pub(super) fn encode(&self, id: KeyId, encryption: &Encryption) -> Option<Vec<u8>> {
+    pub(in crate::cold) fn encode(&self, id: KeyId, encryption: &Encryption) -> Option<Vec<u8>> {
         let plain = [&self.secret.0, &self.scope[..]].concat();
         let (flag, body) = match encryption {
             Encryption::Master(master) => {
@@ -55,7 +55,7 @@ impl KeyFile {
     }
 
     /// What a whole file says; `None` too if it is wrapped with another master key.
-    pub(super) fn decode(bytes: &[u8], encryption: &Encryption) -> Option<(KeyId, Self)> {
+    pub(in crate::cold) fn decode(bytes: &[u8], encryption: &Encryption) -> Option<(KeyId, Self)> {
         let (covered, crc) = bytes.split_last_chunk()?;
         let mut fields = Fields::new(covered);
         if fields.array()? != MAGIC || u32::from_le_bytes(*crc) != crc32c::crc32c(covered) {

@@ -1,6 +1,6 @@
 //! A record on disk: its header is believed only here and now, its body only with its hash.
 
-pub(super) const MAGIC: u32 = u32::from_le_bytes(*b"rcrd");
+pub(in crate::cold) const MAGIC: u32 = u32::from_le_bytes(*b"rcrd");
 
 use std::ops::Range;
 

@@ -180,9 +180,8 @@ impl<'a> Loading<'a> {
         last: bool,
     ) -> Result<()> {
         let path = self.medium.path(&file.name);
-        let usable = file
-            .header
-            .filter(|h| h.number == file.number && h.first_seq >= self.next_seq);
+        let whole = file.header.filter(|_| file.len >= PREAMBLE);
+        let usable = whole.filter(|h| h.number == file.number && h.first_seq >= self.next_seq);
         let Some(header) = usable else {
             self.unreadable(&file, next);
             return Ok(());
@@ -225,6 +224,7 @@ impl<'a> Loading<'a> {
                 DamageKind::Corrupt
             },
             detail: match file.header {
+                Some(_) if file.len < PREAMBLE => "it ends inside of its preamble".into(),
                 Some(header) if header.number == file.number => "its ids were given before".into(),
                 Some(header) => format!("its header is that of segment {}", header.number),
                 None => "its header is damaged in both copies".into(),

@@ -89,8 +89,10 @@ impl Writer {
         let (number, next_seq, left_at) = {
             let index = common.peek();
             let last = index.segments.last();
-            let left =
-                last.filter(|s| !s.is_sealed() && s.source.header.number == index.mark.segment);
+            // A damaged one is no shorter than it should be: the next open must look for what is gone.
+            let left = last
+                .filter(|s| !s.is_sealed() && s.source.header.number == index.mark.segment)
+                .filter(|s| s.damages().is_empty());
             let number = index.mark.segment.saturating_add(1);
             (number, index.next_seq().max(1), left.map_or(0, |s| s.len))
         };

@@ -1,0 +1,140 @@
+//! What the fuzz targets reach for and nobody else: the parsers behind the checksums.
+//!
+//! Random bytes hardly ever have the right checksums, so they get them here. Then every length in them
+//! is believed, and must still lead to nothing but an answer.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    clippy::missing_panics_doc,
+    reason = "a fuzz target may panic"
+)]
+
+use crate::cold::crypt::keyfile::KeyFile;
+use crate::cold::erase::erasures::Tombstone;
+use crate::cold::format::bytes::{narrow, wide};
+use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
+use crate::cold::format::footer::{contents, end_block};
+use crate::cold::format::frame::{Body, HEADER, MAGIC, RecordHeader};
+use crate::cold::format::header::{Identity, Preamble};
+use crate::cold::format::key;
+use crate::cold::mark::Mark;
+use crate::cold::options::Encryption;
+use crate::cold::record::content_hash;
+
+const IDENTITY: Identity = Identity {
+    uuid: [7; 16],
+    salt: [9; 16],
+};
+
+/// Parses bytes as a record at an offset: as they are, with the right header checksum, and with all
+/// checksums right. A record that is whole must be the one encoding of its parts.
+pub fn record(bytes: &[u8], offset: u64) {
+    look(bytes, offset);
+    if bytes.len() < HEADER {
+        return;
+    }
+    let mut bytes = bytes.to_vec();
+    bytes[..4].copy_from_slice(&MAGIC.to_le_bytes());
+    seal(&mut bytes, offset);
+    look(&bytes, offset);
+    if mend(&mut bytes).is_some() {
+        seal(&mut bytes, offset);
+        look(&bytes, offset);
+    }
+}
+
+/// Parses bytes as everything else that a store keeps, and is no record.
+pub fn parts(bytes: &[u8], offset: u64) {
+    let _ = Preamble::decode(bytes);
+    let mut block = bytes.to_vec();
+    if let Some((covered, crc)) = block.split_last_chunk_mut() {
+        *crc = IDENTITY.crc(offset, covered).to_le_bytes();
+    }
+    for bytes in [bytes, &block] {
+        if let Some(end) = end_block(&IDENTITY, offset, bytes) {
+            assert_eq!(end.seal + end.len, offset);
+        }
+    }
+    if let Some(found) = contents(bytes, offset) {
+        let ordered = found
+            .entries
+            .is_sorted_by(|a, b| a.seq < b.seq && a.offset < b.offset);
+        assert!(ordered, "a footer out of order was believed");
+        assert!(found.entries.iter().all(|e| e.offset + e.len <= offset));
+    }
+    if let Some(tombstone) = Tombstone::decode(bytes) {
+        assert_eq!(Tombstone::decode(&tombstone.encode()), Some(tombstone));
+    }
+    let mut file = bytes.to_vec();
+    if let Some((covered, crc)) = file.split_last_chunk_mut() {
+        *crc = crc32c::crc32c(covered).to_le_bytes();
+    }
+    for encryption in [Encryption::Keys, Encryption::Master([3; 32])] {
+        for bytes in [bytes, &file] {
+            let _ = KeyFile::decode(bytes, &encryption);
+        }
+    }
+    let _ = Mark::decode(bytes, IDENTITY.uuid);
+}
+
+/// Gives a record's header the checksum of what it says.
+fn seal(bytes: &mut [u8], offset: u64) {
+    let (covered, crc) = bytes[..HEADER].split_last_chunk_mut().unwrap();
+    *crc = IDENTITY.crc(offset, covered).to_le_bytes();
+}
+
+/// Gives a record's body the checksums and the end that its lengths ask for, if it has room.
+fn mend(bytes: &mut Vec<u8>) -> Option<()> {
+    let word = |at: usize| u32::from_le_bytes(*bytes[at..].first_chunk().unwrap());
+    let (key, meta, sources) = (word(36), word(40), word(72));
+    let payload = u64::from_le_bytes(*bytes[48..].first_chunk().unwrap());
+    let before = u64::from(key) + u64::from(meta) + u64::from(sources) * 8;
+    let start = HEADER.checked_add(narrow(before))?;
+    let end = start.checked_add(narrow(payload))?;
+    let crc = crc32c::crc32c(bytes.get(HEADER..start)?);
+    let hash = content_hash(bytes.get(start..end)?);
+    bytes[44..48].copy_from_slice(&crc.to_le_bytes());
+    bytes[56..72].copy_from_slice(&hash.to_le_bytes());
+    bytes.truncate(end);
+    bytes.resize(end.next_multiple_of(8), 0);
+    let total = wide(bytes.len() + 8);
+    bytes.extend(total.to_le_bytes());
+    Some(())
+}
+
+fn look(bytes: &[u8], offset: u64) {
+    let Some(header) = RecordHeader::decode(&IDENTITY, offset, bytes) else {
+        return;
+    };
+    if let Ok(body) = header.body(bytes) {
+        again(bytes, offset, &header, &body);
+    }
+}
+
+/// The parts of a whole record give the same bytes again.
+fn again(bytes: &[u8], offset: u64, header: &RecordHeader, body: &Body<'_>) {
+    let mut encoded = Vec::new();
+    let key: Vec<&[u8]> = body.key.iter().map(Vec::as_slice).collect();
+    key::encode(&mut encoded, &key).unwrap();
+    assert_eq!(encoded, body.encoded_key);
+    let parts = Parts {
+        kind: header.kind,
+        flags: header.flags,
+        key: &encoded,
+        meta: body.meta,
+        sources: &body.sources,
+        payload: &bytes[body.payload.clone()],
+    };
+    let mut out = Vec::new();
+    let len = encode(&mut out, &parts).unwrap();
+    assert_eq!(len, header.len());
+    let place = Stamp {
+        seq: header.seq,
+        durable: header.durable,
+        batch_first: header.batch_first,
+        batch_count: header.batch_count,
+    };
+    stamp(&mut out, &IDENTITY, offset, place).unwrap();
+    assert_eq!(out, bytes[..narrow(len)]);
+}
