@@ -51,6 +51,7 @@ from warmset.kept import Kept
 from warmset.memory import Memory
 from warmset.messages import Repaired, Violation, convert, detect, repair, validate
 from warmset.pick import Candidate, LLMPicker, Picker
+from warmset.told import Compacted, Removed, Spooled
 from warmset.trim import trim_messages
 from warmset.turn import Synced, Turn
 from warmset.window import Part, Report, Window
@@ -62,6 +63,7 @@ __all__ = [
     "Chain",
     "ClearToolResults",
     "ColdStore",
+    "Compacted",
     "Conversation",
     "Counter",
     "Embedder",
@@ -85,11 +87,13 @@ __all__ = [
     "Picker",
     "Policy",
     "Record",
+    "Removed",
     "Repaired",
     "Report",
     "Salience",
     "Shelf",
     "SlidingWindow",
+    "Spooled",
     "Summarize",
     "Summarizer",
     "Synced",

@@ -1,9 +1,11 @@
 from collections.abc import Sequence
 from os import PathLike
-from typing import Any, TypedDict, final, type_check_only
+from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+
+from warmset.told import Compacted, Removed, Spooled
 
 __all__ = [
     "ColdStore",
@@ -36,6 +38,7 @@ class Damage(TypedDict):
     path: PathLike[str]
     bytes: tuple[int, int]
     seqs: tuple[int, int] | None
+    kind: Literal["corrupt", "truncated", "missing"]
     detail: str
 
 @type_check_only
@@ -56,6 +59,23 @@ class StoreStats(TypedDict):
     segments: int
     next_seq: int
 
+@type_check_only
+class Erasure(TypedDict):
+    at: int
+    upto: int
+    depth: int | None
+    records: int
+
+@type_check_only
+class ErasureReport(TypedDict):
+    erasures: list[Erasure]
+    pending: int
+
+_Row: TypeAlias = (
+    tuple[str, Sequence[bytes], bytes, bytes]
+    | tuple[str, Sequence[bytes], bytes, bytes, Sequence[int]]
+)
+
 @final
 class Record:
     @property
@@ -69,6 +89,8 @@ class Record:
     @property
     def payload(self) -> bytes: ...
     @property
+    def sources(self) -> tuple[int, ...]: ...
+    @property
     def hash(self) -> bytes: ...
 
 @final
@@ -77,16 +99,31 @@ class ColdStore:
     def open(
         path: str | PathLike[str] | None,
         *,
-        read: str = "map",
+        mode: Literal["shared", "exclusive", "read"] = "shared",
+        durability: Literal["fsync", "os", "interval"] = "fsync",
+        sync_interval: float | None = None,
+        on_busy: Literal["error", "spool"] = "error",
+        read: Literal["map", "pread"] = "map",
+        encryption: Literal["keys"] | bytes | None = None,
         segment_bytes: int | None = None,
         max_record: int | None = None,
         lock_wait: float = 2.0,
     ) -> ColdStore: ...
     @property
     def path(self) -> PathLike[str] | None: ...
-    def append(self, records: Sequence[tuple[str, Sequence[bytes], bytes, bytes]]) -> list[int]: ...
+    def append(self, records: Sequence[_Row]) -> list[int]: ...
+    def append_or_spool(self, records: Sequence[_Row]) -> list[int] | Spooled: ...
     def get(self, seq: int) -> Record: ...
+    def hash_of(self, seq: int) -> bytes: ...
     def page(self, start: int = 1, *, max_bytes: int = 8_388_608) -> list[Record]: ...
+    def sync(self) -> int: ...
+    def durable_seq(self) -> int: ...
+    def erase(
+        self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
+    ) -> Removed: ...
+    def compact(self) -> Compacted: ...
+    def erasure_report(self) -> ErasureReport: ...
+    def spooled(self) -> list[str]: ...
     def stats(self) -> StoreStats: ...
     def report(self) -> OpenReport: ...
     def verify(self) -> VerifyReport: ...

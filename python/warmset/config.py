@@ -14,6 +14,9 @@ Mode: TypeAlias = Literal["jit", "full", "recency"]
 
 MODES: Final = ("jit", "full", "recency")
 
+Reading: TypeAlias = Literal["map", "pread"]
+"""How sealed segments of a store are read."""
+
 RECENT: Final = 4
 """Units before the request that are shown verbatim."""
 

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
 
+    from warmset.config import Reading
     from warmset.embed import Embedder
 
 _WORDS_INDEXED = 200_000
@@ -50,13 +51,13 @@ class Engine:
         path: str | PathLike[str] | None,
         *,
         embedder: Embedder | None,
-        read: str,
+        read: Reading,
         encoding: str,
     ) -> None:
         _core.count_text("", encoding)
         self.lock = threading.RLock()
         self.encoding = encoding
-        self.store = _core.ColdStore.open(path, read=read, max_record=MAX_TURN)
+        self.store = _core.ColdStore.open(path, mode="exclusive", read=read, max_record=MAX_TURN)
         self.retriever = _core.Retriever()
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self._owner: dict[int, Ledger] = {}
@@ -186,8 +187,7 @@ class Engine:
         Raises:
             NotFound: No message has that id.
         """
-        found = self._owner.get(id_)
-        if found is None:
+        if (found := self._owner.get(id_)) is None:
             raise NotFound(f"no message has id {id_}")
         return found
 
@@ -244,7 +244,7 @@ class Engine:
         return [self.owner(id_).entries[id_] for id_ in ids]
 
     def close(self, timeout: float) -> None:
-        """Finish pending vectors, at most for that many seconds, and close the store."""
+        """Finish pending vectors within that many seconds, and close the store."""
         if self.indexer is not None:
             self.indexer.close(timeout)
         self.store.close()

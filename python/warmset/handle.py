@@ -16,6 +16,7 @@ from warmset.threads import twin
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from warmset.config import Reading
     from warmset.embed import Embedder
     from warmset.engine import Engine
     from warmset.pick import Picker
@@ -42,7 +43,7 @@ class Handle:
         tenant: str = "default",
         durability: str = "fsync",
         mode: str = "exclusive",
-        read: str = "map",
+        read: Reading = "map",
         encoding: str = "o200k_base",
         weights: Weights | None = None,
         picker: Picker | None = None,
@@ -171,7 +172,7 @@ class Handle:
         tenant: str = "default",
         durability: str = "fsync",
         mode: str = "exclusive",
-        read: str = "map",
+        read: Reading = "map",
         encoding: str = "o200k_base",
         weights: Weights | None = None,
         picker: Picker | None = None,

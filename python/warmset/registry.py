@@ -14,6 +14,7 @@ from warmset.queries import QueryVectors
 if TYPE_CHECKING:
     from os import PathLike
 
+    from warmset.config import Reading
     from warmset.embed import Embedder
 
 
@@ -52,7 +53,7 @@ _shares: dict[str, tuple[Lease, int]] = {}
 
 
 def lease(
-    path: str | PathLike[str] | None, *, embedder: Embedder | None, read: str, encoding: str
+    path: str | PathLike[str] | None, *, embedder: Embedder | None, read: Reading, encoding: str
 ) -> Lease:
     """Share the engine of a path, or open it.
 
@@ -88,7 +89,7 @@ def _lease(
     path: str | PathLike[str] | None,
     real: str | None,
     embedder: Embedder | None,
-    read: str,
+    read: Reading,
     encoding: str,
 ) -> Lease:
     engine = Engine(path, embedder=embedder, read=read, encoding=encoding)

@@ -12,13 +12,11 @@ use crate::error::{Error, Result};
 
 /// How often the question is asked.
 const EVERY: Duration = Duration::from_millis(20);
-/// How many calls of [`check`] pass before the clock is looked at.
-const CALLS: u32 = 16;
 
 static QUESTION: OnceLock<fn() -> bool> = OnceLock::new();
 
 thread_local! {
-    static LAST: Cell<(u32, Option<Instant>)> = const { Cell::new((0, None)) };
+    static LAST: Cell<Option<Instant>> = const { Cell::new(None) };
 }
 
 /// Sets how to find out whether the calling thread should stop; only the first call counts.
@@ -35,21 +33,15 @@ pub fn check() -> Result<()> {
     let Some(question) = QUESTION.get() else {
         return Ok(());
     };
-    LAST.with(|last| {
-        let (calls, asked) = last.get();
-        if calls < CALLS {
-            last.set((calls.saturating_add(1), asked));
-            return Ok(());
-        }
-        let now = Instant::now();
-        if asked.is_some_and(|asked| now.duration_since(asked) < EVERY) {
-            last.set((0, asked));
-            return Ok(());
-        }
-        last.set((0, Some(now)));
-        if question() {
-            return Err(Error::Interrupted);
-        }
-        Ok(())
-    })
+    // One step may read a record of many megabytes or sleep: the clock is looked at in each.
+    let now = Instant::now();
+    let asked = LAST.get();
+    if asked.is_some_and(|asked| now.duration_since(asked) < EVERY) {
+        return Ok(());
+    }
+    LAST.set(Some(now));
+    if question() {
+        return Err(Error::Interrupted);
+    }
+    Ok(())
 }

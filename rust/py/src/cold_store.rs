@@ -3,76 +3,33 @@
 use std::path::PathBuf;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyBytesMethods, PyDict, PyTuple};
-use warmset_core::cold::{Damage, Draft, Options, Read, Store};
-use warmset_core::{Kind, Seq};
+use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
+use warmset_core::Seq;
+use warmset_core::cold::{Appended, Mode, OnBusy, Options, Read, Scope, Store};
 
-use crate::error::{invalid, raise};
-
-/// One record, read and verified: seq, kind, key, meta, payload, hash.
-#[pyclass(frozen, module = "warmset")]
-pub(crate) struct Record {
-    inner: warmset_core::cold::Record,
-}
-
-#[pymethods]
-impl Record {
-    #[getter]
-    fn seq(&self) -> u64 {
-        self.inner.seq.0
-    }
-
-    #[getter]
-    fn kind(&self) -> &'static str {
-        self.inner.kind.name()
-    }
-
-    #[getter]
-    fn key<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
-        PyTuple::new(py, self.inner.key.iter().map(|part| PyBytes::new(py, part)))
-    }
-
-    #[getter]
-    fn meta<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.inner.meta)
-    }
-
-    #[getter]
-    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.inner.payload)
-    }
-
-    #[getter]
-    fn hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
-        PyBytes::new(py, &self.inner.hash.to_le_bytes())
-    }
-
-    fn __repr__(&self) -> String {
-        format!(
-            "Record(seq={}, kind={:?}, {} bytes)",
-            self.inner.seq.0,
-            self.inner.kind.name(),
-            self.inner.payload.len()
-        )
-    }
-}
-
-/// One record to append: kind, key, meta, payload.
-type Row<'py> = (
-    String,
-    Vec<Bound<'py, PyBytes>>,
-    Bound<'py, PyBytes>,
-    Bound<'py, PyBytes>,
-);
+use crate::cold_options::{self as options_of, Level, Wait, Word, agree, keywords, portable, size};
+use crate::cold_record::{Record, byte_strings, drafts, ids, keys, rows, slices};
+use crate::cold_report as report;
+use crate::error::invalid;
+use crate::signals::run;
 
 /// An append-only store of records.
 ///
-/// What `append` returned for is durable. A payload comes back exactly, or not at all. Safe to use
-/// from several threads; one process at a time owns a directory.
+/// What `append` returned for is kept as the durability says. A payload comes back exactly, or not
+/// at all. Safe to use from several threads; several processes may open one directory.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct ColdStore {
     store: Store,
     path: Option<PathBuf>,
+    options: Options,
+}
+
+impl Drop for ColdStore {
+    /// Closing may wait for a sync or for another writer: other threads need not.
+    fn drop(&mut self) {
+        // Whoever wants to know closes.
+        let _ = Python::try_attach(|py| py.detach(|| self.store.close()));
+    }
 }
 
 #[pymethods]
@@ -81,8 +38,17 @@ impl ColdStore {
     ///
     /// Args:
     ///     path: The directory; None keeps everything in memory.
+    ///     mode: "shared" takes the lock for each write, so that others write too; "exclusive" keeps
+    ///         it; "read" writes nothing at all, not even a recovery.
+    ///     durability: What an acknowledgement means. "fsync": it survives a loss of power. "os":
+    ///         it survives a kill. "interval": likewise, and a sync follows in the background.
+    ///     sync_interval: Seconds until that sync; 0.05 if not given.
+    ///     on_busy: What `append_or_spool` does where the lock stays busy: "error", or "spool" to
+    ///         leave the batch for the next writer.
     ///     read: "map" or "pread" for sealed segments. A map cannot survive somebody else
-    /// truncating a         sealed file (SIGBUS); "pread" raises an error there.
+    ///         truncating a sealed file (SIGBUS); "pread" raises an error there.
+    ///     encryption: None, "keys" for keys that lie in the directory, or a master key of 32 bytes
+    ///         that encrypts those keys.
     ///     segment_bytes: Length at which a segment is sealed; 64 MiB if not given.
     ///     max_record: The longest payload in bytes; 64 MiB if not given.
     ///     lock_wait: Seconds to wait for a store that is in use.
@@ -91,44 +57,61 @@ impl ColdStore {
     ///     Locked: Somebody else owns it; the error names the owner.
     ///     NotAStore: The path is empty, a file, or a directory with other things in it.
     ///     NewerFormat: A newer version wrote it; it is left as it was.
+    ///     InvalidInputError: An option is none of the above; the error names it.
     ///     StoreError: It could not be opened.
     #[staticmethod]
-    #[pyo3(signature = (path, *, read="map", segment_bytes=None, max_record=None, lock_wait=2.0))]
+    #[pyo3(
+        signature = (
+            path, *, mode=Word(Mode::Shared), durability=Word(Level::Fsync), sync_interval=None,
+            on_busy=Word(OnBusy::Fail), read=Word(Read::Map), encryption=None, segment_bytes=None,
+            max_record=None, lock_wait=Wait(Options::default().lock_wait)
+        ),
+        text_signature = "(path, *, mode='shared', durability='fsync', sync_interval=None, \
+            on_busy='error', read='map', encryption=None, segment_bytes=None, max_record=None, \
+            lock_wait=2.0)"
+    )]
+    #[expect(clippy::too_many_arguments, reason = "keywords, each an option")]
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn open(
         py: Python<'_>,
         path: Option<PathBuf>,
-        read: &str,
-        segment_bytes: Option<u64>,
-        max_record: Option<u64>,
-        lock_wait: f64,
+        mode: Word<Mode>,
+        durability: Word<Level>,
+        sync_interval: Option<Bound<'_, PyAny>>,
+        on_busy: Word<OnBusy>,
+        read: Word<Read>,
+        encryption: Option<Bound<'_, PyAny>>,
+        segment_bytes: Option<Bound<'_, PyAny>>,
+        max_record: Option<Bound<'_, PyAny>>,
+        lock_wait: Wait,
     ) -> PyResult<Self> {
-        let read = match read {
-            "map" => Read::Map,
-            "pread" => Read::Positional,
-            other => {
-                return Err(invalid(&format!(
-                    "read: expected \"map\" or \"pread\", found {other:?}"
-                )));
-            }
-        };
-        let lock_wait = std::time::Duration::try_from_secs_f64(lock_wait)
-            .map_err(|error| invalid(&format!("lock_wait: {error}")))?;
         let standard = Options::default();
         let options = Options {
-            read,
-            segment_bytes: segment_bytes.unwrap_or(standard.segment_bytes),
-            max_record: max_record.unwrap_or(standard.max_record),
-            lock_wait,
+            read: read.0,
+            mode: mode.0,
+            durability: options_of::durability(durability.0, sync_interval.as_ref())?,
+            on_busy: on_busy.0,
+            encryption: options_of::encryption(encryption.as_ref())?,
+            segment_bytes: size(
+                "segment_bytes",
+                segment_bytes.as_ref(),
+                standard.segment_bytes,
+            )?,
+            max_record: size("max_record", max_record.as_ref(), standard.max_record)?,
+            lock_wait: lock_wait.0,
         };
-        let store = py
-            .detach(|| {
-                path.as_ref().map_or_else(
-                    || Store::in_memory(options),
-                    |path| Store::open(path, options),
-                )
-            })
-            .map_err(raise)?;
-        Ok(Self { store, path })
+        agree(&options, path.is_none())?;
+        let store = run(py, || {
+            path.as_ref().map_or_else(
+                || Store::in_memory(options),
+                |path| Store::open(path, options),
+            )
+        })?;
+        Ok(Self {
+            store,
+            path,
+            options,
+        })
     }
 
     /// The directory; None in memory.
@@ -137,45 +120,61 @@ impl ColdStore {
         self.path.clone()
     }
 
-    /// Append records, all or none; they are durable when this returns.
+    /// Append records, all or none; they are kept as the durability says when this returns.
     ///
     /// Args:
-    ///     records: Tuples of kind, key (a list of byte strings), meta and payload.
+    ///     records: Tuples of kind, key (a sequence of byte strings), meta and payload; a fifth
+    ///         part names the ids that the record was made from, and goes with them when erased.
     ///
     /// Returns:
     ///     One id a record, ascending.
     ///
     /// Raises:
+    ///     Locked: Another writer kept the lock for too long; nothing was appended.
     ///     TooLarge: A payload is over the limit.
     ///     StoreFull: The medium has no room; nothing was appended.
     ///     Poisoned: A sync failed; nothing more is acknowledged until the store is opened again.
-    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
-    fn append(&self, py: Python<'_>, records: Vec<Row<'_>>) -> PyResult<Vec<u64>> {
-        let keys: Vec<Vec<&[u8]>> = records
-            .iter()
-            .map(|(_, key, _, _)| key.iter().map(PyBytesMethods::as_bytes).collect())
-            .collect();
-        let mut drafts = Vec::with_capacity(records.len());
-        for ((kind, _, meta, payload), key) in records.iter().zip(&keys) {
-            drafts.push(Draft {
-                kind: writable(kind)?,
-                key,
-                meta: meta.as_bytes(),
-                payload: payload.as_bytes(),
-            });
+    fn append(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+        let rows = rows(records)?;
+        let keys = keys(&rows);
+        let drafts = drafts(&rows, &keys);
+        let seqs = run(py, || self.store.append(&drafts))?;
+        Ok(numbers(seqs))
+    }
+
+    /// Append records as `append` does, or leave them, durably, for the next writer.
+    ///
+    /// Returns:
+    ///     Their ids; a `Spooled` if the lock stayed busy and the store has on_busy="spool".
+    fn append_or_spool<'py>(
+        &self,
+        py: Python<'py>,
+        records: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let rows = rows(records)?;
+        let keys = keys(&rows);
+        let drafts = drafts(&rows, &keys);
+        match run(py, || self.store.append_or_spool(&drafts))? {
+            Appended::Stored(seqs) => numbers(seqs).into_pyobject(py),
+            Appended::Spooled(token) => report::spooled(py, token),
         }
-        let seqs = py.detach(|| self.store.append(&drafts)).map_err(raise)?;
-        Ok(seqs.into_iter().map(|seq| seq.0).collect())
     }
 
     /// Read one record.
     ///
     /// Raises:
     ///     NotFound: There is none with that id.
+    ///     Erased: It was erased.
+    ///     NoKey: It is encrypted, and its key is not here.
     ///     Corrupt: Its bytes are not what was written.
     fn get(&self, py: Python<'_>, seq: u64) -> PyResult<Record> {
-        let inner = py.detach(|| self.store.get(Seq(seq))).map_err(raise)?;
-        Ok(Record { inner })
+        run(py, || self.store.get(Seq(seq))).map(Record::from)
+    }
+
+    /// Read the hash of one record's payload; see `content_hash`.
+    fn hash_of<'py>(&self, py: Python<'py>, seq: u64) -> PyResult<Bound<'py, PyBytes>> {
+        let hash = run(py, || self.store.hash_of(Seq(seq)))?;
+        Ok(PyBytes::new(py, &hash.to_le_bytes()))
     }
 
     /// Read records in order, from an id on.
@@ -185,60 +184,88 @@ impl ColdStore {
     ///     max_bytes: About how much to read; at least one record comes back, none only at the end.
     ///
     /// Returns:
-    ///     Records; damaged ones are left out and reported.
+    ///     Records; damaged ones are left out and reported, erased ones are left out.
     #[pyo3(signature = (start=1, *, max_bytes=8_388_608))]
     fn page(&self, py: Python<'_>, start: u64, max_bytes: usize) -> PyResult<Vec<Record>> {
-        let records = py
-            .detach(|| self.store.page(Seq(start), max_bytes))
-            .map_err(raise)?;
-        Ok(records.into_iter().map(|inner| Record { inner }).collect())
+        let records = run(py, || self.store.page(Seq(start), max_bytes))?;
+        Ok(records.into_iter().map(Record::from).collect())
+    }
+
+    /// Make everything durable that was appended, and return the last id.
+    fn sync(&self, py: Python<'_>) -> PyResult<u64> {
+        run(py, || self.store.sync()).map(|seq| seq.0)
+    }
+
+    /// Return the id up to which everything is known to survive a loss of power.
+    fn durable_seq(&self, py: Python<'_>) -> PyResult<u64> {
+        run(py, || self.store.durable_seq()).map(|seq| seq.0)
+    }
+
+    /// Erase records, and what was made from them: reads say so at once, in every process.
+    ///
+    /// The bytes go with `compact`.
+    ///
+    /// Args:
+    ///     prefix: Parts that the keys begin with, for instance tenant and conversation.
+    ///     records: Ids, instead of a prefix.
+    ///
+    /// Raises:
+    ///     InvalidInputError: Neither or both are given, or what is given is empty.
+    #[pyo3(signature = (*, prefix=None, records=None))]
+    fn erase<'py>(
+        &self,
+        py: Python<'py>,
+        prefix: Option<Bound<'py, PyAny>>,
+        records: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let told = match (prefix, records) {
+            (Some(prefix), None) => {
+                let parts = byte_strings("prefix", &prefix)?;
+                let parts = slices(&parts);
+                run(py, || self.store.erase(Scope::Prefix(&parts)))?
+            }
+            (None, Some(records)) => {
+                let seqs = ids("records", &records)?;
+                run(py, || self.store.erase(Scope::Records(&seqs)))?
+            }
+            _ => return Err(invalid("erase: expected either prefix or records")),
+        };
+        report::removed(py, told)
+    }
+
+    /// Write the segments anew that hold erased records, so that no byte of them is left.
+    fn compact<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        report::compacted(py, run(py, || self.store.compact())?)
+    }
+
+    /// What was erased, and how many erased records still wait for `compact`.
+    fn erasure_report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        report::erasures(py, &run(py, || self.store.erasure_report())?)
+    }
+
+    /// The batches that wait in the spool, as file names.
+    fn spooled(&self, py: Python<'_>) -> PyResult<Vec<String>> {
+        run(py, || self.store.spooled())
     }
 
     /// Figures: records, bytes, segments, `next_seq`.
     fn stats<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let stats = py.detach(|| self.store.stats()).map_err(raise)?;
-        let out = PyDict::new(py);
-        out.set_item("records", stats.records)?;
-        out.set_item("bytes", stats.bytes)?;
-        out.set_item("segments", stats.segments)?;
-        out.set_item("next_seq", stats.next_seq.0)?;
-        Ok(out)
+        report::stats(py, &run(py, || self.store.stats())?)
     }
 
     /// What opening cut off, and what damage was met since.
     fn report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let report = py.detach(|| self.store.report());
-        let cuts: Vec<Bound<'py, PyDict>> = report
-            .cuts
-            .iter()
-            .map(|cut| {
-                let row = PyDict::new(py);
-                row.set_item("segment", cut.segment)?;
-                row.set_item("offset", cut.offset)?;
-                row.set_item("bytes", cut.bytes)?;
-                row.set_item("aside", &cut.aside)?;
-                Ok(row)
-            })
-            .collect::<PyResult<_>>()?;
-        let out = PyDict::new(py);
-        out.set_item("cuts", cuts)?;
-        out.set_item("damages", damages(py, &report.damages)?)?;
-        Ok(out)
+        report::opening(py, &run(py, || Ok(self.store.report()))?)
     }
 
     /// Read and check everything: records, bytes, damages.
     fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        let report = py.detach(|| self.store.verify()).map_err(raise)?;
-        let out = PyDict::new(py);
-        out.set_item("records", report.records)?;
-        out.set_item("bytes", report.bytes)?;
-        out.set_item("damages", damages(py, &report.damages)?)?;
-        Ok(out)
+        report::verified(py, &run(py, || self.store.verify())?)
     }
 
     /// Close the store; doing it twice does nothing.
     fn close(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.store.close()).map_err(raise)
+        run(py, || self.store.close())
     }
 
     fn __enter__(slf: Py<Self>) -> Py<Self> {
@@ -250,6 +277,15 @@ impl ColdStore {
         self.close(py)
     }
 
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
+        portable(&self.options, self.path.is_none())?;
+        let stats = run(py, || self.store.stats())?;
+        let open = PyType::new::<Self>(py).getattr("open")?;
+        let options = keywords(py, &self.options)?;
+        let partial = py.import("functools")?.getattr("partial")?;
+        Ok((partial.call((open,), Some(&options))?, (stats.path,)))
+    }
+
     fn __repr__(&self) -> String {
         self.path.as_ref().map_or_else(
             || "ColdStore(None)".to_owned(),
@@ -258,39 +294,6 @@ impl ColdStore {
     }
 }
 
-/// The 128-bit content hash of a payload, as the store keeps it (XXH3, little-endian).
-#[pyfunction]
-pub(crate) fn content_hash<'py>(
-    py: Python<'py>,
-    payload: &Bound<'py, PyBytes>,
-) -> Bound<'py, PyBytes> {
-    let hash = warmset_core::cold::content_hash(payload.as_bytes());
-    PyBytes::new(py, &hash.to_le_bytes())
-}
-
-/// A kind that callers may write: the store's own bookkeeping is its own.
-fn writable(name: &str) -> PyResult<Kind> {
-    match Kind::from_name(name) {
-        Some(Kind::Seal | Kind::BatchMember | Kind::BatchCommit) | None => Err(invalid(&format!(
-            "kind: expected one of turn, summary, embedding, episode, distilled, prepared, item, \
-             tombstone, checkpoint; found {name:?}"
-        ))),
-        Some(kind) => Ok(kind),
-    }
-}
-
-fn damages<'py>(py: Python<'py>, damages: &[Damage]) -> PyResult<Vec<Bound<'py, PyDict>>> {
-    damages
-        .iter()
-        .map(|damage| {
-            let row = PyDict::new(py);
-            let seqs = damage.seqs.as_ref().map(|s| (s.start().0, s.end().0));
-            row.set_item("segment", damage.segment)?;
-            row.set_item("path", &damage.path)?;
-            row.set_item("bytes", (damage.bytes.start, damage.bytes.end))?;
-            row.set_item("seqs", seqs)?;
-            row.set_item("detail", &damage.detail)?;
-            Ok(row)
-        })
-        .collect()
+fn numbers(seqs: Vec<Seq>) -> Vec<u64> {
+    seqs.into_iter().map(|seq| seq.0).collect()
 }

@@ -15,6 +15,16 @@ pub(crate) fn invalid(text: &str) -> PyErr {
     Python::attach(|py| build(py, "InvalidInputError", (text,)).unwrap_or_else(|failure| failure))
 }
 
+/// A `StoreError` with that text.
+pub(crate) fn store_error(text: &str) -> PyErr {
+    Python::attach(|py| build(py, "StoreError", (text,)).unwrap_or_else(|failure| failure))
+}
+
+/// A `NotPortable` with that text.
+pub(crate) fn not_portable(text: &str) -> PyErr {
+    Python::attach(|py| build(py, "NotPortable", (text,)).unwrap_or_else(|failure| failure))
+}
+
 fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
     let text = error.to_string();
     let class = match error {
@@ -35,14 +45,33 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
                 (source.raw_os_error().unwrap_or(0), reason, file),
             );
         }
+        Error::Corrupt {
+            path,
+            offset,
+            seqs,
+            detail,
+        } => {
+            let file = path.display().to_string();
+            return build(py, "Corrupt", (file, *offset, seqs, detail));
+        }
+        Error::Truncated {
+            path,
+            expected,
+            found,
+        } => {
+            let file = path.display().to_string();
+            return build(py, "Truncated", (file, *expected, *found));
+        }
+        Error::Erased { seq } => return build(py, "Erased", (seq.0,)),
+        Error::NoKey { seq } => return build(py, "NoKey", (seq.0,)),
         Error::Poisoned { .. } => "Poisoned",
         Error::Full { .. } => "StoreFull",
-        Error::Corrupt { .. } => "Corrupt",
         Error::NewerFormat { .. } => "NewerFormat",
         Error::NotAStore { .. } => "NotAStore",
         Error::ForeignSegment { .. } => "ForeignSegment",
-        Error::Truncated { .. } => "Truncated",
         Error::NotFound { .. } => "NotFound",
+        Error::ReadOnly { .. } => "ReadOnly",
+        Error::Interrupted => "Interrupted",
         Error::Forked => "Forked",
         Error::Closed => "Closed",
         Error::NotFinite { .. } => "NotFiniteError",

@@ -9,6 +9,9 @@
     reason = "docstrings are read in Python, not by rustdoc"
 )]
 
+mod cold_options;
+mod cold_record;
+mod cold_report;
 mod cold_store;
 mod convert;
 mod error;
@@ -16,6 +19,7 @@ mod evict;
 mod hot_index;
 mod pack;
 mod retriever;
+mod signals;
 mod simd;
 mod tokens;
 
@@ -26,7 +30,9 @@ mod _core {
     use pyo3::prelude::*;
 
     #[pymodule_export]
-    use super::cold_store::{ColdStore, Record, content_hash};
+    use super::cold_record::{Record, content_hash};
+    #[pymodule_export]
+    use super::cold_store::ColdStore;
     #[pymodule_export]
     use super::evict::{Roll, keep_newest, leave_lowest};
     #[pymodule_export]
@@ -43,6 +49,7 @@ mod _core {
     /// A debug build is many times slower: whoever measures one should know.
     #[pymodule_init]
     fn init(module: &Bound<'_, PyModule>) -> PyResult<()> {
+        super::signals::watch();
         if cfg!(debug_assertions) {
             let py = module.py();
             let text = c"warmset was compiled without optimisation: do not measure it";

@@ -99,10 +99,15 @@ impl Store {
         } else {
             drop(found);
             match lock::acquire(&*medium, options.lock_wait) {
-                Err(Error::Locked { .. }) if options.on_busy == OnBusy::Spool => (
-                    Shelf::new(medium, options, Repair::Forbidden)?,
-                    Writer::new(None),
-                ),
+                // An exclusive handle writes without asking for the lock again: it must have it.
+                Err(Error::Locked { .. })
+                    if options.on_busy == OnBusy::Spool && options.mode == Mode::Shared =>
+                {
+                    (
+                        Shelf::new(medium, options, Repair::Forbidden)?,
+                        Writer::new(None),
+                    )
+                }
                 Err(error) => return Err(error),
                 Ok(hold) => {
                     let shelf = Shelf::new(medium, options, Repair::Allowed)?;

@@ -1,0 +1,93 @@
+"""Every exception that warmset raises, under one base class.
+
+The Rust core imports these classes and raises them; there is no other error path. Each message says
+what to do. All of them pickle: the constructor's arguments are the exception's ``args``.
+"""
+
+from warmset.errors.base import (
+    WarmsetError,
+)
+from warmset.errors.input import (
+    BudgetTooSmall,
+    ConversionError,
+    CountError,
+    DimensionError,
+    DuplicateIdError,
+    InvalidInputError,
+    InvalidMessageError,
+    NotFiniteError,
+    UnknownDialectError,
+    UnknownIdError,
+    ZeroNormError,
+)
+from warmset.errors.models import (
+    EmbedderError,
+    EmbedderMismatch,
+    MissingExtraError,
+    ModelDamaged,
+    ModelMissing,
+    PickerError,
+    ReaderError,
+)
+from warmset.errors.store import (
+    Closed,
+    Corrupt,
+    Erased,
+    ForeignSegment,
+    Forked,
+    Interrupted,
+    Locked,
+    NewerFormat,
+    NoKey,
+    NotAStore,
+    NotFound,
+    NotPortable,
+    Poisoned,
+    ReadOnly,
+    StoreError,
+    StoreFull,
+    StoreIOError,
+    TooLarge,
+    Truncated,
+)
+
+__all__ = [
+    "BudgetTooSmall",
+    "Closed",
+    "ConversionError",
+    "Corrupt",
+    "CountError",
+    "DimensionError",
+    "DuplicateIdError",
+    "EmbedderError",
+    "EmbedderMismatch",
+    "Erased",
+    "ForeignSegment",
+    "Forked",
+    "Interrupted",
+    "InvalidInputError",
+    "InvalidMessageError",
+    "Locked",
+    "MissingExtraError",
+    "ModelDamaged",
+    "ModelMissing",
+    "NewerFormat",
+    "NoKey",
+    "NotAStore",
+    "NotFiniteError",
+    "NotFound",
+    "NotPortable",
+    "PickerError",
+    "Poisoned",
+    "ReadOnly",
+    "ReaderError",
+    "StoreError",
+    "StoreFull",
+    "StoreIOError",
+    "TooLarge",
+    "Truncated",
+    "UnknownDialectError",
+    "UnknownIdError",
+    "WarmsetError",
+    "ZeroNormError",
+]

@@ -1,0 +1,62 @@
+"""What embedders, pickers, readers and missing extras raise."""
+
+from __future__ import annotations
+
+from warmset.errors.base import WarmsetError
+
+
+class EmbedderError(WarmsetError):
+    """An embedder failed, or gave back something that is not a batch of vectors."""
+
+
+class ModelMissing(EmbedderError):  # noqa: N818
+    """The local model is not on this machine; the message names the one command that mends it."""
+
+
+class ModelDamaged(EmbedderError):  # noqa: N818
+    """A model file does not have the pinned sha256; it was not used."""
+
+
+class EmbedderMismatch(EmbedderError):  # noqa: N818
+    """The store's vectors were made by another embedder.
+
+    Args:
+        stored: Name of the embedder that made the store's vectors.
+        given: Name of the embedder that was given.
+    """
+
+    def __init__(self, stored: str, given: str) -> None:
+        super().__init__(stored, given)
+        self.stored = stored
+        self.given = given
+
+    def __str__(self) -> str:
+        return (
+            f"the store's vectors were made by {self.stored}, not by {self.given}; "
+            "open it with that embedder, or call memory.reembed() to make them anew"
+        )
+
+
+class PickerError(WarmsetError):
+    """A picker's answer could not be used; callers fall back to the score."""
+
+
+class ReaderError(WarmsetError):
+    """A model that reads or judges for `warmset eval` failed, or its answer is no text."""
+
+
+class MissingExtraError(WarmsetError, ImportError):
+    """An optional dependency is not installed.
+
+    Args:
+        module: The module that could not be imported.
+        extra: The extra that brings it.
+    """
+
+    def __init__(self, module: str, extra: str) -> None:
+        super().__init__(module, extra)
+        self.module = module
+        self.extra = extra
+
+    def __str__(self) -> str:
+        return f'{self.module} is not installed; run: pip install "warmset[{self.extra}]"'

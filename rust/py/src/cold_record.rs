@@ -1,0 +1,250 @@
+//! Records, on their way into a store and out of it.
+
+use std::borrow::Cow;
+
+use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyBytesMethods, PyString, PyTuple, PyType};
+use warmset_core::cold::Draft;
+use warmset_core::{Kind, Seq};
+
+use crate::convert::text;
+use crate::error::invalid;
+
+/// One record, read and verified: seq, kind, key, meta, payload, sources, hash.
+#[pyclass(frozen, module = "warmset")]
+pub(crate) struct Record {
+    inner: warmset_core::cold::Record,
+}
+
+impl From<warmset_core::cold::Record> for Record {
+    fn from(inner: warmset_core::cold::Record) -> Self {
+        Self { inner }
+    }
+}
+
+#[pymethods]
+impl Record {
+    /// The id that the store gave it.
+    #[getter]
+    fn seq(&self) -> u64 {
+        self.inner.seq.0
+    }
+
+    /// What it is; "other" for a kind of a newer version.
+    #[getter]
+    fn kind(&self) -> &'static str {
+        self.inner.kind.name()
+    }
+
+    /// The key's parts.
+    #[getter]
+    fn key<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.inner.key.iter().map(|part| PyBytes::new(py, part)))
+    }
+
+    /// The bytes beside the payload.
+    #[getter]
+    fn meta<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.meta)
+    }
+
+    /// The payload.
+    #[getter]
+    fn payload<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.payload)
+    }
+
+    /// Ids of the records that it was made from.
+    #[getter]
+    fn sources<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyTuple>> {
+        PyTuple::new(py, self.inner.sources.iter().map(|seq| seq.0))
+    }
+
+    /// The payload's `content_hash`.
+    #[getter]
+    fn hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
+        PyBytes::new(py, &self.inner.hash.to_le_bytes())
+    }
+
+    fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
+        let again = PyType::new::<Self>(py).getattr("_again")?;
+        let numbers = (self.inner.seq.0, self.inner.kind.code());
+        let (key, sources) = (self.key(py)?, self.sources(py)?);
+        let parts = (numbers, key, self.meta(py), self.payload(py), sources);
+        Ok((again, parts))
+    }
+
+    /// What a pickled record is made from again.
+    #[staticmethod]
+    fn _again(
+        numbers: (u64, u16),
+        key: Vec<Vec<u8>>,
+        meta: Vec<u8>,
+        payload: Vec<u8>,
+        sources: Vec<u64>,
+    ) -> Self {
+        let inner = warmset_core::cold::Record {
+            seq: Seq(numbers.0),
+            kind: Kind::from_code(numbers.1),
+            key,
+            meta,
+            sources: sources.into_iter().map(Seq).collect(),
+            hash: warmset_core::cold::content_hash(&payload),
+            payload,
+        };
+        Self { inner }
+    }
+
+    fn __repr__(&self) -> String {
+        format!(
+            "Record(seq={}, kind={:?}, {} bytes)",
+            self.inner.seq.0,
+            self.inner.kind.name(),
+            self.inner.payload.len()
+        )
+    }
+}
+
+type Parts<'py> = (
+    (u64, u16),
+    Bound<'py, PyTuple>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyBytes>,
+    Bound<'py, PyTuple>,
+);
+
+/// One record to append, as Python gave it.
+pub(crate) struct Row<'py> {
+    kind: Kind,
+    key: Vec<Bound<'py, PyBytes>>,
+    meta: Bound<'py, PyBytes>,
+    payload: Bound<'py, PyBytes>,
+    sources: Vec<Seq>,
+}
+
+/// The rows of a batch.
+///
+/// # Errors
+/// `InvalidInputError` that names the row and what is wrong with it.
+pub(crate) fn rows<'py>(records: &Bound<'py, PyAny>) -> PyResult<Vec<Row<'py>>> {
+    let items = records
+        .try_iter()
+        .map_err(|_| wrong("records", "a sequence of tuples", records))?;
+    items
+        .enumerate()
+        .map(|(at, row)| read_row(&format!("records[{at}]"), &row?))
+        .collect()
+}
+
+/// What the core appends for rows and the parts of their keys.
+pub(crate) fn drafts<'a>(rows: &'a [Row<'_>], keys: &'a [Vec<&'a [u8]>]) -> Vec<Draft<'a>> {
+    rows.iter()
+        .zip(keys)
+        .map(|(row, key)| Draft {
+            kind: row.kind,
+            key,
+            meta: row.meta.as_bytes(),
+            sources: &row.sources,
+            payload: row.payload.as_bytes(),
+        })
+        .collect()
+}
+
+/// The parts of the rows' keys.
+pub(crate) fn keys<'a>(rows: &'a [Row<'_>]) -> Vec<Vec<&'a [u8]>> {
+    rows.iter().map(|row| slices(&row.key)).collect()
+}
+
+/// The bytes of several byte strings.
+pub(crate) fn slices<'a>(parts: &'a [Bound<'_, PyBytes>]) -> Vec<&'a [u8]> {
+    parts.iter().map(PyBytesMethods::as_bytes).collect()
+}
+
+/// A sequence of byte strings.
+///
+/// # Errors
+/// `InvalidInputError` for anything else.
+pub(crate) fn byte_strings<'py>(
+    name: &str,
+    given: &Bound<'py, PyAny>,
+) -> PyResult<Vec<Bound<'py, PyBytes>>> {
+    let given_up = |_| wrong(name, "a sequence of bytes", given);
+    given.extract().map_err(given_up)
+}
+
+/// A sequence of ids.
+///
+/// # Errors
+/// `InvalidInputError` for anything else.
+pub(crate) fn ids(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<Seq>> {
+    // Bytes are a sequence of integers, which are hardly meant as ids.
+    let numbers: Option<Vec<u64>> = given.extract().ok();
+    let numbers = numbers.filter(|_| !given.is_instance_of::<PyBytes>());
+    let numbers = numbers.ok_or_else(|| wrong(name, "a sequence of ids", given))?;
+    Ok(numbers.into_iter().map(Seq).collect())
+}
+
+fn read_row<'py>(name: &str, row: &Bound<'py, PyAny>) -> PyResult<Row<'py>> {
+    let shape = "(kind, key, meta, payload) or (kind, key, meta, payload, sources)";
+    let tuple = row.cast::<PyTuple>().map_err(|_| wrong(name, shape, row))?;
+    let parts: Vec<Bound<'py, PyAny>> = tuple.iter().collect();
+    let (kind, key, meta, payload, sources) = match parts.as_slice() {
+        [kind, key, meta, payload] => (kind, key, meta, payload, None),
+        [kind, key, meta, payload, sources] => (kind, key, meta, payload, Some(sources)),
+        _ => return Err(wrong(name, shape, row)),
+    };
+    let bytes = |part: &str, given: &Bound<'py, PyAny>| {
+        let bytes = given.cast::<PyBytes>();
+        bytes
+            .cloned()
+            .map_err(|_| wrong(&format!("{name}.{part}"), "bytes", given))
+    };
+    Ok(Row {
+        kind: writable(kind)?,
+        key: byte_strings(&format!("{name}.key"), key)?,
+        meta: bytes("meta", meta)?,
+        payload: bytes("payload", payload)?,
+        sources: sources.map_or(Ok(Vec::new()), |given| {
+            ids(&format!("{name}.sources"), given)
+        })?,
+    })
+}
+
+/// A kind that callers may write: the store's own bookkeeping is its own.
+fn writable(given: &Bound<'_, PyAny>) -> PyResult<Kind> {
+    let name: Cow<'_, str> = given.cast::<PyString>().map_or(Cow::Borrowed(""), text);
+    match Kind::from_name(&name) {
+        Some(kind) if !kind.is_own() && !is_reserved(kind) => Ok(kind),
+        _ => Err(wrong(
+            "kind",
+            "one of turn, summary, embedding, episode, distilled, prepared, item, checkpoint",
+            given,
+        )),
+    }
+}
+
+fn is_reserved(kind: Kind) -> bool {
+    matches!(kind, Kind::BatchMember | Kind::BatchCommit)
+}
+
+fn wrong(name: &str, what: &str, given: &Bound<'_, PyAny>) -> PyErr {
+    let kind = given.get_type();
+    let shown = given.cast::<PyString>().map_or_else(
+        |_| {
+            kind.name()
+                .map_or_else(|_| kind.to_string(), |n| n.to_string())
+        },
+        |found| format!("{:?}", text(found)),
+    );
+    invalid(&format!("{name}: expected {what}, found {shown:.80}"))
+}
+
+/// The 128-bit content hash of a payload, as the store keeps it (XXH3, little-endian).
+#[pyfunction]
+pub(crate) fn content_hash<'py>(
+    py: Python<'py>,
+    payload: &Bound<'py, PyBytes>,
+) -> Bound<'py, PyBytes> {
+    let hash = warmset_core::cold::content_hash(payload.as_bytes());
+    PyBytes::new(py, &hash.to_le_bytes())
+}
