@@ -101,6 +101,9 @@ impl Writer {
         if !as_known {
             common.repair()?;
             if common.known()?.segments.is_empty() {
+                // The lock's name first: beside it a first segment that is cut short is known as ours.
+                let trouble = |error| refused("sync", &common.medium.path(""), error);
+                common.medium.sync_dir("").map_err(trouble)?;
                 self.create(common)?;
                 common.settle_mark(&mut common.write())?;
             }
