@@ -182,7 +182,7 @@ impl Walk<'_> {
         let deep = self.recovery.is_some();
         let shown = self.recovery.filter(|recovery| recovery.1);
         let mut case = self.case;
-        case.killed |= killed;
+        case.killed |= killed && !deep;
         let expected = [case.returned, case.killed, shown.is_some()];
         let expected = expected.iter().fold(0, |sum, flag| sum * 2 + u8::from(*flag));
         let hash = image.hash();

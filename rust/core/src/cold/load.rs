@@ -30,7 +30,7 @@ use super::medium::{Medium, refused};
 use super::options::{Options, Read};
 use super::report::{Cut, Damage, DamageKind};
 use super::scan::{Place, scan};
-use super::segment::Segment;
+use super::segment::{Segment, footer};
 use super::source::Source;
 use super::survey::{Found, survey};
 use super::tail::tail;
@@ -189,9 +189,13 @@ impl<'a> Loading<'a> {
         for range in file.blemishes {
             self.index.damages.push(source.blemish(range));
         }
-        let segment = match sealed(&source, file.len)? {
+        let may_be_torn = last && self.found.segment <= file.number;
+        let told = self.found.segment == file.number && self.found.end >= file.len;
+        // The end block may have arrived without the seal before it.
+        let whole = |end: &End| !may_be_torn || told || footer(&source, *end).is_some();
+        let segment = match sealed(&source, file.len)?.filter(whole) {
             Some(end) => Segment::sealed(source, file.len, end),
-            None if last && self.found.segment <= file.number => tail(self, source, file.len)?,
+            None if may_be_torn => tail(self, source, file.len)?,
             None => self.inner(source, file.len, next, left_at)?,
         };
         self.next_seq = self.next_seq.max(segment.last().saturating_add(1));

@@ -324,6 +324,8 @@ impl Writer {
     ///
     /// [`Error::Full`] and [`Error::Io`] after it was taken back; [`Error::Poisoned`].
     pub(super) fn seal(&mut self, common: &Shelf) -> Result<()> {
+        // The seal says that all before it was synced, and may arrive before it.
+        self.sync(common)?;
         let (source, end, bytes) = {
             let index = common.peek();
             let Some(last) = index
@@ -341,7 +343,7 @@ impl Writer {
         // A segment whose footer would exceed the format stays as it is: it is scanned at open.
         let Some(bytes) = bytes else {
             common.write().tail = false;
-            return self.sync(common);
+            return Ok(());
         };
         if let Err(error) = write_full(&*source.file, &bytes, end) {
             return match source.file.set_len(end) {
