@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes]
-"""Kind, key, meta and payload, as `ColdStore.append` takes them."""
+Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, list[int]]
+"""Kind, key, meta, payload and the ids it was made from, as `ColdStore.append` takes them."""
 
 View: TypeAlias = Literal["turn", "context"]
 """Vectors of a turn's own passages, or of the turn among its neighbours."""
@@ -87,7 +87,7 @@ def turn_draft(key: list[bytes], meta: TurnMeta, payload: bytes) -> Draft:
     """
     if len(payload) > MAX_TURN:
         raise TooLarge(len(payload), MAX_TURN)
-    return TURN, key, meta.encode(), payload
+    return TURN, key, meta.encode(), payload, []
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +106,10 @@ class VectorMeta:
     dim: int
     generation: int
 
-    def draft(self, key: list[bytes], rows: NDArray[np.float32]) -> Draft:
-        """Make the record of some rows, shape (n, dim)."""
+    def draft(self, key: list[bytes], rows: NDArray[np.float32], sources: list[int]) -> Draft:
+        """Make the record of some rows, shape (n, dim), and of the turns that they tell of."""
         meta = {"of": self.of, "view": self.view, "dim": self.dim, "gen": self.generation}
-        return EMBEDDING, key, _dump(meta), rows.astype("<f4", copy=False).tobytes()
+        return EMBEDDING, key, _dump(meta), rows.astype("<f4", copy=False).tobytes(), sources
 
     @classmethod
     def decode(cls, data: bytes) -> VectorMeta:
@@ -155,7 +155,7 @@ class Identity:
             "gen": self.generation,
         }
         probe = b"" if self.probe is None else self.probe.astype("<f4").tobytes()
-        return CHECKPOINT, [], _dump(meta), probe
+        return CHECKPOINT, [], _dump(meta), probe, []
 
     @classmethod
     def decode(cls, fields: Mapping[str, Any], payload: bytes) -> Identity:
@@ -171,7 +171,7 @@ class Identity:
 
 def head_draft(key: list[bytes], head: int) -> Draft:
     """Make the checkpoint that moves a conversation's head to a message, or to 0 for none."""
-    return CHECKPOINT, key, _dump({"what": "head", "id": head}), b""
+    return CHECKPOINT, key, _dump({"what": "head", "id": head}), b"", []
 
 
 def checkpoint(data: bytes) -> dict[str, Any]:

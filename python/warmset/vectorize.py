@@ -139,10 +139,17 @@ class Vectorizer:
         dim, generation = self.identity.dim, self.identity.generation
         return [
             VectorMeta(of=job.id, view=job.view, dim=dim, generation=generation).draft(
-                self._source.key(job.id), rows
+                self._source.key(job.id), rows, self._told_of(job)
             )
             for job, rows in made
         ]
+
+    def _told_of(self, job: Job) -> list[int]:
+        """Return the turns whose words are in a vector: it goes when one of them is erased."""
+        if job.view == "turn":
+            return [job.id]
+        before, after = self._source.neighbours(job.id)
+        return [id_ for id_ in (before, job.id, after) if id_ is not None]
 
     def _call(self, texts: list[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
         """Embed, settling on the way whether this is the store's embedder."""
