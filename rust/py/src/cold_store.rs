@@ -11,12 +11,12 @@ use crate::cold_options::{self as options_of, Level, Wait, Word, agree, keywords
 use crate::cold_record::{Record, byte_strings, drafts, ids, keys, rows, slices};
 use crate::cold_report as report;
 use crate::error::invalid;
-use crate::signals::run;
+use crate::signals::{run, tell};
 
 /// An append-only store of records.
 ///
-/// What `append` returned for is kept as the durability says. A payload comes back exactly, or not
-/// at all. Safe to use from several threads; several processes may open one directory.
+/// What `append` returned for is kept as the durability says; a payload comes back exactly, or not
+/// at all. Safe to use from several threads and processes.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct ColdStore {
     store: Store,
@@ -43,8 +43,7 @@ impl ColdStore {
     ///     durability: What an acknowledgement means. "fsync": it survives a loss of power. "os":
     ///         it survives a kill. "interval": likewise, and a sync follows in the background.
     ///     sync_interval: Seconds until that sync; 0.05 if not given.
-    ///     on_busy: What `append_or_spool` does where the lock stays busy: "error", or "spool" to
-    ///         leave the batch for the next writer.
+    ///     on_busy: What `append_or_spool` does where the lock stays busy: "error" or "spool".
     ///     read: "map" or "pread" for sealed segments. A map cannot survive somebody else
     ///         truncating a sealed file (SIGBUS); "pread" raises an error there.
     ///     encryption: None, "keys" for keys that lie in the directory, or a master key of 32 bytes
@@ -55,8 +54,6 @@ impl ColdStore {
     ///
     /// Raises:
     ///     Locked: Somebody else owns it; the error names the owner.
-    ///     NotAStore: The path is empty, a file, or a directory with other things in it.
-    ///     NewerFormat: A newer version wrote it; it is left as it was.
     ///     InvalidInputError: An option is none of the above; the error names it.
     ///     StoreError: It could not be opened.
     #[staticmethod]
@@ -131,8 +128,7 @@ impl ColdStore {
     ///
     /// Raises:
     ///     Locked: Another writer kept the lock for too long; nothing was appended.
-    ///     TooLarge: A payload is over the limit.
-    ///     StoreFull: The medium has no room; nothing was appended.
+    ///     TooLarge, StoreFull: There is no room for it; nothing was appended.
     ///     Poisoned: A sync failed; nothing more is acknowledged until the store is opened again.
     fn append(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
         let rows = rows(records)?;
@@ -163,10 +159,8 @@ impl ColdStore {
     /// Read one record.
     ///
     /// Raises:
-    ///     NotFound: There is none with that id.
-    ///     Erased: It was erased.
-    ///     NoKey: It is encrypted, and its key is not here.
-    ///     Corrupt: Its bytes are not what was written.
+    ///     NotFound, Erased, NoKey: There is none with that id, or it cannot be read any more.
+    ///     Corrupt, Truncated: Its bytes are not what was written.
     fn get(&self, py: Python<'_>, seq: u64) -> PyResult<Record> {
         run(py, || self.store.get(Seq(seq))).map(Record::from)
     }
@@ -184,7 +178,7 @@ impl ColdStore {
     ///     max_bytes: About how much to read; at least one record comes back, none only at the end.
     ///
     /// Returns:
-    ///     Records; damaged ones are left out and reported, erased ones are left out.
+    ///     Records, the store's own among them, without damaged ones and erased ones.
     #[pyo3(signature = (start=1, *, max_bytes=8_388_608))]
     fn page(&self, py: Python<'_>, start: u64, max_bytes: usize) -> PyResult<Vec<Record>> {
         let records = run(py, || self.store.page(Seq(start), max_bytes))?;
@@ -208,9 +202,6 @@ impl ColdStore {
     /// Args:
     ///     prefix: Parts that the keys begin with, for instance tenant and conversation.
     ///     records: Ids, instead of a prefix.
-    ///
-    /// Raises:
-    ///     InvalidInputError: Neither or both are given, or what is given is empty.
     #[pyo3(signature = (*, prefix=None, records=None))]
     fn erase<'py>(
         &self,
@@ -238,7 +229,7 @@ impl ColdStore {
         report::compacted(py, run(py, || self.store.compact())?)
     }
 
-    /// What was erased, and how many erased records still wait for `compact`.
+    /// What was erased, and how many records still wait for `compact`.
     fn erasure_report<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
         report::erasures(py, &run(py, || self.store.erasure_report())?)
     }
@@ -259,8 +250,18 @@ impl ColdStore {
     }
 
     /// Read and check everything: records, bytes, damages.
-    fn verify<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
-        report::verified(py, &run(py, || self.store.verify())?)
+    ///
+    /// Args:
+    ///     told: Is called with bytes read and bytes in all, now and then; what it raises ends this.
+    #[pyo3(signature = (told=None))]
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
+    fn verify<'py>(
+        &self,
+        py: Python<'py>,
+        told: Option<Py<PyAny>>,
+    ) -> PyResult<Bound<'py, PyDict>> {
+        let told = |done: u64, all: u64| told.as_ref().map_or(Ok(()), |told| tell(told, done, all));
+        report::verified(py, &run(py, || self.store.verify_telling(&told))?)
     }
 
     /// Close the store; doing it twice does nothing.
@@ -279,11 +280,11 @@ impl ColdStore {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, (PathBuf,))> {
         portable(&self.options, self.path.is_none())?;
-        let stats = run(py, || self.store.stats())?;
+        let path = run(py, || self.store.stats())?.path;
         let open = PyType::new::<Self>(py).getattr("open")?;
-        let options = keywords(py, &self.options)?;
         let partial = py.import("functools")?.getattr("partial")?;
-        Ok((partial.call((open,), Some(&options))?, (stats.path,)))
+        let open = partial.call((open,), Some(&keywords(py, &self.options)?))?;
+        Ok((open, (path,)))
     }
 
     fn __repr__(&self) -> String {

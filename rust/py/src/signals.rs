@@ -26,9 +26,17 @@ pub(crate) fn watch() {
     interrupt::watch(asked);
 }
 
-/// Keeps an exception that a callback raised inside a call; [`run`] raises it.
-pub(crate) fn keep(error: PyErr) {
-    RAISED.set(Some(error));
+/// Calls a function of the caller's inside a call; what it raises, [`run`] raises.
+///
+/// # Errors
+///
+/// [`Error::Interrupted`] if it raised.
+pub(crate) fn tell(told: &Py<PyAny>, done: u64, all: u64) -> warmset_core::Result<()> {
+    let raised = Python::attach(|py| told.call1(py, (done, all)).err());
+    raised.map_or(Ok(()), |error| {
+        keep(error);
+        Err(Error::Interrupted)
+    })
 }
 
 /// Runs a call of the core without the interpreter.
@@ -51,13 +59,18 @@ pub(crate) fn run<T: Send>(
         loop {
             match call() {
                 // Meant for the thread that wrote for this one too: nothing was written.
-                Err(Error::Interrupted) if !WATCHED.get() => {}
+                Err(Error::Interrupted) if !is_ended() => {}
                 other => return other,
             }
         }
     });
     WATCHED.set(before);
     RAISED.take().map_or_else(|| result.map_err(raise), Err)
+}
+
+/// Whether there is something to raise.
+fn is_ended() -> bool {
+    RAISED.with_borrow(Option::is_some)
 }
 
 fn asked() -> bool {
@@ -68,6 +81,10 @@ fn asked() -> bool {
     let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
     HANDLING.set(false);
     raised.map(keep).is_some()
+}
+
+fn keep(error: PyErr) {
+    RAISED.set(Some(error));
 }
 
 fn is_main(py: Python<'_>) -> PyResult<bool> {

@@ -9,7 +9,7 @@ use super::erase::pending;
 use super::format::bytes::wide;
 use super::format::footer::Entry;
 use super::read::source::Source;
-use super::read::verify::{check, subjects, unreadable};
+use super::read::verify::{Subject, check, subjects, unreadable};
 use super::record::Record;
 use super::report::{DamageKind, ErasureReport, OpenReport, Stats, VerifyReport};
 use super::store::Store;
@@ -118,12 +118,26 @@ impl Store {
     ///
     /// [`Error::Io`]; [`Error::Interrupted`]; [`Error::Closed`]. Damage is in the report.
     pub fn verify(&self) -> Result<VerifyReport> {
+        self.verify_telling(&|_, _| Ok(()))
+    }
+
+    /// As [`verify`](Self::verify), and says how far it has come.
+    ///
+    /// # Errors
+    ///
+    /// As [`verify`](Self::verify), and what `told` answers.
+    pub fn verify_telling(&self, told: &dyn Fn(u64, u64) -> Result<()>) -> Result<VerifyReport> {
         let (mut report, subjects) = {
             let index = self.shelf.fresh()?;
             (unreadable(&index), subjects(&index)?)
         };
+        let all = subjects.iter().map(Subject::len).sum();
+        let mut done = 0;
+        told(done, all)?;
         for subject in &subjects {
             check(subject, &mut report)?;
+            done += subject.len();
+            told(done, all)?;
         }
         Ok(report)
     }

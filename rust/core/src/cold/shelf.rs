@@ -6,6 +6,7 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use crate::error::{Error, Result};
 
 use super::crypt::keyring::Keyring;
+use super::erase::erasures::Erasures;
 use super::format::MARK;
 use super::mark::MarkFile;
 use super::medium::{Medium, refused};
@@ -59,7 +60,11 @@ impl Shelf {
     ///
     /// As [`load`].
     pub(super) fn repair(&self) -> Result<()> {
-        let loaded = load(&*self.medium, &self.options, Repair::Allowed)?;
+        let mut loaded = load(&*self.medium, &self.options, Repair::Allowed)?;
+        if loaded.index.segments.is_empty() {
+            // A store that has not begun keeps the name that this handle gave it.
+            loaded.index.erasures = Erasures::new(self.uuid);
+        }
         self.keyring.forget();
         self.replace(loaded, Repair::Allowed)
     }

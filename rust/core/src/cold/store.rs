@@ -100,13 +100,15 @@ impl Store {
             drop(found);
             match lock::acquire(&*medium, options.lock_wait) {
                 // An exclusive handle writes without asking for the lock again: it must have it.
-                Err(Error::Locked { .. })
+                Err(locked @ Error::Locked { .. })
                     if options.on_busy == OnBusy::Spool && options.mode == Mode::Shared =>
                 {
-                    (
-                        Shelf::new(medium, options, Repair::Forbidden)?,
-                        Writer::new(None),
-                    )
+                    let shelf = Shelf::new(medium, options, Repair::Forbidden)?;
+                    if shelf.known()?.segments.is_empty() {
+                        // Whoever makes the store has not named it yet: a spool would be nobody's.
+                        return Err(locked);
+                    }
+                    (shelf, Writer::new(None))
                 }
                 Err(error) => return Err(error),
                 Ok(hold) => {

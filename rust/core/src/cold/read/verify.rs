@@ -26,6 +26,13 @@ pub(in crate::cold) struct Subject {
     known: Vec<Entry>,
 }
 
+impl Subject {
+    /// How many bytes are to be read.
+    pub(in crate::cold) fn len(&self) -> u64 {
+        self.len
+    }
+}
+
 /// The beginning of a report: the segments that opening could not read, which nothing else tells.
 pub(in crate::cold) fn unreadable(index: &Index) -> VerifyReport {
     let numbers = || index.segments.iter().map(|s| s.source.header.number);
