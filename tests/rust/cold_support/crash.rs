@@ -131,7 +131,10 @@ impl Case<'_> {
                     ensure!(told, "erased, and yet {got:?}");
                     continue;
                 }
-                if record.erased && is_acked {
+                if record.erased && !is_acked {
+                    continue;
+                }
+                if record.erased {
                     // Its erasure was under way: the tombstone is there or not, for all it names.
                     if !self.is_safe(acked, records) && seq.is_none() {
                         continue;

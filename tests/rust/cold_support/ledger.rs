@@ -11,7 +11,7 @@ use super::crash::Case;
 use super::disk_model::{Disk, Fate};
 use super::faults::Plan;
 use super::sim::{Image, Op, Sim};
-use super::world::{CONVERSATIONS, New, World, with};
+use super::world::{CONVERSATIONS, Known, New, World, with};
 
 /// Two handles on one directory, and the books.
 #[derive(Debug)]
@@ -25,8 +25,8 @@ pub(crate) struct Run {
     stopped: [bool; 2],
     acked: World,
     /// Refused, so that nothing of it may be there; and left unknown.
-    refused: Vec<Vec<New>>,
-    unknown: Vec<Vec<New>>,
+    refused: World,
+    unknown: World,
     count: usize,
 }
 
@@ -49,8 +49,8 @@ impl Run {
             stores: [None, None],
             stopped: [false; 2],
             acked: World::default(),
-            refused: Vec::new(),
-            unknown: Vec::new(),
+            refused: World::default(),
+            unknown: World::default(),
             count: 0,
         }
     }
@@ -113,7 +113,7 @@ impl Run {
                 self.expect(handle, &error);
                 let stopped = matches!(error, Error::Poisoned { .. });
                 let books = if stopped { &mut self.unknown } else { &mut self.refused };
-                books.push(drafts);
+                books.add(None, &drafts);
             }
         }
     }
@@ -132,7 +132,7 @@ impl Run {
             Ok(Appended::Stored(_)) => panic!("the lock was held"),
             Err(error) => {
                 self.expect(handle, &error);
-                self.unknown.push(drafts);
+                self.unknown.add(None, &drafts);
             }
         }
     }
@@ -155,13 +155,14 @@ impl Run {
         if let Err(error) = erased {
             self.expect(handle, &error);
         }
-        self.acked.erase(perhaps, |record| {
-            if whole {
-                record.conversation == first.conversation
-            } else {
-                record.seq == first.seq
-            }
-        });
+        let all = |record: &Known| record.conversation == first.conversation;
+        let one = |record: &Known| record.seq == first.seq;
+        let hit = |record: &Known| if whole { all(record) } else { one(record) };
+        self.acked.erase(perhaps, hit);
+        // What is made from an erased record goes with it, known or not.
+        for books in [&mut self.unknown, &mut self.refused] {
+            books.erase(true, |record| hit(record) || self.acked.is_gone(record.source));
+        }
     }
 
     pub(crate) fn compact(&mut self, handle: usize) {
@@ -187,13 +188,9 @@ impl Run {
         self.stores = [None, None];
         let calls = self.sim.faults.heal();
         let ops = self.sim.take();
-        let (before, mut after) = (self.acked.clone(), self.acked);
-        for drafts in &self.unknown {
-            after.add(None, drafts);
-        }
-        for record in &mut after.records {
-            record.erased |= record.doubtful;
-        }
+        let (before, mut after) = (self.acked, World::default());
+        after.extend(&before);
+        after.extend(&self.unknown);
         let mut case = Case {
             before: &before,
             after: &after,
@@ -204,9 +201,7 @@ impl Run {
         let words = |what| move |detail| format!("{what}: {detail}");
         case.check(&self.sim.image(), false).map_err(words("reopened"))?;
         let mut after = after.clone();
-        for drafts in &self.refused {
-            after.add(None, drafts);
-        }
+        after.extend(&self.refused);
         case.after = &after;
         case.killed = false;
         assert_eq!(case.options.durability, Durability::Fsync);

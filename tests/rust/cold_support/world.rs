@@ -12,7 +12,7 @@ pub(crate) struct Known {
     pub(crate) conversation: usize,
     /// `None` for one that went to the spool.
     pub(crate) seq: Option<u64>,
-    source: Option<u64>,
+    pub(crate) source: Option<u64>,
     pub(crate) erased: bool,
     /// Whether an erasure that failed may have reached it.
     pub(crate) doubtful: bool,
@@ -55,6 +55,26 @@ impl World {
             });
         }
         self.batches.push(start..self.records.len());
+    }
+
+    /// Whether the record of an id is erased, perhaps at least.
+    pub(crate) fn is_gone(&self, seq: Option<u64>) -> bool {
+        let gone = |record: &Known| record.erased || record.doubtful;
+        let mut records = self.records.iter();
+        seq.is_some() && records.any(|record| record.seq == seq && gone(record))
+    }
+
+    /// Takes up other batches, and everything that may be erased as erased.
+    pub(crate) fn extend(&mut self, other: &Self) {
+        let start = self.records.len();
+        for batch in &other.batches {
+            self.batches.push(batch.start + start..batch.end + start);
+        }
+        for record in &other.records {
+            let mut record = record.clone();
+            record.erased |= record.doubtful;
+            self.records.push(record);
+        }
     }
 
     /// Erases what `hit` says, and what was made from it; perhaps, where the erasure failed.

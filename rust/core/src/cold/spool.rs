@@ -21,7 +21,7 @@ use super::bytes::{Fields, narrow, wide};
 use super::format::{BELL, MAX_BATCH, SPOOL};
 use super::frame::HEADER;
 use super::header::{Header, Identity, random};
-use super::medium::{Access, MediumFile, put_file, read_file, refused, remove_if_there};
+use super::medium::{Access, Medium, MediumFile, put_file, read_file, refused, remove_if_there};
 use super::options::Read;
 use super::packet::{Packet, bookkeeping};
 use super::record::{Draft, Record};
@@ -68,26 +68,50 @@ pub(super) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
     Ok(token)
 }
 
-/// Whether somebody spooled since the spool was taken up last; the first question is always answered
-/// with yes.
+/// The bell as one handle hears it.
+#[derive(Debug)]
+pub(super) struct Bell {
+    file: Arc<dyn MediumFile>,
+    /// How long it was when the spool was last taken up to its end.
+    heard: Option<u64>,
+}
+
+/// Takes up what was spooled since this handle did so last; the first time it always looks.
 ///
 /// # Errors
 ///
-/// What the operating system answers.
-pub(super) fn rings(common: &Shelf, bell: &mut Option<Arc<dyn MediumFile>>) -> Result<bool> {
+/// As [`drain`]; then the next call tries again.
+pub(super) fn answer(writer: &mut Writer, common: &Shelf) -> Result<()> {
     let trouble = |error| refused("open", &common.medium.path(BELL), error);
-    if let Some(bell) = bell {
-        return Ok(bell.len().map_err(trouble)? > 0);
+    let bell = match writer.bell.take() {
+        Some(bell) => bell,
+        None => Bell {
+            file: find_bell(&*common.medium).map_err(trouble)?,
+            heard: None,
+        },
+    };
+    let heard = bell.heard;
+    let file = Arc::clone(&writer.bell.insert(bell).file);
+    // Before the names are read: whoever rings later is heard later.
+    let len = file.len().map_err(trouble)?;
+    if heard != Some(len) {
+        drain(writer, common)?;
+        writer.bell = Some(Bell {
+            file,
+            heard: Some(len),
+        });
     }
-    let medium = &*common.medium;
-    let opened = match medium.open(BELL, Access::Write) {
+    Ok(())
+}
+
+fn find_bell(medium: &dyn Medium) -> io::Result<Arc<dyn MediumFile>> {
+    match medium.open(BELL, Access::Write) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            medium.make_dir(SPOOL).and_then(|()| medium.create(BELL))
+            medium.make_dir(SPOOL)?;
+            medium.create(BELL)
         }
         other => other,
-    };
-    *bell = Some(opened.map_err(trouble)?);
-    Ok(true)
+    }
 }
 
 /// How many batches wait.
@@ -108,15 +132,9 @@ pub(super) fn waiting(common: &Shelf) -> Result<Vec<String>> {
 /// # Errors
 ///
 /// As appending; what the operating system answers. Nothing may be appended after an error.
-pub(super) fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
+fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
     let medium = &*common.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
-    if let Ok(bell) = medium.open(BELL, Access::Write)
-        && bell.len().map_err(trouble)? > 0
-    {
-        // Silenced before the names are read: whoever rings later is heard later.
-        bell.set_len(0).map_err(trouble)?;
-    }
     let names = waiting(common)?;
     if names.is_empty() {
         return Ok(());

@@ -23,7 +23,7 @@ use super::format::{PREAMBLE, segment_name};
 use super::header::Header;
 use super::load::sealed;
 use super::lock;
-use super::medium::{Hold, MediumFile, refused, write_full};
+use super::medium::{Hold, refused, write_full};
 use super::options::{Durability, Mode};
 use super::packet::Packet;
 use super::queue::{Answer, Ticket};
@@ -46,7 +46,7 @@ pub(super) struct Writer {
     stopped: Option<String>,
     buffer: Vec<u8>,
     /// Rings when somebody spooled.
-    bell: Option<Arc<dyn MediumFile>>,
+    pub(super) bell: Option<spool::Bell>,
     /// Whether this handle has appended anything.
     pub(super) used: bool,
 }
@@ -108,10 +108,7 @@ impl Writer {
                 common.settle_mark(&mut common.write())?;
             }
         }
-        if spool::rings(common, &mut self.bell)? {
-            spool::drain(self, common)?;
-        }
-        Ok(())
+        spool::answer(self, common)
     }
 
     /// Commits what waits, all of each batch or nothing, and answers every ticket.
