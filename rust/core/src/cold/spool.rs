@@ -137,7 +137,8 @@ fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
     let names = waiting(common)?;
     if names.is_empty() {
-        return Ok(());
+        // Somebody may have removed the last one and come no further.
+        return medium.sync_dir(SPOOL).map_err(trouble);
     }
     let mut known = already(common)?;
     for name in &names {
