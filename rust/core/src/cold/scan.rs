@@ -82,6 +82,7 @@ pub(super) fn scan(source: &Source, end: u64, place: Place) -> Result<Scan> {
         durable: marked,
         highest: 0,
         sealed: false,
+        blocked: false,
         interrupted: false,
         pieces: Vec::new(),
     };
@@ -104,6 +105,8 @@ struct Walk<'a> {
     /// The highest id that any header speaks of.
     highest: u64,
     sealed: bool,
+    /// Whether an end block follows the seal.
+    blocked: bool,
     interrupted: bool,
     pieces: Vec<Piece>,
 }
@@ -171,6 +174,7 @@ impl Walk<'_> {
         let whole =
             back.is_some_and(|back| back.seal == offset) && end.saturating_add(END) == self.end;
         self.sealed = intact && (whole || end == self.end);
+        self.blocked = whole;
         if !self.sealed {
             self.push_hole(offset, self.end, "the seal differs");
         }
@@ -294,21 +298,28 @@ impl Walk<'_> {
 
     /// What is missing at the end of a segment that others follow.
     fn close(&mut self, next: u64) {
+        let blemished = self.pieces.iter().any(|piece| piece.fault.is_some());
         if self.sealed {
+            if !self.blocked && !blemished {
+                self.push_end(RangeInclusive::new(1, 0), "the segment ends without its end block");
+            }
             return;
         }
         self.lost_before(next);
         let lost = self.last.saturating_add(1)..=next.saturating_sub(1);
         let open_end = self.pieces.last().is_none_or(|p| p.header.is_some());
-        let blemished = self.pieces.iter().any(|piece| piece.fault.is_some());
         if open_end && !(lost.is_empty() && blemished) {
-            self.pieces.push(Piece {
-                offset: self.end,
-                end: self.end,
-                seqs: lost,
-                header: None,
-                fault: Some((DamageKind::Truncated, "the segment ends without its seal")),
-            });
+            self.push_end(lost, "the segment ends without its seal");
         }
+    }
+
+    fn push_end(&mut self, seqs: RangeInclusive<u64>, detail: &'static str) {
+        self.pieces.push(Piece {
+            offset: self.end,
+            end: self.end,
+            seqs,
+            header: None,
+            fault: Some((DamageKind::Truncated, detail)),
+        });
     }
 }

@@ -141,6 +141,7 @@ fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
         return medium.sync_dir(SPOOL).map_err(trouble);
     }
     let mut known = already(common)?;
+    let mut all = true;
     for name in &names {
         let name = format!("{SPOOL}/{name}");
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
@@ -152,11 +153,16 @@ fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
                 remove_if_there(medium, &name).map_err(trouble)?;
             }
             Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name)?,
+            // It waits for whoever has its key.
+            Some(Err(Error::NoKey { .. })) => all = false,
             Some(Err(other)) => return Err(other),
         }
     }
     medium.sync_dir(SPOOL).map_err(trouble)?;
-    common.keyring.clear_spool()
+    if all {
+        common.keyring.clear_spool()?;
+    }
+    Ok(())
 }
 
 fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
