@@ -23,7 +23,7 @@ use super::aside::move_file;
 use super::erasures::{Erasures, Tombstone};
 use super::footer::{END, End, end_block};
 use super::format::{MIN_RECORD, PREAMBLE, segment_name};
-use super::header::{Header, random};
+use super::header::Header;
 use super::index::Index;
 use super::mark::{Mark, MarkFile};
 use super::medium::{Medium, refused};
@@ -71,15 +71,21 @@ pub(super) struct Loading<'a> {
     skipped: u64,
 }
 
-/// Reads a directory back, and cuts its torn tail if that is allowed.
+/// Reads a directory back, and cuts its torn tail if that is allowed. `own` is the uuid that the store
+/// has, or gets if it is new.
 ///
 /// # Errors
 ///
 /// As [`survey`]; [`Error::Interrupted`]; what the operating system answers.
-pub(super) fn load(medium: &dyn Medium, options: &Options, repair: Repair) -> Result<Loaded> {
+pub(super) fn load(
+    medium: &dyn Medium,
+    options: &Options,
+    repair: Repair,
+    own: [u8; 16],
+) -> Result<Loaded> {
     let mut files = survey(medium, repair, options.access())?;
     let header = files.iter().find_map(|f| f.header);
-    let uuid = header.map_or_else(random, |header| header.identity.uuid);
+    let uuid = header.map_or(own, |header| header.identity.uuid);
     let mut state = Loading::new(medium, options, repair, uuid)?;
     let mut stubs = Vec::new();
     let known = state.found.segment;

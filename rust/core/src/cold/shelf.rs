@@ -7,6 +7,7 @@ use crate::error::{Error, Result};
 
 use super::follow::follow;
 use super::format::MARK;
+use super::header::random;
 use super::index::Index;
 use super::keyring::Keyring;
 use super::load::{Loaded, Repair, load};
@@ -38,7 +39,7 @@ impl Shelf {
     pub(super) fn new(medium: Arc<dyn Medium>, options: Options, repair: Repair) -> Result<Self> {
         let keyring = Keyring::new(Arc::clone(&medium), options.encryption);
         keyring.check()?;
-        let loaded = load(&*medium, &options, repair)?;
+        let loaded = load(&*medium, &options, repair, random())?;
         let shelf = Self {
             medium,
             options,
@@ -59,7 +60,7 @@ impl Shelf {
     ///
     /// As [`load`].
     pub(super) fn repair(&self) -> Result<()> {
-        let loaded = load(&*self.medium, &self.options, Repair::Allowed)?;
+        let loaded = load(&*self.medium, &self.options, Repair::Allowed, self.uuid)?;
         self.keyring.forget();
         self.replace(loaded, Repair::Allowed)
     }
