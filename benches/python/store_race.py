@@ -5,8 +5,8 @@
 All in one process, in turns of a few calls, on one core (it pins itself if nobody did) and on one
 disk. Payloads are random bytes of 1,024. Each contest reads back what was written and counts it. A
 figure of an append is a mean, since checkpoints and new segments are rare and dear, but the median
-of several: so one disturbance from outside spoils one of them. It takes one to two minutes, and 4 GB
-of the disk while it opens stores of a million records.
+of several: so one disturbance from outside spoils one of them. It takes one to two minutes, and
+4 GB of the disk while it opens stores of a million records.
 """
 
 from __future__ import annotations
