@@ -38,6 +38,8 @@ pub(in crate::cold) struct Header {
     pub(in crate::cold) first_seq: u64,
     /// Where the segment before ends, if it was left without a seal; 0 if it has one.
     pub(in crate::cold) left_at: u64,
+    /// Features of a newer version that allow reading, and no writing.
+    pub(in crate::cold) read_only: u64,
     created: u64,
 }
 
@@ -68,6 +70,7 @@ impl Header {
             number,
             first_seq,
             left_at,
+            read_only: 0,
             created: now(),
         }
     }
@@ -79,6 +82,7 @@ impl Header {
             number: 0,
             first_seq: 1,
             left_at: 0,
+            read_only: 0,
             created: 0,
         }
     }
@@ -175,9 +179,8 @@ fn whole(bytes: &[u8]) -> Option<Copy> {
     }
     let _compatible = fields.u64()?;
     let (read_only, incompatible) = (fields.u64()?, fields.u64()?);
-    // A store is always opened to write, so a feature that allows only reading is refused as well.
-    if read_only != 0 || incompatible != 0 {
-        let features = format!("{major}.{minor} with features {read_only:#x}, {incompatible:#x}");
+    if incompatible != 0 {
+        let features = format!("{major}.{minor} with features {incompatible:#x}");
         return Some(Copy::Newer(features));
     }
     let (uuid, number, first_seq) = (fields.array()?, fields.u64()?, fields.u64()?);
@@ -187,6 +190,7 @@ fn whole(bytes: &[u8]) -> Option<Copy> {
         number,
         first_seq: (first_seq > 0).then_some(first_seq)?,
         left_at,
+        read_only,
         created,
     }))
 }

@@ -38,13 +38,20 @@ impl Writer {
 
     /// The tickets whose packets may be written as they are.
     fn admit<'a>(common: &Shelf, tickets: &'a [Arc<Ticket>]) -> Vec<&'a Arc<Ticket>> {
-        let erasures = common.peek().erasures.count();
-        let stale =
-            |ticket: &Ticket| common.keyring.is_on() && ticket.packet().erasures != erasures;
+        let index = common.peek();
         let mut group = Vec::with_capacity(tickets.len());
         for ticket in tickets {
-            if stale(ticket) {
+            let packet = ticket.packet();
+            let stale = common.keyring.is_on() && packet.erasures != index.erasures.count();
+            let gone = packet.sources.iter().copied();
+            let gone = gone
+                .into_iter()
+                .find(|seq| index.erasures.covers_seq(seq.0));
+            drop(packet);
+            if stale {
                 ticket.answer(Answer::Stale);
+            } else if let Some(seq) = gone {
+                ticket.answer(Answer::Done(Err(Error::Erased { seq })));
             } else {
                 group.push(ticket);
             }

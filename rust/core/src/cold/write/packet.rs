@@ -35,6 +35,8 @@ pub(in crate::cold) struct Press<'a> {
 pub(in crate::cold) struct Packet {
     bytes: Vec<u8>,
     records: Vec<(u64, u16)>,
+    /// What its records were made from.
+    pub(in crate::cold) sources: Vec<Seq>,
     /// How many erasures were known when it was made.
     pub(in crate::cold) erasures: u64,
 }
@@ -69,6 +71,7 @@ impl Packet {
         let mut packet = Self {
             bytes: Vec::with_capacity(narrow(size)),
             records: Vec::with_capacity(batch.len()),
+            sources: batch.iter().flat_map(|d| d.sources).copied().collect(),
             erasures: press.erasures,
         };
         for draft in batch {

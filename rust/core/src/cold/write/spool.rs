@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::entry::Kind;
+use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use crate::cold::format::bytes::{Fields, narrow, wide};
@@ -174,7 +174,11 @@ fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Reco
         .collect();
     let named: [&[u8]; 1] = [&token];
     let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
-    batch.extend(records.iter().zip(&keys).map(|(record, key)| Draft {
+    let erasures = common.known()?.erasures.clone();
+    let erased = |seq: &Seq| erasures.covers_seq(seq.0);
+    let left = records.iter().zip(&keys);
+    let left = left.filter(|(record, _)| !record.sources.iter().any(erased));
+    batch.extend(left.map(|(record, key)| Draft {
         kind: record.kind,
         key,
         meta: &record.meta,
