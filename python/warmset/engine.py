@@ -149,7 +149,8 @@ class Engine(Library):
         Raises:
             StoreError: They could not be erased.
         """
-        with self.lock, nullcontext() if self.indexer is None else self.indexer.paused():
+        # In this order: whoever makes vectors asks for texts, and those for the lock.
+        with nullcontext() if self.indexer is None else self.indexer.paused(), self.lock:
             removed = self.store.erase(prefix=prefix, records=records)
             self._follower.catch_up()
             self.store.compact()
