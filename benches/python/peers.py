@@ -108,12 +108,17 @@ class RawFile:
 
 
 class Sqlite:
-    """SQLite with a write-ahead log and synchronous=FULL: each commit is durable."""
+    """SQLite with a write-ahead log; with synchronous=FULL each commit is durable."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(
+        self, path: Path, *, synchronous: str = "FULL", locking: str = "NORMAL", make: bool = True
+    ) -> None:
         self.base = sqlite3.connect(path, isolation_level=None)
+        self.base.execute(f"PRAGMA locking_mode={locking}")
         self.base.execute("PRAGMA journal_mode=WAL")
-        self.base.execute("PRAGMA synchronous=FULL")
+        self.base.execute(f"PRAGMA synchronous={synchronous}")
+        if not make:
+            return
         self.base.execute(
             "CREATE TABLE r (seq INTEGER PRIMARY KEY, kind TEXT, key BLOB, meta BLOB, payload BLOB)"
         )

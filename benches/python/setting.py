@@ -49,7 +49,19 @@ def _version(name: str) -> str:
         return "not installed"
 
 
-def setting() -> dict[str, object]:
+def file_system(place: Path) -> str:
+    """Name the file system that a directory lies on, and how it is mounted."""
+    try:
+        lines = Path("/proc/mounts").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return "unknown"
+    mounts = [line.split()[1:4] for line in lines]
+    around = {str(place.resolve()), *map(str, place.resolve().parents)}
+    found = max((row for row in mounts if row[0] in around), key=lambda row: len(row[0]))
+    return f"{found[1]} ({found[2]})"
+
+
+def setting(others: tuple[str, ...] = PEERS) -> dict[str, object]:
     """Say what produced a result; `installed` is how the measured build got there."""
     import warmset  # noqa: PLC0415 - after the threads were set
 
@@ -64,7 +76,7 @@ def setting() -> dict[str, object]:
         "simd": warmset.simd_tier(),
         "python": platform.python_version(),
         "system": platform.platform(),
-        "peers": {name: _version(name) for name in PEERS},
+        "peers": {name: _version(name) for name in others},
         "command": " ".join([Path(sys.executable).name, *sys.argv]),
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
     }

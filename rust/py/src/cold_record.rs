@@ -1,6 +1,7 @@
 //! Records, on their way into a store and out of it.
 
 use std::borrow::Cow;
+use std::fmt::Display;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyString, PyTuple, PyType};
@@ -132,7 +133,7 @@ pub(crate) fn rows<'py>(records: &Bound<'py, PyAny>) -> PyResult<Vec<Row<'py>>> 
         .map_err(|_| wrong("records", "a sequence of tuples", records))?;
     items
         .enumerate()
-        .map(|(at, row)| read_row(&format!("records[{at}]"), &row?))
+        .map(|(at, row)| read_row(at, &row?))
         .collect()
 }
 
@@ -165,7 +166,7 @@ pub(crate) fn slices<'a>(parts: &'a [Bound<'_, PyBytes>]) -> Vec<&'a [u8]> {
 /// # Errors
 /// `InvalidInputError` for anything else.
 pub(crate) fn byte_strings<'py>(
-    name: &str,
+    name: impl Display,
     given: &Bound<'py, PyAny>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
     let given_up = |_| wrong(name, "a sequence of bytes", given);
@@ -176,7 +177,7 @@ pub(crate) fn byte_strings<'py>(
 ///
 /// # Errors
 /// `InvalidInputError` for anything else.
-pub(crate) fn ids(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<Seq>> {
+pub(crate) fn ids(name: impl Display, given: &Bound<'_, PyAny>) -> PyResult<Vec<Seq>> {
     // Bytes are a sequence of integers, which are hardly meant as ids.
     let numbers: Option<Vec<u64>> = given.extract().ok();
     let numbers = numbers.filter(|_| !given.is_instance_of::<PyBytes>());
@@ -184,29 +185,30 @@ pub(crate) fn ids(name: &str, given: &Bound<'_, PyAny>) -> PyResult<Vec<Seq>> {
     Ok(numbers.into_iter().map(Seq).collect())
 }
 
-fn read_row<'py>(name: &str, row: &Bound<'py, PyAny>) -> PyResult<Row<'py>> {
-    let shape = "(kind, key, meta, payload) or (kind, key, meta, payload, sources)";
-    let tuple = row.cast::<PyTuple>().map_err(|_| wrong(name, shape, row))?;
-    let parts: Vec<Bound<'py, PyAny>> = tuple.iter().collect();
-    let (kind, key, meta, payload, sources) = match parts.as_slice() {
-        [kind, key, meta, payload] => (kind, key, meta, payload, None),
-        [kind, key, meta, payload, sources] => (kind, key, meta, payload, Some(sources)),
-        _ => return Err(wrong(name, shape, row)),
+fn read_row<'py>(at: usize, row: &Bound<'py, PyAny>) -> PyResult<Row<'py>> {
+    let shape = || {
+        let shape = "(kind, key, meta, payload) or (kind, key, meta, payload, sources)";
+        wrong(format_args!("records[{at}]"), shape, row)
     };
-    let bytes = |part: &str, given: &Bound<'py, PyAny>| {
-        let bytes = given.cast::<PyBytes>();
-        bytes
-            .cloned()
-            .map_err(|_| wrong(&format!("{name}.{part}"), "bytes", given))
+    let tuple = row.cast::<PyTuple>().map_err(|_| shape())?;
+    let sources = match tuple.len() {
+        4 => Vec::new(),
+        5 => ids(format_args!("records[{at}].sources"), &tuple.get_item(4)?)?,
+        _ => return Err(shape()),
+    };
+    let bytes = |part: &str, place: usize| {
+        let given = tuple.get_item(place)?.cast_into::<PyBytes>();
+        given.map_err(|error| {
+            let name = format_args!("records[{at}].{part}");
+            wrong(name, "bytes", &error.into_inner())
+        })
     };
     Ok(Row {
-        kind: writable(kind)?,
-        key: byte_strings(&format!("{name}.key"), key)?,
-        meta: bytes("meta", meta)?,
-        payload: bytes("payload", payload)?,
-        sources: sources.map_or(Ok(Vec::new()), |given| {
-            ids(&format!("{name}.sources"), given)
-        })?,
+        kind: writable(&tuple.get_item(0)?)?,
+        key: byte_strings(format_args!("records[{at}].key"), &tuple.get_item(1)?)?,
+        meta: bytes("meta", 2)?,
+        payload: bytes("payload", 3)?,
+        sources,
     })
 }
 
@@ -227,7 +229,7 @@ fn is_reserved(kind: Kind) -> bool {
     matches!(kind, Kind::BatchMember | Kind::BatchCommit)
 }
 
-fn wrong(name: &str, what: &str, given: &Bound<'_, PyAny>) -> PyErr {
+fn wrong(name: impl Display, what: &str, given: &Bound<'_, PyAny>) -> PyErr {
     let kind = given.get_type();
     let shown = given.cast::<PyString>().map_or_else(
         |_| {

@@ -11,7 +11,7 @@ use warmset_core::{Error, interrupt};
 use crate::error::{raise, store_error};
 
 thread_local! {
-    /// Whether this thread is in a call that a signal may end.
+    /// Whether this thread is in a call, which a signal may end if the thread is the main one.
     static WATCHED: Cell<bool> = const { Cell::new(false) };
     /// Whether a handler is running inside such a call.
     static HANDLING: Cell<bool> = const { Cell::new(false) };
@@ -54,7 +54,7 @@ pub(crate) fn run<T: Send>(
              use it after the handler returned",
         ));
     }
-    let before = WATCHED.replace(is_main(py)?);
+    let before = WATCHED.replace(true);
     let result = py.detach(move || {
         loop {
             match call() {
@@ -74,30 +74,38 @@ fn is_ended() -> bool {
 }
 
 fn asked() -> bool {
-    if !WATCHED.get() || HANDLING.get() {
+    if !WATCHED.get() || HANDLING.get() || known_main() == Some(false) {
         return false;
     }
     HANDLING.set(true);
-    let raised = Python::try_attach(|py| py.check_signals().err()).flatten();
+    let raised = Python::try_attach(|py| match is_main(py) {
+        Ok(true) => py.check_signals().err(),
+        Ok(false) => None,
+        Err(error) => Some(error),
+    });
     HANDLING.set(false);
-    raised.map(keep).is_some()
+    raised.flatten().map(keep).is_some()
 }
 
 fn keep(error: PyErr) {
     RAISED.set(Some(error));
 }
 
+/// Whether this is the main thread, if that was found out already.
+fn known_main() -> Option<bool> {
+    let (process, main) = MAIN.get()?;
+    (process == std::process::id()).then_some(main)
+}
+
+/// Only asked of a call that takes long: most end before.
 fn is_main(py: Python<'_>) -> PyResult<bool> {
-    let process = std::process::id();
-    if let Some((known, main)) = MAIN.get()
-        && known == process
-    {
+    if let Some(main) = known_main() {
         return Ok(main);
     }
     let threading = py.import("threading")?;
     let me = threading.call_method0("get_ident")?;
     let main = threading.call_method0("main_thread")?.getattr("ident")?;
     let main = me.eq(main)?;
-    MAIN.set(Some((process, main)));
+    MAIN.set(Some((std::process::id(), main)));
     Ok(main)
 }
