@@ -1,44 +1,40 @@
 """One store, its index and its conversations: what every handle on the same path shares.
 
-The write path of a turn is `Engine.append`, the way back from the disk is `restore`. After any
+The write path of a turn is `Engine.append`, the way back from the disk is `Follower`. After any
 exception the store is as it was or has complete records more, and the index agrees with it.
 """
 
 from __future__ import annotations
 
-import threading
-import time
+from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from warmset import _core, messages
-from warmset.config import MAX_TURN
 from warmset.counting import message_tokens
-from warmset.errors import NotFound
-from warmset.indexing import Indexer
-from warmset.labels import TURN_KIND, Numbers, role_number
-from warmset.ledger import Entry, Ledger
-from warmset.records import TurnMeta, head_draft, key_of, turn_draft
-from warmset.restore import restore
-from warmset.vectorize import Job, Vectorizer
+from warmset.follow import Follower
+from warmset.library import Library
+from warmset.records import head_draft, key_of, turn_draft
+from warmset.told import Spooled
+from warmset.vectorize import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from os import PathLike
 
-    from warmset.config import Reading
     from warmset.embed import Embedder
+    from warmset.ledger import Ledger
+    from warmset.opening import Opening
+    from warmset.records import Draft, TurnMeta
+    from warmset.told import Removed
 
-_WORDS_INDEXED = 200_000
-"""Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
 
-
-class Engine:
+class Engine(Library):
     """A store, its index and its conversations.
 
     Args:
         path: The store's directory; None keeps everything in memory.
         embedder: What makes vectors; None searches by words alone.
-        read: How sealed segments are read, "map" or "pread".
+        opening: How the store is opened.
         encoding: The vocabulary that tokens are counted with.
 
     Raises:
@@ -51,29 +47,14 @@ class Engine:
         path: str | PathLike[str] | None,
         *,
         embedder: Embedder | None,
-        read: Reading,
+        opening: Opening,
         encoding: str,
     ) -> None:
-        _core.count_text("", encoding)
-        self.lock = threading.RLock()
-        self.encoding = encoding
-        self.store = _core.ColdStore.open(path, mode="exclusive", read=read, max_record=MAX_TURN)
-        self.retriever = _core.Retriever()
-        self.ledgers: dict[tuple[str, str], Ledger] = {}
-        self._owner: dict[int, Ledger] = {}
-        self.numbers = Numbers()
-        self.lost: list[str] = []
-        self.indexer = (
-            None
-            if embedder is None
-            else Indexer(
-                self.store,
-                self.retriever,
-                Vectorizer(embedder, self, durable=path is not None),
-            )
-        )
+        super().__init__(path, embedder=embedder, opening=opening, encoding=encoding)
+        self._alone = path is None or opening.mode == "exclusive"
+        self._follower = Follower(self)
         try:
-            restore(self)
+            self._follower.catch_up()
         except BaseException:
             self.store.close()
             raise
@@ -91,7 +72,8 @@ class Engine:
             metas: What is kept beside each.
 
         Returns:
-            Their ids; all are kept or none is.
+            Their ids; all are kept or none is. `Spooled` if another process kept the store busy:
+            then they lie in the spool, and appear here once a writer took them up.
 
         Raises:
             StoreError: They could not be kept.
@@ -105,10 +87,14 @@ class Engine:
         ]
         facts = [messages.facts(message, dialect) for message in batch]
         counts = message_tokens(batch, self.encoding)
-        ids = self.store.append(drafts)
+        ids = self._keep(drafts)
+        if isinstance(ids, Spooled) or not ids:
+            return ids
+        ledger = self.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
         if metas and metas[0].parent is not None:
             self.place(ledger, metas[0].parent)
         before = ledger.history.head
+        self._follower.passed(ids[-1])
         for id_, payload, fact, meta, tokens in zip(
             ids, payloads, facts, metas, counts, strict=True
         ):
@@ -127,108 +113,47 @@ class Engine:
         Raises:
             StoreError: The move could not be kept.
         """
-        self.store.append([head_draft(key_of(ledger.tenant, ledger.name), head)])
-        self.place(ledger, head)
+        ids = self._keep([head_draft(key_of(ledger.tenant, ledger.name), head)])
+        if not isinstance(ids, Spooled):
+            self.place(ledger, head)
+            self._follower.passed(ids[-1])
 
-    def place(self, ledger: Ledger, head: int) -> None:
-        """Make another message the conversation's last one, in memory only."""
-        if head and head not in ledger.history:
-            self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
-            return
-        length = len(ledger.history.path)
-        left, joined = ledger.history.move(head)
-        ledger.branch(length - len(left))
-        self.retriever.set_live(left, False)
-        self.retriever.set_live(joined, True)
-        ledger.frozen = None
+    def _keep(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
+        """Append records, and take up what others wrote before them.
 
-    def admit(
-        self,
-        ledger: Ledger,
-        id_: int,
-        digest: bytes,
-        facts: messages.Facts,
-        meta: TurnMeta,
-        tokens: int,
-    ) -> None:
-        """Take a kept message up: into its conversation and into the index."""
-        entry = ledger.admit(id_, digest, facts, meta, tokens)
-        self._owner[id_] = ledger
-        day = time.strftime("%d %B %Y", time.gmtime(entry.at))
-        labels = (
-            *ledger.numbers,
-            entry.session,
-            self.numbers.of("speaker", entry.speaker.casefold()) if entry.speaker else 0,
-            TURN_KIND,
-            role_number(facts.role),
-            int(entry.at * 1000),
-            True,
-        )
-        words = "" if entry.blank else f"{facts.text[:_WORDS_INDEXED]}\n{day}"
-        self.retriever.add(id_, labels, words)
+        What was left in the spool comes back when a writer takes it up, as other processes' records
+        do.
+        """
+        ids = self.store.append_or_spool(drafts)
+        if ids and not isinstance(ids, Spooled) and not self._alone:
+            self._follower.catch_up(until=ids[0])
+        return ids
 
-    # --- reading ---------------------------------------------------------------------------------
+    # --- from the disk ---------------------------------------------------------------------------
 
-    def ledger(self, tenant: str, conversation: str) -> Ledger:
-        """Return a conversation's ledger, a new one if nothing was said in it yet."""
-        with self.lock:
-            found = self.ledgers.get((tenant, conversation))
-            if found is None:
-                numbers = (
-                    self.numbers.of("tenant", tenant),
-                    self.numbers.of("conversation", tenant, conversation),
-                )
-                found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
-            return found
-
-    def owner(self, id_: int) -> Ledger:
-        """Return the conversation that a message is in.
+    def follow(self) -> None:
+        """Take up what other processes wrote since.
 
         Raises:
-            NotFound: No message has that id.
+            StoreError: The store could not be read.
         """
-        if (found := self._owner.get(id_)) is None:
-            raise NotFound(f"no message has id {id_}")
-        return found
+        if not self._alone:
+            with self.lock:
+                self._follower.catch_up()
 
-    def message(self, id_: int) -> messages.Message:
-        """Read a message back.
+    def erase(
+        self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
+    ) -> Removed:
+        """Erase records and what was made from them, here and for every process, byte for byte.
 
         Raises:
-            NotFound: No message has that id.
-            StoreError: It could not be read.
+            StoreError: They could not be erased.
         """
-        return messages.loads(self.store.get(id_).payload)
-
-    def text(self, id_: int) -> str:
-        """Read what a message says; see `indexing.Source`."""
-        dialect = self.owner(id_).dialect or "openai"
-        return messages.text_of(self.message(id_), dialect)
-
-    def count(self, text: str) -> int:
-        """Count the tokens of a text."""
-        return _core.count_text(text, self.encoding)[0]
-
-    def key(self, id_: int) -> list[bytes]:
-        """Return the key of a message's conversation; see `indexing.Source`."""
-        ledger = self.owner(id_)
-        return key_of(ledger.tenant, ledger.name)
-
-    def neighbours(self, id_: int) -> tuple[int | None, int | None]:
-        """Return the turns before and after in the same session; see `indexing.Source`."""
-        with self.lock:
-            ledger = self.owner(id_)
-            return ledger.around(id_)
-
-    def jobs(self) -> list[Job]:
-        """Return every view of every message that has something to say."""
-        jobs: list[Job] = []
-        with self.lock:
-            for ledger in self.ledgers.values():
-                entries = [entry for entry in ledger.entries.values() if not entry.blank]
-                jobs += [Job(entry.id, "turn") for entry in entries]
-                jobs += [Job(entry.id, "context") for entry in entries if ledger.settled(entry.id)]
-        return jobs
+        with self.lock, nullcontext() if self.indexer is None else self.indexer.paused():
+            removed = self.store.erase(prefix=prefix, records=records)
+            self._follower.catch_up()
+            self.store.compact()
+            return removed
 
     def reembed(self, told: Callable[[int, int], None]) -> None:
         """Make all vectors anew with the given embedder.
@@ -238,10 +163,6 @@ class Engine:
         """
         if self.indexer is not None:
             self.indexer.renew(self.jobs, told)
-
-    def entries(self, ids: Sequence[int]) -> list[Entry]:
-        """Return the entries of messages, in the order of the ids."""
-        return [self.owner(id_).entries[id_] for id_ in ids]
 
     def close(self, timeout: float) -> None:
         """Finish pending vectors within that many seconds, and close the store."""

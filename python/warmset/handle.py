@@ -1,16 +1,17 @@
-"""A handle on a store: opening, closing, and looking after its vectors."""
+"""Opening a store."""
 
 from __future__ import annotations
 
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Literal, Self
 
 from warmset.config import Weights
 from warmset.embed import MiniLM, as_embedder
 from warmset.embed.bars import Bars, watched
-from warmset.errors import Closed, InvalidInputError
-from warmset.figures import figures
-from warmset.registry import Lease, lease
+from warmset.errors import InvalidInputError
+from warmset.held import Held
+from warmset.opening import Opening
+from warmset.registry import lease
 from warmset.threads import twin
 
 if TYPE_CHECKING:
@@ -18,21 +19,12 @@ if TYPE_CHECKING:
 
     from warmset.config import Reading
     from warmset.embed import Embedder
-    from warmset.engine import Engine
+    from warmset.opening import Durability, OnBusy, Sharing
     from warmset.pick import Picker
 
 
-class Handle:
-    """A share in the engine of a path, seen by one tenant."""
-
-    def __init__(
-        self, share: Lease, *, tenant: str, weights: Weights, picker: Picker | None
-    ) -> None:
-        self._share = share
-        self._weights = weights
-        self._picker = picker
-        self._closed = False
-        self.tenant = tenant
+class Handle(Held):
+    """A handle on a store; see `Memory`."""
 
     @classmethod
     def open(
@@ -41,10 +33,13 @@ class Handle:
         *,
         embedder: Embedder | Callable[[list[str]], object] | str | None = None,
         tenant: str = "default",
-        durability: str = "fsync",
-        mode: str = "exclusive",
+        durability: Durability = "fsync",
+        mode: Sharing = "shared",
         read: Reading = "map",
         encoding: str = "o200k_base",
+        on_busy: OnBusy = "error",
+        sync_interval: float | None = None,
+        encryption: Literal["keys"] | bytes | None = None,
         weights: Weights | None = None,
         picker: Picker | None = None,
     ) -> Self:
@@ -55,10 +50,22 @@ class Handle:
             embedder: What makes vectors: an `Embedder`, a function of a list of texts, "lexical" to
                 search by words alone, or None for the local MiniLM.
             tenant: Whose conversations this handle sees; nothing crosses tenants.
-            durability: "fsync": what was acknowledged survives a crash and a power cut.
-            mode: "exclusive": one process at a time owns the store.
+            durability: What is sure when an append returns. "fsync": it survives a crash and a loss
+                of power. "interval": it survives a crash; a sync follows within `sync_interval`.
+                "os": it survives a crash; the operating system syncs when it likes.
+            mode: "shared": other processes may read and write meanwhile, and each call sees what
+                they wrote. "exclusive": no other process may write.
             read: How sealed segments are read: "map", or "pread" where others may truncate files.
             encoding: The vocabulary that tokens are counted with.
+            on_busy: What an append does that cannot have the store within two seconds, because
+                another process keeps it busy: "error" raises `Locked`; "spool" leaves the messages
+                in the spool, durably, and returns `Spooled`; they appear with their ids once a
+                writer took them up.
+            sync_interval: Seconds between two syncs, for "interval".
+            encryption: "keys" encrypts messages, with a key for each conversation that lies in the
+                store's directory and goes when the conversation is erased; 32 bytes are a master
+                key that encrypts those keys, and that you keep. Names of tenants and conversations
+                are not encrypted.
             weights: How much each signal of the retriever counts.
             picker: Chooses among the shortlist; without one the score does.
 
@@ -67,101 +74,26 @@ class Handle:
 
         Raises:
             ModelMissing: There is no local model; the message names the command that gets it.
-            Locked: Another process owns the store.
+            Locked: Another process keeps the store busy.
             StoreError: The store could not be opened.
             InvalidInputError: An option is not one of those above.
         """
-        for name, given, known in (
-            ("durability", durability, "fsync"),
-            ("mode", mode, "exclusive"),
-        ):
-            if given != known:
-                raise InvalidInputError(
-                    f"{name}: this version knows {known!r} only, found {given!r}"
-                )
+        opening = Opening(
+            mode=mode,
+            durability=durability,
+            sync_interval=sync_interval,
+            on_busy=on_busy,
+            read=read,
+            encryption=encryption,
+        )
         if path is not None and (not isinstance(path, (str, PathLike)) or "\0" in str(path)):
             raise InvalidInputError(f"path: expected a directory's name or None, found {path!r}")
         if not isinstance(encoding, str):
             raise InvalidInputError(f"encoding: expected a name, found {encoding!r}")
         if not isinstance(tenant, str) or not tenant:
             raise InvalidInputError(f"tenant: expected a name, found {tenant!r}")
-        share = lease(path, embedder=_embedder(embedder), read=read, encoding=encoding)
+        share = lease(path, embedder=_embedder(embedder), opening=opening, encoding=encoding)
         return cls(share, tenant=tenant, weights=weights or Weights(), picker=picker)
-
-    @property
-    def engine(self) -> Engine:
-        """The store and index behind this handle, shared with other handles on its path."""
-        return self._share.engine
-
-    def stats(self) -> dict[str, Any]:
-        """Return figures of the store and the index.
-
-        Returns:
-            Messages and conversations of the tenant; records, bytes, segments and rows; the
-            instruction set and the embedder in use; turns pending and failed; what opening cut off,
-            and what is damaged.
-        """
-        self.check_open()
-        with self.engine.lock:
-            return figures(self.engine, self.tenant)
-
-    def reembed(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Make all vectors anew with this handle's embedder, and make it the store's embedder.
-
-        Until the last vector is kept the old ones count, so an interrupted run changes nothing.
-
-        Args:
-            progress: Is called with what is done and what there is to do.
-
-        Raises:
-            InvalidInputError: This handle searches by words alone.
-            EmbedderError: The embedder failed.
-        """
-        self.check_open()
-        if self.engine.indexer is None:
-            raise InvalidInputError("reembed: this memory has no embedder; open it with one")
-        self.engine.reembed(progress or (lambda _done, _total: None))
-
-    def flush(self, timeout: float | None = None) -> bool:
-        """Wait until every turn has its vectors, trying again what failed.
-
-        Args:
-            timeout: Seconds to wait at most; None waits as long as it takes.
-
-        Returns:
-            Whether every turn has them; `stats()` tells what is pending or failed.
-        """
-        self.check_open()
-        return self.engine.indexer is None or self.engine.indexer.flush(timeout)
-
-    def close(self, *, timeout: float = 30.0) -> None:
-        """Close this handle; the last one on a path finishes pending vectors and closes the store.
-
-        Args:
-            timeout: Seconds to give the pending vectors; what is left is made at the next open.
-        """
-        if not self._closed:
-            self._closed = True
-            self._share.release(timeout)
-
-    def check_open(self) -> None:
-        """Refuse to go on after `close`.
-
-        Raises:
-            Closed: The handle was closed.
-        """
-        if self._closed:
-            raise Closed("the memory is closed; open it again")
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
-
-    def __repr__(self) -> str:
-        state = "closed" if self._closed else "open"
-        return f"Memory({self.engine.store.path!s}, tenant={self.tenant!r}, {state})"
 
     @classmethod
     async def aopen(
@@ -170,10 +102,13 @@ class Handle:
         *,
         embedder: Embedder | Callable[[list[str]], object] | str | None = None,
         tenant: str = "default",
-        durability: str = "fsync",
-        mode: str = "exclusive",
+        durability: Durability = "fsync",
+        mode: Sharing = "shared",
         read: Reading = "map",
         encoding: str = "o200k_base",
+        on_busy: OnBusy = "error",
+        sync_interval: float | None = None,
+        encryption: Literal["keys"] | bytes | None = None,
         weights: Weights | None = None,
         picker: Picker | None = None,
     ) -> Self:
@@ -186,6 +121,9 @@ class Handle:
             mode=mode,
             read=read,
             encoding=encoding,
+            on_busy=on_busy,
+            sync_interval=sync_interval,
+            encryption=encryption,
             weights=weights,
             picker=picker,
         )

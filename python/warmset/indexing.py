@@ -11,11 +11,13 @@ import time
 from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from warmset.errors import EmbedderMismatch
+from warmset.errors import EmbedderMismatch, Erased, NotFound
+from warmset.vectorbook import VectorBook
 from warmset.vectorize import Job, Vectorizer, mean
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Collection, Sequence
+    from contextlib import AbstractContextManager
 
     from warmset._core import ColdStore, Retriever
     from warmset.embed import Vectors
@@ -35,9 +37,10 @@ class Indexer:
 
     def __init__(self, store: ColdStore, retriever: Retriever, vectorizer: Vectorizer) -> None:
         self.vectorizer = vectorizer
-        self._store = store
+        self.book = VectorBook(store, vectorizer)
         self._retriever = retriever
         self._queue: deque[Job] = deque()
+        self._asked: set[Job] = set()
         self._rows: dict[int, Vectors] = {}
         self._failed: dict[Job, str] = {}
         self._busy = 0
@@ -47,16 +50,46 @@ class Indexer:
         self._wake = threading.Condition()
         self._work = threading.Lock()
 
-    def restore(self, id_: int, own: Vectors | None, context: Vectors | None) -> None:
-        """Take up a turn's vectors out of the store."""
+    def restore(self, id_: int) -> None:
+        """Take up a turn's vectors out of the store, as far as they are there.
+
+        Raises:
+            StoreError: They could not be read.
+        """
+        own = self.book.read(Job(id_, "turn"))
         if own is not None:
-            self._publish(id_, own, context)
+            self._publish(id_, own, self.book.read(Job(id_, "context")))
+
+    def clear(self) -> None:
+        """Forget all vectors that are searched: another embedder's come in their place."""
+        self._retriever.clear_vectors()
+        self._rows.clear()
+
+    def paused(self) -> AbstractContextManager[object]:
+        """Keep vectors from being made while what is returned is entered."""
+        return self._work
+
+    def drop(self, ids: Collection[int]) -> None:
+        """Forget turns that were erased."""
+        with self._wake:
+            self._queue = deque(job for job in self._queue if job.id not in ids)
+            self._asked = {job for job in self._asked if job.id not in ids}
+            self._failed = {job: why for job, why in self._failed.items() if job.id not in ids}
+            self.book.drop(ids)
+            for id_ in ids:
+                self._rows.pop(id_, None)
 
     def enqueue(self, jobs: Sequence[Job]) -> None:
-        """Ask for vectors; returns at once."""
-        if not jobs:
-            return
+        """Ask for vectors that are not there yet; returns at once."""
         with self._wake:
+            jobs = [
+                job
+                for job in dict.fromkeys(jobs)
+                if job not in self._asked and job not in self.book
+            ]
+            if not jobs:
+                return
+            self._asked.update(jobs)
             self._queue.extend(jobs)
             if self._thread is None and not self._closed:
                 self._thread = threading.Thread(
@@ -131,19 +164,18 @@ class Indexer:
             try:
                 for start in range(0, len(jobs), BATCH):
                     part = maker.vectors(jobs[start : start + BATCH])
-                    self._store.append(maker.drafts(part))
+                    self.book.keep(maker.drafts(part), part)
                     made += part
                     told(min(start + BATCH, len(jobs)), len(jobs))
                 if maker.identity is not None:
-                    self._store.append([maker.identity.draft()])
+                    self.book.keep([maker.identity.draft()], [])
             except BaseException:
                 if before is None:
                     maker.identity = None
                 else:
                     maker.remember(before)
                 raise
-            self._retriever.clear_vectors()
-            self._rows.clear()
+            self.clear()
             for job, rows in made:
                 self._publish_job(job, rows)
             with self._wake:
@@ -162,6 +194,7 @@ class Indexer:
             failed = self._attempt(jobs)
             with self._wake:
                 self._failed.update(failed)
+                self._asked.difference_update(jobs)
                 self._busy = self._turns = 0
                 self._wake.notify_all()
 
@@ -171,26 +204,34 @@ class Indexer:
             self._index(jobs)
         except EmbedderMismatch as error:
             return dict.fromkeys(jobs, str(error))
+        except (Erased, NotFound) as error:
+            # Erased meanwhile: nobody waits for its vectors.
+            return {} if len(jobs) == 1 else self._apart(jobs, str(error))
         except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-            if len(jobs) == 1:
-                return {jobs[0]: str(error)}
-            failed: dict[Job, str] = {}
-            for job in jobs:
-                if not self._closed:
-                    failed |= self._attempt([job])
-            return failed
+            return self._apart(jobs, str(error))
         return {}
+
+    def _apart(self, jobs: Sequence[Job], why: str) -> dict[Job, str]:
+        if len(jobs) == 1:
+            return {jobs[0]: why}
+        failed: dict[Job, str] = {}
+        for job in jobs:
+            if not self._closed:
+                failed |= self._attempt([job])
+        return failed
 
     def _index(self, jobs: Sequence[Job]) -> None:
         """Embed, keep, publish: in this order, so that the index is never ahead of the store."""
         maker = self.vectorizer
         with self._work:
             fresh = maker.identity is None
+            # Another process may have made some meanwhile.
+            jobs = [job for job in jobs if job not in self.book]
             made = maker.vectors(jobs)
             drafts = maker.drafts(made)
             if fresh and maker.identity is not None:
-                drafts.insert(0, maker.identity.draft())
-            self._store.append(drafts)
+                drafts.append(maker.identity.draft())
+            self.book.keep(drafts, made)
             for job, rows in made:
                 self._publish_job(job, rows)
 

@@ -12,8 +12,11 @@ from warmset.history import History
 from warmset.messages import Dialect, Facts, Unit, units
 from warmset.notes import is_decision
 from warmset.snapshot import Snapshot
+from warmset.vectorize import Job
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     import numpy as np
     from numpy.typing import NDArray
 
@@ -219,6 +222,13 @@ class Ledger:
     def is_live(self, id_: int) -> bool:
         """Tell whether a message is on the current path."""
         return self.place(id_) is not None
+
+    def jobs(self, ids: Iterable[int]) -> list[Job]:
+        """Return every view of some messages that has something to say."""
+        entries = [self.entries[id_] for id_ in ids]
+        spoken = [entry.id for entry in entries if not entry.blank]
+        settled = [id_ for id_ in spoken if self.settled(id_)]
+        return [*(Job(id_, "turn") for id_ in spoken), *(Job(id_, "context") for id_ in settled)]
 
     def settled(self, id_: int) -> bool:
         """Tell whether another message follows one, so that its context will not change."""

@@ -16,12 +16,12 @@ from warmset.errors import InvalidInputError, TooLarge
 from warmset.messages import DIALECTS, Dialect
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
 
-Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, list[int]]
-"""Kind, key, meta, payload and the ids it was made from, as `ColdStore.append` takes them."""
+Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, tuple[int, ...]]
+"""Kind, key, meta, payload and what it was made from, as `ColdStore.append` takes them."""
 
 View: TypeAlias = Literal["turn", "context"]
 """Vectors of a turn's own passages, or of the turn among its neighbours."""
@@ -29,6 +29,7 @@ View: TypeAlias = Literal["turn", "context"]
 TURN: Final = "turn"
 EMBEDDING: Final = "embedding"
 CHECKPOINT: Final = "checkpoint"
+TOMBSTONE: Final = "tombstone"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -87,7 +88,7 @@ def turn_draft(key: list[bytes], meta: TurnMeta, payload: bytes) -> Draft:
     """
     if len(payload) > MAX_TURN:
         raise TooLarge(len(payload), MAX_TURN)
-    return TURN, key, meta.encode(), payload, []
+    return TURN, key, meta.encode(), payload, ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +107,19 @@ class VectorMeta:
     dim: int
     generation: int
 
-    def draft(self, key: list[bytes], rows: NDArray[np.float32], sources: list[int]) -> Draft:
-        """Make the record of some rows, shape (n, dim), and of the turns that they tell of."""
+    def draft(
+        self, key: list[bytes], rows: NDArray[np.float32], others: Sequence[int] = ()
+    ) -> Draft:
+        """Make the record of some rows, shape (n, dim).
+
+        Args:
+            key: The key of the turn's conversation.
+            rows: The vectors.
+            others: Turns whose words went into them besides.
+        """
         meta = {"of": self.of, "view": self.view, "dim": self.dim, "gen": self.generation}
-        return EMBEDDING, key, _dump(meta), rows.astype("<f4", copy=False).tobytes(), sources
+        payload = rows.astype("<f4", copy=False).tobytes()
+        return EMBEDDING, key, _dump(meta), payload, (self.of, *others)
 
     @classmethod
     def decode(cls, data: bytes) -> VectorMeta:
@@ -155,7 +165,7 @@ class Identity:
             "gen": self.generation,
         }
         probe = b"" if self.probe is None else self.probe.astype("<f4").tobytes()
-        return CHECKPOINT, [], _dump(meta), probe, []
+        return CHECKPOINT, [], _dump(meta), probe, ()
 
     @classmethod
     def decode(cls, fields: Mapping[str, Any], payload: bytes) -> Identity:
@@ -171,7 +181,7 @@ class Identity:
 
 def head_draft(key: list[bytes], head: int) -> Draft:
     """Make the checkpoint that moves a conversation's head to a message, or to 0 for none."""
-    return CHECKPOINT, key, _dump({"what": "head", "id": head}), b"", []
+    return CHECKPOINT, key, _dump({"what": "head", "id": head}), b"", ()
 
 
 def checkpoint(data: bytes) -> dict[str, Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from warmset.engine import Engine
@@ -14,8 +14,8 @@ from warmset.queries import QueryVectors
 if TYPE_CHECKING:
     from os import PathLike
 
-    from warmset.config import Reading
     from warmset.embed import Embedder
+    from warmset.opening import Opening
 
 
 @dataclass(slots=True)
@@ -53,34 +53,35 @@ _shares: dict[str, tuple[Lease, int]] = {}
 
 
 def lease(
-    path: str | PathLike[str] | None, *, embedder: Embedder | None, read: Reading, encoding: str
+    path: str | PathLike[str] | None, *, embedder: Embedder | None, opening: Opening, encoding: str
 ) -> Lease:
     """Share the engine of a path, or open it.
 
     Args:
         path: The store's directory; None makes an engine of its own in memory.
         embedder: What makes vectors; None searches by words alone.
-        read: How sealed segments are read.
+        opening: How the store is opened.
         encoding: The vocabulary that tokens are counted with.
 
     Returns:
         A share.
 
     Raises:
-        InvalidInputError: The path is open in this process with another embedder or encoding.
+        InvalidInputError: The path is open in this process with another embedder or encoding, or
+            its store with other options.
         StoreError: The store could not be opened.
     """
     if path is None:
-        return _lease(None, None, embedder, read, encoding)
+        return _lease(None, None, embedder, opening, encoding)
     name = os.fspath(path)
     real = os.path.realpath(name) if name else name
     with _lock:
         if real not in _shares:
-            made = _lease(path, real, embedder, read, encoding)
+            made = _lease(path, real, embedder, opening, encoding)
             _shares[real] = (made, 1)
             return made
         first, count = _shares[real]
-        _same(first.engine, embedder, encoding)
+        _same(first.engine, embedder, opening, encoding)
         _shares[real] = (first, count + 1)
         return Lease(first.engine, first.vectors, real)
 
@@ -89,15 +90,15 @@ def _lease(
     path: str | PathLike[str] | None,
     real: str | None,
     embedder: Embedder | None,
-    read: Reading,
+    opening: Opening,
     encoding: str,
 ) -> Lease:
-    engine = Engine(path, embedder=embedder, read=read, encoding=encoding)
+    engine = Engine(path, embedder=embedder, opening=opening, encoding=encoding)
     vectors = None if engine.indexer is None else QueryVectors(engine.indexer.vectorizer)
     return Lease(engine, vectors, real)
 
 
-def _same(engine: Engine, embedder: Embedder | None, encoding: str) -> None:
+def _same(engine: Engine, embedder: Embedder | None, opening: Opening, encoding: str) -> None:
     known = None if engine.indexer is None else engine.indexer.vectorizer.embedder
     same = known is embedder or (
         known is not None
@@ -110,4 +111,15 @@ def _same(engine: Engine, embedder: Embedder | None, encoding: str) -> None:
             f"the store is open in this process with embedder "
             f"{'lexical' if known is None else known.name} and encoding {engine.encoding}, not "
             f"{given} and {encoding}; close it first, or open it alike"
+        )
+    if engine.opening != opening:
+        other = [
+            f"{option.name}={getattr(engine.opening, option.name)!r}"
+            for option in fields(opening)
+            if getattr(engine.opening, option.name) != getattr(opening, option.name)
+            and option.name != "encryption"
+        ]
+        raise InvalidInputError(
+            f"the store is open in this process with {', '.join(other) or 'another encryption'}; "
+            f"close it first, or open it alike"
         )

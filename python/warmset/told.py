@@ -5,15 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
-class Spooled:
+class Spooled(list[int]):
     """A batch that found the store busy: it is durable, and the next writer takes it up once.
+
+    It stands where ids would be and has none: they are given when it is taken up.
 
     Args:
         token: What it is known by.
     """
 
-    token: str
+    def __init__(self, token: str) -> None:
+        super().__init__()
+        self.token = token
+
+    def __repr__(self) -> str:
+        return f"Spooled({self.token!r})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Spooled) and other.token == self.token
+
+    __hash__ = None
+
+    def __reduce__(self) -> tuple[type[Spooled], tuple[str]]:
+        return Spooled, (self.token,)
 
 
 @dataclass(frozen=True, slots=True)

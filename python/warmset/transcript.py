@@ -34,6 +34,7 @@ class Transcript:
 
     @property
     def _ledger(self) -> Ledger:
+        self._memory.look()
         return self._memory.engine.ledger(self._memory.tenant, self.id)
 
     @property

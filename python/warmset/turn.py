@@ -40,7 +40,8 @@ class Synced:
 
     Args:
         kept: Messages at the front that were known already.
-        appended: Ids of the messages that were new.
+        appended: Ids of the messages that were new; `Spooled` if another process kept the store
+            busy, see `Memory.open`.
         branched_at: Position at which the list left the current path; None if it did not.
     """
 

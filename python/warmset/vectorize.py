@@ -71,6 +71,7 @@ class Vectorizer:
         self._durable = durable
         self._probed = False
         self._newest = 0
+        self._around: dict[int, list[int]] = {}
 
     def remember(self, identity: Identity) -> None:
         """Take up a checkpoint of the store: this embedder made its vectors from here on."""
@@ -137,19 +138,13 @@ class Vectorizer:
         if self.identity is None:
             return []
         dim, generation = self.identity.dim, self.identity.generation
-        return [
-            VectorMeta(of=job.id, view=job.view, dim=dim, generation=generation).draft(
-                self._source.key(job.id), rows, self._told_of(job)
-            )
-            for job, rows in made
-        ]
-
-    def _told_of(self, job: Job) -> list[int]:
-        """Return the turns whose words are in a vector: it goes when one of them is erased."""
-        if job.view == "turn":
-            return [job.id]
-        before, after = self._source.neighbours(job.id)
-        return [id_ for id_ in (before, job.id, after) if id_ is not None]
+        drafts: list[Draft] = []
+        for job, rows in made:
+            meta = VectorMeta(of=job.id, view=job.view, dim=dim, generation=generation)
+            # A context holds words of its neighbours: when one of them is erased, it goes too.
+            others = self._around.pop(job.id, []) if job.view == "context" else []
+            drafts.append(meta.draft(self._source.key(job.id), rows, others))
+        return drafts
 
     def _call(self, texts: list[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
         """Embed, settling on the way whether this is the store's embedder."""
@@ -191,6 +186,7 @@ class Vectorizer:
         parts.append(own)
         if after is not None:
             parts.append(" ".join(self._source.text(after).split()[:CONTEXT_WORDS]))
+        self._around[id_] = [other for other in (before, after) if other is not None]
         return ["\n".join(parts)]
 
 

@@ -10,17 +10,17 @@
     reason = "a fuzz target may panic"
 )]
 
-use crate::cold::crypt::keyfile::KeyFile;
-use crate::cold::erase::erasures::Tombstone;
-use crate::cold::format::bytes::{narrow, wide};
-use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
-use crate::cold::format::footer::{contents, end_block};
-use crate::cold::format::frame::{Body, HEADER, MAGIC, RecordHeader};
-use crate::cold::format::header::{Identity, Preamble};
-use crate::cold::format::key;
-use crate::cold::mark::Mark;
-use crate::cold::options::Encryption;
-use crate::cold::record::content_hash;
+use super::crypt::keyfile::KeyFile;
+use super::erase::erasures::Tombstone;
+use super::format::bytes::{narrow, wide};
+use super::format::encode::{Parts, Stamp, encode, stamp};
+use super::format::footer::{contents, end_block};
+use super::format::frame::{Body, HEADER, MAGIC, RecordHeader};
+use super::format::header::{Identity, Preamble};
+use super::format::key;
+use super::mark::Mark;
+use super::options::Encryption;
+use super::record::content_hash;
 
 const IDENTITY: Identity = Identity {
     uuid: [7; 16],

@@ -30,7 +30,7 @@ use crate::cold::open::survey::{Found, survey};
 use crate::cold::open::tail::tail;
 use crate::cold::options::{Options, Read};
 use crate::cold::read::index::Index;
-use crate::cold::read::segment::Segment;
+use crate::cold::read::segment::{Segment, footer};
 use crate::cold::read::source::Source;
 use crate::cold::report::{Cut, Damage, DamageKind};
 
@@ -191,9 +191,13 @@ impl<'a> Loading<'a> {
         for range in file.blemishes {
             self.index.damages.push(source.blemish(range));
         }
-        let segment = match sealed(&source, file.len)? {
+        let may_be_torn = last && self.found.segment <= file.number;
+        let told = self.found.segment == file.number && self.found.end >= file.len;
+        // The end block may have arrived without the seal before it.
+        let whole = |end: &End| !may_be_torn || told || footer(&source, *end).is_some();
+        let segment = match sealed(&source, file.len)?.filter(whole) {
             Some(end) => Segment::sealed(source, file.len, end),
-            None if last && self.found.segment <= file.number => tail(self, source, file.len)?,
+            None if may_be_torn => tail(self, source, file.len)?,
             None => self.inner(source, file.len, next, left_at)?,
         };
         self.next_seq = self.next_seq.max(segment.last().saturating_add(1));

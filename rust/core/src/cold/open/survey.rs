@@ -28,10 +28,11 @@ pub(in crate::cold) struct Found {
 }
 
 impl Found {
-    /// Whether the file can hold no record and nothing can be appended to it: what is left when its
+    /// Whether the file can hold no record and its beginning is not whole: what is left when its
     /// creation is cut short.
     pub(in crate::cold) fn is_stub(&self) -> bool {
-        self.len < PREAMBLE || (self.len == PREAMBLE && self.header.is_none())
+        let whole = self.header.is_some() && self.blemishes.is_empty();
+        self.len < PREAMBLE || (self.len == PREAMBLE && !whole)
     }
 }
 

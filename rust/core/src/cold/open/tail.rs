@@ -66,6 +66,9 @@ fn mend(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segm
     loading.next_seq = loading.next_seq.max(after.saturating_add(held));
     // The headers that are about to be cut off may be the only ones to say what was synced.
     loading.found.durable = loading.found.durable.max(found.durable);
+    if mark.segment == number {
+        loading.found.end = mark.end.min(cut);
+    }
     loading.raise()?;
     loading
         .cuts

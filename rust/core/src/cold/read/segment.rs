@@ -113,7 +113,7 @@ impl Segment {
         if let Some(listing) = self.listing.get() {
             return Ok(listing);
         }
-        let listing = match self.footer() {
+        let listing = match self.sealed.and_then(|end| footer(&self.source, end)) {
             Some(contents) => Listing {
                 contents,
                 damages: Vec::new(),
@@ -136,20 +136,20 @@ impl Segment {
         self.len = len;
     }
 
-    fn footer(&self) -> Option<Contents> {
-        let end = self.sealed?;
-        let record = self.source.bytes(end.seal, end.len).ok()?;
-        let header = RecordHeader::decode(&self.source.header.identity, end.seal, &record)?;
-        if header.kind != Kind::Seal.code() || header.len() != end.len {
-            return None;
-        }
-        let footer = header.body(&record).ok()?.payload;
-        contents(record.get(footer)?, end.seal)
-    }
-
     fn search(&self) -> Result<Listing> {
         let next = self.sealed.map_or(0, |end| end.last.saturating_add(1));
         let present = self.source.len()?.min(self.len);
         scan(&self.source, present, Place::Inner(next)).map(Listing::from)
     }
+}
+
+/// What the footer of a sealed segment says; `None` if it is not as it was written.
+pub(in crate::cold) fn footer(source: &Source, end: End) -> Option<Contents> {
+    let record = source.bytes(end.seal, end.len).ok()?;
+    let header = RecordHeader::decode(&source.header.identity, end.seal, &record)?;
+    if header.kind != Kind::Seal.code() || header.len() != end.len {
+        return None;
+    }
+    let footer = header.body(&record).ok()?.payload;
+    contents(record.get(footer)?, end.seal)
 }

@@ -42,6 +42,8 @@ impl Writer {
     ///
     /// [`Error::Full`] and [`Error::Io`] after it was taken back; [`Error::Poisoned`].
     pub(in crate::cold) fn seal(&mut self, common: &Shelf) -> Result<()> {
+        // The seal says that all before it was synced, and may arrive before it.
+        self.sync(common)?;
         let (source, end, bytes) = {
             let index = common.peek();
             let Some(last) = index
@@ -59,7 +61,7 @@ impl Writer {
         // A segment whose footer would exceed the format stays as it is: it is scanned at open.
         let Some(bytes) = bytes else {
             common.write().tail = false;
-            return self.sync(common);
+            return Ok(());
         };
         if let Err(error) = write_full(&*source.file, &bytes, end) {
             return match source.file.set_len(end) {

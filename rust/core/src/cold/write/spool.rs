@@ -163,23 +163,32 @@ fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Reco
     writer.write(common, &mut [&mut packet], true).map(drop)
 }
 
-/// The tokens of the batches at the very end of the store.
+/// The tokens of the batches at the very end of the store. Ids may have been left out between them.
 fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
     let index = common.known()?;
     let mut tokens = BTreeSet::new();
-    let mut seq = index.next_seq().saturating_sub(1);
-    while let Ok((source, entry)) = index.find(seq) {
-        let first = source.batch_first(entry)?;
-        let Ok((source, head)) = index.find(first) else {
-            break;
-        };
-        if head.kind != Kind::Spooled.code() {
-            break;
+    for segment in index.segments.iter().rev() {
+        let entries = &segment.listing()?.contents.entries;
+        let mut rest = entries.as_slice();
+        while let Some(last) = rest.last() {
+            let first = match segment.source.batch_first(*last) {
+                // Nothing behind a damaged record can be known; rather twice than not at all.
+                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => return Ok(tokens),
+                other => other?,
+            };
+            let (before, batch) = rest.split_at(rest.partition_point(|e| e.seq < first));
+            let head = batch.first().filter(|e| e.kind == Kind::Spooled.code());
+            let Some(head) = head else {
+                return Ok(tokens);
+            };
+            let key = match segment.source.origin(*head) {
+                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => return Ok(tokens),
+                other => other?.0,
+            };
+            let token = key.first().and_then(|part| part.as_slice().try_into().ok());
+            tokens.extend::<Option<[u8; 16]>>(token);
+            rest = before;
         }
-        let (key, _) = source.origin(head)?;
-        let token: Option<[u8; 16]> = key.first().and_then(|part| part.as_slice().try_into().ok());
-        tokens.extend(token);
-        seq = first.saturating_sub(1);
     }
     Ok(tokens)
 }

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 use crate::cold::format::PREAMBLE;
-use crate::cold::medium::{Hold, MediumFile, lock};
+use crate::cold::medium::{Hold, MediumFile, lock, refused};
 use crate::cold::options::Mode;
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
@@ -87,6 +87,9 @@ impl Writer {
         if !as_known {
             common.repair()?;
             if common.known()?.segments.is_empty() {
+                // The lock's name first: beside it a first segment that is cut short is known as ours.
+                let trouble = |error| refused("sync", &common.medium.path(""), error);
+                common.medium.sync_dir("").map_err(trouble)?;
                 self.create(common)?;
                 common.settle_mark(&mut common.write())?;
             }

@@ -1,0 +1,199 @@
+"""What a store holds, as its engine knows it: conversations, who has which message, the index."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from warmset import _core, messages
+from warmset.errors import Erased, NotFound, StoreError
+from warmset.indexing import Indexer
+from warmset.labels import TURN_KIND, Numbers, role_number
+from warmset.ledger import Entry, Ledger
+from warmset.records import TurnMeta, key_of
+from warmset.vectorize import Job, Vectorizer
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+    from os import PathLike
+
+    from warmset.embed import Embedder
+    from warmset.opening import Opening
+
+_WORDS_INDEXED = 200_000
+"""Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
+
+
+class Library:
+    """An open store with what is known of its records.
+
+    Args:
+        path: The store's directory; None keeps everything in memory.
+        embedder: What makes vectors; None searches by words alone.
+        opening: How the store is opened.
+        encoding: The vocabulary that tokens are counted with.
+
+    Raises:
+        StoreError: The store could not be opened.
+        InvalidInputError: The encoding or an option of the store is unknown.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None,
+        *,
+        embedder: Embedder | None,
+        opening: Opening,
+        encoding: str,
+    ) -> None:
+        _core.count_text("", encoding)
+        self.lock = threading.RLock()
+        self.encoding = encoding
+        self.opening = opening
+        self.store = opening.open(path)
+        self.retriever = _core.Retriever()
+        self.ledgers: dict[tuple[str, str], Ledger] = {}
+        self._owner: dict[int, Ledger] = {}
+        self.numbers = Numbers()
+        self.lost: list[str] = []
+        self.indexer = (
+            None
+            if embedder is None
+            else Indexer(
+                self.store,
+                self.retriever,
+                Vectorizer(embedder, self, durable=path is not None),
+            )
+        )
+
+    # --- taking up, in memory only ----------------------------------------------------------------
+
+    def place(self, ledger: Ledger, head: int) -> None:
+        """Make another message the conversation's last one, in memory only."""
+        if head and head not in ledger.history:
+            if self.is_erased(head):
+                return
+            self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
+            return
+        length = len(ledger.history.path)
+        left, joined = ledger.history.move(head)
+        ledger.branch(length - len(left))
+        self.retriever.set_live(left, False)
+        self.retriever.set_live(joined, True)
+        ledger.frozen = None
+
+    def admit(
+        self,
+        ledger: Ledger,
+        id_: int,
+        digest: bytes,
+        facts: messages.Facts,
+        meta: TurnMeta,
+        tokens: int,
+    ) -> None:
+        """Take a kept message up: into its conversation and into the index."""
+        entry = ledger.admit(id_, digest, facts, meta, tokens)
+        self._owner[id_] = ledger
+        day = time.strftime("%d %B %Y", time.gmtime(entry.at))
+        labels = (
+            *ledger.numbers,
+            entry.session,
+            self.numbers.of("speaker", entry.speaker.casefold()) if entry.speaker else 0,
+            TURN_KIND,
+            role_number(facts.role),
+            int(entry.at * 1000),
+            True,
+        )
+        words = "" if entry.blank else f"{facts.text[:_WORDS_INDEXED]}\n{day}"
+        self.retriever.add(id_, labels, words)
+
+    def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
+        """Forget a conversation of which messages were erased; what is left is read once more."""
+        for id_ in ledger.entries:
+            self.retriever.remove(id_)
+            del self._owner[id_]
+        if self.indexer is not None:
+            self.indexer.drop(erased)
+        del self.ledgers[ledger.tenant, ledger.name]
+
+    def is_erased(self, id_: int) -> bool:
+        """Tell whether a record is there no more because somebody erased it."""
+        try:
+            self.store.hash_of(id_)
+        except Erased:
+            return True
+        except StoreError:
+            return False
+        return False
+
+    # --- reading ---------------------------------------------------------------------------------
+
+    def ledger(self, tenant: str, conversation: str) -> Ledger:
+        """Return a conversation's ledger, a new one if nothing was said in it yet."""
+        with self.lock:
+            found = self.ledgers.get((tenant, conversation))
+            if found is None:
+                numbers = (
+                    self.numbers.of("tenant", tenant),
+                    self.numbers.of("conversation", tenant, conversation),
+                )
+                found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
+            return found
+
+    def owner(self, id_: int) -> Ledger:
+        """Return the conversation that a message is in.
+
+        Raises:
+            NotFound: No message has that id.
+        """
+        if (found := self._owner.get(id_)) is None:
+            raise NotFound(f"no message has id {id_}")
+        return found
+
+    def message(self, id_: int) -> messages.Message:
+        """Read a message back.
+
+        Raises:
+            NotFound: No message has that id.
+            StoreError: It could not be read.
+        """
+        return messages.loads(self.store.get(id_).payload)
+
+    def text(self, id_: int) -> str:
+        """Read what a message says; see `indexing.Source`."""
+        dialect = self.owner(id_).dialect or "openai"
+        return messages.text_of(self.message(id_), dialect)
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return _core.count_text(text, self.encoding)[0]
+
+    def key(self, id_: int) -> list[bytes]:
+        """Return the key of a message's conversation; see `indexing.Source`."""
+        ledger = self.owner(id_)
+        return key_of(ledger.tenant, ledger.name)
+
+    def neighbours(self, id_: int) -> tuple[int | None, int | None]:
+        """Return the turns before and after in the same session; see `indexing.Source`."""
+        with self.lock:
+            ledger = self.owner(id_)
+            return ledger.around(id_)
+
+    def knows(self, id_: int) -> bool:
+        """Tell whether a message has that id."""
+        return id_ in self._owner
+
+    def jobs(self) -> list[Job]:
+        """Return every view of every message that has something to say."""
+        with self.lock:
+            return [job for one in self.ledgers.values() for job in one.jobs(one.entries)]
+
+    def jobs_of(self, name: tuple[str, str], ids: Sequence[int]) -> list[Job]:
+        """Return every view of some messages of a conversation."""
+        with self.lock:
+            return self.ledger(*name).jobs(ids)
+
+    def entries(self, ids: Sequence[int]) -> list[Entry]:
+        """Return the entries of messages, in the order of the ids."""
+        return [self.owner(id_).entries[id_] for id_ in ids]

@@ -1,0 +1,294 @@
+//! A medium in memory that writes down what is asked of it: the raw material of crash states.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard};
+
+use warmset_core::Error;
+use warmset_core::cold::{Access, Hold, Map, Medium, MediumFile, Options, Store};
+
+pub(crate) type Name = Arc<str>;
+
+/// One call that changes something, or makes a change durable. Files go by number, because a file
+/// outlives its name.
+#[derive(Clone)]
+pub(crate) enum Op {
+    Create(Name, usize),
+    Write(usize, usize, Arc<[u8]>),
+    SetLen(usize, usize),
+    Sync(usize),
+    Rename(Name, Name, usize),
+    Remove(Name),
+    MakeDir(Name),
+    SyncDir(Name),
+}
+
+impl fmt::Debug for Op {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Create(name, file) => write!(f, "create {name} as {file}"),
+            Self::Write(file, at, bytes) => write!(f, "write {file} {at}+{}", bytes.len()),
+            Self::SetLen(file, len) => write!(f, "set_len {file} {len}"),
+            Self::Sync(file) => write!(f, "sync {file}"),
+            Self::Rename(from, to, file) => write!(f, "rename {from} {to} as {file}"),
+            Self::Remove(name) => write!(f, "remove {name}"),
+            Self::MakeDir(name) => write!(f, "make_dir {name}"),
+            Self::SyncDir(name) => write!(f, "sync_dir {name:?}"),
+        }
+    }
+}
+
+/// The files and directories of a disk, by name.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Image {
+    pub(crate) files: BTreeMap<Name, Arc<Vec<u8>>>,
+    pub(crate) dirs: BTreeSet<Name>,
+}
+
+impl Image {
+    /// A number that two different images hardly share.
+    pub(crate) fn hash(&self) -> u64 {
+        let mut hash = xxhash_rust::xxh3::Xxh3::new();
+        for (name, bytes) in &self.files {
+            hash.update(name.as_bytes());
+            hash.update(&bytes.len().to_le_bytes());
+            hash.update(bytes);
+        }
+        for dir in &self.dirs {
+            hash.update(dir.as_bytes());
+        }
+        hash.digest()
+    }
+}
+
+#[derive(Debug, Default)]
+struct Inner {
+    names: BTreeMap<Name, usize>,
+    dirs: BTreeSet<Name>,
+    files: Vec<Arc<Vec<u8>>>,
+    log: Option<Vec<Op>>,
+}
+
+impl Inner {
+    fn note(&mut self, op: impl FnOnce() -> Op) {
+        if let Some(log) = &mut self.log {
+            log.push(op());
+        }
+    }
+}
+
+/// The directory as one process has it; [`other`](Self::other) gives it to another process.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Sim {
+    inner: Arc<Mutex<Inner>>,
+    locked: Arc<AtomicBool>,
+    dead: Arc<AtomicBool>,
+}
+
+#[derive(Debug)]
+struct SimFile {
+    sim: Sim,
+    number: usize,
+}
+
+impl Sim {
+    pub(crate) fn new(image: &Image) -> Self {
+        let files = image.files.values().cloned().collect();
+        let names = image.files.keys().cloned().zip(0..).collect();
+        let inner = Inner {
+            names,
+            dirs: image.dirs.clone(),
+            files,
+            log: None,
+        };
+        Self {
+            inner: Arc::new(Mutex::new(inner)),
+            ..Self::default()
+        }
+    }
+
+    /// The same directory for a process of its own.
+    pub(crate) fn other(&self) -> Self {
+        Self {
+            dead: Arc::default(),
+            ..self.clone()
+        }
+    }
+
+    /// From now on everything that this process asks for fails and nothing happens: it was killed.
+    pub(crate) fn kill(&self) {
+        self.dead.store(true, Ordering::SeqCst);
+    }
+
+    pub(crate) fn record(&self) {
+        self.inner.lock().unwrap().log = Some(Vec::new());
+    }
+
+    /// How many operations were written down.
+    pub(crate) fn recorded(&self) -> usize {
+        self.inner.lock().unwrap().log.as_ref().map_or(0, Vec::len)
+    }
+
+    /// Ends the record.
+    pub(crate) fn take(&self) -> Vec<Op> {
+        self.inner.lock().unwrap().log.take().unwrap()
+    }
+
+    pub(crate) fn read(&self, name: &str) -> Option<Arc<Vec<u8>>> {
+        let inner = self.inner.lock().unwrap();
+        inner.names.get(name).map(|n| Arc::clone(&inner.files[*n]))
+    }
+
+    pub(crate) fn open_store(&self, options: Options) -> Result<Store, Error> {
+        Store::with_medium(Box::new(self.clone()), options)
+    }
+
+    fn alive(&self) -> io::Result<MutexGuard<'_, Inner>> {
+        if self.dead.load(Ordering::SeqCst) {
+            return Err(io::ErrorKind::BrokenPipe.into());
+        }
+        Ok(self.inner.lock().unwrap())
+    }
+
+    fn file(&self, number: usize) -> Arc<dyn MediumFile> {
+        let sim = self.clone();
+        Arc::new(SimFile { sim, number })
+    }
+}
+
+/// The directory that a name lies in.
+pub(crate) fn parent(name: &str) -> &str {
+    name.rsplit_once('/').map_or("", |(dir, _)| dir)
+}
+
+impl Medium for Sim {
+    fn path(&self, name: &str) -> PathBuf {
+        Path::new(":sim:").join(name)
+    }
+    fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        let inner = self.alive()?;
+        let all = inner.names.keys().chain(&inner.dirs);
+        let here = all.filter(|name| parent(name) == dir);
+        Ok(here
+            .map(|name| name.rsplit('/').next().unwrap().to_owned())
+            .collect())
+    }
+    fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
+        let mut inner = self.alive()?;
+        if inner.names.contains_key(name) {
+            return Err(io::ErrorKind::AlreadyExists.into());
+        }
+        if !parent(name).is_empty() && !inner.dirs.contains(parent(name)) {
+            return Err(io::ErrorKind::NotFound.into());
+        }
+        let number = inner.files.len();
+        inner.files.push(Arc::default());
+        inner.names.insert(name.into(), number);
+        inner.note(|| Op::Create(name.into(), number));
+        drop(inner);
+        Ok(self.file(number))
+    }
+    fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn MediumFile>> {
+        let number = self.alive()?.names.get(name).copied();
+        number
+            .map(|number| self.file(number))
+            .ok_or_else(|| io::ErrorKind::NotFound.into())
+    }
+    fn rename(&self, from: &str, to: &str) -> io::Result<()> {
+        let mut inner = self.alive()?;
+        let number = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
+        inner.names.insert(to.into(), number);
+        inner.note(|| Op::Rename(from.into(), to.into(), number));
+        Ok(())
+    }
+    fn remove(&self, name: &str) -> io::Result<()> {
+        let mut inner = self.alive()?;
+        inner.names.remove(name).ok_or(io::ErrorKind::NotFound)?;
+        inner.note(|| Op::Remove(name.into()));
+        Ok(())
+    }
+    fn make_dir(&self, name: &str) -> io::Result<()> {
+        let mut inner = self.alive()?;
+        if inner.dirs.insert(name.into()) {
+            inner.note(|| Op::MakeDir(name.into()));
+        }
+        Ok(())
+    }
+    fn sync_dir(&self, name: &str) -> io::Result<()> {
+        self.alive()?.note(|| Op::SyncDir(name.into()));
+        Ok(())
+    }
+    fn try_lock(&self) -> io::Result<Option<Box<dyn Hold>>> {
+        let mut inner = self.alive()?;
+        if !inner.names.contains_key("lock") {
+            let number = inner.files.len();
+            inner.files.push(Arc::default());
+            inner.names.insert("lock".into(), number);
+            inner.note(|| Op::Create("lock".into(), number));
+        }
+        drop(inner);
+        let taken = self.locked.swap(true, Ordering::SeqCst);
+        Ok((!taken).then(|| -> Box<dyn Hold> { Box::new(SimHold(Arc::clone(&self.locked))) }))
+    }
+    fn owner(&self) -> String {
+        "somebody else".to_owned()
+    }
+}
+
+#[derive(Debug)]
+struct SimHold(Arc<AtomicBool>);
+
+impl Hold for SimHold {}
+
+impl Drop for SimHold {
+    fn drop(&mut self) {
+        self.0.store(false, Ordering::SeqCst);
+    }
+}
+
+impl MediumFile for SimFile {
+    fn len(&self) -> io::Result<u64> {
+        Ok(u64::try_from(self.sim.alive()?.files[self.number].len()).unwrap())
+    }
+    fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
+        let inner = self.sim.alive()?;
+        let bytes = &inner.files[self.number];
+        let start = usize::try_from(offset).unwrap().min(bytes.len());
+        let count = buffer.len().min(bytes.len() - start);
+        buffer[..count].copy_from_slice(&bytes[start..start + count]);
+        Ok(count)
+    }
+    fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
+        let mut inner = self.sim.alive()?;
+        let start = usize::try_from(offset).unwrap();
+        put(Arc::make_mut(&mut inner.files[self.number]), start, bytes);
+        inner.note(|| Op::Write(self.number, start, bytes.into()));
+        Ok(bytes.len())
+    }
+    fn sync_data(&self) -> io::Result<()> {
+        self.sim.alive()?.note(|| Op::Sync(self.number));
+        Ok(())
+    }
+    fn set_len(&self, len: u64) -> io::Result<()> {
+        let mut inner = self.sim.alive()?;
+        let len = usize::try_from(len).unwrap();
+        Arc::make_mut(&mut inner.files[self.number]).resize(len, 0);
+        inner.note(|| Op::SetLen(self.number, len));
+        Ok(())
+    }
+    fn map(&self, _len: u64) -> io::Result<Map> {
+        Err(io::ErrorKind::Unsupported.into())
+    }
+}
+
+/// Writes bytes into a file, which grows if need be.
+pub(crate) fn put(file: &mut Vec<u8>, start: usize, bytes: &[u8]) {
+    let end = start + bytes.len();
+    if file.len() < end {
+        file.resize(end, 0);
+    }
+    file[start..end].copy_from_slice(bytes);
+}
