@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 
 use crate::cold::format::PREAMBLE;
 use crate::cold::medium::{Hold, MediumFile, lock, refused};
-use crate::cold::options::Mode;
+use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::spool;
@@ -35,6 +35,19 @@ pub(in crate::cold) struct Writer {
     bell: Option<Arc<dyn MediumFile>>,
     /// Whether this handle has appended anything.
     pub(in crate::cold) used: bool,
+}
+
+/// Makes what this handle wrote durable, without the lock and without saying so in the mark. Where
+/// another handle began a segment since, it synced the one before.
+fn persist(common: &Shelf) -> Result<()> {
+    let last = common.peek().segments.last().map(|s| s.source.clone());
+    match last.filter(|_| common.options.durability != Durability::Fsync) {
+        Some(source) => {
+            let trouble = |error| refused("sync", &source.path, error);
+            source.file.sync_data().map_err(trouble)
+        }
+        None => Ok(()),
+    }
 }
 
 /// How many bytes after which a closing handle seals the segment: an eighth of its limit.
@@ -139,16 +152,20 @@ impl Writer {
     }
 
     /// Leaves the store so that the next open has little to do: the last segment is sealed if it is
-    /// long, and what was written is durable.
+    /// long, and what was written is durable. Where the lock stays busy, somebody else leaves the
+    /// store later, and only the second holds.
     ///
     /// # Errors
     ///
-    /// As [`begin`](Self::begin) and [`sync`](Self::sync).
+    /// As [`begin`](Self::begin) and [`sync`](Self::sync), without [`Error::Locked`].
     pub(in crate::cold) fn finish(&mut self, common: &Shelf) -> Result<()> {
         if !self.used || self.stopped.is_some() {
             return Ok(());
         }
-        let _hold = self.begin(common)?;
+        let _hold = match self.begin(common) {
+            Err(Error::Locked { .. }) => return persist(common),
+            other => other?,
+        };
         let long = {
             let index = common.peek();
             index
