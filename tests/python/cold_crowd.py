@@ -1,6 +1,6 @@
 """Processes that share a store while some of them are killed; run as a program, it prints JSON.
 
-Writers append, hooks append one record and go, readers look. Each says what it was told over a pipe:
+Writers append, hooks append one record and go, readers look. Each says over a pipe:
 
     A <name> <first id>    a batch was stored        S <name>    a batch was spooled
     R <records>            a reader saw so many      ! <words>   something is wrong
@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warmset._core import ColdStore, content_hash
+from warmset.told import Spooled
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -68,7 +69,7 @@ def write(path: Path, seed: int, say: Callable[[str], None], *, once: bool) -> N
             for _ in range(1 if once else rng.choice([1, 20, 200])):
                 name = f"{seed}.{n}"
                 told = store.append_or_spool(batch_of(name))
-                say(f"A {name} {told[0]}" if isinstance(told, list) else f"S {name}")
+                say(f"A {name} {told[0]}" if not isinstance(told, Spooled) else f"S {name}")
                 n += 1
                 if rng.random() < 0.3:
                     time.sleep(rng.random() * 0.003)
