@@ -14,9 +14,12 @@ mod cold_support;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
+use cold_support::Random;
 use cold_support::explore::{Count, Effort, explore};
 use cold_support::script::{STEPS, Step, makes_sense};
 use warmset_core::cold::{Durability, Encryption, Mode, Options};
+
+const SEED: u64 = 20_260_101;
 
 /// The options under which every sequence is played.
 fn settings() -> Vec<Options> {
@@ -39,55 +42,69 @@ fn settings() -> Vec<Options> {
     all
 }
 
-/// Every sequence of up to so many steps.
-fn sequences(most: usize) -> Vec<Vec<Step>> {
-    let mut all = vec![Vec::new()];
-    let mut from = 0;
-    for _ in 0..most {
-        let to = all.len();
-        for at in from..to {
-            for step in STEPS {
-                let longer = [&all[at][..], &[step]].concat();
-                all.push(longer);
-            }
+/// What the options allow of every sequence of so many steps.
+fn sequences(len: u32) -> Vec<(Vec<Step>, Options)> {
+    let settings = settings();
+    let mut all = Vec::new();
+    for mut at in 0..STEPS.len().pow(len) {
+        let mut steps = Vec::new();
+        for _ in 0..len {
+            steps.push(STEPS[at % STEPS.len()]);
+            at /= STEPS.len();
         }
-        from = to;
+        let sensible = settings.iter().filter(|s| makes_sense(&steps, **s));
+        all.extend(sensible.map(|settings| (steps.clone(), *settings)));
     }
     all
 }
 
-fn wanted() -> usize {
-    let asked = std::env::var("WARMSET_CRASH_STATES");
-    asked.map_or(1_000_000, |states| states.parse().unwrap())
+/// A longer sequence.
+fn sequence(random: &mut Random) -> (Vec<Step>, Options) {
+    let settings = settings();
+    loop {
+        let len = 4 + random.below(4);
+        let steps: Vec<Step> = (0..len).map(|_| STEPS[random.below(STEPS.len())]).collect();
+        let options = settings[random.below(settings.len())];
+        if makes_sense(&steps, options) {
+            return (steps, options);
+        }
+    }
 }
 
 #[test]
 fn no_crash_loses_what_was_acknowledged() {
-    let seed = 20_260_101;
-    let most = std::env::var("MOST").map_or(2, |n| n.parse().unwrap());
-    let effort = Effort {
-        random: 8,
-        prefixes: 32,
-        dive_every: 40,
-    };
-    let mut jobs: Vec<(Vec<Step>, Options)> = Vec::new();
-    for steps in sequences(most) {
-        for options in settings() {
-            if makes_sense(&steps, options) {
-                jobs.push((steps.clone(), options));
-            }
-        }
-    }
-    let next = AtomicUsize::new(0);
+    let wanted = std::env::var("WARMSET_CRASH_STATES");
+    let wanted: usize = wanted.map_or(1_100_000, |states| states.parse().unwrap());
+    let jobs: Vec<_> = (0..4).flat_map(sequences).collect();
+    let short = jobs.iter().filter(|job| job.0.len() < 3).count();
+    let (next, states) = (AtomicUsize::new(0), AtomicUsize::new(0));
     let work = || {
         let mut count = Count::default();
         loop {
             let at = next.fetch_add(1, Ordering::SeqCst);
-            let Some((steps, options)) = jobs.get(at) else {
-                return count;
+            let seed = SEED + u64::try_from(at).unwrap();
+            let job = match jobs.get(at) {
+                Some(job) => job.clone(),
+                None if states.load(Ordering::SeqCst) >= wanted => return count,
+                None => sequence(&mut Random(seed)),
             };
-            let seed = seed + u64::try_from(at).unwrap();
-            count.add(explore(steps, *options, effort, seed));
+            // All of the shortest, a sample of the others.
+            let effort = if at < short || at >= jobs.len() {
+                Effort {
+                    random: 8,
+                    prefixes: 32,
+                    dive_every: 40,
+                }
+            } else {
+                Effort {
+                    random: 1,
+                    prefixes: 2,
+                    dive_every: 2_000,
+                }
+            };
+            let found = explore(&job.0, job.1, effort, seed);
+            states.fetch_add(found.states, Ordering::SeqCst);
+            count.add(found);
         }
     };
     let mut count = Count::default();
@@ -97,9 +114,10 @@ fn no_crash_loses_what_was_acknowledged() {
             count.add(thread.join().expect("a crash state failed, see above"));
         }
     });
-    println!(
-        "seed {seed}, {} jobs, wanted {}: {count:?}",
-        jobs.len(),
-        wanted()
+    println!("seed {SEED}: {count:?}");
+    assert!(count.states >= wanted, "too few states");
+    assert!(
+        count.cuts > 0 && count.deep > 0,
+        "the harness saw no torn tail or no recovery"
     );
 }

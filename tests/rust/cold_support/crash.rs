@@ -6,8 +6,8 @@ use std::time::Duration;
 use warmset_core::cold::{Draft, Durability, OnBusy, Options, Store};
 use warmset_core::{Error, Kind, Seq};
 
-use super::script::{CONVERSATIONS, Known, World};
 use super::sim::{Image, Op, Sim};
+use super::world::{CONVERSATIONS, Known, World};
 
 /// What a crash may have taken, and what not.
 #[derive(Clone, Copy, Debug)]
@@ -145,7 +145,10 @@ impl Case<'_> {
                     ensure!(told, "erased, and yet {got:?}");
                     continue;
                 }
-                if record.erased && is_acked {
+                if record.erased && !is_acked {
+                    continue;
+                }
+                if record.erased {
                     // Its erasure was under way: the tombstone is there or not, for all it names.
                     if !self.is_safe(acked, records) && seq.is_none() {
                         continue;

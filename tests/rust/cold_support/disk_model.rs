@@ -41,6 +41,8 @@ struct File {
     now: Arc<Vec<u8>>,
     /// Since the last sync.
     changes: Vec<Change>,
+    /// Whether a sync failed, so that the disk and what reads show have parted.
+    parted: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -69,6 +71,7 @@ impl Disk {
             synced: Arc::clone(bytes),
             now: Arc::clone(bytes),
             changes: Vec::new(),
+            parted: false,
         };
         Self {
             names: image.files.keys().cloned().zip(0..).collect(),
@@ -100,8 +103,17 @@ impl Disk {
             }
             Op::Sync(number) => {
                 let file = &mut self.files[*number];
+                file.synced = if file.parted {
+                    Arc::new(file.after(file.changes.len()))
+                } else {
+                    Arc::clone(&file.now)
+                };
                 file.changes.clear();
-                file.synced = Arc::clone(&file.now);
+            }
+            Op::SyncFailed(number) => {
+                let file = &mut self.files[*number];
+                file.changes.clear();
+                file.parted = true;
             }
             Op::SyncDir(dir) => self.sync_dir(dir),
         }
@@ -159,7 +171,7 @@ impl Disk {
     fn content(&self, number: usize, fate: &mut impl FnMut(usize) -> Fate) -> Arc<Vec<u8>> {
         let file = &self.files[number];
         if file.changes.is_empty() {
-            return Arc::clone(&file.now);
+            return Arc::clone(&file.synced);
         }
         let count = file.changes.len();
         let grown = match fate(count) {
@@ -254,6 +266,6 @@ fn rename(names: &mut BTreeMap<Name, usize>, dirs: &mut BTreeSet<Name>, op: &Op)
         Op::MakeDir(name) => {
             dirs.insert(Arc::clone(name));
         }
-        Op::Write(..) | Op::SetLen(..) | Op::Sync(..) | Op::SyncDir(..) => {}
+        _ => {}
     }
 }

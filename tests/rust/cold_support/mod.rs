@@ -5,9 +5,12 @@
 pub(crate) mod crash;
 pub(crate) mod disk_model;
 pub(crate) mod explore;
+pub(crate) mod faults;
 pub(crate) mod faulty;
+pub(crate) mod ledger;
 pub(crate) mod script;
 pub(crate) mod sim;
+pub(crate) mod world;
 
 use std::collections::BTreeMap;
 

@@ -1,14 +1,12 @@
 //! Workloads: short sequences of calls, and beside each what it acknowledged and what it may leave.
 
-use std::ops::Range;
 use std::time::Duration;
 
-use warmset_core::cold::{
-    Appended, Draft, Durability, Medium, Mode, OnBusy, Options, Scope, Store,
-};
-use warmset_core::{Kind, Seq};
+use warmset_core::Seq;
+use warmset_core::cold::{Appended, Durability, Medium, Mode, OnBusy, Options, Scope, Store};
 
 use super::sim::{Image, Op, Sim};
+use super::world::{CONVERSATIONS, New, World, with};
 
 /// One call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -47,76 +45,6 @@ pub(crate) const STEPS: [Step; 11] = [
     Step::Reopen,
     Step::Kill,
 ];
-
-/// A record that was handed to the store.
-#[derive(Clone, Debug)]
-pub(crate) struct Known {
-    pub(crate) payload: Vec<u8>,
-    pub(crate) conversation: usize,
-    /// `None` for one that went to the spool.
-    pub(crate) seq: Option<u64>,
-    source: Option<u64>,
-    pub(crate) erased: bool,
-}
-
-/// What was acknowledged so far.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct World {
-    pub(crate) records: Vec<Known>,
-    /// Ranges of `records` that are all or nothing.
-    pub(crate) batches: Vec<Range<usize>>,
-    /// What `durable_seq` said.
-    pub(crate) floor: u64,
-}
-
-pub(crate) const CONVERSATIONS: [&[u8]; 2] = [b"one", b"two"];
-
-impl World {
-    /// The first record that is left and whose id is known.
-    fn first(&self) -> Option<&Known> {
-        let mut known = self.records.iter();
-        known.find(|record| record.seq.is_some() && !record.erased)
-    }
-
-    pub(crate) fn highest(&self) -> u64 {
-        let seqs = self.records.iter().filter_map(|record| record.seq);
-        seqs.max().unwrap_or(0)
-    }
-
-    fn add(&mut self, seqs: Option<Vec<Seq>>, drafts: &[New]) {
-        let start = self.records.len();
-        for (at, new) in drafts.iter().enumerate() {
-            self.records.push(Known {
-                payload: new.payload.clone(),
-                conversation: new.conversation,
-                seq: seqs.as_ref().map(|seqs| seqs[at].0),
-                source: new.source,
-                erased: false,
-            });
-        }
-        self.batches.push(start..self.records.len());
-    }
-
-    /// Erases what `hit` says, and what was made from it.
-    fn erase(&mut self, hit: impl Fn(&Known) -> bool) {
-        for at in 0..self.records.len() {
-            let source = self.records[at].source;
-            let derived = self.records.iter().any(|r| {
-                let gone = r.erased || hit(r);
-                gone && r.seq.is_some() && r.seq == source
-            });
-            let record = &mut self.records[at];
-            record.erased |= hit(record) || derived;
-        }
-    }
-}
-
-/// A record to be handed in.
-struct New {
-    payload: Vec<u8>,
-    conversation: usize,
-    source: Option<u64>,
-}
 
 /// What a workload left: the operations of its last step, on a disk that had `before` operations.
 #[derive(Debug)]
@@ -218,7 +146,8 @@ impl Player {
                 let whose = self.world.first().map_or(0, |r| r.conversation);
                 let prefix: [&[u8]; 2] = [b"tenant", CONVERSATIONS[whose]];
                 self.store().erase(Scope::Prefix(&prefix)).unwrap();
-                self.world.erase(|record| record.conversation == whose);
+                self.world
+                    .erase(false, |record| record.conversation == whose);
             }
             Step::EraseRecord => {
                 // After the conversation was erased there may be none.
@@ -226,7 +155,7 @@ impl Player {
                     return;
                 };
                 self.store().erase(Scope::Records(&[Seq(seq)])).unwrap();
-                self.world.erase(|record| record.seq == Some(seq));
+                self.world.erase(false, |record| record.seq == Some(seq));
             }
             Step::Reopen => {
                 self.store().close().unwrap();
@@ -237,6 +166,8 @@ impl Player {
             }
             Step::Kill => {
                 self.process.kill();
+                // Its lock goes with the process.
+                self.store = None;
                 self.second = None;
                 self.open();
             }
@@ -298,27 +229,4 @@ impl Player {
         assert!(matches!(left, Appended::Spooled(_)));
         self.world.add(None, &drafts);
     }
-}
-
-fn with<T>(drafts: &[New], act: impl FnOnce(&[Draft<'_>]) -> T) -> T {
-    let keys: Vec<[&[u8]; 2]> = drafts
-        .iter()
-        .map(|new| [&b"tenant"[..], CONVERSATIONS[new.conversation]])
-        .collect();
-    let sources: Vec<Vec<Seq>> = drafts
-        .iter()
-        .map(|new| new.source.into_iter().map(Seq).collect())
-        .collect();
-    let batch: Vec<Draft<'_>> = drafts
-        .iter()
-        .enumerate()
-        .map(|(at, new)| Draft {
-            kind: Kind::Turn,
-            key: &keys[at],
-            meta: b"meta",
-            sources: &sources[at],
-            payload: &new.payload,
-        })
-        .collect();
-    act(&batch)
 }

@@ -10,6 +10,8 @@ use std::sync::{Arc, Mutex, MutexGuard};
 use warmset_core::Error;
 use warmset_core::cold::{Access, Hold, Map, Medium, MediumFile, Options, Store};
 
+use super::faults::{Faults, Series, Turn};
+
 pub(crate) type Name = Arc<str>;
 
 /// One call that changes something, or makes a change durable. Files go by number, because a file
@@ -20,6 +22,8 @@ pub(crate) enum Op {
     Write(usize, usize, Arc<[u8]>),
     SetLen(usize, usize),
     Sync(usize),
+    /// A sync that failed: what it should have written is never written, and no later sync says so.
+    SyncFailed(usize),
     Rename(Name, Name, usize),
     Remove(Name),
     MakeDir(Name),
@@ -33,6 +37,7 @@ impl fmt::Debug for Op {
             Self::Write(file, at, bytes) => write!(f, "write {file} {at}+{}", bytes.len()),
             Self::SetLen(file, len) => write!(f, "set_len {file} {len}"),
             Self::Sync(file) => write!(f, "sync {file}"),
+            Self::SyncFailed(file) => write!(f, "sync {file} failed"),
             Self::Rename(from, to, file) => write!(f, "rename {from} {to} as {file}"),
             Self::Remove(name) => write!(f, "remove {name}"),
             Self::MakeDir(name) => write!(f, "make_dir {name}"),
@@ -86,11 +91,13 @@ pub(crate) struct Sim {
     inner: Arc<Mutex<Inner>>,
     locked: Arc<AtomicBool>,
     dead: Arc<AtomicBool>,
+    pub(crate) faults: Arc<Faults>,
 }
 
 #[derive(Debug)]
 struct SimFile {
     sim: Sim,
+    name: Name,
     number: usize,
 }
 
@@ -137,6 +144,26 @@ impl Sim {
         self.inner.lock().unwrap().log.take().unwrap()
     }
 
+    /// The lock, as another process takes it that nothing goes wrong for.
+    pub(crate) fn other_lock(&self) -> Box<dyn Hold> {
+        assert!(
+            !self.locked.swap(true, Ordering::SeqCst),
+            "the lock is taken"
+        );
+        Box::new(SimHold(Arc::clone(&self.locked)))
+    }
+
+    /// What reads show now, synced or not.
+    pub(crate) fn image(&self) -> Image {
+        let inner = self.inner.lock().unwrap();
+        let files = inner.names.iter();
+        let files = files.map(|(name, n)| (Arc::clone(name), Arc::clone(&inner.files[*n])));
+        Image {
+            files: files.collect(),
+            dirs: inner.dirs.clone(),
+        }
+    }
+
     pub(crate) fn read(&self, name: &str) -> Option<Arc<Vec<u8>>> {
         let inner = self.inner.lock().unwrap();
         inner.names.get(name).map(|n| Arc::clone(&inner.files[*n]))
@@ -153,9 +180,27 @@ impl Sim {
         Ok(self.inner.lock().unwrap())
     }
 
-    fn file(&self, number: usize) -> Arc<dyn MediumFile> {
-        let sim = self.clone();
-        Arc::new(SimFile { sim, number })
+    /// As [`alive`](Self::alive), for a call that looks and may fail.
+    fn look(&self, op: &str, name: &str) -> io::Result<MutexGuard<'_, Inner>> {
+        let inner = self.alive()?;
+        match self.faults.turn(Series::Reads, op, name) {
+            Turn::Fails(error) => Err(error),
+            Turn::Well | Turn::Short => Ok(inner),
+        }
+    }
+
+    /// As [`alive`](Self::alive), for a call that changes something and may fail.
+    fn change(&self, op: &str, name: &str) -> io::Result<MutexGuard<'_, Inner>> {
+        let inner = self.alive()?;
+        match self.faults.turn(Series::Changes, op, name) {
+            Turn::Fails(error) => Err(error),
+            Turn::Well | Turn::Short => Ok(inner),
+        }
+    }
+
+    fn file(&self, name: &str, number: usize) -> Arc<dyn MediumFile> {
+        let (sim, name) = (self.clone(), name.into());
+        Arc::new(SimFile { sim, name, number })
     }
 }
 
@@ -169,7 +214,7 @@ impl Medium for Sim {
         Path::new(":sim:").join(name)
     }
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        let inner = self.alive()?;
+        let inner = self.look("list", dir)?;
         let all = inner.names.keys().chain(&inner.dirs);
         let here = all.filter(|name| parent(name) == dir);
         Ok(here
@@ -177,7 +222,7 @@ impl Medium for Sim {
             .collect())
     }
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
-        let mut inner = self.alive()?;
+        let mut inner = self.change("create", name)?;
         if inner.names.contains_key(name) {
             return Err(io::ErrorKind::AlreadyExists.into());
         }
@@ -189,40 +234,41 @@ impl Medium for Sim {
         inner.names.insert(name.into(), number);
         inner.note(|| Op::Create(name.into(), number));
         drop(inner);
-        Ok(self.file(number))
+        Ok(self.file(name, number))
     }
     fn open(&self, name: &str, _access: Access) -> io::Result<Arc<dyn MediumFile>> {
-        let number = self.alive()?.names.get(name).copied();
+        let number = self.look("open", name)?.names.get(name).copied();
         number
-            .map(|number| self.file(number))
+            .map(|number| self.file(name, number))
             .ok_or_else(|| io::ErrorKind::NotFound.into())
     }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
-        let mut inner = self.alive()?;
+        let mut inner = self.change("rename", to)?;
         let number = inner.names.remove(from).ok_or(io::ErrorKind::NotFound)?;
         inner.names.insert(to.into(), number);
         inner.note(|| Op::Rename(from.into(), to.into(), number));
         Ok(())
     }
     fn remove(&self, name: &str) -> io::Result<()> {
-        let mut inner = self.alive()?;
+        let mut inner = self.change("remove", name)?;
         inner.names.remove(name).ok_or(io::ErrorKind::NotFound)?;
         inner.note(|| Op::Remove(name.into()));
         Ok(())
     }
     fn make_dir(&self, name: &str) -> io::Result<()> {
-        let mut inner = self.alive()?;
+        let mut inner = self.change("make_dir", name)?;
         if inner.dirs.insert(name.into()) {
             inner.note(|| Op::MakeDir(name.into()));
         }
         Ok(())
     }
     fn sync_dir(&self, name: &str) -> io::Result<()> {
-        self.alive()?.note(|| Op::SyncDir(name.into()));
+        let mut inner = self.change("sync_dir", name)?;
+        inner.note(|| Op::SyncDir(name.into()));
         Ok(())
     }
     fn try_lock(&self) -> io::Result<Option<Box<dyn Hold>>> {
-        let mut inner = self.alive()?;
+        let mut inner = self.look("lock", "")?;
         if !inner.names.contains_key("lock") {
             let number = inner.files.len();
             inner.files.push(Arc::default());
@@ -251,29 +297,56 @@ impl Drop for SimHold {
 
 impl MediumFile for SimFile {
     fn len(&self) -> io::Result<u64> {
-        Ok(u64::try_from(self.sim.alive()?.files[self.number].len()).unwrap())
+        let inner = self.sim.look("len", &self.name)?;
+        Ok(u64::try_from(inner.files[self.number].len()).unwrap())
     }
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {
         let inner = self.sim.alive()?;
         let bytes = &inner.files[self.number];
         let start = usize::try_from(offset).unwrap().min(bytes.len());
-        let count = buffer.len().min(bytes.len() - start);
+        let mut count = buffer.len().min(bytes.len() - start);
+        match self.sim.faults.turn(Series::Reads, "read", &self.name) {
+            Turn::Fails(error) => return Err(error),
+            Turn::Short => count = count.div_ceil(2).min(100),
+            Turn::Well => {}
+        }
         buffer[..count].copy_from_slice(&bytes[start..start + count]);
         Ok(count)
     }
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let mut inner = self.sim.alive()?;
         let start = usize::try_from(offset).unwrap();
-        put(Arc::make_mut(&mut inner.files[self.number]), start, bytes);
-        inner.note(|| Op::Write(self.number, start, bytes.into()));
-        Ok(bytes.len())
+        let turn = self.sim.faults.turn(Series::Changes, "write", &self.name);
+        let bytes = match &turn {
+            Turn::Well => bytes,
+            Turn::Fails(error) if error.kind() == io::ErrorKind::Interrupted => &[],
+            Turn::Fails(_) => &bytes[..bytes.len() / 2],
+            Turn::Short => &bytes[..bytes.len().div_ceil(2).min(100)],
+        };
+        if !bytes.is_empty() {
+            put(Arc::make_mut(&mut inner.files[self.number]), start, bytes);
+            inner.note(|| Op::Write(self.number, start, bytes.into()));
+        }
+        match turn {
+            Turn::Fails(error) => Err(error),
+            Turn::Well | Turn::Short => Ok(bytes.len()),
+        }
     }
     fn sync_data(&self) -> io::Result<()> {
-        self.sim.alive()?.note(|| Op::Sync(self.number));
-        Ok(())
+        let mut inner = self.sim.alive()?;
+        match self.sim.faults.turn(Series::Changes, "sync", &self.name) {
+            Turn::Fails(error) => {
+                inner.note(|| Op::SyncFailed(self.number));
+                Err(error)
+            }
+            Turn::Well | Turn::Short => {
+                inner.note(|| Op::Sync(self.number));
+                Ok(())
+            }
+        }
     }
     fn set_len(&self, len: u64) -> io::Result<()> {
-        let mut inner = self.sim.alive()?;
+        let mut inner = self.sim.change("set_len", &self.name)?;
         let len = usize::try_from(len).unwrap();
         Arc::make_mut(&mut inner.files[self.number]).resize(len, 0);
         inner.note(|| Op::SetLen(self.number, len));

@@ -6,8 +6,8 @@ use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGua
 use crate::error::{Error, Result};
 
 use super::crypt::keyring::Keyring;
-use super::erase::erasures::Erasures;
 use super::format::MARK;
+use super::format::header::random;
 use super::mark::MarkFile;
 use super::medium::{Medium, refused};
 use super::open::load::{Loaded, Repair, load};
@@ -39,7 +39,7 @@ impl Shelf {
     pub(super) fn new(medium: Arc<dyn Medium>, options: Options, repair: Repair) -> Result<Self> {
         let keyring = Keyring::new(Arc::clone(&medium), options.encryption);
         keyring.check()?;
-        let loaded = load(&*medium, &options, repair)?;
+        let loaded = load(&*medium, &options, repair, random())?;
         let shelf = Self {
             medium,
             options,
@@ -60,11 +60,7 @@ impl Shelf {
     ///
     /// As [`load`].
     pub(super) fn repair(&self) -> Result<()> {
-        let mut loaded = load(&*self.medium, &self.options, Repair::Allowed)?;
-        if loaded.index.segments.is_empty() {
-            // A store that has not begun keeps the name that this handle gave it.
-            loaded.index.erasures = Erasures::new(self.uuid);
-        }
+        let loaded = load(&*self.medium, &self.options, Repair::Allowed, self.uuid)?;
         self.keyring.forget();
         self.replace(loaded, Repair::Allowed)
     }

@@ -34,6 +34,8 @@ struct Known {
     by_id: HashMap<KeyId, KeyFile>,
     by_scope: HashMap<Vec<u8>, KeyId>,
     listed: bool,
+    /// Whether the names of the files that were listed are durable.
+    settled: bool,
 }
 
 impl Keyring {
@@ -93,8 +95,14 @@ impl Keyring {
         let mut known = self.known();
         self.read_all(&mut known)?;
         let found = known.by_scope.get(scope).copied();
-        if let Some((id, entry)) = found.and_then(|id| Some((id, known.by_id.get(&id)?))) {
-            return Ok((id, entry.secret));
+        let found = found.and_then(|id| Some((id, known.by_id.get(&id)?.secret)));
+        if let Some(found) = found {
+            if !known.settled {
+                // Whoever made it may have come no further than its name.
+                self.sync_dir()?;
+                known.settled = true;
+            }
+            return Ok(found);
         }
         let (id, entry) = self.make(scope, next_seq, false)?;
         let secret = entry.secret;
@@ -164,6 +172,8 @@ impl Keyring {
             .filter_map(|(id, entry)| goes(entry).then_some(*id))
             .collect();
         if ids.is_empty() {
+            // Somebody may have removed them and come no further.
+            self.sync_dir()?;
             return Ok(0);
         }
         *known = Known::default();
@@ -173,10 +183,17 @@ impl Keyring {
                 .remove(&name)
                 .map_err(|error| refused("remove", &self.medium.path(&name), error))?;
         }
-        self.medium
-            .sync_dir(KEYS)
-            .map_err(|error| refused("sync", &self.medium.path(KEYS), error))?;
+        self.sync_dir()?;
         Ok(wide(ids.len()))
+    }
+
+    fn sync_dir(&self) -> Result<()> {
+        match self.medium.sync_dir(KEYS) {
+            Err(error) if error.kind() != std::io::ErrorKind::NotFound => {
+                Err(refused("sync", &self.medium.path(KEYS), error))
+            }
+            _ => Ok(()),
+        }
     }
 
     fn read_all(&self, known: &mut Known) -> Result<()> {

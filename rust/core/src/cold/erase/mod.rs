@@ -67,8 +67,9 @@ pub(in crate::cold) fn erase(
                 if index.erasures.covers_seq(entry.seq) || is_bookkeeping(entry) {
                     continue;
                 }
-                let Ok((key, sources)) = segment.source.origin(*entry) else {
-                    continue;
+                let (key, sources) = match segment.source.origin(*entry) {
+                    Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
+                    other => other?,
                 };
                 if index.erasures.covers(entry.seq, &key) {
                     continue;

@@ -127,6 +127,18 @@ pub trait MediumFile: Debug + Send + Sync {
     fn map(&self, len: u64) -> io::Result<Map>;
 }
 
+/// How many interruptions in a row are taken for signals.
+const PATIENCE: u32 = 1_000;
+
+/// Lets an interruption pass, unless there was nothing else for too long.
+fn tolerate(error: io::Error, patience: &mut u32) -> io::Result<()> {
+    match patience.checked_sub(1) {
+        Some(left) if error.kind() == io::ErrorKind::Interrupted => *patience = left,
+        _ => return Err(error),
+    }
+    Ok(())
+}
+
 /// Fills as much of the buffer as the file holds from `offset` on, and says how much that is.
 pub(in crate::cold) fn read_full(
     file: &dyn MediumFile,
@@ -134,16 +146,17 @@ pub(in crate::cold) fn read_full(
     mut offset: u64,
 ) -> io::Result<usize> {
     let mut done = 0_usize;
+    let mut patience = PATIENCE;
     while !buffer.is_empty() {
         match file.read_at(buffer, offset) {
             Ok(0) => break,
             Ok(n) => {
+                patience = PATIENCE;
                 done = done.saturating_add(n);
                 offset = offset.saturating_add(wide(n));
                 buffer = buffer.get_mut(n..).unwrap_or_default();
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => tolerate(error, &mut patience)?,
         }
     }
     Ok(done)
@@ -155,15 +168,16 @@ pub(in crate::cold) fn write_full(
     mut bytes: &[u8],
     mut offset: u64,
 ) -> io::Result<()> {
+    let mut patience = PATIENCE;
     while !bytes.is_empty() {
         match file.write_at(bytes, offset) {
             Ok(0) => return Err(io::ErrorKind::WriteZero.into()),
             Ok(n) => {
+                patience = PATIENCE;
                 offset = offset.saturating_add(wide(n));
                 bytes = bytes.get(n..).unwrap_or_default();
             }
-            Err(error) if error.kind() == io::ErrorKind::Interrupted => {}
-            Err(error) => return Err(error),
+            Err(error) => tolerate(error, &mut patience)?,
         }
     }
     Ok(())

@@ -1,5 +1,7 @@
 //! The judgement of a walk through a segment: what is a torn tail, what is damage, what is whole.
 
+use std::ops::RangeInclusive;
+
 use crate::cold::format::footer::Entry;
 use crate::cold::open::scan::{Piece, Place, Scan, Walk};
 use crate::cold::report::{Damage, DamageKind};
@@ -87,21 +89,31 @@ impl Walk<'_> {
 
     /// What is missing at the end of a segment that others follow.
     fn close(&mut self, next: u64) {
+        let blemished = self.pieces.iter().any(|piece| piece.fault.is_some());
         if self.sealed {
+            if !self.blocked && !blemished {
+                self.push_end(
+                    RangeInclusive::new(1, 0),
+                    "the segment ends without its end block",
+                );
+            }
             return;
         }
         self.lost_before(next);
         let lost = self.last.saturating_add(1)..=next.saturating_sub(1);
         let open_end = self.pieces.last().is_none_or(|p| p.header.is_some());
-        let blemished = self.pieces.iter().any(|piece| piece.fault.is_some());
         if open_end && !(lost.is_empty() && blemished) {
-            self.pieces.push(Piece {
-                offset: self.end,
-                end: self.end,
-                seqs: lost,
-                header: None,
-                fault: Some((DamageKind::Truncated, "the segment ends without its seal")),
-            });
+            self.push_end(lost, "the segment ends without its seal");
         }
+    }
+
+    fn push_end(&mut self, seqs: RangeInclusive<u64>, detail: &'static str) {
+        self.pieces.push(Piece {
+            offset: self.end,
+            end: self.end,
+            seqs,
+            header: None,
+            fault: Some((DamageKind::Truncated, detail)),
+        });
     }
 }

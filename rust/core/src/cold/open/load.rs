@@ -21,7 +21,7 @@ use crate::interrupt;
 
 use crate::cold::erase::erasures::Erasures;
 use crate::cold::format::footer::{END, End, end_block};
-use crate::cold::format::header::{Header, random};
+use crate::cold::format::header::Header;
 use crate::cold::format::{MIN_RECORD, PREAMBLE, segment_name};
 use crate::cold::mark::{Mark, MarkFile};
 use crate::cold::medium::{Medium, refused};
@@ -70,7 +70,8 @@ pub(in crate::cold) struct Loading<'a> {
     pub(super) skipped: u64,
 }
 
-/// Reads a directory back, and cuts its torn tail if that is allowed.
+/// Reads a directory back, and cuts its torn tail if that is allowed. `own` is the uuid that the store
+/// has, or gets if it is new.
 ///
 /// # Errors
 ///
@@ -79,10 +80,11 @@ pub(in crate::cold) fn load(
     medium: &dyn Medium,
     options: &Options,
     repair: Repair,
+    own: [u8; 16],
 ) -> Result<Loaded> {
     let mut files = survey(medium, repair, options.access())?;
     let header = files.iter().find_map(|f| f.header);
-    let uuid = header.map_or_else(random, |header| header.identity.uuid);
+    let uuid = header.map_or(own, |header| header.identity.uuid);
     let mut state = Loading::new(medium, options, repair, uuid)?;
     let mut stubs = Vec::new();
     let known = state.found.segment;

@@ -82,6 +82,7 @@ pub(in crate::cold) fn scan(source: &Source, end: u64, place: Place) -> Result<S
         durable: marked,
         highest: 0,
         sealed: false,
+        blocked: false,
         interrupted: false,
         pieces: Vec::new(),
     };
@@ -104,6 +105,8 @@ pub(super) struct Walk<'a> {
     /// The highest id that any header speaks of.
     pub(super) highest: u64,
     pub(super) sealed: bool,
+    /// Whether an end block follows the seal.
+    pub(super) blocked: bool,
     pub(super) interrupted: bool,
     pub(super) pieces: Vec<Piece>,
 }
@@ -171,6 +174,7 @@ impl Walk<'_> {
         let whole =
             back.is_some_and(|back| back.seal == offset) && end.saturating_add(END) == self.end;
         self.sealed = intact && (whole || end == self.end);
+        self.blocked = whole;
         if !self.sealed {
             self.push_hole(offset, self.end, "the seal differs");
         }

@@ -51,7 +51,12 @@ pub(in crate::cold) fn follow(shelf: &Shelf, index: &mut Index) -> Result<()> {
 
 /// Reads the directory anew, without changing anything in it.
 fn reload(shelf: &Shelf, index: &mut Index) -> Result<()> {
-    let loaded = load(&*shelf.medium, &shelf.options, Repair::Forbidden)?;
+    let loaded = load(
+        &*shelf.medium,
+        &shelf.options,
+        Repair::Forbidden,
+        shelf.uuid,
+    )?;
     *index = loaded.index;
     shelf.keyring.forget();
     Ok(())

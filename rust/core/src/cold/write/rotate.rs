@@ -113,7 +113,11 @@ impl Writer {
         }
         file.sync_data()
             .and_then(|()| common.medium.sync_dir(""))
-            .map_err(|error| self.stop(common, number, "sync", &path, &error))?;
+            .map_err(|error| {
+                // Later syncs may succeed without what this one lost: nobody may find the file.
+                let _ = common.medium.remove(&name);
+                self.stop(common, number, "sync", &path, &error)
+            })?;
         let source = Arc::new(Source::new(header, path, file, common.options.read));
         let mut index = common.write();
         let listing = Listing::default();

@@ -21,7 +21,9 @@ use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::frame::HEADER;
 use crate::cold::format::header::{Header, Identity, random};
 use crate::cold::format::{BELL, MAX_BATCH, SPOOL};
-use crate::cold::medium::{Access, MediumFile, put_file, read_file, refused, remove_if_there};
+use crate::cold::medium::{
+    Access, Medium, MediumFile, put_file, read_file, refused, remove_if_there,
+};
 use crate::cold::options::Read;
 use crate::cold::read::source::Source;
 use crate::cold::record::{Draft, Record};
@@ -68,29 +70,50 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
     Ok(token)
 }
 
-/// Whether somebody spooled since the spool was taken up last; the first question is always answered
-/// with yes.
+/// The bell as one handle hears it.
+#[derive(Debug)]
+pub(in crate::cold) struct Bell {
+    file: Arc<dyn MediumFile>,
+    /// How long it was when the spool was last taken up to its end.
+    heard: Option<u64>,
+}
+
+/// Takes up what was spooled since this handle did so last; the first time it always looks.
 ///
 /// # Errors
 ///
-/// What the operating system answers.
-pub(in crate::cold) fn rings(
-    common: &Shelf,
-    bell: &mut Option<Arc<dyn MediumFile>>,
-) -> Result<bool> {
+/// As [`drain`]; then the next call tries again.
+pub(in crate::cold) fn answer(writer: &mut Writer, common: &Shelf) -> Result<()> {
     let trouble = |error| refused("open", &common.medium.path(BELL), error);
-    if let Some(bell) = bell {
-        return Ok(bell.len().map_err(trouble)? > 0);
+    let bell = match writer.bell.take() {
+        Some(bell) => bell,
+        None => Bell {
+            file: find_bell(&*common.medium).map_err(trouble)?,
+            heard: None,
+        },
+    };
+    let heard = bell.heard;
+    let file = Arc::clone(&writer.bell.insert(bell).file);
+    // Before the names are read: whoever rings later is heard later.
+    let len = file.len().map_err(trouble)?;
+    if heard != Some(len) {
+        drain(writer, common)?;
+        writer.bell = Some(Bell {
+            file,
+            heard: Some(len),
+        });
     }
-    let medium = &*common.medium;
-    let opened = match medium.open(BELL, Access::Write) {
+    Ok(())
+}
+
+fn find_bell(medium: &dyn Medium) -> io::Result<Arc<dyn MediumFile>> {
+    match medium.open(BELL, Access::Write) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
-            medium.make_dir(SPOOL).and_then(|()| medium.create(BELL))
+            medium.make_dir(SPOOL)?;
+            medium.create(BELL)
         }
         other => other,
-    };
-    *bell = Some(opened.map_err(trouble)?);
-    Ok(true)
+    }
 }
 
 /// How many batches wait.
@@ -111,20 +134,16 @@ pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
 /// # Errors
 ///
 /// As appending; what the operating system answers. Nothing may be appended after an error.
-pub(in crate::cold) fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
+fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
     let medium = &*common.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
-    if let Ok(bell) = medium.open(BELL, Access::Write)
-        && bell.len().map_err(trouble)? > 0
-    {
-        // Silenced before the names are read: whoever rings later is heard later.
-        bell.set_len(0).map_err(trouble)?;
-    }
     let names = waiting(common)?;
     if names.is_empty() {
-        return Ok(());
+        // Somebody may have removed the last one and come no further.
+        return medium.sync_dir(SPOOL).map_err(trouble);
     }
     let mut known = already(common)?;
+    let mut all = true;
     for name in &names {
         let name = format!("{SPOOL}/{name}");
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
@@ -136,11 +155,16 @@ pub(in crate::cold) fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> 
                 remove_if_there(medium, &name).map_err(trouble)?;
             }
             Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name)?,
+            // It waits for whoever has its key.
+            Some(Err(Error::NoKey { .. })) => all = false,
             Some(Err(other)) => return Err(other),
         }
     }
     medium.sync_dir(SPOOL).map_err(trouble)?;
-    common.keyring.clear_spool()
+    if all {
+        common.keyring.clear_spool()?;
+    }
+    Ok(())
 }
 
 fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {

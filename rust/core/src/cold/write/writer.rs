@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 use crate::cold::format::PREAMBLE;
-use crate::cold::medium::{Hold, MediumFile, lock, refused};
+use crate::cold::medium::{Hold, lock, refused};
 use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
@@ -32,7 +32,7 @@ pub(in crate::cold) struct Writer {
     pub(super) stopped: Option<String>,
     pub(super) buffer: Vec<u8>,
     /// Rings when somebody spooled.
-    bell: Option<Arc<dyn MediumFile>>,
+    pub(super) bell: Option<spool::Bell>,
     /// Whether this handle has appended anything.
     pub(in crate::cold) used: bool,
 }
@@ -107,10 +107,7 @@ impl Writer {
                 common.settle_mark(&mut common.write())?;
             }
         }
-        if spool::rings(common, &mut self.bell)? {
-            spool::drain(self, common)?;
-        }
-        Ok(())
+        spool::answer(self, common)
     }
 
     /// Syncs a segment; after a failure nothing more is written, and what lies behind `start` is cut
