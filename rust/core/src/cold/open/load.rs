@@ -88,8 +88,9 @@ pub(in crate::cold) fn load(
     let mut state = Loading::new(medium, options, repair, uuid)?;
     let mut stubs = Vec::new();
     let known = state.found.segment;
-    if repair == Repair::Forbidden && files.last().is_some_and(|last| last.number < known) {
-        // Begun by a writer after the directory was listed and before the mark was read.
+    let marked = files.iter().rfind(|file| file.number == known);
+    if repair == Repair::Forbidden && marked.is_none_or(|file| file.len < state.found.end) {
+        // Written after the directory was listed and before the mark was read.
         files = survey(medium, repair, options.access())?;
     }
     while let Some(stub) = files.pop_if(|last| last.is_stub() && last.number > known) {
