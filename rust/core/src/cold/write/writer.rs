@@ -16,8 +16,8 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-use crate::cold::format::PREAMBLE;
-use crate::cold::medium::{Hold, lock, refused};
+use crate::cold::format::{PREAMBLE, segment_name};
+use crate::cold::medium::{Access, Hold, lock, refused};
 use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
@@ -47,6 +47,16 @@ fn persist(common: &Shelf) -> Result<()> {
             source.file.sync_data().map_err(trouble)
         }
         None => Ok(()),
+    }
+}
+
+/// Whether a segment of that number can be made.
+fn is_free(common: &Shelf, number: u64) -> Result<bool> {
+    let name = segment_name(number);
+    match common.medium.open(&name, Access::Read) {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(refused("open", &common.medium.path(&name), error)),
     }
 }
 
@@ -93,7 +103,8 @@ impl Writer {
             let index = common.known()?;
             match index.segments.last() {
                 Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
-                Some(_) => index.file.is_some(),
+                // Whoever began the next segment may have ended before it said so.
+                Some(_) => index.file.is_some() && is_free(common, index.mark.segment + 1)?,
                 None => false,
             }
         };
