@@ -101,7 +101,7 @@ class Import:
     def _pointed(self, draft: Draft) -> Draft | None:
         """Return a record with new ids; None if what it is about is not in the file."""
         kind, key, meta, payload, sources = draft
-        kept = [self._ids[old] for old in sources if old in self._ids]
+        kept = tuple(self._ids[old] for old in sources if old in self._ids)
         self.loose += len(sources) - len(kept)
         draft = (kind, key, meta, payload, kept)
         found = pointer(draft)

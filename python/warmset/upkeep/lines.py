@@ -52,7 +52,7 @@ def from_line(text: str) -> tuple[int, Draft]:
     try:
         id_, kind = line["id"], line["kind"]
         key = [_part(part) for part in line["key"]]
-        sources = list(line.get("sources", ()))
+        sources = tuple(line.get("sources", ()))
         meta, payload = (_bytes(line, name) for name in ("meta", "payload"))
     except (KeyError, TypeError, ValueError, binascii.Error) as error:
         raise InvalidInputError(f"not a record: {error!r}") from error
