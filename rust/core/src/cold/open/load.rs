@@ -88,6 +88,11 @@ pub(in crate::cold) fn load(
     let mut state = Loading::new(medium, options, repair, uuid)?;
     let mut stubs = Vec::new();
     let known = state.found.segment;
+    let marked = files.iter().rfind(|file| file.number == known);
+    if repair == Repair::Forbidden && marked.is_none_or(|file| file.len < state.found.end) {
+        // Written after the directory was listed and before the mark was read.
+        files = survey(medium, repair, options.access())?;
+    }
     while let Some(stub) = files.pop_if(|last| last.is_stub() && last.number > known) {
         // Nothing tells whether it never held a record, or was emptied by somebody else.
         state.skipped = UNREADABLE_GAP;
