@@ -102,7 +102,7 @@ pub(super) fn erase(writer: &mut Writer, shelf: &Shelf, scope: Scope<'_>) -> Res
     press.limit = u64::MAX;
     let mut packet = Packet::own(&press, &batch)?;
     writer.write(shelf, &mut [&mut packet], true)?;
-    shelf.write().erasures.add(tombstone);
+    Arc::make_mut(&mut shelf.write().erasures).add(tombstone);
     told.keys = clear(shelf)?;
     Ok(told)
 }
@@ -181,7 +181,7 @@ fn begins(key: &[Vec<u8>], scope: Scope<'_>) -> bool {
 
 /// Removes the keys of what is erased, and every set-aside tail: nobody knows what is in them.
 fn clear(shelf: &Shelf) -> Result<u64> {
-    let erasures = shelf.known()?.erasures.clone();
+    let erasures = Arc::clone(&shelf.known()?.erasures);
     if erasures.count() == 0 {
         return Ok(0);
     }

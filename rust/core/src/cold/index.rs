@@ -20,7 +20,7 @@ pub(super) struct Index {
     /// What opening and reads found damaged.
     pub(super) damages: Vec<Damage>,
     /// What was erased.
-    pub(super) erasures: Erasures,
+    pub(super) erasures: Arc<Erasures>,
     /// How far the store is acknowledged, as this handle knows it.
     pub(super) mark: Mark,
     /// Whether the last segment may be written on.

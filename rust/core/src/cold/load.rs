@@ -137,7 +137,7 @@ impl<'a> Loading<'a> {
             found: found.unwrap_or_default(),
             file: file.filter(|_| found.is_some()),
             index: Index {
-                erasures: Erasures::new(uuid),
+                erasures: Arc::new(Erasures::new(uuid)),
                 ..Index::default()
             },
             cuts: Vec::new(),
@@ -330,7 +330,7 @@ impl<'a> Loading<'a> {
                 match segment.source.payload(*entry) {
                     Ok(payload) => {
                         if let Some(tombstone) = Tombstone::decode(&payload) {
-                            self.index.erasures.add(tombstone);
+                            Arc::make_mut(&mut self.index.erasures).add(tombstone);
                         }
                     }
                     Err(Error::Corrupt { detail, .. }) => {

@@ -1,10 +1,13 @@
 //! A batch as bytes: everything that can be done before its place is known is done before the lock.
 
+use std::sync::Arc;
+
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use super::bytes::{narrow, wide};
 use super::cipher::{overhead, seal_record};
+use super::erasures::Erasures;
 use super::footer::Entry;
 use super::format::MAX_BATCH;
 use super::frame::{ENCRYPTED, Parts, Stamp, encode, stamp};
@@ -17,15 +20,15 @@ use super::record::Draft;
 pub(super) const SCOPE: usize = 2;
 
 /// What a batch is made with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(super) struct Press<'a> {
     pub(super) keyring: &'a Keyring,
     /// The longest payload, and the longest key and meta.
     pub(super) limit: u64,
     /// The id that the next record gets, as far as is known.
     pub(super) next_seq: u64,
-    /// How many erasures are known: keys that were read before another one may be gone.
-    pub(super) erasures: u64,
+    /// What is known to be erased: keys that were read before another erasure may be gone.
+    pub(super) erasures: Arc<Erasures>,
     /// Whether keys are made for this batch alone.
     pub(super) for_spool: bool,
 }
@@ -69,7 +72,7 @@ impl Packet {
         let mut packet = Self {
             bytes: Vec::with_capacity(narrow(size)),
             records: Vec::with_capacity(batch.len()),
-            erasures: press.erasures,
+            erasures: press.erasures.count(),
         };
         for draft in batch {
             packet.push(press, draft)?;
@@ -100,7 +103,8 @@ impl Packet {
             let (id, secret) = if press.for_spool {
                 press.keyring.key_for_spool(&scope)?
             } else {
-                press.keyring.key_for(&scope, press.next_seq)?
+                let gone = |born| press.erasures.covers_scope(&scope, born);
+                press.keyring.key_for(&scope, press.next_seq, gone)?
             };
             sealed = seal_record(id, &secret, parts.kind, &encoded, parts.meta, parts.payload)
                 .ok_or_else(too_large)?;
