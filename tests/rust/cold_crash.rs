@@ -5,8 +5,10 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "a test may panic"
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it looked at"
 )]
 
 mod cold_support;
@@ -63,9 +65,7 @@ fn sequence(random: &mut Random) -> (Vec<Step>, Options) {
     let settings = settings();
     loop {
         let len = 4 + random.below(4);
-        let steps: Vec<Step> = (0..len)
-            .map(|_| STEPS[random.below(STEPS.len())])
-            .collect();
+        let steps: Vec<Step> = (0..len).map(|_| STEPS[random.below(STEPS.len())]).collect();
         let options = settings[random.below(settings.len())];
         if makes_sense(&steps, options) {
             return (steps, options);
@@ -118,5 +118,8 @@ fn no_crash_loses_what_was_acknowledged() {
     });
     println!("seed {SEED}: {count:?}");
     assert!(count.states >= wanted, "too few states");
-    assert!(count.cuts > 0 && count.deep > 0, "the harness saw no torn tail or no recovery");
+    assert!(
+        count.cuts > 0 && count.deep > 0,
+        "the harness saw no torn tail or no recovery"
+    );
 }

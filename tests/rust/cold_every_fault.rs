@@ -3,8 +3,10 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "a test may panic"
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it looked at"
 )]
 
 mod cold_support;
@@ -91,7 +93,10 @@ fn a_fault_at_any_call_loses_nothing_and_lies_about_nothing() {
                     pairs += calls;
                 }
             }
-            println!("{}: {series:?}: {pairs} pairs of call and fault", workload.0);
+            println!(
+                "{}: {series:?}: {pairs} pairs of call and fault",
+                workload.0
+            );
             all += pairs;
         }
     }

@@ -10,8 +10,10 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "a test may panic"
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it looked at"
 )]
 
 mod cold_support;
@@ -19,7 +21,8 @@ mod cold_support;
 use std::collections::BTreeSet;
 use std::time::Duration;
 
-use cold_support::sim::{Image, Name, Sim};
+use cold_support::ops::{Image, Name};
+use cold_support::sim::Sim;
 use cold_support::world::{CONVERSATIONS, New, with};
 use warmset_core::cold::{Appended, Encryption, OnBusy, Options, Scope, Store};
 use warmset_core::{Error, Seq};
@@ -114,17 +117,23 @@ impl Sample {
     /// Opens a changed image twice, appends to it, and gives what is left and whether it was reported.
     fn examine(&self, image: &Image, what: &str) -> (Left, bool) {
         let sim = Sim::new(image);
-        let store = sim.open_store(self.options).unwrap_or_else(|e| panic!("{what}: {e}"));
+        let store = sim
+            .open_store(self.options)
+            .unwrap_or_else(|e| panic!("{what}: {e}"));
         let left = self.left(&store, what);
         let (report, verify) = (store.report(), store.verify().unwrap());
-        let reported = !report.cuts.is_empty() || !report.damages.is_empty() || !verify.damages.is_empty();
+        let reported =
+            !report.cuts.is_empty() || !report.damages.is_empty() || !verify.damages.is_empty();
         let next = New {
             payload: b"next".to_vec(),
             conversation: 1,
             source: None,
         };
         let next = with(&[next], |drafts| store.append(drafts)).unwrap()[0];
-        assert!(next.0 > self.told.last().unwrap().seq, "{what}: an id again");
+        assert!(
+            next.0 > self.told.last().unwrap().seq,
+            "{what}: an id again"
+        );
         drop(store);
         let store = sim.open_store(self.options).unwrap();
         assert_eq!(store.get(next).unwrap().payload, b"next", "{what}");
@@ -144,7 +153,10 @@ impl Sample {
                 Ok(record) => {
                     let whose = CONVERSATIONS[told.new.conversation];
                     assert_eq!(record.payload, told.new.payload, "{what}: {}", told.seq);
-                    assert_eq!((&record.meta[..], &record.key[1][..]), (&b"meta"[..], whose));
+                    assert_eq!(
+                        (&record.meta[..], &record.key[1][..]),
+                        (&b"meta"[..], whose)
+                    );
                 }
                 Err(Error::NoKey { .. }) => {
                     left.without_key.insert(told.seq);
@@ -159,21 +171,36 @@ impl Sample {
         let late = store.page(Seq(after), usize::MAX).unwrap();
         let there = |new: &New| late.iter().any(|record| record.payload == new.payload);
         left.taken = self.spooled.iter().all(there);
-        assert_eq!(left.taken, self.spooled.iter().any(there), "{what}: half a batch");
+        assert_eq!(
+            left.taken,
+            self.spooled.iter().any(there),
+            "{what}: half a batch"
+        );
         left
     }
 
     /// What a change of a file may cost, and must be reported by.
     fn judge(&self, name: &str, what: &str, left: &Left, reported: bool) {
         let none = left.lost.is_empty() && left.without_key.is_empty();
-        if name.ends_with(".seg") {
+        if name.starts_with("00") {
             assert!(reported, "{what} went unnoticed");
-            assert!(left.without_key.is_empty() && left.taken, "{what}: {left:?}");
-        } else if name.starts_with("spool/") && name.ends_with(".spl") {
+            assert!(
+                left.without_key.is_empty() && left.taken,
+                "{what}: {left:?}"
+            );
+        } else if name.starts_with("spool/") && name != "spool/bell" {
             assert!(none && !left.taken && reported, "{what}: {left:?}");
         } else if name.starts_with("keys/") && left.taken {
-            let whose: BTreeSet<usize> = self.told.iter().filter(|t| left.without_key.contains(&t.seq)).map(|t| t.new.conversation).collect();
-            let all = self.told.iter().filter(|t| whose.contains(&t.new.conversation));
+            let whose: BTreeSet<usize> = self
+                .told
+                .iter()
+                .filter(|t| left.without_key.contains(&t.seq))
+                .map(|t| t.new.conversation)
+                .collect();
+            let all = self
+                .told
+                .iter()
+                .filter(|t| whose.contains(&t.new.conversation));
             assert!(left.lost.is_empty() && whose.len() == 1, "{what}: {left:?}");
             assert_eq!(left.without_key.len(), all.count(), "{what}: {left:?}");
         } else if name.starts_with("keys/") {
@@ -182,7 +209,10 @@ impl Sample {
             assert!(none && left.taken, "{what}: {left:?}");
         }
         // A record that was erased comes back only where the tombstone itself is damaged.
-        assert!(!left.back || (reported && name.ends_with(".seg")), "{what}: back");
+        assert!(
+            !left.back || (reported && name.starts_with("00")),
+            "{what}: back"
+        );
     }
 
     fn with(&self, name: &Name, bytes: Vec<u8>) -> Image {
@@ -222,7 +252,8 @@ impl Sample {
                 self.judge(name, &what, &left, reported);
                 // What is lost is the end of that segment, and the less the later the cut.
                 let inside = self.told.iter().filter(|t| Some(t.segment) == number);
-                let end: BTreeSet<u64> = inside.map(|t| t.seq).rev().take(left.lost.len()).collect();
+                let end: BTreeSet<u64> =
+                    inside.map(|t| t.seq).rev().take(left.lost.len()).collect();
                 assert_eq!(left.lost, end, "{what}");
                 assert!(left.lost.len() <= before, "{what}: {left:?}");
                 before = left.lost.len();
@@ -235,7 +266,11 @@ impl Sample {
 
 #[test]
 fn every_flipped_bit_costs_one_record_at_most() {
-    for encryption in [Encryption::Off, Encryption::Keys, Encryption::Master([7; 32])] {
+    for encryption in [
+        Encryption::Off,
+        Encryption::Keys,
+        Encryption::Master([7; 32]),
+    ] {
         let count = sample(encryption).flip_every_bit();
         println!("{encryption:?}: {count} bits");
     }
@@ -243,7 +278,11 @@ fn every_flipped_bit_costs_one_record_at_most() {
 
 #[test]
 fn every_cut_costs_what_lay_behind_it() {
-    for encryption in [Encryption::Off, Encryption::Keys, Encryption::Master([7; 32])] {
+    for encryption in [
+        Encryption::Off,
+        Encryption::Keys,
+        Encryption::Master([7; 32]),
+    ] {
         let count = sample(encryption).cut_everywhere();
         println!("{encryption:?}: {count} lengths");
     }

@@ -116,7 +116,7 @@ impl Model {
                 let seqs = with(&drafts, |batch| self.writers[who].append(batch).unwrap());
                 self.take_up(seqs[0].0);
                 assert!(seqs[0].0 > self.world.highest(), "an id was given again");
-                self.world.add(Some(seqs), &drafts);
+                self.world.add(Some(&seqs), &drafts);
             }
             Step::Spool { records } => {
                 let drafts = self.drafts(records, 10);
@@ -130,13 +130,16 @@ impl Model {
                 let prefix: [&[u8]; 2] = [b"tenant", CONVERSATIONS[whose]];
                 self.writers[who].erase(Scope::Prefix(&prefix)).unwrap();
                 self.take_up(u64::MAX);
-                self.world.erase(false, |record| record.conversation == whose);
+                self.world
+                    .erase(false, |record| record.conversation == whose);
             }
             Step::EraseRecord(at) => {
                 let count = self.world.records.len().max(1);
                 let record = self.world.records.get(at % count);
                 if let Some(seq) = record.and_then(|record| record.seq) {
-                    self.writers[who].erase(Scope::Records(&[Seq(seq)])).unwrap();
+                    self.writers[who]
+                        .erase(Scope::Records(&[Seq(seq)]))
+                        .unwrap();
                     self.take_up(u64::MAX);
                     self.world.erase(false, |record| record.seq == Some(seq));
                 }
@@ -153,7 +156,10 @@ impl Model {
             }
             Step::Reopen { segment_bytes } => {
                 self.writers[who].close().unwrap();
-                let options = Options { segment_bytes, ..self.options };
+                let options = Options {
+                    segment_bytes,
+                    ..self.options
+                };
                 self.writers[who] = open(&self.ram, options);
                 self.take_up(u64::MAX);
                 assert_eq!(self.writers[who].report().cuts, vec![]);
@@ -187,7 +193,8 @@ impl Model {
         }
         batches.sort_by_key(|batch| batch.0.first().copied());
         for (seqs, drafts) in batches {
-            self.world.add((!seqs.is_empty()).then_some(seqs), &drafts);
+            self.world
+                .add((!seqs.is_empty()).then_some(&seqs[..]), &drafts);
         }
     }
 
@@ -198,7 +205,10 @@ impl Model {
         for known in &self.world.records {
             let got = known.seq.map(|seq| store.get(Seq(seq)));
             if known.erased {
-                assert!(matches!(got, None | Some(Err(Error::Erased { .. }))), "{got:?}");
+                assert!(
+                    matches!(got, None | Some(Err(Error::Erased { .. }))),
+                    "{got:?}"
+                );
                 continue;
             }
             let got = got.unwrap().unwrap();

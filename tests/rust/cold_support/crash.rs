@@ -6,7 +6,8 @@ use std::time::Duration;
 use warmset_core::cold::{Draft, Durability, OnBusy, Options, Store};
 use warmset_core::{Error, Kind, Seq};
 
-use super::sim::{Image, Op, Sim};
+use super::ops::{Image, Op};
+use super::sim::Sim;
 use super::world::{CONVERSATIONS, Known, World};
 
 /// What a crash may have taken, and what not.
@@ -44,7 +45,11 @@ macro_rules! ensure {
 
 impl Case<'_> {
     fn acked(&self) -> &World {
-        if self.returned { self.after } else { self.before }
+        if self.returned {
+            self.after
+        } else {
+            self.before
+        }
     }
 
     /// Whether a batch with these records must be there.
@@ -87,8 +92,14 @@ impl Case<'_> {
             payload: b"after the crash",
         };
         let seq = store.append(&[draft]).map_err(words)?[0].0;
-        let given = self.acked().records.iter().filter(|r| self.is_safe(self.acked(), std::slice::from_ref(r)));
-        let given = given.filter_map(|r| r.seq).chain(records.iter().map(|r| r.0));
+        let given = self
+            .acked()
+            .records
+            .iter()
+            .filter(|r| self.is_safe(self.acked(), std::slice::from_ref(r)));
+        let given = given
+            .filter_map(|r| r.seq)
+            .chain(records.iter().map(|r| r.0));
         ensure!(given.max() < Some(seq), "id {seq} was given again");
         drop(store);
 
@@ -98,7 +109,11 @@ impl Case<'_> {
         let mut expected = records.clone();
         expected.push((seq, Kind::Turn.code(), draft.payload.to_vec()));
         let found = rows(&store)?;
-        ensure!(found == expected, "after one more append: {}", shown(&found));
+        ensure!(
+            found == expected,
+            "after one more append: {}",
+            shown(&found)
+        );
         sound(&store)?;
         Ok(Recovered { records, cuts, ops })
     }
@@ -163,7 +178,10 @@ impl Case<'_> {
             let safe = is_acked && self.is_safe(acked, records);
             ensure!(!(safe && missing), "{batch:?} is lost");
             if records.iter().all(|r| r.seq.is_some()) {
-                ensure!(missing || hole.is_none(), "a hole: {hole:?} before {batch:?}");
+                ensure!(
+                    missing || hole.is_none(),
+                    "a hole: {hole:?} before {batch:?}"
+                );
                 hole = hole.or(missing.then_some(batch));
             }
         }
@@ -203,7 +221,10 @@ fn rows(store: &Store) -> Result<Vec<Row>, String> {
             return Ok(rows);
         };
         from = Seq(last.seq.0 + 1);
-        rows.extend(page.into_iter().map(|r| (r.seq.0, r.kind.code(), r.payload)));
+        rows.extend(
+            page.into_iter()
+                .map(|r| (r.seq.0, r.kind.code(), r.payload)),
+        );
     }
 }
 

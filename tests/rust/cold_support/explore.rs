@@ -7,8 +7,8 @@ use warmset_core::cold::Options;
 use super::Random;
 use super::crash::{Case, Recovered, Row};
 use super::disk_model::{Disk, Fate};
+use super::ops::{Image, Op};
 use super::script::{Step, Tape, play};
-use super::sim::{Image, Op};
 
 /// How thoroughly to look.
 #[derive(Clone, Copy, Debug)]
@@ -136,7 +136,12 @@ impl Walk<'_> {
         let only = |one, this, rest| move |at, _| if at == one { this } else { rest };
         for one in 0..units(disk) {
             let (junk, stale) = (self.random.next(), self.random.next());
-            for fate in [Fate::Lost, Fate::Zeros, Fate::Junk(junk), Fate::Stale(stale)] {
+            for fate in [
+                Fate::Lost,
+                Fate::Zeros,
+                Fate::Junk(junk),
+                Fate::Stale(stale),
+            ] {
                 self.state(disk, false, only(one, fate, Fate::Kept))?;
             }
             self.state(disk, false, only(one, Fate::Kept, Fate::Lost))?;
@@ -184,7 +189,9 @@ impl Walk<'_> {
         let mut case = self.case;
         case.killed |= killed && !deep;
         let expected = [case.returned, case.killed, shown.is_some()];
-        let expected = expected.iter().fold(0, |sum, flag| sum * 2 + u8::from(*flag));
+        let expected = expected
+            .iter()
+            .fold(0, |sum, flag| sum * 2 + u8::from(*flag));
         let hash = image.hash();
         if !self.seen[1].insert((hash, expected)) {
             return Ok(());
@@ -200,7 +207,9 @@ impl Walk<'_> {
         if let Some((rows, _)) = shown
             && rows != found.records
         {
-            return Err(place("a record that was read is gone, or another one came".into()));
+            return Err(place(
+                "a record that was read is gone, or another one came".into(),
+            ));
         }
         if dive && !found.ops.is_empty() {
             self.dive(case, &image, &found).map_err(place)?;

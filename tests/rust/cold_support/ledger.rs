@@ -10,7 +10,8 @@ use super::Random;
 use super::crash::Case;
 use super::disk_model::{Disk, Fate};
 use super::faults::Plan;
-use super::sim::{Image, Op, Sim};
+use super::ops::{Image, Op};
+use super::sim::Sim;
 use super::world::{CONVERSATIONS, Known, New, World, with};
 
 /// Two handles on one directory, and the books.
@@ -105,13 +106,22 @@ impl Run {
                 assert!(!self.stopped[handle], "a handle that stopped went on");
                 assert!(seqs[0].0 > self.acked.highest(), "an id was given again");
                 let hits = self.process.faults.hits();
-                assert_eq!(store_syncs(&self.process), before, "{:?}: {hits:?}", self.plan);
-                self.acked.add(Some(seqs), &drafts);
+                assert_eq!(
+                    store_syncs(&self.process),
+                    before,
+                    "{:?}: {hits:?}",
+                    self.plan
+                );
+                self.acked.add(Some(&seqs), &drafts);
             }
             Err(error) => {
                 self.expect(handle, &error);
                 let stopped = matches!(error, Error::Poisoned { .. });
-                let books = if stopped { &mut self.unknown } else { &mut self.refused };
+                let books = if stopped {
+                    &mut self.unknown
+                } else {
+                    &mut self.refused
+                };
                 books.add(None, &drafts);
             }
         }
@@ -160,7 +170,9 @@ impl Run {
         self.acked.erase(perhaps, hit);
         // What is made from an erased record goes with it, known or not.
         for books in [&mut self.unknown, &mut self.refused] {
-            books.erase(true, |record| hit(record) || self.acked.is_gone(record.source));
+            books.erase(true, |record| {
+                hit(record) || self.acked.is_gone(record.source)
+            });
         }
     }
 
@@ -198,7 +210,8 @@ impl Run {
             options: self.options,
         };
         let words = |what| move |detail| format!("{what}: {detail}");
-        case.check(&self.sim.image(), false).map_err(words("reopened"))?;
+        case.check(&self.sim.image(), false)
+            .map_err(words("reopened"))?;
         let mut after = after.clone();
         after.extend(&self.refused);
         case.after = &after;

@@ -8,6 +8,7 @@ pub(crate) mod explore;
 pub(crate) mod faults;
 pub(crate) mod faulty;
 pub(crate) mod ledger;
+pub(crate) mod ops;
 pub(crate) mod script;
 pub(crate) mod sim;
 pub(crate) mod world;

@@ -1,7 +1,6 @@
 //! A medium in memory that writes down what is asked of it: the raw material of crash states.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,63 +10,7 @@ use warmset_core::Error;
 use warmset_core::cold::{Access, Hold, Map, Medium, MediumFile, Options, Store};
 
 use super::faults::{Faults, Series, Turn};
-
-pub(crate) type Name = Arc<str>;
-
-/// One call that changes something, or makes a change durable. Files go by number, because a file
-/// outlives its name.
-#[derive(Clone)]
-pub(crate) enum Op {
-    Create(Name, usize),
-    Write(usize, usize, Arc<[u8]>),
-    SetLen(usize, usize),
-    Sync(usize),
-    /// A sync that failed: what it should have written is never written, and no later sync says so.
-    SyncFailed(usize),
-    Rename(Name, Name, usize),
-    Remove(Name),
-    MakeDir(Name),
-    SyncDir(Name),
-}
-
-impl fmt::Debug for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Create(name, file) => write!(f, "create {name} as {file}"),
-            Self::Write(file, at, bytes) => write!(f, "write {file} {at}+{}", bytes.len()),
-            Self::SetLen(file, len) => write!(f, "set_len {file} {len}"),
-            Self::Sync(file) => write!(f, "sync {file}"),
-            Self::SyncFailed(file) => write!(f, "sync {file} failed"),
-            Self::Rename(from, to, file) => write!(f, "rename {from} {to} as {file}"),
-            Self::Remove(name) => write!(f, "remove {name}"),
-            Self::MakeDir(name) => write!(f, "make_dir {name}"),
-            Self::SyncDir(name) => write!(f, "sync_dir {name:?}"),
-        }
-    }
-}
-
-/// The files and directories of a disk, by name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Image {
-    pub(crate) files: BTreeMap<Name, Arc<Vec<u8>>>,
-    pub(crate) dirs: BTreeSet<Name>,
-}
-
-impl Image {
-    /// A number that two different images hardly share.
-    pub(crate) fn hash(&self) -> u64 {
-        let mut hash = xxhash_rust::xxh3::Xxh3::new();
-        for (name, bytes) in &self.files {
-            hash.update(name.as_bytes());
-            hash.update(&bytes.len().to_le_bytes());
-            hash.update(bytes);
-        }
-        for dir in &self.dirs {
-            hash.update(dir.as_bytes());
-        }
-        hash.digest()
-    }
-}
+use super::ops::{Image, Name, Op, parent, put};
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -146,7 +89,10 @@ impl Sim {
 
     /// The lock, as another process takes it that nothing goes wrong for.
     pub(crate) fn other_lock(&self) -> Box<dyn Hold> {
-        assert!(!self.locked.swap(true, Ordering::SeqCst), "the lock is taken");
+        assert!(
+            !self.locked.swap(true, Ordering::SeqCst),
+            "the lock is taken"
+        );
         Box::new(SimHold(Arc::clone(&self.locked)))
     }
 
@@ -199,11 +145,6 @@ impl Sim {
         let (sim, name) = (self.clone(), name.into());
         Arc::new(SimFile { sim, name, number })
     }
-}
-
-/// The directory that a name lies in.
-pub(crate) fn parent(name: &str) -> &str {
-    name.rsplit_once('/').map_or("", |(dir, _)| dir)
 }
 
 impl Medium for Sim {
@@ -352,13 +293,4 @@ impl MediumFile for SimFile {
     fn map(&self, _len: u64) -> io::Result<Map> {
         Err(io::ErrorKind::Unsupported.into())
     }
-}
-
-/// Writes bytes into a file, which grows if need be.
-pub(crate) fn put(file: &mut Vec<u8>, start: usize, bytes: &[u8]) {
-    let end = start + bytes.len();
-    if file.len() < end {
-        file.resize(end, 0);
-    }
-    file[start..end].copy_from_slice(bytes);
 }

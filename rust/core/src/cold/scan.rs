@@ -301,7 +301,10 @@ impl Walk<'_> {
         let blemished = self.pieces.iter().any(|piece| piece.fault.is_some());
         if self.sealed {
             if !self.blocked && !blemished {
-                self.push_end(RangeInclusive::new(1, 0), "the segment ends without its end block");
+                self.push_end(
+                    RangeInclusive::new(1, 0),
+                    "the segment ends without its end block",
+                );
             }
             return;
         }
