@@ -104,7 +104,7 @@ fn no_crash_loses_what_was_acknowledged() {
                     dive_every: 2_000,
                 }
             };
-            let found = explore(&job.0, job.1, effort, seed);
+            let found = explore(&job.0, job.1, effort, seed).unwrap_or_else(|e| panic!("{e}"));
             states.fetch_add(found.states, Ordering::SeqCst);
             count.add(found);
         }

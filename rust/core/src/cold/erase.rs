@@ -17,6 +17,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 
 use super::bytes::wide;
+use super::defect::{Defect, on};
 use super::erasures::{Erasures, Tombstone, hash_of};
 use super::footer::{Contents, Entry, Gap, Why, seal};
 use super::format::{PREAMBLE, TORN, rewritten_name, segment_name};
@@ -87,6 +88,7 @@ pub(super) fn erase(writer: &mut Writer, shelf: &Shelf, scope: Scope<'_>) -> Res
                 if listed.contains(&entry.seq) || begins(&key, scope) {
                     told.records += 1;
                     listed.insert(entry.seq);
+                } else if on(Defect::NoCascade) {
                 } else if sources.iter().any(|source| listed.contains(&source.0)) {
                     told.derived += 1;
                     listed.insert(entry.seq);
@@ -101,7 +103,8 @@ pub(super) fn erase(writer: &mut Writer, shelf: &Shelf, scope: Scope<'_>) -> Res
     let mut press = shelf.press(false)?;
     press.limit = u64::MAX;
     let mut packet = Packet::own(&press, &batch)?;
-    writer.write(shelf, &mut [&mut packet], true)?;
+    let synced = !on(Defect::TombstoneUnsynced);
+    writer.write(shelf, &mut [&mut packet], synced)?;
     Arc::make_mut(&mut shelf.write().erasures).add(tombstone);
     told.keys = clear(shelf)?;
     Ok(told)

@@ -4,6 +4,7 @@ use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use super::bytes::{Fields, narrow, wide};
+use super::defect::{Defect, on};
 use super::format::{MAJOR, MINOR, PREAMBLE};
 
 const MAGIC: [u8; 8] = *b"warmset\0";
@@ -23,6 +24,9 @@ pub(super) struct Identity {
 impl Identity {
     /// The checksum of bytes that are valid in this segment, at this offset, and nowhere else.
     pub(super) fn crc(&self, offset: u64, bytes: &[u8]) -> u32 {
+        if on(Defect::UnsaltedChecksum) {
+            return crc32c::crc32c(bytes);
+        }
         let crc = crc32c::crc32c(&self.salt);
         let crc = crc32c::crc32c_append(crc, &self.uuid);
         let crc = crc32c::crc32c_append(crc, &offset.to_le_bytes());

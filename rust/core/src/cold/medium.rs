@@ -8,6 +8,7 @@ use std::sync::Arc;
 use crate::error::Error;
 
 use super::bytes::wide;
+use super::defect::{Defect, on};
 use super::map::Map;
 
 /// What a file is opened for.
@@ -191,7 +192,9 @@ pub(super) fn put_file(
     remove_if_there(medium, temporary)?;
     let file = medium.create(temporary)?;
     write_full(&*file, bytes, 0)?;
-    file.sync_data()?;
+    if !on(Defect::RenameBeforeSync) {
+        file.sync_data()?;
+    }
     drop(file);
     medium.rename(temporary, name)?;
     medium.sync_dir(dir)

@@ -27,6 +27,7 @@
 mod aside;
 mod bytes;
 mod cipher;
+mod defect;
 mod disk;
 mod erase;
 mod erasures;
@@ -62,6 +63,8 @@ mod verify;
 mod window;
 mod writer;
 
+#[cfg(feature = "defects")]
+pub use defect::{Defect, seed};
 pub use erase::{Compacted, Erased, Scope};
 pub use map::Map;
 pub use medium::{Access, Hold, Medium, MediumFile};

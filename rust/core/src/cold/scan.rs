@@ -18,6 +18,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 
 use super::bytes::wide;
+use super::defect::{Defect, on};
 use super::footer::{END, Entry, end_block};
 use super::format::PREAMBLE;
 use super::frame::{HEADER, RecordHeader};
@@ -284,7 +285,8 @@ impl Walk<'_> {
             .iter()
             .take_while(|piece| cut.is_none_or(|cut| piece.offset < cut));
         let last = kept.clone().filter_map(|piece| piece.header).last();
-        let Some(last) = last.filter(|h| h.seq < h.batch_last() && h.seq > self.durable) else {
+        let torn = |h: &RecordHeader| h.seq < h.batch_last() && h.seq > self.durable;
+        let Some(last) = last.filter(|h| torn(h) && !on(Defect::HalfBatch)) else {
             return cut;
         };
         kept.filter(|piece| {

@@ -18,6 +18,7 @@ use crate::entry::Kind;
 use crate::error::{Error, Result};
 
 use super::bytes::{Fields, narrow, wide};
+use super::defect::{Defect, on};
 use super::format::{BELL, MAX_BATCH, SPOOL};
 use super::frame::HEADER;
 use super::header::{Header, Identity, random};
@@ -147,6 +148,10 @@ fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
             Some(Ok((token, records))) => {
+                if on(Defect::SpoolRemovedFirst) {
+                    remove_if_there(medium, &name).map_err(trouble)?;
+                    medium.sync_dir(SPOOL).map_err(trouble)?;
+                }
                 if known.insert(token) {
                     take_up(writer, common, token, &records)?;
                 }

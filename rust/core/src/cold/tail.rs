@@ -7,6 +7,7 @@ use crate::error::Result;
 
 use super::aside::cut_tail;
 use super::bytes::{narrow, wide};
+use super::defect::{Defect, on};
 use super::footer::{END, seal};
 use super::format::{MIN_RECORD, PREAMBLE};
 use super::load::{Loading, Repair, sealed};
@@ -31,6 +32,7 @@ pub(super) fn tail(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> 
 fn look(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segment> {
     let mark = loading.found;
     let here = mark.segment == source.header.number;
+    let here = here && !on(Defect::ReadBeyondMark);
     let end = if here { mark.end.min(len) } else { len };
     let found = scan(&source, end, Place::Tail(mark.durable))?;
     let end = found.cut.unwrap_or(end);

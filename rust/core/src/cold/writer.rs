@@ -18,6 +18,7 @@ use crate::entry::Seq;
 use crate::error::{Error, Result};
 
 use super::bytes::wide;
+use super::defect::{Defect, on};
 use super::footer::seal;
 use super::format::{PREAMBLE, segment_name};
 use super::header::Header;
@@ -220,7 +221,12 @@ impl Writer {
         self.used = true;
         self.put(common, &source, start, packets)?;
         let synced = synced || common.options.durability == Durability::Fsync;
-        if synced {
+        if on(Defect::MarkBeforeSync) {
+            let mut index = common.write();
+            index.mark.durable = seq.saturating_sub(1);
+            index.tell();
+        }
+        if synced && !on(Defect::AckBeforeSync) {
             self.sync_at(common, &source, start)?;
         }
         let mut index = common.write();
@@ -257,6 +263,9 @@ impl Writer {
         let Err(error) = written else {
             return Ok(());
         };
+        if on(Defect::NoTruncate) {
+            return Err(refused("write", &source.path, error));
+        }
         match source.file.set_len(start) {
             Ok(()) => Err(refused("write", &source.path, error)),
             Err(_) => Err(self.stop(common, source.header.number, "write", &source.path, &error)),
@@ -264,7 +273,14 @@ impl Writer {
     }
 
     fn sync_at(&mut self, common: &Shelf, source: &Source, start: u64) -> Result<()> {
-        source.file.sync_data().map_err(|error| {
+        let mut synced = source.file.sync_data();
+        if on(Defect::SyncRetried) && synced.is_err() {
+            synced = source.file.sync_data();
+        }
+        synced.map_err(|error| {
+            if on(Defect::FailedSyncForgotten) {
+                return refused("sync", &source.path, error);
+            }
             // What was not acknowledged should not come back at the next open. If it cannot be cut
             // off, it is a torn tail or an unacknowledged batch then: both are allowed.
             let _ = source.file.set_len(start);
@@ -389,7 +405,12 @@ impl Writer {
             };
         }
         file.sync_data()
-            .and_then(|()| common.medium.sync_dir(""))
+            .and_then(|()| {
+                if on(Defect::NoDirectorySync) {
+                    return Ok(());
+                }
+                common.medium.sync_dir("")
+            })
             .map_err(|error| {
                 // Later syncs may succeed without what this one lost: nobody may find the file.
                 let _ = common.medium.remove(&name);
