@@ -37,3 +37,15 @@ fn a_fault_at_any_call_loses_nothing_and_lies_about_nothing() {
     }
     println!("{all} pairs");
 }
+
+#[test]
+fn a_kill_at_any_call_leaves_the_other_handles_a_whole_store() {
+    let mut all = 0;
+    for workload in &WORKLOADS {
+        for series in [Series::Changes, Series::Reads] {
+            let calls = every_call(workload, series, Fault::Killed, true);
+            all += calls.unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+    println!("{all} kills");
+}

@@ -73,6 +73,10 @@ impl Sim {
         self.dead.store(true, Ordering::SeqCst);
     }
 
+    pub(crate) fn is_killed(&self) -> bool {
+        self.dead.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn record(&self) {
         self.inner.lock().unwrap().log = Some(Vec::new());
     }
@@ -123,10 +127,19 @@ impl Sim {
         Ok(self.inner.lock().unwrap())
     }
 
+    /// How a call goes; one that is the last of its process ends it.
+    fn turn(&self, series: Series, op: &str, name: &str) -> Turn {
+        let turn = self.faults.turn(series, op, name);
+        if matches!(&turn, Turn::Fails(error) if error.kind() == io::ErrorKind::BrokenPipe) {
+            self.kill();
+        }
+        turn
+    }
+
     /// As [`alive`](Self::alive), for a call that looks and may fail.
     fn look(&self, op: &str, name: &str) -> io::Result<MutexGuard<'_, Inner>> {
         let inner = self.alive()?;
-        match self.faults.turn(Series::Reads, op, name) {
+        match self.turn(Series::Reads, op, name) {
             Turn::Fails(error) => Err(error),
             Turn::Well | Turn::Short => Ok(inner),
         }
@@ -135,7 +148,7 @@ impl Sim {
     /// As [`alive`](Self::alive), for a call that changes something and may fail.
     fn change(&self, op: &str, name: &str) -> io::Result<MutexGuard<'_, Inner>> {
         let inner = self.alive()?;
-        match self.faults.turn(Series::Changes, op, name) {
+        match self.turn(Series::Changes, op, name) {
             Turn::Fails(error) => Err(error),
             Turn::Well | Turn::Short => Ok(inner),
         }
@@ -243,7 +256,7 @@ impl MediumFile for SimFile {
         let bytes = &inner.files[self.number];
         let start = usize::try_from(offset).unwrap().min(bytes.len());
         let mut count = buffer.len().min(bytes.len() - start);
-        match self.sim.faults.turn(Series::Reads, "read", &self.name) {
+        match self.sim.turn(Series::Reads, "read", &self.name) {
             Turn::Fails(error) => return Err(error),
             Turn::Short => count = count.div_ceil(2).min(100),
             Turn::Well => {}
@@ -254,7 +267,7 @@ impl MediumFile for SimFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let mut inner = self.sim.alive()?;
         let start = usize::try_from(offset).unwrap();
-        let turn = self.sim.faults.turn(Series::Changes, "write", &self.name);
+        let turn = self.sim.turn(Series::Changes, "write", &self.name);
         let bytes = match &turn {
             Turn::Well => bytes,
             Turn::Fails(error) if error.kind() == io::ErrorKind::Interrupted => &[],
@@ -272,9 +285,11 @@ impl MediumFile for SimFile {
     }
     fn sync_data(&self) -> io::Result<()> {
         let mut inner = self.sim.alive()?;
-        match self.sim.faults.turn(Series::Changes, "sync", &self.name) {
+        match self.sim.turn(Series::Changes, "sync", &self.name) {
             Turn::Fails(error) => {
-                inner.note(|| Op::SyncFailed(self.number));
+                if !self.sim.is_killed() {
+                    inner.note(|| Op::SyncFailed(self.number));
+                }
                 Err(error)
             }
             Turn::Well | Turn::Short => {

@@ -7,7 +7,7 @@ use super::ledger::Run;
 
 pub(crate) type Workload = (&'static str, Encryption, fn(&mut Run));
 
-pub(crate) const WORKLOADS: [Workload; 4] = [
+pub(crate) const WORKLOADS: [Workload; 5] = [
     ("appends", Encryption::Off, |run| {
         run.append(0, &[20]);
         run.append(0, &[5, 700, 30]);
@@ -19,6 +19,20 @@ pub(crate) const WORKLOADS: [Workload; 4] = [
     }),
     ("spool and erasure", Encryption::Off, SPOOL),
     ("spool and erasure, encrypted", Encryption::Keys, SPOOL),
+    ("spool and handles", Encryption::Off, |run| {
+        run.append(1, &[5]);
+        run.spool(0);
+        run.spool(0);
+        run.append(0, &[30]);
+        run.append(1, &[40]);
+        run.spool(1);
+        run.spool(0);
+        run.erase(0, true);
+        run.append(1, &[50]);
+        run.spool(1);
+        run.compact(0);
+        run.append(1, &[60]);
+    }),
     ("handles", Encryption::Keys, |run| {
         run.append(0, &[20]);
         run.append(1, &[30]);
