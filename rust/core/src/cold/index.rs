@@ -25,6 +25,9 @@ pub(super) struct Index {
     pub(super) mark: Mark,
     /// Whether the last segment may be written on.
     pub(super) tail: bool,
+    /// Whether the last segment is one that the mark does not know: whoever began it may have come no
+    /// further, so it is taken up by a repair.
+    pub(super) beyond: bool,
     /// Where the mark is kept; `None` until a writer made it.
     pub(super) file: Option<MarkFile>,
 }

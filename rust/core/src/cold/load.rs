@@ -33,7 +33,7 @@ use super::scan::{Place, scan};
 use super::segment::{Segment, footer};
 use super::source::Source;
 use super::survey::{Found, survey};
-use super::tail::tail;
+use super::tail::{settle, tail};
 
 /// Ids that are left out after a segment whose header is lost: more than it can have held.
 const UNREADABLE_GAP: u64 = 1 << 20;
@@ -200,7 +200,12 @@ impl<'a> Loading<'a> {
         // The end block may have arrived without the seal before it.
         let whole = |end: &End| !may_be_torn || told || footer(&source, *end).is_some();
         let segment = match sealed(&source, file.len)?.filter(whole) {
-            Some(end) => Segment::sealed(source, file.len, end),
+            Some(end) => {
+                if may_be_torn && !told && self.repair == Repair::Allowed {
+                    settle(self, &source)?;
+                }
+                Segment::sealed(source, file.len, end)
+            }
             None if may_be_torn => tail(self, source, file.len)?,
             None => self.inner(source, file.len, next, left_at)?,
         };

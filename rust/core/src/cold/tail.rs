@@ -32,6 +32,7 @@ pub(super) fn tail(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> 
 fn look(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segment> {
     let mark = loading.found;
     let here = mark.segment == source.header.number;
+    loading.index.beyond = !here;
     let here = here && !on(Defect::ReadBeyondMark);
     let end = if here { mark.end.min(len) } else { len };
     let found = scan(&source, end, Place::Tail(mark.durable))?;
@@ -74,7 +75,12 @@ fn mend(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segm
     close(source, cut, found.into(), clean)
 }
 
-fn settle(loading: &Loading<'_>, source: &Source) -> Result<()> {
+/// Makes durable what a killed process may have left in the operating system's hands.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(super) fn settle(loading: &Loading<'_>, source: &Source) -> Result<()> {
     source
         .file
         .sync_data()

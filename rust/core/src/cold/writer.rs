@@ -24,7 +24,7 @@ use super::format::{PREAMBLE, segment_name};
 use super::header::Header;
 use super::load::sealed;
 use super::lock;
-use super::medium::{Hold, refused, write_full};
+use super::medium::{Access, Hold, refused, write_full};
 use super::options::{Durability, Mode};
 use super::packet::Packet;
 use super::queue::{Answer, Ticket};
@@ -93,9 +93,16 @@ impl Writer {
         common.catch_up()?;
         let as_known = {
             let index = common.known()?;
+            let next = segment_name(index.mark.segment.saturating_add(1));
             match index.segments.last() {
+                Some(_) if index.beyond => false,
                 Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
-                Some(_) => index.file.is_some(),
+                // Who began the next one may have been killed before the mark told so.
+                Some(_) => {
+                    let begun = common.medium.open(&next, Access::Write);
+                    let none = begun.is_err_and(|e| e.kind() == io::ErrorKind::NotFound);
+                    none && index.file.is_some()
+                }
                 None => false,
             }
         };
