@@ -99,7 +99,7 @@ fn no_crash_loses_what_was_acknowledged() {
                 }
             } else {
                 Effort {
-                    random: 1,
+                    random: 0,
                     prefixes: 2,
                     dive_every: 2_000,
                 }
