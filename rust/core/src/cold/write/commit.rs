@@ -5,6 +5,7 @@ use std::sync::Arc;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::medium::{refused, write_full};
 use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
@@ -135,7 +136,12 @@ impl Writer {
         self.used = true;
         self.put(common, &source, start, packets)?;
         let synced = synced || common.options.durability == Durability::Fsync;
-        if synced {
+        if on(Defect::MarkBeforeSync) {
+            let mut index = common.write();
+            index.mark.durable = seq.saturating_sub(1);
+            index.tell();
+        }
+        if synced && !on(Defect::AckBeforeSync) {
             self.sync_at(common, &source, start)?;
         }
         let mut index = common.write();
@@ -172,6 +178,9 @@ impl Writer {
         let Err(error) = written else {
             return Ok(());
         };
+        if on(Defect::NoTruncate) {
+            return Err(refused("write", &source.path, error));
+        }
         match source.file.set_len(start) {
             Ok(()) => Err(refused("write", &source.path, error)),
             Err(_) => Err(self.stop(common, source.header.number, "write", &source.path, &error)),

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::frame::HEADER;
 use crate::cold::format::header::{Header, Identity, random};
@@ -154,6 +155,10 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
             Some(Ok((token, records))) => {
+                if on(Defect::SpoolRemovedFirst) {
+                    remove_if_there(medium, &name).map_err(trouble)?;
+                    medium.sync_dir(SPOOL).map_err(trouble)?;
+                }
                 if known.insert(token) {
                     take_up(writer, common, token, &records)?;
                 }

@@ -16,6 +16,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::{PREAMBLE, segment_name};
 use crate::cold::medium::{Access, Hold, lock, refused};
 use crate::cold::options::{Durability, Mode};
@@ -102,6 +103,7 @@ impl Writer {
         let as_known = {
             let index = common.known()?;
             match index.segments.last() {
+                Some(_) if index.beyond => false,
                 Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
                 // Whoever began the next segment may have ended before it said so.
                 Some(_) => index.file.is_some() && is_free(common, index.mark.segment + 1)?,
@@ -128,7 +130,14 @@ impl Writer {
     ///
     /// [`Error::Poisoned`].
     pub(super) fn sync_at(&mut self, common: &Shelf, source: &Source, start: u64) -> Result<()> {
-        source.file.sync_data().map_err(|error| {
+        let mut synced = source.file.sync_data();
+        if on(Defect::SyncRetried) && synced.is_err() {
+            synced = source.file.sync_data();
+        }
+        synced.map_err(|error| {
+            if on(Defect::FailedSyncForgotten) {
+                return refused("sync", &source.path, error);
+            }
             // What was not acknowledged should not come back at the next open. If it cannot be cut
             // off, it is a torn tail or an unacknowledged batch then: both are allowed.
             let _ = source.file.set_len(start);
