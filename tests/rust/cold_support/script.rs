@@ -166,6 +166,8 @@ impl Player {
             }
             Step::Kill => {
                 self.process.kill();
+                // Its lock goes with the process.
+                self.store = None;
                 self.second = None;
                 self.open();
             }
