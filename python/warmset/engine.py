@@ -88,6 +88,8 @@ class Engine(Library):
         facts = [messages.facts(message, dialect) for message in batch]
         counts = message_tokens(batch, self.encoding)
         ids = self._keep(drafts)
+        if isinstance(ids, Spooled):
+            ledger.history.awaited += [_core.content_hash(payload) for payload in payloads]
         if isinstance(ids, Spooled) or not ids:
             return ids
         ledger = self.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile

@@ -1,4 +1,4 @@
-"""Random calls on a store against a dict: several handles, kills, torn ends, erasures, compactions."""
+"""Random calls on a store against a dict: handles, kills, torn ends, erasures, compactions."""
 
 from __future__ import annotations
 

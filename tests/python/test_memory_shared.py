@@ -277,3 +277,24 @@ def test_a_busy_store_is_told_with_its_owner(tmp_path, busy):
         let_go()
         log.append(said("accepted"))
         assert texts(log) == ["first", "accepted"]
+
+
+def test_a_list_that_was_spooled_is_not_kept_twice(tmp_path, busy):
+    holder, let_go = busy
+    with Memory.open(tmp_path, embedder="lexical", on_busy="spool") as memory:
+        log = memory.conversation("log")
+        full = [said("first"), said("second", "assistant"), said("third")]
+        assert holder.stdout.readline() == b"held\n"
+        first = log.sync(full)
+        assert first.kept == 1
+        assert isinstance(first.appended, Spooled)
+        assert memory.stats()["spooled"] == 1
+        again = log.sync(full)
+        assert (again.kept, again.appended) == (3, [])
+        let_go()
+        full.append(said("fourth", "assistant"))
+        last = log.sync(full)
+        assert (last.kept, len(last.appended), last.branched_at) == (3, 1, None)
+        assert texts(log) == ["first", "second", "third", "fourth"]
+        assert memory.stats()["spooled"] == 0
+        assert log.sync(full).appended == []
