@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 
 MAP = 16 << 30  # how large an LMDB may grow; it takes no room until it is used
 NAME = struct.Struct(">Q")
+KEY = [b"log"]  # of our records; the others have theirs in the statement, or none
 
 
 class Warmset:
@@ -33,11 +34,11 @@ class Warmset:
 
     def append(self, payload: bytes) -> None:
         """Append one record."""
-        self.store.append([peers.row(payload)])
+        self.store.append([("turn", KEY, b"m", payload)])
 
     def append_all(self, payloads: list[bytes]) -> None:
         """Append many together."""
-        self.store.append([peers.row(payload) for payload in payloads])
+        self.store.append([("turn", KEY, b"m", payload) for payload in payloads])
 
     def get(self, seq: int) -> bytes:
         """Read one payload, which is verified."""

@@ -2,9 +2,10 @@
 
 use std::borrow::Cow;
 use std::fmt::Display;
+use std::ops::Range;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyBytesMethods, PyString, PyTuple, PyType};
+use pyo3::types::{PyBytes, PyBytesMethods, PyList, PyString, PyTuple, PyType};
 use warmset_core::cold::Draft;
 use warmset_core::{Kind, Seq};
 
@@ -115,45 +116,58 @@ type Parts<'py> = (
 );
 
 /// One record to append, as Python gave it.
-pub(crate) struct Row<'py> {
+struct Row<'py> {
     kind: Kind,
-    key: Vec<Bound<'py, PyBytes>>,
+    /// Where its key stands among all parts.
+    key: Range<usize>,
     meta: Bound<'py, PyBytes>,
     payload: Bound<'py, PyBytes>,
     sources: Vec<Seq>,
+}
+
+/// The rows of a batch, and the parts of all their keys one after the other.
+#[derive(Default)]
+pub(crate) struct Rows<'py> {
+    rows: Vec<Row<'py>>,
+    parts: Vec<Bound<'py, PyBytes>>,
 }
 
 /// The rows of a batch.
 ///
 /// # Errors
 /// `InvalidInputError` that names the row and what is wrong with it.
-pub(crate) fn rows<'py>(records: &Bound<'py, PyAny>) -> PyResult<Vec<Row<'py>>> {
-    let items = records
-        .try_iter()
-        .map_err(|_| wrong("records", "a sequence of tuples", records))?;
-    items
-        .enumerate()
-        .map(|(at, row)| read_row(at, &row?))
-        .collect()
+pub(crate) fn rows<'py>(records: &Bound<'py, PyAny>) -> PyResult<Rows<'py>> {
+    let mut out = Rows::default();
+    if let Ok(list) = records.cast::<PyList>() {
+        out.rows.reserve(list.len());
+        for row in list {
+            out.push(&row)?;
+        }
+        return Ok(out);
+    }
+    let items = records.try_iter();
+    for row in items.map_err(|_| wrong("records", "a sequence of tuples", records))? {
+        out.push(&row?)?;
+    }
+    Ok(out)
 }
 
 /// What the core appends for rows and the parts of their keys.
-pub(crate) fn drafts<'a>(rows: &'a [Row<'_>], keys: &'a [Vec<&'a [u8]>]) -> Vec<Draft<'a>> {
-    rows.iter()
-        .zip(keys)
-        .map(|(row, key)| Draft {
-            kind: row.kind,
-            key,
-            meta: row.meta.as_bytes(),
-            sources: &row.sources,
-            payload: row.payload.as_bytes(),
-        })
-        .collect()
+pub(crate) fn drafts<'a>(rows: &'a Rows<'_>, parts: &'a [&'a [u8]]) -> Vec<Draft<'a>> {
+    let rows = rows.rows.iter();
+    rows.map(|row| Draft {
+        kind: row.kind,
+        key: parts.get(row.key.clone()).unwrap_or_default(),
+        meta: row.meta.as_bytes(),
+        sources: &row.sources,
+        payload: row.payload.as_bytes(),
+    })
+    .collect()
 }
 
 /// The parts of the rows' keys.
-pub(crate) fn keys<'a>(rows: &'a [Row<'_>]) -> Vec<Vec<&'a [u8]>> {
-    rows.iter().map(|row| slices(&row.key)).collect()
+pub(crate) fn keys<'a>(rows: &'a Rows<'_>) -> Vec<&'a [u8]> {
+    slices(&rows.parts)
 }
 
 /// The bytes of several byte strings.
@@ -169,8 +183,26 @@ pub(crate) fn byte_strings<'py>(
     name: impl Display,
     given: &Bound<'py, PyAny>,
 ) -> PyResult<Vec<Bound<'py, PyBytes>>> {
-    let given_up = |_| wrong(name, "a sequence of bytes", given);
-    given.extract().map_err(given_up)
+    let mut out = Vec::new();
+    match add_byte_strings(&mut out, given) {
+        Some(()) => Ok(out),
+        None => Err(wrong(name, "a sequence of bytes", given)),
+    }
+}
+
+/// Appends a sequence of byte strings; `None` if it is none.
+fn add_byte_strings<'py>(
+    out: &mut Vec<Bound<'py, PyBytes>>,
+    given: &Bound<'py, PyAny>,
+) -> Option<()> {
+    if let Ok(list) = given.cast::<PyList>() {
+        for part in list {
+            out.push(part.cast_into().ok()?);
+        }
+    } else {
+        out.extend(given.extract::<Vec<Bound<'py, PyBytes>>>().ok()?);
+    }
+    Some(())
 }
 
 /// A sequence of ids.
@@ -185,31 +217,40 @@ pub(crate) fn ids(name: impl Display, given: &Bound<'_, PyAny>) -> PyResult<Vec<
     Ok(numbers.into_iter().map(Seq).collect())
 }
 
-fn read_row<'py>(at: usize, row: &Bound<'py, PyAny>) -> PyResult<Row<'py>> {
-    let shape = || {
-        let shape = "(kind, key, meta, payload) or (kind, key, meta, payload, sources)";
-        wrong(format_args!("records[{at}]"), shape, row)
-    };
-    let tuple = row.cast::<PyTuple>().map_err(|_| shape())?;
-    let sources = match tuple.len() {
-        4 => Vec::new(),
-        5 => ids(format_args!("records[{at}].sources"), &tuple.get_item(4)?)?,
-        _ => return Err(shape()),
-    };
-    let bytes = |part: &str, place: usize| {
-        let given = tuple.get_item(place)?.cast_into::<PyBytes>();
-        given.map_err(|error| {
-            let name = format_args!("records[{at}].{part}");
-            wrong(name, "bytes", &error.into_inner())
-        })
-    };
-    Ok(Row {
-        kind: writable(&tuple.get_item(0)?)?,
-        key: byte_strings(format_args!("records[{at}].key"), &tuple.get_item(1)?)?,
-        meta: bytes("meta", 2)?,
-        payload: bytes("payload", 3)?,
-        sources,
-    })
+impl<'py> Rows<'py> {
+    fn push(&mut self, row: &Bound<'py, PyAny>) -> PyResult<()> {
+        let at = self.rows.len();
+        let shape = || {
+            let shape = "(kind, key, meta, payload) or (kind, key, meta, payload, sources)";
+            wrong(format_args!("records[{at}]"), shape, row)
+        };
+        let tuple = row.cast::<PyTuple>().map_err(|_| shape())?;
+        let sources = match tuple.len() {
+            4 => Vec::new(),
+            5 => ids(format_args!("records[{at}].sources"), &tuple.get_item(4)?)?,
+            _ => return Err(shape()),
+        };
+        let bytes = |part: &str, place: usize| {
+            let given = tuple.get_item(place)?.cast_into::<PyBytes>();
+            given.map_err(|error| {
+                let name = format_args!("records[{at}].{part}");
+                wrong(name, "bytes", &error.into_inner())
+            })
+        };
+        let (begin, key) = (self.parts.len(), tuple.get_item(1)?);
+        add_byte_strings(&mut self.parts, &key).ok_or_else(|| {
+            let name = format_args!("records[{at}].key");
+            wrong(name, "a sequence of bytes", &key)
+        })?;
+        self.rows.push(Row {
+            kind: writable(&tuple.get_item(0)?)?,
+            key: begin..self.parts.len(),
+            meta: bytes("meta", 2)?,
+            payload: bytes("payload", 3)?,
+            sources,
+        });
+        Ok(())
+    }
 }
 
 /// A kind that callers may write: the store's own bookkeeping is its own.

@@ -167,11 +167,11 @@ impl Store {
             let mut slot = self.writer()?;
             if ticket.is_open() {
                 let writer = slot.as_mut().ok_or(Error::Closed)?;
-                writer.commit(&self.shelf, &self.queue.take_all());
+                writer.commit(&self.shelf, self.queue.take_all());
             }
             drop(slot);
             match ticket.take_answer() {
-                Some(Answer::Done(result)) => return result,
+                Some(Answer::Done(ids)) => return ids.map(|ids| ids.map(Seq).collect()),
                 Some(Answer::Stale) => self.shelf.keyring.forget(),
                 None => return Err(Error::Closed),
             }

@@ -121,7 +121,12 @@ impl Guard {
         let since = SystemTime::now().duration_since(UNIX_EPOCH);
         let since = since.map_or(0, |time| time.as_secs());
         let words = format!("process {} since Unix time {since}", self.place.0);
-        write_full(&*self.file, format!("{words:<WORDS$}").as_bytes(), 0)?;
+        let words = format!("{words:<WORDS$}");
+        // Looking is cheaper than writing, and most locks follow one of the same process and second.
+        let mut found = [0; WORDS];
+        if read_full(&*self.file, &mut found, 0)? != WORDS || found != words.as_bytes() {
+            write_full(&*self.file, words.as_bytes(), 0)?;
+        }
         Ok(Box::new(self))
     }
 }

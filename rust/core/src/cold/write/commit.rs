@@ -2,7 +2,6 @@
 
 use std::sync::Arc;
 
-use crate::entry::Seq;
 use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
@@ -21,46 +20,44 @@ const GROUP: u64 = 64 << 20;
 
 impl Writer {
     /// Commits what waits, all of each batch or nothing, and answers every ticket.
-    pub(in crate::cold) fn commit(&mut self, common: &Shelf, tickets: &[Arc<Ticket>]) {
+    pub(in crate::cold) fn commit(&mut self, common: &Shelf, mut tickets: Vec<Arc<Ticket>>) {
         match self.begin(common) {
             Err(error) => {
                 let copies: Vec<Error> = tickets.iter().skip(1).map(|_| error.copy()).collect();
                 let errors = std::iter::once(error).chain(copies);
-                for (ticket, error) in tickets.iter().zip(errors) {
+                for (ticket, error) in tickets.into_iter().zip(errors) {
                     ticket.answer(Answer::Done(Err(error)));
                 }
             }
             Ok(_hold) => {
-                let group = Self::admit(common, tickets);
-                self.commit_all(common, &group);
+                Self::admit(common, &mut tickets);
+                self.commit_all(common, &tickets);
             }
         }
     }
 
-    /// The tickets whose packets may be written as they are.
-    fn admit<'a>(common: &Shelf, tickets: &'a [Arc<Ticket>]) -> Vec<&'a Arc<Ticket>> {
+    /// Leaves the tickets whose packets may be written as they are.
+    fn admit(common: &Shelf, tickets: &mut Vec<Arc<Ticket>>) {
         let index = common.peek();
-        let mut group = Vec::with_capacity(tickets.len());
-        for ticket in tickets {
+        if index.erasures.count() == 0 {
+            return;
+        }
+        tickets.retain(|ticket| {
             let packet = ticket.packet();
             let stale = common.keyring.is_on() && packet.erasures != index.erasures.count();
-            let gone = packet.sources.iter().copied();
-            let gone = gone
-                .into_iter()
-                .find(|seq| index.erasures.covers_seq(seq.0));
+            let mut sources = packet.sources.iter().copied();
+            let gone = sources.find(|seq| index.erasures.covers_seq(seq.0));
             drop(packet);
             if stale {
                 ticket.answer(Answer::Stale);
             } else if let Some(seq) = gone {
                 ticket.answer(Answer::Done(Err(Error::Erased { seq })));
-            } else {
-                group.push(ticket);
             }
-        }
-        group
+            !stale && gone.is_none()
+        });
     }
 
-    fn commit_all(&mut self, common: &Shelf, tickets: &[&Arc<Ticket>]) {
+    fn commit_all(&mut self, common: &Shelf, tickets: &[Arc<Ticket>]) {
         let mut rest = tickets;
         while let Some(first) = rest.first() {
             let limit = common.options.segment_bytes.min(GROUP);
@@ -80,8 +77,8 @@ impl Writer {
                 (Err(error), [alone]) => alone.answer(Answer::Done(Err(error))),
                 // What is too much for the medium together may fit alone.
                 (Err(_), _) => {
-                    for ticket in group {
-                        if let Err(error) = self.commit_group(common, &[ticket]) {
+                    for alone in group.chunks(1) {
+                        if let (Err(error), [ticket]) = (self.commit_group(common, alone), alone) {
                             ticket.answer(Answer::Done(Err(error)));
                         }
                     }
@@ -91,19 +88,24 @@ impl Writer {
     }
 
     /// Commits several batches with one write, and answers them unless it fails.
-    fn commit_group(&mut self, common: &Shelf, group: &[&Arc<Ticket>]) -> Result<()> {
-        let mut packets: Vec<_> = group.iter().map(|ticket| ticket.packet()).collect();
-        let mut bare: Vec<&mut Packet> = packets.iter_mut().map(|packet| &mut **packet).collect();
-        let ids = self.write(common, &mut bare, false)?;
-        drop(packets);
-        for (ticket, ids) in group.iter().zip(ids) {
-            ticket.answer(Answer::Done(Ok(ids)));
+    fn commit_group(&mut self, common: &Shelf, group: &[Arc<Ticket>]) -> Result<()> {
+        let mut first = if let [alone] = group {
+            self.write(common, &mut [&mut alone.packet()], false)?
+        } else {
+            let mut packets: Vec<_> = group.iter().map(|ticket| ticket.packet()).collect();
+            let mut bare: Vec<&mut Packet> = packets.iter_mut().map(|one| &mut **one).collect();
+            self.write(common, &mut bare, false)?
+        };
+        for ticket in group {
+            let next = first.saturating_add(ticket.packet().count());
+            ticket.answer(Answer::Done(Ok(first..next)));
+            first = next;
         }
         Ok(())
     }
 
-    /// Writes packets at the end of the store. Only after [`begin`](Self::begin), while its answer
-    /// lives.
+    /// Writes packets at the end of the store, and gives the id of the first record. Only after
+    /// [`begin`](Self::begin), while its answer lives.
     ///
     /// # Errors
     ///
@@ -113,25 +115,22 @@ impl Writer {
         common: &Shelf,
         packets: &mut [&mut Packet],
         synced: bool,
-    ) -> Result<Vec<Vec<Seq>>> {
+    ) -> Result<u64> {
         if let Some(detail) = &self.stopped {
             return Err(poisoned(common, detail));
         }
         let size = packets.iter().map(|packet| packet.len()).sum();
         let (source, start) = self.room_for(common, size)?;
-        let (mut seq, durable) = {
+        let (first, durable) = {
             let index = common.peek();
             (index.next_seq(), index.mark.durable)
         };
-        let mut offset = start;
+        let (mut seq, mut offset) = (first, start);
         let mut entries = Vec::new();
-        let mut ids = Vec::with_capacity(packets.len());
         for packet in &mut *packets {
-            let stamped = packet.stamp(&source.header.identity, offset, seq, durable);
-            ids.push(stamped.iter().map(|entry| Seq(entry.seq)).collect());
+            packet.stamp(&source.header.identity, offset, seq, durable, &mut entries);
             seq = seq.saturating_add(packet.count());
             offset = offset.saturating_add(packet.len());
-            entries.extend(stamped);
         }
         self.used = true;
         self.put(common, &source, start, packets)?;
@@ -152,7 +151,7 @@ impl Writer {
         if common.options.mode == Mode::Shared || synced {
             index.tell();
         }
-        Ok(ids)
+        Ok(first)
     }
 
     /// Writes, or leaves the file as it was, or stops.

@@ -19,6 +19,9 @@ use crate::cold::record::Draft;
 /// How many parts of a record's key name whose it is.
 pub(in crate::cold) const SCOPE: usize = 2;
 
+/// Room for most encoded keys.
+const KEY: usize = 256;
+
 /// What a batch is made with.
 #[derive(Clone, Debug)]
 pub(in crate::cold) struct Press<'a> {
@@ -77,23 +80,25 @@ impl Packet {
             sources: batch.iter().flat_map(|d| d.sources).copied().collect(),
             erasures: press.erasures.count(),
         };
+        let mut key = Vec::with_capacity(KEY);
         for draft in batch {
-            packet.push(press, draft)?;
+            key.clear();
+            packet.push(press, draft, &mut key)?;
         }
         Ok(packet)
     }
 
-    fn push(&mut self, press: &Press<'_>, draft: &Draft<'_>) -> Result<()> {
+    /// Encodes a record; its key goes through `encoded`, which is empty.
+    fn push(&mut self, press: &Press<'_>, draft: &Draft<'_>, encoded: &mut Vec<u8>) -> Result<()> {
         let too_large = || Error::TooLarge {
             size: wide(draft.payload.len()),
             limit: press.limit,
         };
-        let mut encoded = Vec::new();
-        key::encode(&mut encoded, draft.key).ok_or_else(too_large)?;
+        key::encode(encoded, draft.key).ok_or_else(too_large)?;
         let mut parts = Parts {
             kind: draft.kind.code(),
             flags: 0,
-            key: &encoded,
+            key: encoded,
             meta: draft.meta,
             sources: draft.sources,
             payload: draft.payload,
@@ -109,7 +114,7 @@ impl Packet {
                 let gone = |born| press.erasures.covers_scope(&scope, born);
                 press.keyring.key_for(&scope, press.next_seq, gone)?
             };
-            sealed = seal_record(id, &secret, parts.kind, &encoded, parts.meta, parts.payload)
+            sealed = seal_record(id, &secret, parts.kind, encoded, parts.meta, parts.payload)
                 .ok_or_else(too_large)?;
             parts.flags = ENCRYPTED;
             (parts.meta, parts.payload) = (&sealed.0, &sealed.1);
@@ -134,17 +139,18 @@ impl Packet {
         &self.bytes
     }
 
-    /// Gives each record its id and its place, the first at `offset`.
+    /// Gives each record its id and its place, the first at `offset`, and lists them.
     pub(in crate::cold) fn stamp(
         &mut self,
         identity: &Identity,
         mut offset: u64,
         first: u64,
         durable: u64,
-    ) -> Vec<Entry> {
+        entries: &mut Vec<Entry>,
+    ) {
         let batch_count = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
         let mut rest = self.bytes.as_mut_slice();
-        let mut entries = Vec::with_capacity(self.records.len());
+        entries.reserve(self.records.len());
         for (seq, (len, kind)) in (first..).zip(&self.records) {
             let place = Stamp {
                 seq,
@@ -166,7 +172,6 @@ impl Packet {
             offset = offset.saturating_add(*len);
             rest = behind;
         }
-        entries
     }
 }
 

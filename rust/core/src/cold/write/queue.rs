@@ -7,9 +7,9 @@
 //!
 //! So one write and one sync serve as many threads as came while the sync before was under way.
 
+use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-use crate::entry::Seq;
 use crate::error::Result;
 
 use crate::cold::write::packet::Packet;
@@ -17,7 +17,8 @@ use crate::cold::write::packet::Packet;
 /// What became of a packet.
 #[derive(Debug)]
 pub(in crate::cold) enum Answer {
-    Done(Result<Vec<Seq>>),
+    /// The ids that it got.
+    Done(Result<Range<u64>>),
     /// Something was erased since it was made: its keys may be gone.
     Stale,
 }

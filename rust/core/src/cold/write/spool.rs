@@ -45,7 +45,7 @@ const SUFFIX: &str = ".spl";
 pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
     let mut packet = Packet::new(&common.press(true)?, batch)?;
     let token = random();
-    packet.stamp(&identity(common, token), wide(HEAD), 1, 0);
+    packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
     bytes.extend(MAGIC);
     bytes.extend(common.uuid);
