@@ -88,6 +88,8 @@ class Engine(Library):
         facts = [messages.facts(message, dialect) for message in batch]
         counts = message_tokens(batch, self.encoding)
         ids = self._keep(drafts)
+        if isinstance(ids, Spooled):
+            ledger.history.awaited += [_core.content_hash(payload) for payload in payloads]
         if isinstance(ids, Spooled) or not ids:
             return ids
         ledger = self.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
@@ -149,7 +151,8 @@ class Engine(Library):
         Raises:
             StoreError: They could not be erased.
         """
-        with self.lock, nullcontext() if self.indexer is None else self.indexer.paused():
+        # In this order: whoever makes vectors asks for texts, and those for the lock.
+        with nullcontext() if self.indexer is None else self.indexer.paused(), self.lock:
             removed = self.store.erase(prefix=prefix, records=records)
             self._follower.catch_up()
             self.store.compact()

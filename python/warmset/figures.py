@@ -30,6 +30,7 @@ def figures(engine: Engine, tenant: str) -> dict[str, Any]:
         "embedder": "lexical" if indexer is None else indexer.vectorizer.embedder.name,
         "pending": 0 if indexer is None else indexer.pending(),
         "failed": {} if indexer is None else indexer.failed(),
+        "spooled": len(engine.store.spooled()),
         "cuts": report["cuts"],
         "damaged": [
             *engine.lost,

@@ -31,12 +31,18 @@ class Match:
 
 
 class History:
-    """A tree of messages by content hash, and its current path."""
+    """A tree of messages by content hash, and its current path.
+
+    Attributes:
+        path: Ids of the messages on the current path.
+        awaited: Hashes of messages that lie in the spool and will follow the path's end.
+    """
 
     def __init__(self) -> None:
         self._parent: dict[int, int] = {}
         self._child: dict[tuple[int, bytes], int] = {}
         self.path: list[int] = []
+        self.awaited: list[bytes] = []
 
     @property
     def head(self) -> int:
@@ -53,6 +59,8 @@ class History:
             id_: The message's id.
             digest: Hash of its content.
         """
+        if self.awaited and self.awaited[0] == digest:
+            del self.awaited[0]
         self._parent[id_] = self.head
         self._child[self.head, digest] = id_
         self.path.append(id_)

@@ -92,19 +92,22 @@ def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced
         digests = [next(hashed) if digest is None else digest for digest in known]
         match = ledger.history.match(digests)
         plain = dict(zip(places, batch, strict=True))
-        fresh = [plain[at] if at in plain else full[at] for at in range(len(match.ids), len(full))]
+        kept, awaited = len(match.ids), ledger.history.awaited
+        if awaited and match.branched_at is None and digests[kept : kept + len(awaited)] == awaited:
+            kept += len(awaited)  # in the spool: kept, and without ids for now
+        fresh = [plain[at] if at in plain else full[at] for at in range(kept, len(full))]
         head = match.ids[-1] if match.ids else 0
         moved = head != ledger.history.head
         if not fresh:
             if moved:
                 engine.move(ledger, head)
             ledger.snapshot.take(full, known, digests)
-            return Synced(len(match.ids), [], match.branched_at)
+            return Synced(kept, [], match.branched_at)
         one = beside.of(found)
         metas = [replace(one, parent=head) if moved else one, *[one] * (len(fresh) - 1)]
         ids = engine.append(ledger, fresh, metas)
         ledger.snapshot.take(full, known, digests)
-        return Synced(len(match.ids), ids, match.branched_at)
+        return Synced(kept, ids, match.branched_at)
 
 
 def _no_list(given: object) -> InvalidMessageError:

@@ -225,10 +225,8 @@ class Ledger:
 
     def jobs(self, ids: Iterable[int]) -> list[Job]:
         """Return every view of some messages that has something to say."""
-        entries = [self.entries[id_] for id_ in ids]
-        spoken = [entry.id for entry in entries if not entry.blank]
-        settled = [id_ for id_ in spoken if self.settled(id_)]
-        return [*(Job(id_, "turn") for id_ in spoken), *(Job(id_, "context") for id_ in settled)]
+        said = [id_ for id_ in ids if not self.entries[id_].blank]
+        return [Job(a, "turn") for a in said] + [Job(a, "context") for a in said if self.settled(a)]
 
     def settled(self, id_: int) -> bool:
         """Tell whether another message follows one, so that its context will not change."""

@@ -31,7 +31,7 @@ while True:
 OWNER = """
 import sys
 from warmset import Memory
-memory = Memory.open(sys.argv[1], embedder="lexical")
+memory = Memory.open(sys.argv[1], embedder="lexical", mode="exclusive")
 print("open", flush=True)
 sys.stdin.readline()
 """

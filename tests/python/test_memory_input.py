@@ -81,7 +81,10 @@ OPTIONS = {
     "tenant": ({"tenant": ""}, "tenant"),
     "tenant number": ({"tenant": 5}, "tenant"),
     "durability": ({"durability": "none"}, "fsync"),
-    "mode": ({"mode": "shared"}, "exclusive"),
+    "mode": ({"mode": "read"}, "exclusive"),
+    "on_busy": ({"on_busy": "wait"}, "spool"),
+    "encryption": ({"encryption": b"short"}, "32"),
+    "sync_interval": ({"durability": "interval", "sync_interval": -1.0}, "sync_interval"),
 }
 
 

@@ -1,7 +1,7 @@
 """What `trim_messages` adds: tool calls and their results stay or leave together."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from warmset.errors import InvalidInputError
@@ -186,7 +186,7 @@ def plain_rule(talk, budget, cost, strategy, start_on, end_on, *, system):
             end -= 1
         end = last_allowed(end, end_on)
     else:
-        end = last_allowed(end, end_on) if end_on else end
+        end = last_allowed(end, end_on)
         if system and end and kind[0] == "system":
             head, begin = [0], 1
             budget = max(0, budget - cost(talk[0]))
@@ -234,6 +234,24 @@ def in_all_and_some(messages):
     return 3 + in_all(messages)
 
 
+@example(
+    talk=[
+        *[
+            {
+                "role": "assistant",
+                "content": None,
+                "tool_calls": [{"id": "c0", "function": {"name": "f", "arguments": "{}"}}],
+            }
+        ]
+        * 4,
+        {"role": "tool", "tool_call_id": "c1", "content": "42"},
+    ],
+    share=0.5,
+    strategy="last",
+    start_on=None,
+    end_on=None,
+    system=False,
+)
 @settings(max_examples=400, deadline=None)
 @given(
     talk=talks(),

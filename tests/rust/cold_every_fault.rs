@@ -3,80 +3,16 @@
 
 #![allow(
     clippy::unwrap_used,
+    clippy::expect_used,
     clippy::indexing_slicing,
-    reason = "a test may panic"
+    clippy::print_stdout,
+    reason = "a test may panic, and says what it looked at"
 )]
 
 mod cold_support;
 
-use cold_support::faults::{Fault, Plan, Series};
-use cold_support::ledger::Run;
-use warmset_core::cold::Encryption;
-
-type Workload = (&'static str, Encryption, fn(&mut Run));
-
-const WORKLOADS: [Workload; 4] = [
-    ("appends", Encryption::Off, |run| {
-        run.append(0, &[20]);
-        run.append(0, &[5, 700, 30]);
-        run.append(0, &[40]);
-        run.append(0, &[300, 300]);
-        run.close(0);
-        run.append(0, &[20]);
-        run.append(0, &[400]);
-    }),
-    ("spool and erasure", Encryption::Off, SPOOL),
-    ("spool and erasure, encrypted", Encryption::Keys, SPOOL),
-    ("handles", Encryption::Keys, |run| {
-        run.append(0, &[20]);
-        run.append(1, &[30]);
-        run.append(0, &[5, 600, 30]);
-        run.close(0);
-        run.append(1, &[40]);
-        run.erase(1, false);
-        run.append(0, &[50]);
-        run.close(1);
-        run.append(1, &[60]);
-        run.append(0, &[70]);
-    }),
-];
-
-const SPOOL: fn(&mut Run) = |run| {
-    run.append(0, &[20, 25]);
-    run.spool(0);
-    run.append(0, &[30]);
-    run.spool(0);
-    run.spool(0);
-    run.erase(0, true);
-    run.append(0, &[400]);
-    run.compact(0);
-    run.append(0, &[40]);
-    run.close(0);
-    run.append(0, &[50]);
-};
-
-/// Fails each call of a series in turn; gives how many there were.
-fn every_call(workload: &Workload, series: Series, fault: Fault, once: bool) -> u64 {
-    let (name, encryption, steps) = workload;
-    for at in 1.. {
-        let plan = Plan {
-            series,
-            fault,
-            at,
-            once,
-        };
-        let mut run = Run::new(*encryption, plan);
-        steps(&mut run);
-        let calls = match run.end(at % 2 == 0, at) {
-            Ok(calls) => calls,
-            Err(detail) => panic!("{name}, {plan:?}: {detail}"),
-        };
-        if calls < at {
-            return at - 1;
-        }
-    }
-    0
-}
+use cold_support::faults::{Fault, Series};
+use cold_support::workloads::{WORKLOADS, every_call};
 
 #[test]
 fn a_fault_at_any_call_loses_nothing_and_lies_about_nothing() {
@@ -87,6 +23,7 @@ fn a_fault_at_any_call_loses_nothing_and_lies_about_nothing() {
             for fault in [Fault::Full, Fault::Broken, Fault::Interrupted, Fault::Short] {
                 for once in [true, false] {
                     let calls = every_call(workload, series, fault, once);
+                    let calls = calls.unwrap_or_else(|error| panic!("{error}"));
                     assert!(calls > 20, "{} has only {calls} calls", workload.0);
                     pairs += calls;
                 }
@@ -99,4 +36,16 @@ fn a_fault_at_any_call_loses_nothing_and_lies_about_nothing() {
         }
     }
     println!("{all} pairs");
+}
+
+#[test]
+fn a_kill_at_any_call_leaves_the_other_handles_a_whole_store() {
+    let mut all = 0;
+    for workload in &WORKLOADS {
+        for series in [Series::Changes, Series::Reads] {
+            let calls = every_call(workload, series, Fault::Killed, true);
+            all += calls.unwrap_or_else(|error| panic!("{error}"));
+        }
+    }
+    println!("{all} kills");
 }

@@ -116,7 +116,7 @@ impl Model {
                 let seqs = with(&drafts, |batch| self.writers[who].append(batch).unwrap());
                 self.take_up(seqs[0].0);
                 assert!(seqs[0].0 > self.world.highest(), "an id was given again");
-                self.world.add(Some(seqs), &drafts);
+                self.world.add(Some(&seqs), &drafts);
             }
             Step::Spool { records } => {
                 let drafts = self.drafts(records, 10);
@@ -183,18 +183,18 @@ impl Model {
         }
         let mut batches = Vec::new();
         for drafts in std::mem::take(&mut self.waiting) {
-            // What was erased by the call that took it up has no id that can be seen.
-            let seqs: Option<Vec<Seq>> = drafts
-                .iter()
-                .map(|new| ids.get(&new.payload).copied())
-                .collect();
-            let seqs = seqs.unwrap_or_default();
+            // What was erased by the call that took it up is not shown; ids of a batch are in a row.
+            let mut shown = drafts.iter().zip(0..);
+            let first = shown.find_map(|(new, at)| Some(ids.get(&new.payload)?.0 - at));
+            let ids = first.into_iter().flat_map(|first| first..);
+            let seqs: Vec<Seq> = ids.take(drafts.len()).map(Seq).collect();
             assert!(seqs.iter().all(|seq| seq.0 < end), "taken up too late");
             batches.push((seqs, drafts));
         }
         batches.sort_by_key(|batch| batch.0.first().copied());
         for (seqs, drafts) in batches {
-            self.world.add((!seqs.is_empty()).then_some(seqs), &drafts);
+            self.world
+                .add((!seqs.is_empty()).then_some(&seqs[..]), &drafts);
         }
     }
 
@@ -230,7 +230,7 @@ fn is(record: &warmset_core::cold::Record, known: &Known) -> bool {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig::with_cases(300))]
+    #![proptest_config(ProptestConfig::with_cases(2_000))]
 
     #[test]
     fn handles_show_one_map(steps in steps(), options in settings()) {

@@ -173,6 +173,43 @@ fn what_is_erased_is_gone_everywhere_and_nothing_else_is() {
 }
 
 #[test]
+fn nothing_is_made_from_what_was_erased() {
+    for encryption in [Encryption::Off, Encryption::Keys] {
+        let ram = Ram::new();
+        let options = Options {
+            encryption,
+            on_busy: OnBusy::Spool,
+            lock_wait: Duration::ZERO,
+            ..Options::default()
+        };
+        let (store, other) = (open(&ram, options), open(&ram, options));
+        let first = store.append(&[of(&[b"t", b"one"], b"said", &[])]).unwrap()[0];
+        let sources = [first];
+        let made = [
+            of(&[b"t", b"sum"], b"a summary of it", &sources),
+            of(&[b"t", b"two"], b"beside it", &[]),
+        ];
+        // Left in the spool by a handle that does not know that its source is erased meanwhile.
+        let hold = ram.try_lock().unwrap().unwrap();
+        let left = other.append_or_spool(&made).unwrap();
+        assert!(matches!(left, Appended::Spooled(_)));
+        let spooled = ram.list("spool").unwrap();
+        let name = spooled.iter().find(|n| n.contains(".spl")).unwrap();
+        let name = format!("spool/{name}");
+        let bytes = ram.read(&name).unwrap();
+        ram.remove(&name).unwrap();
+        drop(hold);
+        store.erase(Scope::Prefix(&[b"t", b"one"])).unwrap();
+        assert!(matches!(other.append(&made), Err(Error::Erased { seq }) if seq == first));
+        ram.write(&name, bytes);
+        let late = open(&ram, options);
+        let payloads: Vec<Vec<u8>> = pages(&late, 1_000).into_iter().map(|(_, p)| p).collect();
+        assert!(!payloads.contains(&b"a summary of it".to_vec()));
+        assert!(encryption != Encryption::Off || payloads.contains(&b"beside it".to_vec()));
+    }
+}
+
+#[test]
 fn durability_says_up_to_where() {
     let ram = Ram::new();
     let options = Options {

@@ -6,7 +6,8 @@ use std::time::Duration;
 use warmset_core::cold::{Draft, Durability, OnBusy, Options, Store};
 use warmset_core::{Error, Kind, Seq};
 
-use super::sim::{Image, Op, Sim};
+use super::ops::{Image, Op};
+use super::sim::Sim;
 use super::world::{CONVERSATIONS, Known, World};
 
 /// What a crash may have taken, and what not.

@@ -13,7 +13,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use super::Random;
-use super::sim::{Image, Name, Op, parent, put};
+use super::ops::{Image, Name, Op, parent, put};
 
 const SECTOR: usize = 512;
 

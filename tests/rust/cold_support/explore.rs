@@ -7,8 +7,8 @@ use warmset_core::cold::Options;
 use super::Random;
 use super::crash::{Case, Recovered, Row};
 use super::disk_model::{Disk, Fate};
+use super::ops::{Image, Op};
 use super::script::{Step, Tape, play};
-use super::sim::{Image, Op};
 
 /// How thoroughly to look.
 #[derive(Clone, Copy, Debug)]
@@ -55,7 +55,13 @@ struct Walk<'a> {
 }
 
 /// Crashes everywhere in the last step of a sequence; the steps before it are other sequences' last.
-pub(crate) fn explore(steps: &[Step], options: Options, effort: Effort, seed: u64) -> Count {
+/// The error says what did not hold, and how to get there.
+pub(crate) fn explore(
+    steps: &[Step],
+    options: Options,
+    effort: Effort,
+    seed: u64,
+) -> Result<Count, String> {
     let Tape {
         ops,
         last,
@@ -83,10 +89,9 @@ pub(crate) fn explore(steps: &[Step], options: Options, effort: Effort, seed: u6
     for op in &ops[..last] {
         disk.apply(op);
     }
-    if let Err(detail) = walk.run(disk, &ops[last..]) {
-        panic!("{steps:?} under {options:?}, seed {seed}: {detail}");
-    }
-    walk.count
+    let place = |detail| format!("{steps:?} under {options:?}, seed {seed}: {detail}");
+    walk.run(disk, &ops[last..]).map_err(place)?;
+    Ok(walk.count)
 }
 
 impl Walk<'_> {

@@ -23,6 +23,8 @@ pub(crate) enum Fault {
     Interrupted,
     /// A read or a write does less than it was asked for; no other call can.
     Short,
+    /// The process that calls is killed; half of a write arrives. The others go on.
+    Killed,
 }
 
 /// How a call goes.
@@ -93,6 +95,7 @@ impl Faults {
             Fault::Short => Turn::Short,
             Fault::Full => Turn::Fails(io::ErrorKind::StorageFull.into()),
             Fault::Broken => Turn::Fails(io::Error::other("the device failed")),
+            Fault::Killed => Turn::Fails(io::ErrorKind::BrokenPipe.into()),
             Fault::Interrupted => Turn::Fails(io::ErrorKind::Interrupted.into()),
         }
     }

@@ -10,14 +10,16 @@ use super::Random;
 use super::crash::Case;
 use super::disk_model::{Disk, Fate};
 use super::faults::Plan;
-use super::sim::{Image, Op, Sim};
+use super::ops::{Image, Op};
+use super::sim::Sim;
 use super::world::{CONVERSATIONS, Known, New, World, with};
 
 /// Two handles on one directory, and the books.
 #[derive(Debug)]
 pub(crate) struct Run {
     sim: Sim,
-    process: Sim,
+    /// One for each handle.
+    processes: [Sim; 2],
     plan: Plan,
     options: Options,
     stores: [Option<Store>; 2],
@@ -36,7 +38,7 @@ impl Run {
         sim.record();
         sim.faults.set(plan);
         Self {
-            process: sim.other(),
+            processes: [sim.other(), sim.other()],
             sim,
             plan,
             options: Options {
@@ -59,16 +61,23 @@ impl Run {
     fn store(&mut self, handle: usize) -> Option<&Store> {
         if self.stores[handle].is_none() {
             self.stopped[handle] = false;
-            match self.process.open_store(self.options) {
+            match self.processes[handle].open_store(self.options) {
                 Ok(store) => self.stores[handle] = Some(store),
-                Err(error) => self.expect(handle, &error),
+                Err(error) => {
+                    self.expect(handle, &error);
+                }
             }
         }
         self.stores[handle].as_ref()
     }
 
-    /// An error is one that tells the caller what to do.
-    fn expect(&mut self, handle: usize, error: &Error) {
+    /// An error is one that tells the caller what to do. Whether the process lived to be told.
+    fn expect(&mut self, handle: usize, error: &Error) -> bool {
+        if self.processes[handle].is_killed() {
+            self.stores[handle] = None;
+            self.processes[handle] = self.sim.other();
+            return false;
+        }
         let stops = matches!(error, Error::Poisoned { .. });
         assert!(
             stops || matches!(error, Error::Full { .. } | Error::Io { .. }),
@@ -76,6 +85,7 @@ impl Run {
             self.plan
         );
         self.stopped[handle] |= stops;
+        true
     }
 
     fn drafts(&mut self, lengths: &[usize]) -> Vec<New> {
@@ -98,24 +108,19 @@ impl Run {
         if self.store(handle).is_none() {
             return;
         }
-        let before = store_syncs(&self.process);
+        let before = store_syncs(&self.sim);
         let store = self.stores[handle].as_ref().unwrap();
         match with(&drafts, |batch| store.append(batch)) {
             Ok(seqs) => {
                 assert!(!self.stopped[handle], "a handle that stopped went on");
                 assert!(seqs[0].0 > self.acked.highest(), "an id was given again");
-                let hits = self.process.faults.hits();
-                assert_eq!(
-                    store_syncs(&self.process),
-                    before,
-                    "{:?}: {hits:?}",
-                    self.plan
-                );
-                self.acked.add(Some(seqs), &drafts);
+                let hits = self.sim.faults.hits();
+                assert_eq!(store_syncs(&self.sim), before, "{:?}: {hits:?}", self.plan);
+                self.acked.add(Some(&seqs), &drafts);
             }
             Err(error) => {
-                self.expect(handle, &error);
-                let stopped = matches!(error, Error::Poisoned { .. });
+                let told = self.expect(handle, &error);
+                let stopped = !told || matches!(error, Error::Poisoned { .. });
                 let books = if stopped {
                     &mut self.unknown
                 } else {
@@ -193,7 +198,7 @@ impl Run {
     /// gives how many calls were counted.
     pub(crate) fn end(mut self, kill: bool, seed: u64) -> Result<u64, String> {
         if kill {
-            self.process.kill();
+            self.processes.iter().for_each(Sim::kill);
         }
         self.stores = [None, None];
         let calls = self.sim.faults.heal();

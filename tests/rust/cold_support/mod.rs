@@ -8,8 +8,11 @@ pub(crate) mod explore;
 pub(crate) mod faults;
 pub(crate) mod faulty;
 pub(crate) mod ledger;
+pub(crate) mod ops;
+pub(crate) mod sample;
 pub(crate) mod script;
 pub(crate) mod sim;
+pub(crate) mod workloads;
 pub(crate) mod world;
 
 use std::collections::BTreeMap;

@@ -5,7 +5,8 @@ use std::time::Duration;
 use warmset_core::Seq;
 use warmset_core::cold::{Appended, Durability, Medium, Mode, OnBusy, Options, Scope, Store};
 
-use super::sim::{Image, Op, Sim};
+use super::ops::{Image, Op};
+use super::sim::Sim;
 use super::world::{CONVERSATIONS, New, World, with};
 
 /// One call.
@@ -72,9 +73,8 @@ pub(crate) fn makes_sense(steps: &[Step], options: Options) -> bool {
     let (mut live, mut erased) = (0, false);
     for step in steps {
         match step {
-            Step::Append | Step::Batch | Step::Embed => live += 1,
             Step::Second | Step::Spool if options.mode == Mode::Exclusive => return false,
-            Step::Second => live += 1,
+            Step::Append | Step::Batch | Step::Embed | Step::Second => live += 1,
             Step::Sync if options.durability == Durability::Fsync => return false,
             Step::ErasePrefix | Step::EraseRecord if live == 0 => return false,
             Step::ErasePrefix | Step::EraseRecord => erased = true,
@@ -204,19 +204,19 @@ impl Player {
         };
         let seqs = with(&drafts, |batch| store.append(batch).unwrap());
         assert!(seqs[0].0 > self.world.highest(), "an id was given again");
-        self.world.add(Some(seqs), &drafts);
+        self.world.add(Some(&seqs), &drafts);
     }
 
     fn embed(&mut self) {
         let names = self.sim.list("").unwrap();
-        let last = names.into_iter().filter(|n| n.ends_with(".seg")).max();
+        let last = names.into_iter().filter(|n| n.starts_with("00")).max();
         let mut drafts = self.drafts(&[0]);
         let bytes = self.sim.read(&last.unwrap()).unwrap();
         // So that the embedded records lie at a multiple of 8.
         drafts[0].payload.resize(8, b'-');
         drafts[0].payload.extend_from_slice(&bytes);
         let seqs = with(&drafts, |batch| self.store().append(batch).unwrap());
-        self.world.add(Some(seqs), &drafts);
+        self.world.add(Some(&seqs), &drafts);
     }
 
     fn spool(&mut self) {

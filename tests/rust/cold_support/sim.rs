@@ -1,7 +1,6 @@
 //! A medium in memory that writes down what is asked of it: the raw material of crash states.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fmt;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,63 +10,7 @@ use warmset_core::Error;
 use warmset_core::cold::{Access, Hold, Map, Medium, MediumFile, Options, Store};
 
 use super::faults::{Faults, Series, Turn};
-
-pub(crate) type Name = Arc<str>;
-
-/// One call that changes something, or makes a change durable. Files go by number, because a file
-/// outlives its name.
-#[derive(Clone)]
-pub(crate) enum Op {
-    Create(Name, usize),
-    Write(usize, usize, Arc<[u8]>),
-    SetLen(usize, usize),
-    Sync(usize),
-    /// A sync that failed: what it should have written is never written, and no later sync says so.
-    SyncFailed(usize),
-    Rename(Name, Name, usize),
-    Remove(Name),
-    MakeDir(Name),
-    SyncDir(Name),
-}
-
-impl fmt::Debug for Op {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Create(name, file) => write!(f, "create {name} as {file}"),
-            Self::Write(file, at, bytes) => write!(f, "write {file} {at}+{}", bytes.len()),
-            Self::SetLen(file, len) => write!(f, "set_len {file} {len}"),
-            Self::Sync(file) => write!(f, "sync {file}"),
-            Self::SyncFailed(file) => write!(f, "sync {file} failed"),
-            Self::Rename(from, to, file) => write!(f, "rename {from} {to} as {file}"),
-            Self::Remove(name) => write!(f, "remove {name}"),
-            Self::MakeDir(name) => write!(f, "make_dir {name}"),
-            Self::SyncDir(name) => write!(f, "sync_dir {name:?}"),
-        }
-    }
-}
-
-/// The files and directories of a disk, by name.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Image {
-    pub(crate) files: BTreeMap<Name, Arc<Vec<u8>>>,
-    pub(crate) dirs: BTreeSet<Name>,
-}
-
-impl Image {
-    /// A number that two different images hardly share.
-    pub(crate) fn hash(&self) -> u64 {
-        let mut hash = xxhash_rust::xxh3::Xxh3::new();
-        for (name, bytes) in &self.files {
-            hash.update(name.as_bytes());
-            hash.update(&bytes.len().to_le_bytes());
-            hash.update(bytes);
-        }
-        for dir in &self.dirs {
-            hash.update(dir.as_bytes());
-        }
-        hash.digest()
-    }
-}
+use super::ops::{Image, Name, Op, parent, put};
 
 #[derive(Debug, Default)]
 struct Inner {
@@ -130,6 +73,10 @@ impl Sim {
         self.dead.store(true, Ordering::SeqCst);
     }
 
+    pub(crate) fn is_killed(&self) -> bool {
+        self.dead.load(Ordering::SeqCst)
+    }
+
     pub(crate) fn record(&self) {
         self.inner.lock().unwrap().log = Some(Vec::new());
     }
@@ -180,10 +127,19 @@ impl Sim {
         Ok(self.inner.lock().unwrap())
     }
 
+    /// How a call goes; one that is the last of its process ends it.
+    fn turn(&self, series: Series, op: &str, name: &str) -> Turn {
+        let turn = self.faults.turn(series, op, name);
+        if matches!(&turn, Turn::Fails(error) if error.kind() == io::ErrorKind::BrokenPipe) {
+            self.kill();
+        }
+        turn
+    }
+
     /// As [`alive`](Self::alive), for a call that looks and may fail.
     fn look(&self, op: &str, name: &str) -> io::Result<MutexGuard<'_, Inner>> {
         let inner = self.alive()?;
-        match self.faults.turn(Series::Reads, op, name) {
+        match self.turn(Series::Reads, op, name) {
             Turn::Fails(error) => Err(error),
             Turn::Well | Turn::Short => Ok(inner),
         }
@@ -192,7 +148,7 @@ impl Sim {
     /// As [`alive`](Self::alive), for a call that changes something and may fail.
     fn change(&self, op: &str, name: &str) -> io::Result<MutexGuard<'_, Inner>> {
         let inner = self.alive()?;
-        match self.faults.turn(Series::Changes, op, name) {
+        match self.turn(Series::Changes, op, name) {
             Turn::Fails(error) => Err(error),
             Turn::Well | Turn::Short => Ok(inner),
         }
@@ -202,11 +158,6 @@ impl Sim {
         let (sim, name) = (self.clone(), name.into());
         Arc::new(SimFile { sim, name, number })
     }
-}
-
-/// The directory that a name lies in.
-pub(crate) fn parent(name: &str) -> &str {
-    name.rsplit_once('/').map_or("", |(dir, _)| dir)
 }
 
 impl Medium for Sim {
@@ -305,7 +256,7 @@ impl MediumFile for SimFile {
         let bytes = &inner.files[self.number];
         let start = usize::try_from(offset).unwrap().min(bytes.len());
         let mut count = buffer.len().min(bytes.len() - start);
-        match self.sim.faults.turn(Series::Reads, "read", &self.name) {
+        match self.sim.turn(Series::Reads, "read", &self.name) {
             Turn::Fails(error) => return Err(error),
             Turn::Short => count = count.div_ceil(2).min(100),
             Turn::Well => {}
@@ -316,7 +267,7 @@ impl MediumFile for SimFile {
     fn write_at(&self, bytes: &[u8], offset: u64) -> io::Result<usize> {
         let mut inner = self.sim.alive()?;
         let start = usize::try_from(offset).unwrap();
-        let turn = self.sim.faults.turn(Series::Changes, "write", &self.name);
+        let turn = self.sim.turn(Series::Changes, "write", &self.name);
         let bytes = match &turn {
             Turn::Well => bytes,
             Turn::Fails(error) if error.kind() == io::ErrorKind::Interrupted => &[],
@@ -334,9 +285,11 @@ impl MediumFile for SimFile {
     }
     fn sync_data(&self) -> io::Result<()> {
         let mut inner = self.sim.alive()?;
-        match self.sim.faults.turn(Series::Changes, "sync", &self.name) {
+        match self.sim.turn(Series::Changes, "sync", &self.name) {
             Turn::Fails(error) => {
-                inner.note(|| Op::SyncFailed(self.number));
+                if !self.sim.is_killed() {
+                    inner.note(|| Op::SyncFailed(self.number));
+                }
                 Err(error)
             }
             Turn::Well | Turn::Short => {
@@ -355,13 +308,4 @@ impl MediumFile for SimFile {
     fn map(&self, _len: u64) -> io::Result<Map> {
         Err(io::ErrorKind::Unsupported.into())
     }
-}
-
-/// Writes bytes into a file, which grows if need be.
-pub(crate) fn put(file: &mut Vec<u8>, start: usize, bytes: &[u8]) {
-    let end = start + bytes.len();
-    if file.len() < end {
-        file.resize(end, 0);
-    }
-    file[start..end].copy_from_slice(bytes);
 }

@@ -42,13 +42,13 @@ impl World {
         seqs.max().unwrap_or(0)
     }
 
-    pub(crate) fn add(&mut self, seqs: Option<Vec<Seq>>, drafts: &[New]) {
+    pub(crate) fn add(&mut self, seqs: Option<&[Seq]>, drafts: &[New]) {
         let start = self.records.len();
         for (at, new) in drafts.iter().enumerate() {
             self.records.push(Known {
                 payload: new.payload.clone(),
                 conversation: new.conversation,
-                seq: seqs.as_ref().map(|seqs| seqs[at].0),
+                seq: seqs.map(|seqs| seqs[at].0),
                 source: new.source,
                 erased: false,
                 doubtful: false,

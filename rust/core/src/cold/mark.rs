@@ -11,7 +11,7 @@ use std::sync::{Arc, OnceLock};
 use super::format::MARK;
 use super::format::bytes::{Fields, wide};
 use super::map::Map;
-use super::medium::{Access, Medium, MediumFile, read_full, write_full};
+use super::medium::{Access, Medium, MediumFile, read_file, read_full, write_full};
 
 const MAGIC: [u8; 8] = *b"wsmark\0\0";
 const LEN: usize = 88;
@@ -42,6 +42,14 @@ pub(super) struct Mark {
 }
 
 impl Mark {
+    /// The store that a whole slot is of.
+    fn owner(slot: &[u8]) -> Option<[u8; 16]> {
+        let mut fields = Fields::new(slot);
+        let (_magic, _count): ([u8; 8], u64) = (fields.array()?, fields.u64()?);
+        let uuid = fields.array()?;
+        Self::decode(slot, uuid).map(|_| uuid)
+    }
+
     fn encode(&self, uuid: [u8; 16]) -> Vec<u8> {
         let mut out = Vec::with_capacity(LEN);
         out.extend(MAGIC);
@@ -117,6 +125,19 @@ impl MarkFile {
             map: OnceLock::new(),
             mapped,
         }))
+    }
+
+    /// The uuid of the store whose mark lies here, for where no segment tells it any more.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(super) fn owner(medium: &dyn Medium) -> io::Result<Option<[u8; 16]>> {
+        let bytes = read_file(medium, MARK, wide(FILE))?.unwrap_or_default();
+        let slot = |at: u64| bytes.get(super::format::bytes::narrow(at)..);
+        Ok([0, SECOND]
+            .into_iter()
+            .find_map(|at| Mark::owner(slot(at)?)))
     }
 
     /// A mark for a store that has none, or a broken one, durably.

@@ -25,6 +25,7 @@
 //! only the lock file, which makes no sense on any other medium, does not.
 
 mod crypt;
+mod defect;
 mod erase;
 mod format;
 #[cfg(fuzzing)]
@@ -42,6 +43,8 @@ mod shelf;
 mod store;
 mod write;
 
+#[cfg(feature = "defects")]
+pub use defect::{Defect, seed};
 pub use erase::compact::Compacted;
 pub use erase::{Erased, Scope};
 pub use map::Map;

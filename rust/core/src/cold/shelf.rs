@@ -174,7 +174,7 @@ impl Shelf {
             keyring: &self.keyring,
             limit: self.options.max_record,
             next_seq: index.next_seq(),
-            erasures: index.erasures.count(),
+            erasures: Arc::clone(&index.erasures),
             for_spool,
         })
     }

@@ -151,8 +151,8 @@ impl Store {
     ///
     /// [`Error::TooLarge`] and [`Error::Argument`] before anything is written; [`Error::Full`] and
     /// [`Error::Io`] when the write failed and was taken back, so that the next one may succeed;
-    /// [`Error::Locked`]; [`Error::Poisoned`] when the state of the disk is unknown;
-    /// [`Error::ReadOnly`]; [`Error::Forked`]; [`Error::Closed`].
+    /// [`Error::Erased`] when a record's source was erased; [`Error::Locked`]; [`Error::Poisoned`] when
+    /// the state of the disk is unknown; [`Error::ReadOnly`]; [`Error::Forked`]; [`Error::Closed`].
     pub fn append(&self, batch: &[Draft<'_>]) -> Result<Vec<Seq>> {
         // Before any lock: a thread of the parent may have held it when the process forked.
         if self.shelf.is_forked() {

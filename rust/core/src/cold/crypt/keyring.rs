@@ -86,17 +86,24 @@ impl Keyring {
         }
     }
 
-    /// The key for new records of a scope: the present one, or a new one, which is durable then.
+    /// The key for new records of a scope: the present one, or a new one, which is durable then. A key
+    /// that is `gone`, by the id at its birth, serves no new record: it is removed with what is erased.
     ///
     /// # Errors
     ///
     /// What the operating system answers; [`Error::NoKey`] if keys are wrapped with another master.
-    pub(in crate::cold) fn key_for(&self, scope: &[u8], next_seq: u64) -> Result<(KeyId, Key)> {
+    pub(in crate::cold) fn key_for(
+        &self,
+        scope: &[u8],
+        next_seq: u64,
+        gone: impl Fn(u64) -> bool,
+    ) -> Result<(KeyId, Key)> {
         let mut known = self.known();
         self.read_all(&mut known)?;
         let found = known.by_scope.get(scope).copied();
-        let found = found.and_then(|id| Some((id, known.by_id.get(&id)?.secret)));
-        if let Some(found) = found {
+        let found = found.and_then(|id| Some((id, known.by_id.get(&id)?)));
+        if let Some((id, entry)) = found.filter(|(_, entry)| !gone(entry.born)) {
+            let found = (id, entry.secret);
             if !known.settled {
                 // Whoever made it may have come no further than its name.
                 self.sync_dir()?;
@@ -205,7 +212,9 @@ impl Keyring {
         for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
             // A key that this handle may not read is another master's: records say so.
             if let Some((id, entry)) = self.load(&format!("{KEYS}/{name}"))? {
-                if !entry.spool {
+                let other = known.by_scope.get(&entry.scope);
+                let other = other.and_then(|id| known.by_id.get(id));
+                if !entry.spool && other.is_none_or(|other| other.born <= entry.born) {
                     known.by_scope.insert(entry.scope.clone(), id);
                 }
                 known.by_id.insert(id, entry);

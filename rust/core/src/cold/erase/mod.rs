@@ -13,11 +13,13 @@ pub(in crate::cold) mod compact;
 pub(in crate::cold) mod erasures;
 
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::erase::erasures::{Erasures, Tombstone, hash_of};
 use crate::cold::format::TORN;
 use crate::cold::format::bytes::wide;
@@ -77,6 +79,7 @@ pub(in crate::cold) fn erase(
                 if listed.contains(&entry.seq) || begins(&key, scope) {
                     told.records += 1;
                     listed.insert(entry.seq);
+                } else if on(Defect::NoCascade) {
                 } else if sources.iter().any(|source| listed.contains(&source.0)) {
                     told.derived += 1;
                     listed.insert(entry.seq);
@@ -91,8 +94,9 @@ pub(in crate::cold) fn erase(
     let mut press = shelf.press(false)?;
     press.limit = u64::MAX;
     let mut packet = Packet::own(&press, &batch)?;
-    writer.write(shelf, &mut [&mut packet], true)?;
-    shelf.write().erasures.add(tombstone);
+    let synced = !on(Defect::TombstoneUnsynced);
+    writer.write(shelf, &mut [&mut packet], synced)?;
+    Arc::make_mut(&mut shelf.write().erasures).add(tombstone);
     told.keys = clear(shelf)?;
     Ok(told)
 }
@@ -146,7 +150,7 @@ fn begins(key: &[Vec<u8>], scope: Scope<'_>) -> bool {
 
 /// Removes the keys of what is erased, and every set-aside tail: nobody knows what is in them.
 pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
-    let erasures = shelf.known()?.erasures.clone();
+    let erasures = Arc::clone(&shelf.known()?.erasures);
     if erasures.count() == 0 {
         return Ok(0);
     }

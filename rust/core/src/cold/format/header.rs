@@ -3,6 +3,7 @@
 use std::ops::Range;
 use std::time::{SystemTime, UNIX_EPOCH};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::{MAJOR, MINOR, PREAMBLE};
 
@@ -23,6 +24,9 @@ pub(in crate::cold) struct Identity {
 impl Identity {
     /// The checksum of bytes that are valid in this segment, at this offset, and nowhere else.
     pub(in crate::cold) fn crc(&self, offset: u64, bytes: &[u8]) -> u32 {
+        if on(Defect::UnsaltedChecksum) {
+            return crc32c::crc32c(bytes);
+        }
         // In one piece: a checksum of few bytes costs as much to begin as to make.
         let mut place = [0; 40];
         let (names, end) = place.split_at_mut(32);
@@ -42,6 +46,8 @@ pub(in crate::cold) struct Header {
     pub(in crate::cold) first_seq: u64,
     /// Where the segment before ends, if it was left without a seal; 0 if it has one.
     pub(in crate::cold) left_at: u64,
+    /// Features of a newer version that allow reading, and no writing.
+    pub(in crate::cold) read_only: u64,
     created: u64,
 }
 
@@ -72,6 +78,7 @@ impl Header {
             number,
             first_seq,
             left_at,
+            read_only: 0,
             created: now(),
         }
     }
@@ -83,6 +90,7 @@ impl Header {
             number: 0,
             first_seq: 1,
             left_at: 0,
+            read_only: 0,
             created: 0,
         }
     }
@@ -179,9 +187,8 @@ fn whole(bytes: &[u8]) -> Option<Copy> {
     }
     let _compatible = fields.u64()?;
     let (read_only, incompatible) = (fields.u64()?, fields.u64()?);
-    // A store is always opened to write, so a feature that allows only reading is refused as well.
-    if read_only != 0 || incompatible != 0 {
-        let features = format!("{major}.{minor} with features {read_only:#x}, {incompatible:#x}");
+    if incompatible != 0 {
+        let features = format!("{major}.{minor} with features {incompatible:#x}");
         return Some(Copy::Newer(features));
     }
     let (uuid, number, first_seq) = (fields.array()?, fields.u64()?, fields.u64()?);
@@ -191,6 +198,7 @@ fn whole(bytes: &[u8]) -> Option<Copy> {
         number,
         first_seq: (first_seq > 0).then_some(first_seq)?,
         left_at,
+        read_only,
         created,
     }))
 }
@@ -245,7 +253,7 @@ mod tests {
 
     #[test]
     fn a_newer_major_and_an_unknown_feature_are_newer() {
-        for at in [8, 24, 32] {
+        for at in [8, 32] {
             let mut bytes = Header::new(random(), 1, 1, 0).encode();
             bytes[at] = 2;
             let crc = crc32c::crc32c(&bytes[..124]);

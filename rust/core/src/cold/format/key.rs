@@ -3,11 +3,16 @@
 //! Each part is preceded by its length and the tuple by its number of parts, so no byte of a part can
 //! act as a delimiter: `("a", "bc")` and `("ab", "c")` differ in their first length.
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow};
 
 /// Appends the encoding of a tuple; `None` if a number or a length does not fit its field.
 pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &[&[u8]]) -> Option<()> {
     out.extend(u32::try_from(parts.len()).ok()?.to_le_bytes());
+    if on(Defect::JoinedKeys) {
+        out.extend_from_slice(&parts.join(&b':'));
+        return Some(());
+    }
     for part in parts {
         out.extend(u32::try_from(part.len()).ok()?.to_le_bytes());
         out.extend_from_slice(part);
@@ -19,6 +24,12 @@ pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &[&[u8]]) -> Option<()> 
 pub(in crate::cold) fn decode(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut fields = Fields::new(bytes);
     let count = fields.u32()?;
+    if on(Defect::JoinedKeys) {
+        let joined = bytes.get(4..)?;
+        let mut parts: Vec<Vec<u8>> = joined.split(|b| *b == b':').map(<[u8]>::to_vec).collect();
+        parts.truncate(narrow(count.into()));
+        return Some(parts);
+    }
     // The count is not trusted with an allocation: each part takes four bytes at least.
     let mut parts = Vec::with_capacity(narrow(count.into()).min(bytes.len() / 4));
     for _ in 0..count {

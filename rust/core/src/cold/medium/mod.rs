@@ -11,6 +11,7 @@ use std::sync::Arc;
 
 use crate::error::Error;
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::wide;
 use crate::cold::map::Map;
 
@@ -195,7 +196,9 @@ pub(in crate::cold) fn put_file(
     remove_if_there(medium, temporary)?;
     let file = medium.create(temporary)?;
     write_full(&*file, bytes, 0)?;
-    file.sync_data()?;
+    if !on(Defect::RenameBeforeSync) {
+        file.sync_data()?;
+    }
     drop(file);
     medium.rename(temporary, name)?;
     medium.sync_dir(dir)

@@ -2,7 +2,9 @@
 
 use std::ops::RangeInclusive;
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::footer::Entry;
+use crate::cold::format::frame::RecordHeader;
 use crate::cold::open::scan::{Piece, Place, Scan, Walk};
 use crate::cold::report::{Damage, DamageKind};
 
@@ -75,7 +77,8 @@ impl Walk<'_> {
             .iter()
             .take_while(|piece| cut.is_none_or(|cut| piece.offset < cut));
         let last = kept.clone().filter_map(|piece| piece.header).last();
-        let Some(last) = last.filter(|h| h.seq < h.batch_last() && h.seq > self.durable) else {
+        let torn = |h: &RecordHeader| h.seq < h.batch_last() && h.seq > self.durable;
+        let Some(last) = last.filter(|h| torn(h) && !on(Defect::HalfBatch)) else {
             return cut;
         };
         kept.filter(|piece| {

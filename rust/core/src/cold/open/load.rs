@@ -22,12 +22,12 @@ use crate::interrupt;
 use crate::cold::erase::erasures::Erasures;
 use crate::cold::format::footer::{END, End, end_block};
 use crate::cold::format::header::Header;
-use crate::cold::format::{MIN_RECORD, PREAMBLE, segment_name};
+use crate::cold::format::{MARK, MIN_RECORD, PREAMBLE, segment_name};
 use crate::cold::mark::{Mark, MarkFile};
 use crate::cold::medium::{Medium, refused};
 use crate::cold::open::scan::{Place, scan};
 use crate::cold::open::survey::{Found, survey};
-use crate::cold::open::tail::tail;
+use crate::cold::open::tail::{settle, tail};
 use crate::cold::options::{Options, Read};
 use crate::cold::read::index::Index;
 use crate::cold::read::segment::{Segment, footer};
@@ -84,10 +84,21 @@ pub(in crate::cold) fn load(
 ) -> Result<Loaded> {
     let mut files = survey(medium, repair, options.access())?;
     let header = files.iter().find_map(|f| f.header);
-    let uuid = header.map_or(own, |header| header.identity.uuid);
+    let uuid = match header {
+        Some(header) => header.identity.uuid,
+        // Emptied by somebody else, or not begun yet.
+        None => MarkFile::owner(medium)
+            .map_err(|error| refused("read", &medium.path(MARK), error))?
+            .unwrap_or(own),
+    };
     let mut state = Loading::new(medium, options, repair, uuid)?;
     let mut stubs = Vec::new();
     let known = state.found.segment;
+    let marked = files.iter().rfind(|file| file.number == known);
+    if repair == Repair::Forbidden && marked.is_none_or(|file| file.len < state.found.end) {
+        // Written after the directory was listed and before the mark was read.
+        files = survey(medium, repair, options.access())?;
+    }
     while let Some(stub) = files.pop_if(|last| last.is_stub() && last.number > known) {
         // Nothing tells whether it never held a record, or was emptied by somebody else.
         state.skipped = UNREADABLE_GAP;
@@ -136,7 +147,7 @@ impl<'a> Loading<'a> {
             found: found.unwrap_or_default(),
             file: file.filter(|_| found.is_some()),
             index: Index {
-                erasures: Erasures::new(uuid),
+                erasures: Arc::new(Erasures::new(uuid)),
                 ..Index::default()
             },
             cuts: Vec::new(),
@@ -198,7 +209,12 @@ impl<'a> Loading<'a> {
         // The end block may have arrived without the seal before it.
         let whole = |end: &End| !may_be_torn || told || footer(&source, *end).is_some();
         let segment = match sealed(&source, file.len)?.filter(whole) {
-            Some(end) => Segment::sealed(source, file.len, end),
+            Some(end) => {
+                if may_be_torn && !told && self.repair == Repair::Allowed {
+                    settle(self, &source)?;
+                }
+                Segment::sealed(source, file.len, end)
+            }
             None if may_be_torn => tail(self, source, file.len)?,
             None => self.inner(source, file.len, next, left_at)?,
         };

@@ -1,5 +1,7 @@
 //! What opening ends with: the stubs are set aside, the tombstones are known, the mark is right.
 
+use std::sync::Arc;
+
 use crate::entry::Kind;
 use crate::error::{Error, Result};
 
@@ -87,7 +89,7 @@ impl Loading<'_> {
                 match segment.source.payload(*entry) {
                     Ok(payload) => {
                         if let Some(tombstone) = Tombstone::decode(&payload) {
-                            self.index.erasures.add(tombstone);
+                            Arc::make_mut(&mut self.index.erasures).add(tombstone);
                         }
                     }
                     Err(Error::Corrupt { detail, .. }) => {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use crate::error::Result;
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{narrow, wide};
 use crate::cold::format::footer::{END, seal};
 use crate::cold::format::{MIN_RECORD, PREAMBLE};
@@ -35,6 +36,8 @@ pub(in crate::cold) fn tail(
 fn look(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segment> {
     let mark = loading.found;
     let here = mark.segment == source.header.number;
+    loading.index.beyond = !here;
+    let here = here && !on(Defect::ReadBeyondMark);
     let end = if here { mark.end.min(len) } else { len };
     let found = scan(&source, end, Place::Tail(mark.durable))?;
     let end = found.cut.unwrap_or(end);
@@ -76,7 +79,12 @@ fn mend(loading: &mut Loading<'_>, source: Arc<Source>, len: u64) -> Result<Segm
     close(source, cut, found.into(), clean)
 }
 
-fn settle(loading: &Loading<'_>, source: &Source) -> Result<()> {
+/// Makes durable what a killed process may have left in the operating system's hands.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn settle(loading: &Loading<'_>, source: &Source) -> Result<()> {
     source
         .file
         .sync_data()

@@ -160,7 +160,7 @@ fn take_tombstones(
         let Some(tombstone) = Tombstone::decode(&payload) else {
             return Ok(false);
         };
-        index.erasures.add(tombstone);
+        Arc::make_mut(&mut index.erasures).add(tombstone);
         shelf.keyring.forget();
     }
     Ok(true)

@@ -21,11 +21,14 @@ pub(in crate::cold) struct Index {
     /// What opening and reads found damaged.
     pub(in crate::cold) damages: Vec<Damage>,
     /// What was erased.
-    pub(in crate::cold) erasures: Erasures,
+    pub(in crate::cold) erasures: Arc<Erasures>,
     /// How far the store is acknowledged, as this handle knows it.
     pub(in crate::cold) mark: Mark,
     /// Whether the last segment may be written on.
     pub(in crate::cold) tail: bool,
+    /// Whether the last segment is one that the mark does not know: whoever began it may have come no
+    /// further, so it is taken up by a repair.
+    pub(in crate::cold) beyond: bool,
     /// Where the mark is kept; `None` until a writer made it.
     pub(in crate::cold) file: Option<MarkFile>,
 }

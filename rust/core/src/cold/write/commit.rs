@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::medium::{refused, write_full};
 use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
@@ -37,16 +38,22 @@ impl Writer {
 
     /// Leaves the tickets whose packets may be written as they are.
     fn admit(common: &Shelf, tickets: &mut Vec<Arc<Ticket>>) {
-        if !common.keyring.is_on() {
+        let index = common.peek();
+        if index.erasures.count() == 0 {
             return;
         }
-        let erasures = common.peek().erasures.count();
         tickets.retain(|ticket| {
-            let stale = ticket.packet().erasures != erasures;
+            let packet = ticket.packet();
+            let stale = common.keyring.is_on() && packet.erasures != index.erasures.count();
+            let mut sources = packet.sources.iter().copied();
+            let gone = sources.find(|seq| index.erasures.covers_seq(seq.0));
+            drop(packet);
             if stale {
                 ticket.answer(Answer::Stale);
+            } else if let Some(seq) = gone {
+                ticket.answer(Answer::Done(Err(Error::Erased { seq })));
             }
-            !stale
+            !stale && gone.is_none()
         });
     }
 
@@ -128,7 +135,12 @@ impl Writer {
         self.used = true;
         self.put(common, &source, start, packets)?;
         let synced = synced || common.options.durability == Durability::Fsync;
-        if synced {
+        if on(Defect::MarkBeforeSync) {
+            let mut index = common.write();
+            index.mark.durable = seq.saturating_sub(1);
+            index.tell();
+        }
+        if synced && !on(Defect::AckBeforeSync) {
             self.sync_at(common, &source, start)?;
         }
         let mut index = common.write();
@@ -165,6 +177,9 @@ impl Writer {
         let Err(error) = written else {
             return Ok(());
         };
+        if on(Defect::NoTruncate) {
+            return Err(refused("write", &source.path, error));
+        }
         match source.file.set_len(start) {
             Ok(()) => Err(refused("write", &source.path, error)),
             Err(_) => Err(self.stop(common, source.header.number, "write", &source.path, &error)),

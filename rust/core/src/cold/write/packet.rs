@@ -1,10 +1,13 @@
 //! A batch as bytes: everything that can be done before its place is known is done before the lock.
 
+use std::sync::Arc;
+
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use crate::cold::crypt::cipher::{overhead, seal_record};
 use crate::cold::crypt::keyring::Keyring;
+use crate::cold::erase::erasures::Erasures;
 use crate::cold::format::bytes::{narrow, wide};
 use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
 use crate::cold::format::footer::Entry;
@@ -20,15 +23,15 @@ pub(in crate::cold) const SCOPE: usize = 2;
 const KEY: usize = 256;
 
 /// What a batch is made with.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::cold) struct Press<'a> {
     pub(in crate::cold) keyring: &'a Keyring,
     /// The longest payload, and the longest key and meta.
     pub(in crate::cold) limit: u64,
     /// The id that the next record gets, as far as is known.
     pub(in crate::cold) next_seq: u64,
-    /// How many erasures are known: keys that were read before another one may be gone.
-    pub(in crate::cold) erasures: u64,
+    /// What is known to be erased: keys that were read before another erasure may be gone.
+    pub(in crate::cold) erasures: Arc<Erasures>,
     /// Whether keys are made for this batch alone.
     pub(in crate::cold) for_spool: bool,
 }
@@ -38,6 +41,8 @@ pub(in crate::cold) struct Press<'a> {
 pub(in crate::cold) struct Packet {
     bytes: Vec<u8>,
     records: Vec<(u64, u16)>,
+    /// What its records were made from.
+    pub(in crate::cold) sources: Vec<Seq>,
     /// How many erasures were known when it was made.
     pub(in crate::cold) erasures: u64,
 }
@@ -72,7 +77,8 @@ impl Packet {
         let mut packet = Self {
             bytes: Vec::with_capacity(narrow(size)),
             records: Vec::with_capacity(batch.len()),
-            erasures: press.erasures,
+            sources: batch.iter().flat_map(|d| d.sources).copied().collect(),
+            erasures: press.erasures.count(),
         };
         let mut key = Vec::with_capacity(KEY);
         for draft in batch {
@@ -105,7 +111,8 @@ impl Packet {
             let (id, secret) = if press.for_spool {
                 press.keyring.key_for_spool(&scope)?
             } else {
-                press.keyring.key_for(&scope, press.next_seq)?
+                let gone = |born| press.erasures.covers_scope(&scope, born);
+                press.keyring.key_for(&scope, press.next_seq, gone)?
             };
             sealed = seal_record(id, &secret, parts.kind, encoded, parts.meta, parts.payload)
                 .ok_or_else(too_large)?;

@@ -14,9 +14,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::entry::Kind;
+use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::frame::HEADER;
 use crate::cold::format::header::{Header, Identity, random};
@@ -62,11 +63,9 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
         .and_then(|()| put_file(medium, SPOOL, &format!("{name}.new"), &name, &bytes))
         .map_err(|error| refused("write", &medium.path(&name), error))?;
     // If nobody hears it, the next open finds the file all the same.
-    if let Ok(bell) = medium.open(BELL, Access::Write)
-        && let Ok(len) = bell.len()
-    {
-        let _ = bell.write_at(&[1], len);
-    }
+    let _ = medium
+        .open(BELL, Access::Write)
+        .and_then(|bell| ring(&*bell));
     Ok(token)
 }
 
@@ -97,13 +96,17 @@ pub(in crate::cold) fn answer(writer: &mut Writer, common: &Shelf) -> Result<()>
     // Before the names are read: whoever rings later is heard later.
     let len = file.len().map_err(trouble)?;
     if heard != Some(len) {
-        drain(writer, common)?;
+        drain(writer, common, &*file)?;
         writer.bell = Some(Bell {
             file,
             heard: Some(len),
         });
     }
     Ok(())
+}
+
+fn ring(bell: &dyn MediumFile) -> io::Result<()> {
+    bell.write_at(&[1], bell.len()?).map(drop)
 }
 
 fn find_bell(medium: &dyn Medium) -> io::Result<Arc<dyn MediumFile>> {
@@ -134,7 +137,7 @@ pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
 /// # Errors
 ///
 /// As appending; what the operating system answers. Nothing may be appended after an error.
-fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
+fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<()> {
     let medium = &*common.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
     let names = waiting(common)?;
@@ -142,6 +145,9 @@ fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
         // Somebody may have removed the last one and come no further.
         return medium.sync_dir(SPOOL).map_err(trouble);
     }
+    // This process may end between an append and a removal: every other handle is to look here before
+    // it appends, also where whoever spooled ended before it rang.
+    ring(bell).map_err(trouble)?;
     let mut known = already(common)?;
     let mut all = true;
     for name in &names {
@@ -149,6 +155,10 @@ fn drain(writer: &mut Writer, common: &Shelf) -> Result<()> {
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
             Some(Ok((token, records))) => {
+                if on(Defect::SpoolRemovedFirst) {
+                    remove_if_there(medium, &name).map_err(trouble)?;
+                    medium.sync_dir(SPOOL).map_err(trouble)?;
+                }
                 if known.insert(token) {
                     take_up(writer, common, token, &records)?;
                 }
@@ -174,7 +184,11 @@ fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Reco
         .collect();
     let named: [&[u8]; 1] = [&token];
     let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
-    batch.extend(records.iter().zip(&keys).map(|(record, key)| Draft {
+    let erasures = common.known()?.erasures.clone();
+    let erased = |seq: &Seq| erasures.covers_seq(seq.0);
+    let left = records.iter().zip(&keys);
+    let left = left.filter(|(record, _)| !record.sources.iter().any(erased));
+    batch.extend(left.map(|(record, key)| Draft {
         kind: record.kind,
         key,
         meta: &record.meta,

@@ -16,9 +16,10 @@ use std::sync::Arc;
 
 use crate::error::{Error, Result};
 
-use crate::cold::format::PREAMBLE;
-use crate::cold::medium::{Hold, lock, refused};
-use crate::cold::options::Mode;
+use crate::cold::defect::{Defect, on};
+use crate::cold::format::{PREAMBLE, segment_name};
+use crate::cold::medium::{Access, Hold, lock, refused};
+use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::spool;
@@ -35,6 +36,29 @@ pub(in crate::cold) struct Writer {
     pub(super) bell: Option<spool::Bell>,
     /// Whether this handle has appended anything.
     pub(in crate::cold) used: bool,
+}
+
+/// Makes what this handle wrote durable, without the lock and without saying so in the mark. Where
+/// another handle began a segment since, it synced the one before.
+fn persist(common: &Shelf) -> Result<()> {
+    let last = common.peek().segments.last().map(|s| s.source.clone());
+    match last.filter(|_| common.options.durability != Durability::Fsync) {
+        Some(source) => {
+            let trouble = |error| refused("sync", &source.path, error);
+            source.file.sync_data().map_err(trouble)
+        }
+        None => Ok(()),
+    }
+}
+
+/// Whether a segment of that number can be made.
+fn is_free(common: &Shelf, number: u64) -> Result<bool> {
+    let name = segment_name(number);
+    match common.medium.open(&name, Access::Read) {
+        Ok(_) => Ok(false),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(true),
+        Err(error) => Err(refused("open", &common.medium.path(&name), error)),
+    }
 }
 
 /// How many bytes after which a closing handle seals the segment: an eighth of its limit.
@@ -79,8 +103,10 @@ impl Writer {
         let as_known = {
             let index = common.known()?;
             match index.segments.last() {
+                Some(_) if index.beyond => false,
                 Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
-                Some(_) => index.file.is_some(),
+                // Whoever began the next segment may have ended before it said so.
+                Some(_) => index.file.is_some() && is_free(common, index.mark.segment + 1)?,
                 None => false,
             }
         };
@@ -104,7 +130,14 @@ impl Writer {
     ///
     /// [`Error::Poisoned`].
     pub(super) fn sync_at(&mut self, common: &Shelf, source: &Source, start: u64) -> Result<()> {
-        source.file.sync_data().map_err(|error| {
+        let mut synced = source.file.sync_data();
+        if on(Defect::SyncRetried) && synced.is_err() {
+            synced = source.file.sync_data();
+        }
+        synced.map_err(|error| {
+            if on(Defect::FailedSyncForgotten) {
+                return refused("sync", &source.path, error);
+            }
             // What was not acknowledged should not come back at the next open. If it cannot be cut
             // off, it is a torn tail or an unacknowledged batch then: both are allowed.
             let _ = source.file.set_len(start);
@@ -136,16 +169,20 @@ impl Writer {
     }
 
     /// Leaves the store so that the next open has little to do: the last segment is sealed if it is
-    /// long, and what was written is durable.
+    /// long, and what was written is durable. Where the lock stays busy, somebody else leaves the
+    /// store later, and only the second holds.
     ///
     /// # Errors
     ///
-    /// As [`begin`](Self::begin) and [`sync`](Self::sync).
+    /// As [`begin`](Self::begin) and [`sync`](Self::sync), without [`Error::Locked`].
     pub(in crate::cold) fn finish(&mut self, common: &Shelf) -> Result<()> {
         if !self.used || self.stopped.is_some() {
             return Ok(());
         }
-        let _hold = self.begin(common)?;
+        let _hold = match self.begin(common) {
+            Err(Error::Locked { .. }) => return persist(common),
+            other => other?,
+        };
         let long = {
             let index = common.peek();
             index

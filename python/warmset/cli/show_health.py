@@ -1,0 +1,45 @@
+"""What the doctor and a check found, for people."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from warmset.upkeep import Health
+
+_CIPHERS = {
+    "none": "not encrypted",
+    "keys": "encrypted, with keys that lie in the store",
+    "master": "encrypted, with keys under a master key",
+}
+
+
+def show_health(health: Health, out: Console) -> None:
+    """Print what is there, what was set aside and what is wrong."""
+    kinds = ", ".join(f"{count:,} {kind}" for kind, count in health.records.items())
+    out.print(f"{health.path}: {_CIPHERS[health.encryption]}")
+    out.print(f"  {health.conversations:,} conversations of {health.tenants:,} tenants")
+    out.print(f"  {sum(health.records.values()):,} records: {kinds or 'none'}")
+    out.print(f"  {health.segments:,} segments, {health.bytes:,} bytes")
+    out.print(f"  durable up to #{health.durable_id}, next is #{health.next_id}")
+    for name, size in health.aside.items():
+        out.print(f"  set aside, never acknowledged: {name}, {size:,} bytes")
+    if health.spooled:
+        out.print(f"  spooled: {len(health.spooled)} batches, which the next writer takes up")
+    if health.erasures:
+        out.print(f"  erasures: {health.erasures}; records whose bytes remain: {health.pending:,}")
+    for problem in health.problems:
+        out.print(f"wrong: {problem}", style="red")
+    out.print("nothing is wrong" if health.is_healthy else f"{len(health.problems)} problems")
+
+
+def show_verified(records: int, size: int, damages: list[dict[str, Any]], out: Console) -> None:
+    """Print what a check read and what is damaged."""
+    for damage in damages:
+        seqs = damage["seqs"]
+        lost = f"#{seqs[0]} to #{seqs[1]} lost" if seqs else "no record lost"
+        place = f"{damage['path']} bytes {damage['bytes'][0]} to {damage['bytes'][1]}"
+        out.print(f"{damage['kind']}: {place}: {damage['detail']}; {lost}", style="red")
+    out.print(f"{records:,} records in {size:,} bytes are intact; {len(damages)} damages")

@@ -1,0 +1,212 @@
+"""``warmset doctor | verify | erase | export | import``: looking after a store."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from contextlib import contextmanager
+from pathlib import Path  # noqa: TC003 - read at run time, to parse arguments
+from typing import IO, TYPE_CHECKING, Annotated, Final
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from warmset.cli.show_health import show_health, show_verified
+from warmset.embed.bars import Bars
+from warmset.errors import InvalidInputError, NotFound
+from warmset.upkeep import Access, Import, examine, open_store, scope_of
+from warmset.upkeep import export as write_export
+from warmset.upkeep.doctor import plain
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+
+_READ: Final = "read the store"
+_Json = Annotated[bool, Parameter(name="--json", negative="")]
+_Yes = Annotated[bool, Parameter(negative="")]
+
+
+def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = False) -> int:
+    """Show what is in a store and whether anything is wrong; nothing is changed.
+
+    The exit code is 1 if anything is wrong.
+
+    Args:
+        path: The store's directory.
+        key_file: A file with the store's master key, if it has one.
+        as_json: Print one JSON object.
+    """
+    with _bar(_READ) as told:
+        health = examine(Access(path=path, key_file=key_file), told)
+    if as_json:
+        print(json.dumps(health.as_json(), indent=1))
+    else:
+        show_health(health, _out())
+    return int(not health.is_healthy)
+
+
+def verify(path: Path, /, *, key_file: Path | None = None, as_json: _Json = False) -> int:
+    """Read and check every byte of a store; nothing is changed.
+
+    The exit code is 1 if anything is not as it was written.
+
+    Args:
+        path: The store's directory.
+        key_file: A file with the store's master key, if it has one.
+        as_json: Print one JSON object.
+    """
+    access = Access(path=path, key_file=key_file)
+    with _bar(_READ) as told, open_store(access, mode="read") as store:
+        report = store.verify(told)
+    damages = [plain(damage) for damage in report["damages"]]
+    if as_json:
+        print(json.dumps({**report, "damages": damages}, indent=1))
+    else:
+        show_verified(report["records"], report["bytes"], damages, _out())
+    return int(bool(damages))
+
+
+def erase(
+    path: Path,
+    /,
+    *,
+    conversation: str,
+    tenant: str = "default",
+    compact: bool = True,
+    yes: _Yes = False,
+    key_file: Path | None = None,
+) -> int:
+    """Erase a conversation and what was made from it.
+
+    Args:
+        path: The store's directory.
+        conversation: Its name.
+        tenant: Whose it is.
+        compact: Write the files anew, so that no byte of it is left.
+        yes: Do not ask.
+        key_file: A file with the store's master key, if it has one.
+    """
+    scope = scope_of(tenant, conversation)
+    with open_store(Access(path=path, key_file=key_file), mode="shared") as store:
+        pending = store.erasure_report()["pending"]
+        if not yes and not _agreed(f"erase conversation {conversation!r} of {tenant!r} for good?"):
+            print("nothing was erased")
+            return 1
+        gone = store.erase(prefix=scope)
+        if not gone.records and not pending:
+            raise NotFound(f"tenant {tenant!r} has no conversation {conversation!r}")
+        print(f"erased {gone.records:,} records, {gone.derived:,} made from them, {gone.keys} keys")
+        if compact:
+            done = store.compact()
+            print(f"wrote {done.segments} files anew, {done.bytes:,} bytes given back")
+        else:
+            print("their bytes are still in the files; erase again with --compact to remove them")
+    return 0
+
+
+def export(
+    path: Path,
+    /,
+    *,
+    conversation: str | None = None,
+    tenant: str | None = None,
+    out: Path | None = None,
+    key_file: Path | None = None,
+) -> int:
+    """Write records as JSON lines, for ``warmset import`` or for the person concerned.
+
+    Vectors are left out: they are made anew from the messages.
+
+    Args:
+        path: The store's directory.
+        conversation: Only this conversation, of the tenant "default" if none is named.
+        tenant: Only this tenant.
+        out: The file to write; standard output if not given.
+        key_file: A file with the store's master key, if it has one.
+    """
+    whole = conversation is None and tenant is None
+    prefix = [] if whole else scope_of(tenant or "default", conversation)
+    access = Access(path=path, key_file=key_file)
+    with _bar(_READ) as told, open_store(access, mode="read") as store, _sink(out) as file:
+        made = write_export(store, file, prefix=prefix, told=told)
+    for count, what in (
+        (made.records, "records written"),
+        (made.vectors, "records of vectors left out"),
+        (made.unknown, "records of a newer version left out"),
+        (made.damages, "damaged places left out; see warmset doctor"),
+    ):
+        if count or what == "records written":
+            print(f"{count:,} {what}", file=sys.stderr)
+    return int(bool(made.damages))
+
+
+def import_(path: Path, file: Path, /, *, key_file: Path | None = None) -> int:
+    """Append what ``warmset export`` wrote, under new ids.
+
+    A conversation that has records in the store already is refused. Records are appended in
+    batches, each all or nothing.
+
+    Args:
+        path: The store's directory; it is made if there is none.
+        file: The export.
+        key_file: A file with the store's master key, if it has one.
+    """
+    access = Access(path=path, key_file=key_file)
+    with open_store(access, mode="shared", make=True) as store:
+        work = Import(store, file)
+        try:
+            with _bar("keep the records") as told:
+                work.run(told)
+        finally:
+            print(f"{work.done:,} of {work.total:,} records imported", file=sys.stderr)
+    for count, what in (
+        (work.vectors, "records of vectors left out; they are made anew"),
+        (work.loose, "references to records that are not in the file left out"),
+    ):
+        if count:
+            print(f"{count:,} {what}", file=sys.stderr)
+    return 0
+
+
+@contextmanager
+def _bar(stage: str) -> Iterator[Callable[[int, int], None]]:
+    with Bars(Console(stderr=True)) as bars:
+        yield lambda done, total: bars(stage, done, total)
+
+
+@contextmanager
+def _sink(out: Path | None) -> Iterator[IO[str]]:
+    """Standard output, or a file that appears when it is complete and that nobody else may read."""
+    if out is None:
+        yield sys.stdout
+        return
+    beside = out.with_name(f".{out.name}.{os.getpid()}")
+    with _named(out):
+        file = os.fdopen(os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600), "w")
+    try:
+        with file:
+            yield file
+        with _named(out):
+            beside.replace(out)
+    finally:
+        beside.unlink(missing_ok=True)
+
+
+@contextmanager
+def _named(out: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise InvalidInputError(f"{out}: {error.strerror or error}; give another file") from error
+
+
+def _agreed(question: str) -> bool:
+    try:
+        return input(f"{question} [y/N] ").strip().casefold() in {"y", "yes"}
+    except EOFError:
+        return False
+
+
+def _out() -> Console:
+    return Console(file=sys.stdout, highlight=False, emoji=False, markup=False, soft_wrap=True)

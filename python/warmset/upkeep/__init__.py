@@ -1,0 +1,22 @@
+"""Looking after a store without a model: examine it, carry records out of it and into another one.
+
+Nothing here reads an index or makes a vector: it works on the records, as they lie in the store.
+"""
+
+from warmset.upkeep.access import Access, Cipher, cipher_of, open_store, scope_of
+from warmset.upkeep.doctor import Health, examine
+from warmset.upkeep.exports import Exported, export
+from warmset.upkeep.imports import Import
+
+__all__ = [
+    "Access",
+    "Cipher",
+    "Exported",
+    "Health",
+    "Import",
+    "cipher_of",
+    "examine",
+    "export",
+    "open_store",
+    "scope_of",
+]

@@ -1,0 +1,75 @@
+"""A store's records as a file of lines, for another store, another tool or the person concerned."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from warmset.records import CHECKPOINT, EMBEDDING, checkpoint
+from warmset.upkeep.access import pages
+from warmset.upkeep.lines import HEADER, to_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset._core import ColdStore, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Args:
+        records: Lines after the first.
+        vectors: Records of vectors, which are left out: they are made anew from the messages.
+        unknown: Records of a kind that only a newer version knows; they are left out.
+        damages: Places in the store that could not be read.
+    """
+
+    records: int
+    vectors: int
+    unknown: int
+    damages: int
+
+
+def export(
+    store: ColdStore,
+    out: IO[str],
+    *,
+    prefix: Sequence[bytes] = (),
+    told: Callable[[int, int], object] | None = None,
+) -> Exported:
+    """Write records in their order, one a line, behind a line that says what the file is.
+
+    Args:
+        store: Where they are.
+        out: Where to write.
+        prefix: What their keys begin with; nothing for all.
+        told: Is called with records read and records in all.
+
+    Raises:
+        StoreError: They could not be read.
+    """
+    out.write(json.dumps(HEADER) + "\n")
+    records = vectors = unknown = 0
+    total = store.stats()["records"]
+    for done, record in enumerate(pages(store)):
+        if told is not None and done % 1000 == 0:
+            told(done, total)
+        if list(record.key[: len(prefix)]) != list(prefix):
+            continue
+        if _is_about_vectors(record):
+            vectors += 1
+        elif record.kind == "other":
+            unknown += 1
+        else:
+            out.write(to_line(record) + "\n")
+            records += 1
+    return Exported(records, vectors, unknown, len(store.report()["damages"]))
+
+
+def _is_about_vectors(record: Record) -> bool:
+    if record.kind == CHECKPOINT and not record.key:
+        return checkpoint(record.meta).get("what") == "embedder"
+    return record.kind == EMBEDDING

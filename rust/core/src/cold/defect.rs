@@ -1,0 +1,69 @@
+//! Classic mistakes that can be switched on in a build for that purpose, to see that a test catches
+//! each. Without the feature `defects` nothing of them is in the program.
+
+/// A mistake.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[cfg_attr(
+    not(feature = "defects"),
+    expect(
+        unreachable_pub,
+        reason = "public for the tests with the feature alone"
+    )
+)]
+pub enum Defect {
+    /// The directory is not synced after a segment was created.
+    NoDirectorySync,
+    /// A batch is acknowledged before its sync.
+    AckBeforeSync,
+    /// A failed sync is tried again.
+    SyncRetried,
+    /// After a failed sync the writer goes on.
+    FailedSyncForgotten,
+    /// A write that failed half way is not taken back.
+    NoTruncate,
+    /// Checksums cover neither salt nor place, so that a stored store is taken for records.
+    UnsaltedChecksum,
+    /// The parts of a key are joined with a delimiter.
+    JoinedKeys,
+    /// The mark says that a batch is durable before it was synced.
+    MarkBeforeSync,
+    /// A file is renamed into place before it was synced.
+    RenameBeforeSync,
+    /// A batch is taken out of the spool before it is in the store.
+    SpoolRemovedFirst,
+    /// A tombstone is not synced.
+    TombstoneUnsynced,
+    /// What was made from an erased record stays.
+    NoCascade,
+    /// A reader looks further than the mark.
+    ReadBeyondMark,
+    /// A record's header is believed without its checksum.
+    HeaderUnchecked,
+    /// A payload is believed without its hash.
+    PayloadUnchecked,
+    /// Recovery keeps the whole records of a torn batch.
+    HalfBatch,
+}
+
+#[cfg(feature = "defects")]
+static ACTIVE: std::sync::Mutex<Option<Defect>> = std::sync::Mutex::new(None);
+
+/// Makes this mistake from now on, in the whole process, or none.
+#[cfg(feature = "defects")]
+pub fn seed(defect: Option<Defect>) {
+    let active = ACTIVE.lock();
+    *active.unwrap_or_else(std::sync::PoisonError::into_inner) = defect;
+}
+
+/// Whether this mistake is to be made.
+#[cfg(feature = "defects")]
+pub(in crate::cold) fn on(defect: Defect) -> bool {
+    let active = ACTIVE.lock();
+    *active.unwrap_or_else(std::sync::PoisonError::into_inner) == Some(defect)
+}
+
+/// Whether this mistake is to be made: never.
+#[cfg(not(feature = "defects"))]
+pub(in crate::cold) const fn on(_defect: Defect) -> bool {
+    false
+}

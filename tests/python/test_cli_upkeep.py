@@ -1,0 +1,289 @@
+"""``warmset doctor | verify | erase | export | import``: what they print, change and return."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+
+import pytest
+from cold_rows import everything, payloads, row, segments
+
+from warmset import ColdStore, Memory
+from warmset.cli.app import run
+
+MASTER = bytes(range(32))
+
+
+def said(text):
+    return {"role": "user", "content": text}
+
+
+@pytest.fixture
+def path(tmp_path):
+    """A store with two conversations of one tenant and one of another."""
+    for tenant, names in (("default", ["plans", "\ud800"]), ("other", ["plans"])):
+        with Memory.open(tmp_path / "store", embedder="lexical", tenant=tenant) as memory:
+            for name in names:
+                memory.conversation(name).append([said(f"SECRET {n}") for n in range(3)])
+    return tmp_path / "store"
+
+
+@pytest.fixture
+def call(capsys):
+    """Run a command line; gives its exit code, standard output and standard error."""
+
+    def call(*tokens):
+        code = run([str(token) for token in tokens])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def image(path):
+    """Every file of a store with its bytes and its time."""
+    files = [file for file in path.rglob("*") if file.is_file()]
+    return {file: (file.read_bytes(), file.stat().st_mtime_ns) for file in files}
+
+
+# --- doctor --------------------------------------------------------------------------------------
+
+
+def test_a_healthy_store(path, call):
+    before = image(path)
+    code, out, err = call("doctor", path)
+    assert (code, err) == (0, "")
+    assert "3 conversations of 2 tenants" in out
+    assert "9 records: 9 turn" in out
+    assert "not encrypted" in out
+    assert out.endswith("nothing is wrong\n")
+    code, out, _ = call("doctor", path, "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["healthy"] is True
+    assert found["records"] == {"turn": 9}
+    assert (found["conversations"], found["tenants"], found["segments"]) == (3, 2, 1)
+    assert found["bytes"] == sum(file.stat().st_size for file in segments(path))
+    assert (found["next_id"], found["durable_id"]) == (10, 9)
+    assert (found["aside"], found["spooled"], found["damages"]) == ({}, [], [])
+    assert image(path) == before
+
+
+def test_what_was_set_aside_spooled_and_erased_is_told_and_is_not_wrong(path, call):
+    (segment,) = segments(path)
+    with segment.open("ab") as file:
+        file.write(b"torn tail")
+    with ColdStore.open(path, on_busy="spool", lock_wait=0.0) as store:
+        store.erase(records=[1])
+        with segments(path)[-1].open("ab") as file:
+            file.write(b"torn again")
+    with ColdStore.open(path, on_busy="spool", lock_wait=0.0) as store:
+        owner = ColdStore.open(path, mode="exclusive")
+        store.append_or_spool([row()])
+        before = image(path)
+        code, out, _ = call("doctor", path, "--json")
+        assert image(path) == before
+        owner.close()
+    found = json.loads(out)
+    assert (code, found["problems"]) == (0, [])
+    assert list(found["aside"].values()) == [10]
+    assert len(found["spooled"]) == 1
+    assert (found["erasures"], found["pending"]) == (1, 1)
+
+
+def test_damage_is_wrong(path, call):
+    (segment,) = segments(path)
+    data = bytearray(segment.read_bytes())
+    data[data.index(b"SECRET 1")] ^= 1
+    segment.write_bytes(data)
+    before = image(path)
+    for command in ("doctor", "verify"):
+        code, out, _ = call(command, path)
+        assert code == 1
+        assert segment.name in out
+        assert "#2 to #2" in out
+        code, out, _ = call(command, path, "--json")
+        (damage,) = json.loads(out)["damages"]
+        assert (code, damage["seqs"], damage["kind"]) == (1, [2, 2], "corrupt")
+    code, out, err = call("export", path)
+    assert (code, len(out.splitlines())) == (1, 9)
+    assert "1 damaged places left out" in err
+    assert image(path) == before
+
+
+@pytest.mark.parametrize("command", ["doctor", "verify", "export"])
+def test_where_there_is_no_store_none_is_made(command, tmp_path, call):
+    (tmp_path / "notes").mkdir()
+    (tmp_path / "notes" / "mine.txt").write_text("mine")
+    for place in ("none", "notes"):
+        code, out, err = call(command, tmp_path / place)
+        assert (code, out) == (1, "")
+        assert place in err
+    assert [p.name for p in tmp_path.iterdir()] == ["notes"]
+    assert [p.name for p in (tmp_path / "notes").iterdir()] == ["mine.txt"]
+
+
+# --- verify --------------------------------------------------------------------------------------
+
+
+def test_verify_reads_every_byte(path, call):
+    code, out, err = call("verify", path)
+    assert (code, err) == (0, "")
+    size = sum(file.stat().st_size for file in segments(path))
+    assert out == f"9 records in {size:,} bytes are intact; 0 damages\n"
+    code, out, _ = call("verify", path, "--json")
+    assert (code, json.loads(out)) == (0, {"records": 9, "bytes": size, "damages": []})
+
+
+# --- erase ---------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("compact", [True, False])
+def test_erase_takes_one_conversation(compact, path, call):
+    flag = "--compact" if compact else "--no-compact"
+    code, out, _ = call("erase", path, "--conversation", "plans", flag, "--yes")
+    assert code == 0
+    assert out.startswith("erased 3 records, 0 made from them, 0 keys\n")
+    with ColdStore.open(path, mode="read") as store:
+        assert {record.key for record in everything(store)} == {
+            (b"default", b"\xed\xa0\x80"),
+            (b"other", b"plans"),
+        }
+        assert store.erasure_report()["pending"] == (0 if compact else 3)
+    if not compact:
+        code, out, _ = call("erase", path, "--conversation", "plans", "--yes")
+        assert code == 0
+        assert "1 files anew" in out
+    code, _, err = call("erase", path, "--conversation", "plans", "--yes")
+    assert code == 1
+    assert "has no conversation 'plans'" in err
+    code, _, _ = call("erase", path, "--conversation", "plans", "--tenant", "other", "--yes")
+    assert code == 0
+    code, _, _ = call("erase", path, "--conversation", "\ud800", "--yes")
+    assert code == 0
+    assert b"SECRET" not in b"".join(data for data, _ in image(path).values())
+
+
+@pytest.mark.parametrize(("answer", "gone"), [("y\n", 3), ("YES\n", 3), ("n\n", 0), ("\n", 0)])
+def test_erase_asks(answer, gone, path, call, monkeypatch):
+    reader, writer = os.pipe()
+    os.write(writer, answer.encode())
+    os.close(writer)
+    with os.fdopen(reader) as file:
+        monkeypatch.setattr(sys, "stdin", file)
+        code, out, _ = call("erase", path, "--conversation", "plans")
+    assert code == (0 if gone else 1)
+    assert "'plans' of 'default'" in out
+    with ColdStore.open(path) as store:
+        assert len(everything(store)) == 9 - gone
+
+
+def test_nobody_to_ask_is_a_no(path, call, monkeypatch):
+    with open(os.devnull) as nobody:  # noqa: PTH123 - a stream, not a path
+        monkeypatch.setattr(sys, "stdin", nobody)
+        code, out, _ = call("erase", path, "--conversation", "plans")
+    assert code == 1
+    assert "nothing was erased" in out
+
+
+# --- export and import ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("options", "lines"),
+    [
+        ([], 9),
+        (["--conversation", "plans"], 3),
+        (["--conversation", "plans", "--tenant", "other"], 3),
+        (["--tenant", "default"], 6),
+        (["--tenant", "nobody"], 0),
+    ],
+)
+def test_export_and_import_again(options, lines, path, tmp_path, call):
+    before = image(path)
+    code, out, err = call("export", path, *options)
+    assert (code, err) == (0, f"{lines} records written\n")
+    assert len(out.splitlines()) == lines + 1
+    code, silent, _ = call("export", path, *options, "--out", tmp_path / "file")
+    assert (code, silent) == (0, "")
+    assert (tmp_path / "file").read_text() == out
+    assert image(path) == before
+    code, silent, err = call("import", tmp_path / "new", tmp_path / "file")
+    assert (code, silent, err) == (0, "", f"{lines} of {lines} records imported\n")
+    again = [json.loads(line) for line in call("export", tmp_path / "new")[1].splitlines()]
+    first = [json.loads(line) for line in out.splitlines()]
+    assert [one | {"id": 0} for one in again] == [one | {"id": 0} for one in first]
+    code, _, err = call("import", tmp_path / "new", tmp_path / "file")
+    assert code == (1 if lines else 0)
+    if lines:
+        assert "erase them first" in err
+
+
+def test_files_that_cannot_be_written_or_read_are_named(path, tmp_path, call):
+    code, _, err = call("export", path, "--out", tmp_path / "none" / "file")
+    assert code == 1
+    assert "none/file" in err.replace("\n", "")
+    code, _, err = call("import", path, tmp_path / "none")
+    assert code == 1
+    assert "none" in err
+    (tmp_path / "bad").write_text('{"warmset": "export", "version": 1}\nnonsense\n')
+    code, _, err = call("import", path, tmp_path / "bad")
+    assert code == 1
+    assert "line 2" in err.replace("\n", " ")
+
+
+# --- encryption ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("form", ["raw", "hexadecimal"])
+def test_a_store_with_a_master_key(form, tmp_path, call):
+    path, key = tmp_path / "store", tmp_path / "key"
+    key.write_bytes(MASTER if form == "raw" else MASTER.hex().encode() + b"\n")
+    with ColdStore.open(path, encryption=MASTER) as store:
+        store.append([row(b"{}", key=[b"default", b"plans"])])
+    code, out, _ = call("doctor", path)
+    assert code == 1
+    assert "--key-file FILE" in out
+    assert "under a master key" in out
+    assert call("verify", path)[0] == 0
+    assert call("export", path)[0] == 1
+    with_key = ("--key-file", key)
+    assert call("doctor", path, *with_key)[0] == 0
+    assert call("verify", path, *with_key)[0] == 0
+    code, out, _ = call("export", path, *with_key)
+    assert code == 0
+    (tmp_path / "file").write_text(out)
+    assert call("import", tmp_path / "new", tmp_path / "file", *with_key)[0] == 0
+    with ColdStore.open(tmp_path / "new", encryption=MASTER) as store:
+        assert payloads(store) == [b"{}"]
+    code, _, err = call("erase", path, "--conversation", "plans", "--yes")
+    assert code == 1
+    assert "master key" in err
+    code, out, _ = call("erase", path, "--conversation", "plans", "--yes", *with_key)
+    assert code == 0
+    assert "1 keys" in out
+    assert list((path / "keys").iterdir()) == []
+
+
+def test_what_is_no_key_is_refused(path, tmp_path, call):
+    for data in (b"", b"x" * 31, b"zz" * 32, b"\xff" * 64):
+        (tmp_path / "key").write_bytes(data)
+        code, _, err = call("doctor", path, "--key-file", tmp_path / "key")
+        assert code == 1
+        assert "32 bytes" in err
+    assert call("doctor", path, "--key-file", tmp_path / "none")[0] == 1
+
+
+def test_a_store_with_keys_of_its_own_stays_encrypted(tmp_path, call):
+    with ColdStore.open(tmp_path / "store", encryption="keys") as store:
+        store.append([row(b"{}", key=[b"default", b"one"])])
+    (tmp_path / "file").write_text(
+        '{"warmset": "export", "version": 1}\n'
+        '{"id": 1, "kind": "turn", "key": ["t", "c"], "meta": {}, "payload": {"x": "PLAIN"}}\n'
+    )
+    assert call("import", tmp_path / "store", tmp_path / "file")[0] == 0
+    assert b"PLAIN" not in b"".join(data for data, _ in image(tmp_path / "store").values())
+    code, out, _ = call("doctor", tmp_path / "store")
+    assert code == 0
+    assert "keys that lie in the store" in out
