@@ -125,7 +125,7 @@ def durable(place: Path) -> Iterator[Result]:
             "SQLite FULL": close(stack, Sqlite(place / "base")),
             "LMDB": close(stack, Lmdb(place / "lmdb")),
         }
-        yield from appends("durable", stores, rounds=100, turn=50)
+        yield from appends("durable", stores, rounds=300, turn=50)
 
 
 def unsynced(place: Path) -> Iterator[Result]:
