@@ -13,7 +13,7 @@ use std::sync::atomic::Ordering;
 
 use cold_support::faulty::Faulty;
 use cold_support::{Truth, append, draft, open, pages, readable, segment, tiny};
-use warmset_core::cold::{Medium, Options, Ram, Read, Store};
+use warmset_core::cold::{Medium, Mode, Options, Ram, Read, Store};
 use warmset_core::{Error, Seq};
 
 #[test]
@@ -245,4 +245,19 @@ fn a_fault_in_recovery_never_turns_damage_into_a_torn_tail() {
         assert_eq!(store.report().damages.len(), 1, "fault at {n}");
         assert!(append(&store, &[b"next"])[0] > 6, "fault at {n}");
     }
+}
+
+#[test]
+fn a_file_that_is_set_aside_after_it_was_listed_is_no_error() {
+    let medium = Faulty::default();
+    let store = medium.open_store(Options::default()).unwrap();
+    append(&store, &[b"one"]);
+    let read = Options {
+        mode: Mode::Read,
+        ..Options::default()
+    };
+    medium.plan.phantoms.store(3, Ordering::SeqCst);
+    let reader = medium.open_store(read).unwrap();
+    assert_eq!(reader.get(Seq(1)).unwrap().payload, b"one");
+    assert_eq!(reader.report().damages, vec![]);
 }

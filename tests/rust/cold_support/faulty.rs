@@ -20,6 +20,8 @@ pub(crate) struct Plan {
     kind: Mutex<Option<io::ErrorKind>>,
     /// Writes take a few bytes at a time and are interrupted in between.
     pub(crate) stutter: AtomicBool,
+    /// How many lists still name a segment that is gone when it is opened.
+    pub(crate) phantoms: AtomicU64,
     pub(crate) log: Mutex<Vec<&'static str>>,
 }
 
@@ -85,7 +87,13 @@ impl Medium for Faulty {
         self.ram.path(name)
     }
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        self.ram.list(dir)
+        let mut names = self.ram.list(dir)?;
+        let left = self.plan.phantoms.load(Ordering::SeqCst);
+        if dir.is_empty() && left > 0 {
+            self.plan.phantoms.store(left - 1, Ordering::SeqCst);
+            names.push(super::segment(77));
+        }
+        Ok(names)
     }
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
         self.plan.step("create")?;
