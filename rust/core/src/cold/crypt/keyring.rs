@@ -65,24 +65,31 @@ impl Keyring {
             expected: "the master key that this store was made with".into(),
             found: found.into(),
         };
-        let Some(name) = names.iter().find(|name| name.ends_with(SUFFIX)) else {
-            return Ok(());
-        };
-        let name = format!("{KEYS}/{name}");
-        let bytes = read_file(&*self.medium, &name, LIMIT)
-            .map_err(|error| refused("read", &self.medium.path(&name), error))?;
-        let flags = bytes.as_deref().and_then(flags_of).unwrap_or(0);
-        if flags & WRAPPED == 0 {
+        if !self.is_on() {
+            // Whoever asks for no encryption may still read what is plain.
             return Ok(());
         }
+        // One broken key, or one of another store, says nothing about the others.
+        let mut foreign = false;
+        for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
+            let name = format!("{KEYS}/{name}");
+            let bytes = read_file(&*self.medium, &name, LIMIT)
+                .map_err(|error| refused("read", &self.medium.path(&name), error))?;
+            let Some(bytes) = bytes else { continue };
+            let wrapped = flags_of(&bytes).map(|flags| flags & WRAPPED != 0);
+            // A key in plain says nothing about the master.
+            if wrapped.is_none_or(|wrapped| !wrapped && self.encryption != Encryption::Keys) {
+                continue;
+            }
+            if KeyFile::decode(&bytes, &self.encryption).is_some() {
+                return Ok(());
+            }
+            foreign = true;
+        }
         match self.encryption {
-            // Whoever asks for no encryption may still read what is plain.
-            Encryption::Off => Ok(()),
-            Encryption::Keys => Err(wrong("none")),
-            Encryption::Master(_) => match self.load(&name)? {
-                Some(_) => Ok(()),
-                None => Err(wrong("another one")),
-            },
+            Encryption::Master(_) if foreign => Err(wrong("another one")),
+            Encryption::Keys if foreign => Err(wrong("none")),
+            _ => Ok(()),
         }
     }
 
