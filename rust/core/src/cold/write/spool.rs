@@ -36,6 +36,8 @@ use crate::cold::write::writer::Writer;
 const MAGIC: [u8; 8] = *b"wsspool\0";
 const HEAD: usize = 64;
 const SUFFIX: &str = ".spl";
+/// Behind the name of a file that is not complete yet.
+const UNDER_WAY: &str = ".new";
 
 /// Leaves a batch for the next writer; gives its token.
 ///
@@ -57,11 +59,17 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
     bytes.extend_from_slice(packet.bytes());
     let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
     let medium = &*common.medium;
-    medium
-        .make_dir(SPOOL)
-        .and_then(|()| medium.sync_dir(""))
-        .and_then(|()| put_file(medium, SPOOL, &format!("{name}.new"), &name, &bytes))
-        .map_err(|error| refused("write", &medium.path(&name), error))?;
+    let put = || {
+        medium.make_dir(SPOOL)?;
+        medium.sync_dir("")?;
+        put_file(medium, SPOOL, &format!("{name}{UNDER_WAY}"), &name, &bytes)
+    };
+    match put() {
+        // Whoever erases sweeps away what is not complete yet: once more.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => put(),
+        other => other,
+    }
+    .map_err(|error| refused("write", &medium.path(&name), error))?;
     // If nobody hears it, the next open finds the file all the same.
     let _ = medium
         .open(BELL, Access::Write)
@@ -130,6 +138,25 @@ pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
     let mut names: Vec<String> = names.into_iter().filter(|n| n.ends_with(SUFFIX)).collect();
     names.sort_unstable();
     Ok(names)
+}
+
+/// Removes what is left of batches whose writers ended before they were acknowledged.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn sweep(common: &Shelf) -> Result<()> {
+    let medium = &*common.medium;
+    let trouble = |error| refused("remove", &medium.path(SPOOL), error);
+    let names = medium.list(SPOOL).map_err(trouble)?;
+    let left: Vec<&String> = names.iter().filter(|n| n.ends_with(UNDER_WAY)).collect();
+    for name in &left {
+        remove_if_there(medium, &format!("{SPOOL}/{name}")).map_err(trouble)?;
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    medium.sync_dir(SPOOL).map_err(trouble)
 }
 
 /// Takes up every batch that waits. The lock is held.
