@@ -4,7 +4,7 @@
 //! A record names its key, and a key is never given to another conversation. A conversation whose key
 //! was erased gets a new one with its next record.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::entry::Seq;
@@ -164,26 +164,28 @@ impl Keyring {
     ///
     /// What the operating system answers.
     pub(in crate::cold) fn shred(&self, erased: impl Fn(&[u8], u64) -> bool) -> Result<u64> {
-        self.remove(|entry| !entry.spool && erased(&entry.scope, entry.born))
+        self.remove(|_, entry| !entry.spool && erased(&entry.scope, entry.born))
     }
 
-    /// Removes the keys of batches that were taken up.
+    /// Removes these keys, of batches that were taken up. Another one may be of a batch that is on its
+    /// way into the spool.
     ///
     /// # Errors
     ///
     /// What the operating system answers.
-    pub(in crate::cold) fn clear_spool(&self) -> Result<()> {
-        self.remove(|entry| entry.spool).map(drop)
+    pub(in crate::cold) fn clear_spool(&self, used: &BTreeSet<KeyId>) -> Result<()> {
+        self.remove(|id, entry| entry.spool && used.contains(id))
+            .map(drop)
     }
 
-    fn remove(&self, goes: impl Fn(&KeyFile) -> bool) -> Result<u64> {
+    fn remove(&self, goes: impl Fn(&KeyId, &KeyFile) -> bool) -> Result<u64> {
         let mut known = self.known();
         *known = Known::default();
         self.read_all(&mut known)?;
         let ids: Vec<KeyId> = known
             .by_id
             .iter()
-            .filter_map(|(id, entry)| goes(entry).then_some(*id))
+            .filter_map(|(id, entry)| goes(id, entry).then_some(*id))
             .collect();
         if ids.is_empty() {
             // Somebody may have removed them and come no further.

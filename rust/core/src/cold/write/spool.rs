@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
+use crate::cold::crypt::cipher::KeyId;
 use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::frame::HEADER;
@@ -176,12 +177,12 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
     // it appends, also where whoever spooled ended before it rang.
     ring(bell).map_err(trouble)?;
     let mut known = already(common)?;
-    let mut all = true;
+    let mut used = BTreeSet::new();
     for name in &names {
         let name = format!("{SPOOL}/{name}");
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
-            Some(Ok((token, records))) => {
+            Some(Ok((token, records, keys))) => {
                 if on(Defect::SpoolRemovedFirst) {
                     remove_if_there(medium, &name).map_err(trouble)?;
                     medium.sync_dir(SPOOL).map_err(trouble)?;
@@ -190,18 +191,19 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
                     take_up(writer, common, token, &records)?;
                 }
                 remove_if_there(medium, &name).map_err(trouble)?;
+                used.extend(keys);
             }
             Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name)?,
             // It waits for whoever has its key.
-            Some(Err(Error::NoKey { .. })) => all = false,
+            Some(Err(Error::NoKey { .. })) => {}
             Some(Err(other)) => return Err(other),
         }
     }
     medium.sync_dir(SPOOL).map_err(trouble)?;
-    if all {
-        common.keyring.clear_spool()?;
+    if used.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    common.keyring.clear_spool(&used)
 }
 
 fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
@@ -266,7 +268,8 @@ fn identity(common: &Shelf, token: [u8; 16]) -> Identity {
     }
 }
 
-fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
+/// A batch's token, its records, and the names of their keys.
+fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>, Vec<KeyId>)> {
     let broken = || Error::Corrupt {
         path: common.medium.path(SPOOL),
         offset: 0,
@@ -286,7 +289,7 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
     let header = Header::bound(identity(common, token));
     let path = common.medium.path(SPOOL);
     let source = Source::new(header, path, Arc::new(file), Read::Positional);
-    let mut records = Vec::new();
+    let (mut records, mut keys) = (Vec::new(), Vec::new());
     let mut at = wide(HEAD);
     for seq in 1..=count {
         let rest = bytes.get(narrow(at)..).unwrap_or_default();
@@ -299,9 +302,10 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
                 other => other,
             })?;
         at = at.saturating_add(entry.len);
+        keys.extend(source.key_id(entry)?);
         records.push(record);
     }
-    Ok((token, records))
+    Ok((token, records, keys))
 }
 
 /// A batch that is not what was written is kept where recovery keeps what it cut.
