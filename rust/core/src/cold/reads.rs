@@ -165,7 +165,11 @@ impl Store {
     /// A record, if it is not erased.
     fn visible(&self, source: &Source, entry: Entry) -> Result<Option<Record>> {
         let record = source.record(entry, &self.shelf.keyring);
-        let index = self.shelf.known()?;
+        let index = match &record {
+            // Another process may have erased it since: its tombstone came before the key went.
+            Err(Error::NoKey { .. }) => self.shelf.fresh()?,
+            _ => self.shelf.known()?,
+        };
         let erased = index.erasures.covers_seq(entry.seq)
             || match &record {
                 Ok(record) => index.erasures.covers(entry.seq, &record.key),

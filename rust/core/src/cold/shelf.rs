@@ -61,6 +61,11 @@ impl Shelf {
     /// As [`load`].
     pub(super) fn repair(&self) -> Result<()> {
         let loaded = load(&*self.medium, &self.options, Repair::Allowed, self.uuid)?;
+        if loaded.uuid != self.uuid {
+            return Err(Error::ForeignSegment {
+                path: self.medium.path(""),
+            });
+        }
         self.keyring.forget();
         self.replace(loaded, Repair::Allowed)
     }

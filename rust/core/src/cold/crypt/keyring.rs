@@ -4,7 +4,7 @@
 //! A record names its key, and a key is never given to another conversation. A conversation whose key
 //! was erased gets a new one with its next record.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::entry::Seq;
@@ -65,24 +65,31 @@ impl Keyring {
             expected: "the master key that this store was made with".into(),
             found: found.into(),
         };
-        let Some(name) = names.iter().find(|name| name.ends_with(SUFFIX)) else {
-            return Ok(());
-        };
-        let name = format!("{KEYS}/{name}");
-        let bytes = read_file(&*self.medium, &name, LIMIT)
-            .map_err(|error| refused("read", &self.medium.path(&name), error))?;
-        let flags = bytes.as_deref().and_then(flags_of).unwrap_or(0);
-        if flags & WRAPPED == 0 {
+        if !self.is_on() {
+            // Whoever asks for no encryption may still read what is plain.
             return Ok(());
         }
+        // One broken key, or one of another store, says nothing about the others.
+        let mut foreign = false;
+        for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
+            let name = format!("{KEYS}/{name}");
+            let bytes = read_file(&*self.medium, &name, LIMIT)
+                .map_err(|error| refused("read", &self.medium.path(&name), error))?;
+            let Some(bytes) = bytes else { continue };
+            let wrapped = flags_of(&bytes).map(|flags| flags & WRAPPED != 0);
+            // A key in plain says nothing about the master.
+            if wrapped.is_none_or(|wrapped| !wrapped && self.encryption != Encryption::Keys) {
+                continue;
+            }
+            if KeyFile::decode(&bytes, &self.encryption).is_some() {
+                return Ok(());
+            }
+            foreign = true;
+        }
         match self.encryption {
-            // Whoever asks for no encryption may still read what is plain.
-            Encryption::Off => Ok(()),
-            Encryption::Keys => Err(wrong("none")),
-            Encryption::Master(_) => match self.load(&name)? {
-                Some(_) => Ok(()),
-                None => Err(wrong("another one")),
-            },
+            Encryption::Master(_) if foreign => Err(wrong("another one")),
+            Encryption::Keys if foreign => Err(wrong("none")),
+            _ => Ok(()),
         }
     }
 
@@ -157,26 +164,28 @@ impl Keyring {
     ///
     /// What the operating system answers.
     pub(in crate::cold) fn shred(&self, erased: impl Fn(&[u8], u64) -> bool) -> Result<u64> {
-        self.remove(|entry| !entry.spool && erased(&entry.scope, entry.born))
+        self.remove(|_, entry| !entry.spool && erased(&entry.scope, entry.born))
     }
 
-    /// Removes the keys of batches that were taken up.
+    /// Removes these keys, of batches that were taken up. Another one may be of a batch that is on its
+    /// way into the spool.
     ///
     /// # Errors
     ///
     /// What the operating system answers.
-    pub(in crate::cold) fn clear_spool(&self) -> Result<()> {
-        self.remove(|entry| entry.spool).map(drop)
+    pub(in crate::cold) fn clear_spool(&self, used: &BTreeSet<KeyId>) -> Result<()> {
+        self.remove(|id, entry| entry.spool && used.contains(id))
+            .map(drop)
     }
 
-    fn remove(&self, goes: impl Fn(&KeyFile) -> bool) -> Result<u64> {
+    fn remove(&self, goes: impl Fn(&KeyId, &KeyFile) -> bool) -> Result<u64> {
         let mut known = self.known();
         *known = Known::default();
         self.read_all(&mut known)?;
         let ids: Vec<KeyId> = known
             .by_id
             .iter()
-            .filter_map(|(id, entry)| goes(entry).then_some(*id))
+            .filter_map(|(id, entry)| goes(id, entry).then_some(*id))
             .collect();
         if ids.is_empty() {
             // Somebody may have removed them and come no further.

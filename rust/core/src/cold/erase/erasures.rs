@@ -110,7 +110,11 @@ impl Erasures {
             self.depths.insert(depth);
         }
         for range in &tombstone.seqs {
-            self.merge(*range.start(), *range.end());
+            // An id that had not been given yet is of a record that comes later.
+            let end = tombstone.upto.min(*range.end());
+            if *range.start() <= end {
+                self.merge(*range.start(), end);
+            }
         }
         self.tombstones.push(tombstone);
     }

@@ -27,6 +27,7 @@ use crate::cold::format::footer::Entry;
 use crate::cold::medium::refused;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::{Packet, bookkeeping};
+use crate::cold::write::spool;
 use crate::cold::write::writer::Writer;
 
 /// What is to be erased.
@@ -88,6 +89,7 @@ pub(in crate::cold) fn erase(
         }
         index.next_seq().saturating_sub(1)
     };
+    listed.retain(|seq| *seq <= upto);
     let tombstone = Tombstone::new(upto, prefix, &listed);
     let payload = tombstone.encode();
     let batch = [bookkeeping(Kind::Tombstone, &[], &payload)];
@@ -157,6 +159,7 @@ pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
     let keys = shelf
         .keyring
         .shred(|scope, born| erasures.covers_scope(scope, born))?;
+    spool::sweep(shelf)?;
     let trouble = |error| refused("remove", &shelf.medium.path(TORN), error);
     let names = shelf.medium.list(TORN).map_err(trouble)?;
     for name in &names {

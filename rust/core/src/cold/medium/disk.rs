@@ -90,6 +90,10 @@ impl Medium for Disk {
         self.lock.try_lock(&self.path(LOCK))
     }
 
+    fn replaced(&self) -> u64 {
+        self.lock.replaced()
+    }
+
     fn owner(&self) -> String {
         self.lock.owner(&self.path(LOCK))
     }

@@ -86,6 +86,11 @@ pub trait Medium: Debug + Send + Sync {
 
     /// Who took the lock last, in words.
     fn owner(&self) -> String;
+
+    /// Grows when the lock is found to lie in another file than before: then another store may be here.
+    fn replaced(&self) -> u64 {
+        0
+    }
 }
 
 /// An open file.

@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
+use crate::cold::crypt::cipher::KeyId;
 use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::frame::HEADER;
@@ -36,6 +37,8 @@ use crate::cold::write::writer::Writer;
 const MAGIC: [u8; 8] = *b"wsspool\0";
 const HEAD: usize = 64;
 const SUFFIX: &str = ".spl";
+/// Behind the name of a file that is not complete yet.
+const UNDER_WAY: &str = ".new";
 
 /// Leaves a batch for the next writer; gives its token.
 ///
@@ -57,11 +60,17 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
     bytes.extend_from_slice(packet.bytes());
     let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
     let medium = &*common.medium;
-    medium
-        .make_dir(SPOOL)
-        .and_then(|()| medium.sync_dir(""))
-        .and_then(|()| put_file(medium, SPOOL, &format!("{name}.new"), &name, &bytes))
-        .map_err(|error| refused("write", &medium.path(&name), error))?;
+    let put = || {
+        medium.make_dir(SPOOL)?;
+        medium.sync_dir("")?;
+        put_file(medium, SPOOL, &format!("{name}{UNDER_WAY}"), &name, &bytes)
+    };
+    match put() {
+        // Whoever erases sweeps away what is not complete yet: once more.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => put(),
+        other => other,
+    }
+    .map_err(|error| refused("write", &medium.path(&name), error))?;
     // If nobody hears it, the next open finds the file all the same.
     let _ = medium
         .open(BELL, Access::Write)
@@ -132,6 +141,25 @@ pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
     Ok(names)
 }
 
+/// Removes what is left of batches whose writers ended before they were acknowledged.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn sweep(common: &Shelf) -> Result<()> {
+    let medium = &*common.medium;
+    let trouble = |error| refused("remove", &medium.path(SPOOL), error);
+    let names = medium.list(SPOOL).map_err(trouble)?;
+    let left: Vec<&String> = names.iter().filter(|n| n.ends_with(UNDER_WAY)).collect();
+    for name in &left {
+        remove_if_there(medium, &format!("{SPOOL}/{name}")).map_err(trouble)?;
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    medium.sync_dir(SPOOL).map_err(trouble)
+}
+
 /// Takes up every batch that waits. The lock is held.
 ///
 /// # Errors
@@ -149,12 +177,12 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
     // it appends, also where whoever spooled ended before it rang.
     ring(bell).map_err(trouble)?;
     let mut known = already(common)?;
-    let mut all = true;
+    let mut used = BTreeSet::new();
     for name in &names {
         let name = format!("{SPOOL}/{name}");
         let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
-            Some(Ok((token, records))) => {
+            Some(Ok((token, records, keys))) => {
                 if on(Defect::SpoolRemovedFirst) {
                     remove_if_there(medium, &name).map_err(trouble)?;
                     medium.sync_dir(SPOOL).map_err(trouble)?;
@@ -163,18 +191,19 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
                     take_up(writer, common, token, &records)?;
                 }
                 remove_if_there(medium, &name).map_err(trouble)?;
+                used.extend(keys);
             }
             Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name)?,
             // It waits for whoever has its key.
-            Some(Err(Error::NoKey { .. })) => all = false,
+            Some(Err(Error::NoKey { .. })) => {}
             Some(Err(other)) => return Err(other),
         }
     }
     medium.sync_dir(SPOOL).map_err(trouble)?;
-    if all {
-        common.keyring.clear_spool()?;
+    if used.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    common.keyring.clear_spool(&used)
 }
 
 fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
@@ -239,7 +268,8 @@ fn identity(common: &Shelf, token: [u8; 16]) -> Identity {
     }
 }
 
-fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
+/// A batch's token, its records, and the names of their keys.
+fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>, Vec<KeyId>)> {
     let broken = || Error::Corrupt {
         path: common.medium.path(SPOOL),
         offset: 0,
@@ -259,7 +289,7 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
     let header = Header::bound(identity(common, token));
     let path = common.medium.path(SPOOL);
     let source = Source::new(header, path, Arc::new(file), Read::Positional);
-    let mut records = Vec::new();
+    let (mut records, mut keys) = (Vec::new(), Vec::new());
     let mut at = wide(HEAD);
     for seq in 1..=count {
         let rest = bytes.get(narrow(at)..).unwrap_or_default();
@@ -272,9 +302,10 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
                 other => other,
             })?;
         at = at.saturating_add(entry.len);
+        keys.extend(source.key_id(entry)?);
         records.push(record);
     }
-    Ok((token, records))
+    Ok((token, records, keys))
 }
 
 /// A batch that is not what was written is kept where recovery keeps what it cut.

@@ -34,6 +34,8 @@ pub(in crate::cold) struct Writer {
     pub(super) buffer: Vec<u8>,
     /// Rings when somebody spooled.
     pub(super) bell: Option<spool::Bell>,
+    /// How often the lock's file had been replaced when the directory was last read.
+    replaced: u64,
     /// Whether this handle has appended anything.
     pub(in crate::cold) used: bool,
 }
@@ -100,7 +102,8 @@ impl Writer {
     /// mended. Then what lies in the spool is taken up.
     pub(in crate::cold) fn ready(&mut self, common: &Shelf) -> Result<()> {
         common.catch_up()?;
-        let as_known = {
+        let replaced = common.medium.replaced();
+        let as_known = replaced == self.replaced && {
             let index = common.known()?;
             match index.segments.last() {
                 Some(_) if index.beyond => false,
@@ -112,6 +115,7 @@ impl Writer {
         };
         if !as_known {
             common.repair()?;
+            self.replaced = replaced;
             if common.known()?.segments.is_empty() {
                 // The lock's name first: beside it a first segment that is cut short is known as ours.
                 let trouble = |error| refused("sync", &common.medium.path(""), error);
