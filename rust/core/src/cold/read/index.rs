@@ -51,9 +51,9 @@ impl Index {
         }
     }
 
-    /// Tells other handles how far this one has come. If that fails, they learn it later: nothing
-    /// depends on it but when.
-    pub(in crate::cold) fn tell(&mut self) {
+    /// Tells other handles how far this one has come; `false` if that failed. Then they learn it later:
+    /// nothing depends on it but when, unless the caller says otherwise.
+    pub(in crate::cold) fn tell(&mut self) -> bool {
         let mark = Mark {
             count: self.mark.count.saturating_add(1),
             ..self.mark
@@ -62,7 +62,9 @@ impl Index {
             && file.write(&mark).is_ok()
         {
             self.mark = mark;
+            return true;
         }
+        false
     }
 
     /// The place of a record.

@@ -107,6 +107,8 @@ impl Writer {
             let index = common.known()?;
             match index.segments.last() {
                 Some(_) if index.beyond => false,
+                // Its file may be another one by now.
+                Some(last) if last.source.header.number == index.mark.tainted => false,
                 Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
                 // Whoever began the next segment may have ended before it said so.
                 Some(_) => index.file.is_some() && is_free(common, index.mark.segment + 1)?,
