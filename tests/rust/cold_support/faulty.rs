@@ -23,6 +23,17 @@ pub(crate) struct Plan {
     /// How many lists still name a segment that is gone when it is opened.
     pub(crate) phantoms: AtomicU64,
     pub(crate) log: Mutex<Vec<&'static str>>,
+    /// What happens elsewhere right before a rename; afterwards every call fails.
+    pub(crate) at_rename: Mutex<Option<Elsewhere>>,
+}
+
+/// Something that another handle does.
+pub(crate) struct Elsewhere(pub(crate) Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Elsewhere")
+    }
 }
 
 impl Plan {
@@ -104,7 +115,14 @@ impl Medium for Faulty {
     }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.plan.step("rename")?;
-        self.ram.rename(from, to)
+        let elsewhere = self.plan.at_rename.lock().unwrap().take();
+        let Some(elsewhere) = elsewhere else {
+            return self.ram.rename(from, to);
+        };
+        (elsewhere.0)();
+        self.ram.rename(from, to)?;
+        self.plan.fail(1, false, io::ErrorKind::Other);
+        Ok(())
     }
     fn remove(&self, name: &str) -> io::Result<()> {
         self.plan.step("remove")?;
