@@ -13,7 +13,7 @@ use super::read::verify::{Subject, check, subjects, unreadable};
 use super::record::Record;
 use super::report::{DamageKind, ErasureReport, OpenReport, Stats, VerifyReport};
 use super::store::Store;
-use super::write::spool;
+use super::write::leave;
 
 impl Store {
     /// The id up to which everything is known to survive a loss of power.
@@ -100,7 +100,7 @@ impl Store {
     ///
     /// [`Error::Io`].
     pub fn spooled(&self) -> Result<Vec<String>> {
-        spool::waiting(&self.shelf)
+        leave::waiting(&self.shelf)
     }
 
     /// What opening cut, and what is known to be damaged by now.

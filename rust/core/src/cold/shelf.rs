@@ -79,7 +79,9 @@ impl Shelf {
         }
         let mut known = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(cuts);
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        let mut slot = self.write();
+        index.keep_strays(&slot);
+        *slot = index;
         Ok(())
     }
 
@@ -161,11 +163,6 @@ impl Shelf {
     pub(super) fn cuts(&self) -> Vec<Cut> {
         let cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         cuts.clone()
-    }
-
-    pub(super) fn note_cut(&self, cut: Cut) {
-        let mut cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
-        cuts.push(cut);
     }
 
     /// What packets are made with.

@@ -20,9 +20,9 @@ use super::open::survey::survey;
 use super::options::{Durability, Mode, OnBusy, Options};
 use super::record::{Appended, Draft};
 use super::shelf::Shelf;
+use super::write::leave;
 use super::write::packet::Packet;
 use super::write::queue::{Answer, Queue};
-use super::write::spool;
 use super::write::syncer::Syncer;
 use super::write::writer::Writer;
 
@@ -187,7 +187,7 @@ impl Store {
     pub fn append_or_spool(&self, batch: &[Draft<'_>]) -> Result<Appended> {
         match self.append(batch) {
             Err(Error::Locked { .. }) if self.shelf.options.on_busy == OnBusy::Spool => {
-                spool::leave(&self.shelf, batch).map(Appended::Spooled)
+                leave::leave(&self.shelf, batch).map(Appended::Spooled)
             }
             other => other.map(Appended::Stored),
         }

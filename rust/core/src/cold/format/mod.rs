@@ -8,6 +8,8 @@
 //!             spool/<token>.spl           batches that found the lock busy; spool/bell rings for them
 //!             keys/<key id>.key           one key a conversation, where the store is encrypted
 //!             torn/<segment>-<offset>.bin what recovery cut off, as it was found
+//!             torn/spool-<token>.bin      a batch of the spool that is not what was written; erasing
+//!                                         empties it, and its name says that it was lost
 //!
 //! segment     0      128   preamble: the header
 //!             128    384   zeros

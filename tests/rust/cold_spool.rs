@@ -1,0 +1,114 @@
+//! The spool when something is wrong in it: what cannot be taken up is named, and stops nobody.
+
+#![allow(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+mod cold_support;
+
+use std::fs;
+use std::time::Duration;
+
+use cold_support::{append, draft, open, pages};
+use warmset_core::Seq;
+use warmset_core::cold::{
+    Appended, DamageKind, Draft, Medium, OnBusy, OpenReport, Options, Ram, Scope, Store,
+};
+
+fn options() -> Options {
+    Options {
+        on_busy: OnBusy::Spool,
+        lock_wait: Duration::ZERO,
+        ..Options::default()
+    }
+}
+
+/// Leaves a batch in the spool and gives its file's name.
+fn spool(ram: &Ram, store: &Store, batch: &[Draft<'_>]) -> String {
+    let hold = ram.try_lock().unwrap().unwrap();
+    let Appended::Spooled(token) = store.append_or_spool(batch).unwrap() else {
+        panic!("it was stored");
+    };
+    drop(hold);
+    format!("spool/{:032x}.spl", u128::from_be_bytes(token))
+}
+
+/// The one damage, which is of a batch in the spool.
+fn told(report: &OpenReport) -> String {
+    let [damage] = &report.damages[..] else {
+        panic!("{report:?}");
+    };
+    assert_eq!((damage.kind, &damage.seqs), (DamageKind::Corrupt, &None));
+    assert!(damage.detail.contains("spool"), "{}", damage.detail);
+    damage.path.display().to_string()
+}
+
+#[test]
+fn a_damaged_batch_is_damage_for_as_long_as_its_name_is_there() {
+    let ram = Ram::new();
+    let store = open(&ram, options());
+    let other = open(&ram, options());
+    append(&store, &[b"before"]);
+    let name = spool(&ram, &other, &[draft(b"plaintext of it")]);
+    let mut bytes = ram.read(&name).unwrap();
+    bytes[150] ^= 1;
+    ram.write(&name, bytes.clone());
+    append(&store, &[b"after"]);
+    let aside = told(&store.report());
+    let own = aside.strip_prefix(":memory:/").unwrap();
+    assert_eq!(ram.read(own), Some(bytes));
+    assert_eq!(store.report().cuts, vec![]);
+    assert_eq!(store.verify().unwrap().damages, store.report().damages);
+    assert_eq!(pages(&store, 9_000).len(), 2);
+
+    // Erasing takes its bytes, not its name.
+    store.erase(Scope::Records(&[Seq(1)])).unwrap();
+    store.compact().unwrap();
+    assert_eq!(ram.read(own), Some(vec![]));
+    for _ in 0..2 {
+        let late = open(&ram, options());
+        assert_eq!(told(&late.report()), aside);
+        assert_eq!(late.verify().unwrap().damages, late.report().damages);
+        append(&late, &[b"goes on"]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_batch_stays_in_the_spool_and_stops_nobody() {
+    use std::os::unix::ffi::OsStrExt as _;
+    for bad in [&b"x.spl"[..], b"\xff\xfe.spl"] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), options()).unwrap();
+        append(&store, &[b"before"]);
+        let left = {
+            let holder = Options {
+                mode: warmset_core::cold::Mode::Exclusive,
+                ..options()
+            };
+            let _holder = Store::open(dir.path(), holder).unwrap();
+            store.append_or_spool(&[draft(b"left")]).unwrap()
+        };
+        assert!(matches!(left, Appended::Spooled(_)));
+        let path = dir
+            .path()
+            .join("spool")
+            .join(std::ffi::OsStr::from_bytes(bad));
+        if bad.starts_with(b"x") {
+            fs::create_dir(&path).unwrap();
+        } else {
+            fs::write(&path, "whatever").unwrap();
+        }
+        for _ in 0..2 {
+            let store = Store::open(dir.path(), options()).unwrap();
+            append(&store, &[b"after"]);
+            assert!(told(&store.report()).contains(".spl"));
+            assert_eq!(store.verify().unwrap().damages, store.report().damages);
+            assert!(path.exists());
+            let all = pages(&store, 9_000);
+            assert_eq!(all.iter().filter(|(_, p)| p == b"left").count(), 1);
+        }
+    }
+}
