@@ -9,7 +9,7 @@ use super::erase::pending;
 use super::format::bytes::wide;
 use super::format::footer::Entry;
 use super::read::source::Source;
-use super::read::verify::{Subject, check, subjects, unreadable};
+use super::read::verify::{NO_KEY, Subject, check, subjects, unreadable};
 use super::record::Record;
 use super::report::{DamageKind, ErasureReport, OpenReport, Stats, VerifyReport};
 use super::store::Store;
@@ -53,12 +53,13 @@ impl Store {
     }
 
     /// The next records from an id on, in order, verified: as many as fit in `max_bytes`, and one at
-    /// least. Empty only at the end. Damaged records are left out and reported; erased ones are left
-    /// out.
+    /// least. Empty only at the end. Damaged records are left out and reported, and so are those whose
+    /// key is gone, where this handle has the store's other keys; erased ones are left out.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::NoKey`]; [`Error::Interrupted`]; [`Error::Closed`].
+    /// [`Error::Io`]; [`Error::NoKey`] where the handle was opened without encryption;
+    /// [`Error::Interrupted`]; [`Error::Closed`].
     pub fn page(&self, from: Seq, max_bytes: usize) -> Result<Vec<Record>> {
         let mut from = from.0;
         loop {
@@ -127,6 +128,8 @@ impl Store {
     ///
     /// As [`verify`](Self::verify), and what `told` answers.
     pub fn verify_telling(&self, told: &dyn Fn(u64, u64) -> Result<()>) -> Result<VerifyReport> {
+        // What is checked is what the files say, not what this handle remembers of them.
+        self.shelf.keyring.forget();
         let (mut report, subjects) = {
             let index = self.shelf.fresh()?;
             (unreadable(&index), subjects(&index)?)
@@ -135,7 +138,7 @@ impl Store {
         let mut done = 0;
         told(done, all)?;
         for subject in &subjects {
-            check(subject, &mut report)?;
+            check(subject, &self.shelf, &mut report)?;
             done += subject.len();
             told(done, all)?;
         }
@@ -195,6 +198,10 @@ impl Store {
         let (kind, detail) = match error {
             Error::Corrupt { detail, .. } => (DamageKind::Corrupt, detail),
             Error::Truncated { .. } => (DamageKind::Truncated, "the file ends too early".into()),
+            // A handle that opened the store without its keys is told so; one that has the others goes on.
+            Error::NoKey { .. } if self.shelf.keyring.is_on() => {
+                (DamageKind::Missing, NO_KEY.into())
+            }
             other => return Err(other),
         };
         let bytes = entry.offset..entry.offset.saturating_add(entry.len);
