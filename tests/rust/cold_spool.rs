@@ -12,10 +12,10 @@ use std::fs;
 use std::time::Duration;
 
 use cold_support::{append, draft, open, pages};
-use warmset_core::Seq;
 use warmset_core::cold::{
     Appended, DamageKind, Draft, Medium, OnBusy, OpenReport, Options, Ram, Scope, Store,
 };
+use warmset_core::{Error, Seq};
 
 fn options() -> Options {
     Options {
@@ -111,4 +111,44 @@ fn what_is_no_batch_stays_in_the_spool_and_stops_nobody() {
             assert_eq!(all.iter().filter(|(_, p)| p == b"left").count(), 1);
         }
     }
+}
+
+fn made(sources: &[Seq]) -> Draft<'_> {
+    Draft {
+        sources,
+        ..draft(b"made from it")
+    }
+}
+
+#[test]
+fn a_record_is_made_from_earlier_ones_only() {
+    let ram = Ram::new();
+    let (store, other) = (open(&ram, options()), open(&ram, options()));
+    let first = append(&store, &[b"first"])[0];
+    // The other handle has not looked since.
+    let of_first = [Seq(first)];
+    spool(&ram, &other, &[made(&of_first)]);
+    let second = append(&store, &[b"second"])[0];
+    let next = second + 1;
+    for source in [next, next + 1, u64::MAX] {
+        let sources = [Seq(first), Seq(source)];
+        // Whether it is the record's own id, or that of one before it in its batch.
+        for batch in [vec![made(&sources)], vec![draft(b"x"), made(&sources)]] {
+            let hold = ram.try_lock().unwrap().unwrap();
+            let left = other.append_or_spool(&batch).unwrap_err();
+            drop(hold);
+            for error in [store.append(&batch).unwrap_err(), left] {
+                let told = matches!(&error, Error::Argument { name: "sources", found, .. } if *found == source.to_string());
+                assert!(told, "{error}");
+            }
+        }
+    }
+    assert_eq!(store.stats().unwrap().next_seq, Seq(next));
+    assert_eq!(store.spooled().unwrap(), Vec::<String>::new());
+    let last = [Seq(second)];
+    store.append(&[made(&last)]).unwrap();
+    assert_eq!(
+        store.erase(Scope::Records(&[Seq(second)])).unwrap().derived,
+        1
+    );
 }

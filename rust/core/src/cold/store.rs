@@ -149,7 +149,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] and [`Error::Argument`] before anything is written; [`Error::Full`] and
+    /// [`Error::TooLarge`] and [`Error::Argument`] before anything is written, the latter also for a
+    /// source that is no id below the batch's own; [`Error::Full`] and
     /// [`Error::Io`] when the write failed and was taken back, so that the next one may succeed;
     /// [`Error::Erased`] when a record's source was erased; [`Error::Locked`]; [`Error::Poisoned`] when
     /// the state of the disk is unknown; [`Error::ReadOnly`]; [`Error::Forked`]; [`Error::Closed`].

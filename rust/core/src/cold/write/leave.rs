@@ -24,7 +24,9 @@ const UNDER_WAY: &str = ".new";
 ///
 /// As [`Packet::new`]; what the operating system answers.
 pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
+    let next = common.fresh()?.next_seq();
     let mut packet = Packet::new(&common.press(true)?, batch)?;
+    packet.check_sources(next)?;
     let token = random();
     packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
