@@ -104,9 +104,13 @@ impl Store {
         leave::waiting(&self.shelf)
     }
 
-    /// What opening cut, and what is known to be damaged by now.
+    /// What opening cut, and what is known to be damaged by now; nothing in the child of a fork, which
+    /// may not wait for a lock that its parent held.
     #[must_use]
     pub fn report(&self) -> OpenReport {
+        if self.shelf.is_forked() {
+            return OpenReport::default();
+        }
         OpenReport {
             cuts: self.shelf.cuts(),
             damages: self.shelf.peek().all_damages().cloned().collect(),
@@ -128,12 +132,12 @@ impl Store {
     ///
     /// As [`verify`](Self::verify), and what `told` answers.
     pub fn verify_telling(&self, told: &dyn Fn(u64, u64) -> Result<()>) -> Result<VerifyReport> {
-        // What is checked is what the files say, not what this handle remembers of them.
-        self.shelf.keyring.forget();
         let (mut report, subjects) = {
             let index = self.shelf.fresh()?;
             (unreadable(&index), subjects(&index)?)
         };
+        // What is checked is what the files say, not what this handle remembers of them.
+        self.shelf.keyring.forget();
         let all = subjects.iter().map(Subject::len).sum();
         let mut done = 0;
         told(done, all)?;
@@ -208,5 +212,49 @@ impl Store {
         let damage = source.damage(bytes, entry.seq..=entry.seq, kind, &detail);
         self.shelf.write().note(damage);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::{Draft, Options, Scope};
+    use crate::entry::Kind;
+
+    #[test]
+    fn the_child_of_a_fork_waits_for_no_lock_of_its_parent() {
+        let mut store = Store::in_memory(Options::default()).unwrap();
+        let draft = Draft {
+            kind: Kind::Turn,
+            key: &[b"t"],
+            meta: &[],
+            sources: &[],
+            payload: b"x",
+        };
+        let seq = store.append(&[draft]).unwrap()[0];
+        let shelf = Arc::get_mut(&mut store.shelf).unwrap();
+        shelf.pid = shelf.pid.wrapping_add(1);
+        // As a thread of the parent may have held it; no thread of the child ever gives it back.
+        let held = store.shelf.write();
+        let told = [
+            store.get(seq).err(),
+            store.hash_of(seq).err(),
+            store.page(seq, 1).err(),
+            store.durable_seq().err(),
+            store.stats().err(),
+            store.verify().err(),
+            store.erasure_report().err(),
+            store.append(&[draft]).err(),
+            store.append_or_spool(&[draft]).err(),
+            store.sync().err(),
+            store.erase(Scope::Records(&[seq])).err(),
+            store.compact().err(),
+        ];
+        for (at, error) in told.iter().enumerate() {
+            assert!(matches!(error, Some(Error::Forked)), "{at}: {error:?}");
+        }
+        assert_eq!(store.report(), OpenReport::default());
+        store.close().unwrap();
+        drop(held);
     }
 }

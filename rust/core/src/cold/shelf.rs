@@ -102,12 +102,16 @@ impl Shelf {
         Ok(())
     }
 
-    /// The index as the store is now, other handles' records included.
+    /// The index as the store is now, other handles' records included. Every read begins here.
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`]; as [`follow`].
+    /// [`Error::Forked`]; [`Error::Closed`]; as [`follow`].
     pub(super) fn fresh(&self) -> Result<RwLockReadGuard<'_, Index>> {
+        // Before any lock: a thread of the parent may have held it when the process forked.
+        if self.is_forked() {
+            return Err(Error::Forked);
+        }
         let index = self.known()?;
         if self.options.mode == Mode::Exclusive || self.is_current(&index)? {
             return Ok(index);
