@@ -13,7 +13,7 @@ use std::time::Duration;
 
 use cold_support::{append, draft, open, pages};
 use warmset_core::cold::{
-    Appended, DamageKind, Draft, Medium, OnBusy, OpenReport, Options, Ram, Scope, Store,
+    Appended, DamageKind, Draft, Encryption, Medium, OnBusy, OpenReport, Options, Ram, Scope, Store,
 };
 use warmset_core::{Error, Seq};
 
@@ -151,4 +151,45 @@ fn a_record_is_made_from_earlier_ones_only() {
         store.erase(Scope::Records(&[Seq(second)])).unwrap().derived,
         1
     );
+}
+
+#[test]
+fn a_conversation_that_was_erased_does_not_come_back_from_the_spool() {
+    let of = |conversation| Draft {
+        key: conversation,
+        ..draft(b"what was said")
+    };
+    let (one, two): ([&[u8]; 2], [&[u8]; 2]) = ([b"t", b"one"], [b"t", b"two"]);
+    for appended in [0, 1] {
+        let ram = Ram::new();
+        let with_key = Options {
+            encryption: Encryption::Master([7; 32]),
+            ..options()
+        };
+        let store = open(&ram, with_key);
+        append(&store, &[b"before"]);
+        let name = spool(&ram, &store, &[of(&one), of(&two)]);
+        drop(store);
+        // Whoever has no key cannot take it up, and erases all the same.
+        let other = open(&ram, options());
+        for _ in 0..appended {
+            append(&other, &[b"between"]);
+        }
+        other.erase(Scope::Prefix(&one)).unwrap();
+        other.compact().unwrap();
+        assert!(ram.read(&name).is_some());
+        let store = open(&ram, with_key);
+        assert_eq!(ram.read(&name), None);
+        let conversations = |store: &Store| -> Vec<Vec<u8>> {
+            let page = store.page(Seq(0), usize::MAX).unwrap().into_iter();
+            let said = page.filter(|record| record.payload == b"what was said");
+            said.map(|record| record.key[1].clone()).collect()
+        };
+        assert_eq!(conversations(&store), [b"two"]);
+        // What is said after the erasure is not concerned by it.
+        spool(&ram, &store, &[of(&one)]);
+        append(&store, &[b"after"]);
+        assert_eq!(conversations(&store), [b"two", b"one"]);
+        assert_eq!(store.report().damages, vec![]);
+    }
 }

@@ -13,7 +13,7 @@ use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::Packet;
 
 pub(super) const MAGIC: [u8; 8] = *b"wsspool\0";
-pub(super) const HEAD: usize = 64;
+pub(super) const HEAD: usize = 72;
 const SUFFIX: &str = ".spl";
 /// Behind the name of a file that is not complete yet.
 const UNDER_WAY: &str = ".new";
@@ -35,6 +35,8 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
     bytes.extend(token);
     bytes.extend(packet.count().to_le_bytes());
     bytes.extend(packet.len().to_le_bytes());
+    // What is erased from now on may concern it; what was erased before did not.
+    bytes.extend(next.to_le_bytes());
     bytes.extend([0; 4]);
     bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
     bytes.extend_from_slice(packet.bytes());

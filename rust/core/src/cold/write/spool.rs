@@ -14,7 +14,7 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::entry::{Kind, Seq};
+use crate::entry::Kind;
 use crate::error::{Error, Result};
 
 use crate::cold::crypt::cipher::KeyId;
@@ -116,16 +116,16 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
             }
         };
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
-            Some(Ok((token, records, keys))) => {
+            Some(Ok(left)) => {
                 if on(Defect::SpoolRemovedFirst) {
                     remove_if_there(medium, &name).map_err(trouble)?;
                     medium.sync_dir(SPOOL).map_err(trouble)?;
                 }
-                if known.insert(token) {
-                    take_up(writer, common, token, &records)?;
+                if known.insert(left.token) {
+                    take_up(writer, common, &left)?;
                 }
                 remove_if_there(medium, &name).map_err(trouble)?;
-                used.extend(keys);
+                used.extend(left.keys);
             }
             Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name),
             // It waits for whoever has its key.
@@ -140,18 +140,34 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
     common.keyring.clear_spool(&used)
 }
 
-fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
-    let keys: Vec<Vec<&[u8]>> = records
+/// A batch as it was left.
+struct Left {
+    token: [u8; 16],
+    /// The id that was next then, as far as whoever left it knew.
+    next: u64,
+    records: Vec<Record>,
+    /// The names of their keys.
+    keys: Vec<KeyId>,
+}
+
+fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
+    let keys: Vec<Vec<&[u8]>> = left
+        .records
         .iter()
         .map(|record| record.key.iter().map(Vec::as_slice).collect())
         .collect();
-    let named: [&[u8]; 1] = [&token];
+    let named: [&[u8]; 1] = [&left.token];
     let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
     let erasures = common.known()?.erasures.clone();
-    let erased = |seq: &Seq| erasures.covers_seq(seq.0);
-    let left = records.iter().zip(&keys);
-    let left = left.filter(|(record, _)| !record.sources.iter().any(erased));
-    batch.extend(left.map(|(record, key)| Draft {
+    // An erasure since then got that id itself, or a later one, and covers all below it.
+    let before = left.next.saturating_sub(1);
+    let goes = |record: &Record| {
+        let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
+        made_from || erasures.covers_key(before, &record.key)
+    };
+    let records = left.records.iter().zip(&keys);
+    let records = records.filter(|(record, _)| !goes(record));
+    batch.extend(records.map(|(record, key)| Draft {
         kind: record.kind,
         key,
         meta: &record.meta,
@@ -194,8 +210,8 @@ fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
     Ok(tokens)
 }
 
-/// A batch's token, its records, and the names of their keys.
-fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>, Vec<KeyId>)> {
+/// What a file in the spool holds.
+fn decode(common: &Shelf, bytes: &[u8]) -> Result<Left> {
     let broken = || Error::Corrupt {
         path: common.medium.path(SPOOL),
         offset: 0,
@@ -211,6 +227,8 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>, Vec<Ke
     }
     let token: [u8; 16] = fields.array().ok_or_else(broken)?;
     let count = fields.u64().ok_or_else(broken)?;
+    let next = fields.u64().and_then(|_| fields.u64());
+    let next = next.ok_or_else(broken)?;
     let file = crate::cold::medium::ram::RamFile::new(bytes.to_vec());
     let header = Header::bound(identity(common, token));
     let path = common.medium.path(SPOOL);
@@ -231,7 +249,12 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>, Vec<Ke
         keys.extend(source.key_id(entry)?);
         records.push(record);
     }
-    Ok((token, records, keys))
+    Ok(Left {
+        token,
+        next,
+        records,
+        keys,
+    })
 }
 
 /// The bytes of a batch that waits; `None` if it is longer than any.
