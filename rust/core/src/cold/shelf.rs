@@ -38,7 +38,7 @@ impl Shelf {
     /// As [`load`]; [`Error::Argument`] for another master key.
     pub(super) fn new(medium: Arc<dyn Medium>, options: Options, repair: Repair) -> Result<Self> {
         let keyring = Keyring::new(Arc::clone(&medium), options.encryption);
-        keyring.check()?;
+        keyring.check(options.mode != Mode::Read)?;
         let loaded = load(&*medium, &options, repair, random())?;
         let shelf = Self {
             medium,
@@ -79,7 +79,9 @@ impl Shelf {
         }
         let mut known = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(cuts);
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        let mut slot = self.write();
+        index.keep_strays(&slot);
+        *slot = index;
         Ok(())
     }
 
@@ -100,12 +102,16 @@ impl Shelf {
         Ok(())
     }
 
-    /// The index as the store is now, other handles' records included.
+    /// The index as the store is now, other handles' records included. Every read begins here.
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`]; as [`follow`].
+    /// [`Error::Forked`]; [`Error::Closed`]; as [`follow`].
     pub(super) fn fresh(&self) -> Result<RwLockReadGuard<'_, Index>> {
+        // Before any lock: a thread of the parent may have held it when the process forked.
+        if self.is_forked() {
+            return Err(Error::Forked);
+        }
         let index = self.known()?;
         if self.options.mode == Mode::Exclusive || self.is_current(&index)? {
             return Ok(index);
@@ -161,11 +167,6 @@ impl Shelf {
     pub(super) fn cuts(&self) -> Vec<Cut> {
         let cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         cuts.clone()
-    }
-
-    pub(super) fn note_cut(&self, cut: Cut) {
-        let mut cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
-        cuts.push(cut);
     }
 
     /// What packets are made with.

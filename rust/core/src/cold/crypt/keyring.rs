@@ -52,12 +52,13 @@ impl Keyring {
         self.encryption != Encryption::Off
     }
 
-    /// Refuses a master key that is not the one of this store's keys.
+    /// Refuses a master key that is not the one of this store's keys; and a handle that `writes`, where
+    /// there are key files and none can be read, so that no key tells which master is right.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`]; what the operating system answers.
-    pub(in crate::cold) fn check(&self) -> Result<()> {
+    pub(in crate::cold) fn check(&self, writes: bool) -> Result<()> {
         let names = self.medium.list(KEYS);
         let names = names.map_err(|error| refused("list", &self.medium.path(KEYS), error))?;
         let wrong = |found: &str| Error::Argument {
@@ -70,25 +71,32 @@ impl Keyring {
             return Ok(());
         }
         // One broken key, or one of another store, says nothing about the others.
-        let mut foreign = false;
+        let (mut plain, mut foreign, mut broken) = (false, false, false);
         for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
-            let name = format!("{KEYS}/{name}");
-            let bytes = read_file(&*self.medium, &name, LIMIT)
-                .map_err(|error| refused("read", &self.medium.path(&name), error))?;
-            let Some(bytes) = bytes else { continue };
-            let wrapped = flags_of(&bytes).map(|flags| flags & WRAPPED != 0);
-            // A key in plain says nothing about the master.
-            if wrapped.is_none_or(|wrapped| !wrapped && self.encryption != Encryption::Keys) {
+            let Some(bytes) = self.read(&format!("{KEYS}/{name}"))? else {
                 continue;
+            };
+            let wrapped = flags_of(&bytes).is_some_and(|flags| flags & WRAPPED != 0);
+            match KeyFile::decode(&bytes, &self.encryption) {
+                // A key in plain says nothing about the master.
+                Some(_) if !wrapped && self.encryption != Encryption::Keys => plain = true,
+                Some(_) => return Ok(()),
+                None if wrapped => foreign = true,
+                None => broken = true,
             }
-            if KeyFile::decode(&bytes, &self.encryption).is_some() {
-                return Ok(());
-            }
-            foreign = true;
         }
         match self.encryption {
             Encryption::Master(_) if foreign => Err(wrong("another one")),
             Encryption::Keys if foreign => Err(wrong("none")),
+            // Whatever this handle wrote would be under a key that nobody compared with another.
+            _ if broken && !plain && writes => Err(Error::Argument {
+                name: "encryption",
+                expected:
+                    "a key file that is whole; restore the directory keys from a copy, move the \
+                           broken files away, or open the store to read only"
+                        .into(),
+                found: "none".into(),
+            }),
             _ => Ok(()),
         }
     }
@@ -234,9 +242,16 @@ impl Keyring {
     }
 
     fn load(&self, name: &str) -> Result<Option<(KeyId, KeyFile)>> {
-        let bytes = read_file(&*self.medium, name, LIMIT)
-            .map_err(|error| refused("read", &self.medium.path(name), error))?;
+        let bytes = self.read(name)?;
         Ok(bytes.and_then(|bytes| KeyFile::decode(&bytes, &self.encryption)))
+    }
+
+    /// The bytes of a key file; `None` for what is no file.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        match read_file(&*self.medium, name, LIMIT) {
+            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Ok(None),
+            other => other.map_err(|error| refused("read", &self.medium.path(name), error)),
+        }
     }
 
     fn make(&self, scope: &[u8], born: u64, spool: bool) -> Result<(KeyId, KeyFile)> {

@@ -13,6 +13,7 @@ pub(in crate::cold) mod compact;
 pub(in crate::cold) mod erasures;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 
 use crate::entry::{Kind, Seq};
@@ -24,10 +25,11 @@ use crate::cold::erase::erasures::{Erasures, Tombstone, hash_of};
 use crate::cold::format::TORN;
 use crate::cold::format::bytes::wide;
 use crate::cold::format::footer::Entry;
-use crate::cold::medium::refused;
+use crate::cold::medium::{Access, Medium, refused};
+use crate::cold::open::aside::is_batch;
 use crate::cold::shelf::Shelf;
+use crate::cold::write::leave;
 use crate::cold::write::packet::{Packet, bookkeeping};
-use crate::cold::write::spool;
 use crate::cold::write::writer::Writer;
 
 /// What is to be erased.
@@ -150,7 +152,8 @@ fn begins(key: &[Vec<u8>], scope: Scope<'_>) -> bool {
     }
 }
 
-/// Removes the keys of what is erased, and every set-aside tail: nobody knows what is in them.
+/// Removes the keys of what is erased, and the bytes of all that was set aside: nobody knows what is
+/// in them.
 pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
     let erasures = Arc::clone(&shelf.known()?.erasures);
     if erasures.count() == 0 {
@@ -159,19 +162,31 @@ pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
     let keys = shelf
         .keyring
         .shred(|scope, born| erasures.covers_scope(scope, born))?;
-    spool::sweep(shelf)?;
+    leave::sweep(shelf)?;
     let trouble = |error| refused("remove", &shelf.medium.path(TORN), error);
     let names = shelf.medium.list(TORN).map_err(trouble)?;
     for name in &names {
-        shelf
-            .medium
-            .remove(&format!("{TORN}/{name}"))
-            .map_err(trouble)?;
+        let own = format!("{TORN}/{name}");
+        if is_batch(name) {
+            // Its name goes on saying that a batch was lost.
+            empty(&*shelf.medium, &own).map_err(trouble)?;
+        } else {
+            shelf.medium.remove(&own).map_err(trouble)?;
+        }
     }
     if !names.is_empty() {
         shelf.medium.sync_dir(TORN).map_err(trouble)?;
     }
     Ok(keys)
+}
+
+fn empty(medium: &dyn Medium, name: &str) -> io::Result<()> {
+    let file = medium.open(name, Access::Write)?;
+    if file.len()? == 0 {
+        return Ok(());
+    }
+    file.set_len(0)?;
+    file.sync_data()
 }
 
 /// The erased records of a segment; `None` if it has none.

@@ -100,11 +100,18 @@ impl Medium for Disk {
 }
 
 impl MediumFile for File {
-    /// Asked before each read of a map and each append, and where the end is costs half of what all
+    /// Asked before each read of a map, and where the end is costs half of what all
     /// that there is to know of the file costs. Nothing uses the position that this moves.
     fn len(&self) -> io::Result<u64> {
         let mut file = self;
         file.seek(SeekFrom::End(0))
+    }
+
+    #[cfg(unix)]
+    fn named_len(&self) -> io::Result<Option<u64>> {
+        let found = self.metadata()?;
+        let named = std::os::unix::fs::MetadataExt::nlink(&found) > 0;
+        Ok(named.then_some(found.len()))
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {

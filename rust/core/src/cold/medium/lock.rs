@@ -18,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 
 use crate::cold::medium::disk::private;
-use crate::cold::medium::{Hold, Medium, read_full, refused, write_full};
+use crate::cold::medium::{Hold, Medium, MediumFile, read_full, refused, write_full};
 
 /// How often the lock is tried while waiting for it, at first and at last.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(10));
@@ -143,7 +143,11 @@ impl Guard {
     }
 }
 
-impl Hold for Guard {}
+impl Hold for Guard {
+    fn stands(&self) -> io::Result<bool> {
+        MediumFile::named_len(&*self.file).map(|len| len.is_some())
+    }
+}
 
 impl Drop for Guard {
     /// After a fork the child shares the lock with its parent: it must not give away what is not its.

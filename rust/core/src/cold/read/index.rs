@@ -132,6 +132,15 @@ impl Index {
         }
     }
 
+    /// Takes over what is known to be damaged outside of the segments.
+    pub(in crate::cold) fn keep_strays(&mut self, before: &Self) {
+        for damage in before.damages.iter().filter(|d| d.segment == 0) {
+            if !self.damages.iter().any(|known| known.path == damage.path) {
+                self.damages.push(damage.clone());
+            }
+        }
+    }
+
     /// All damage that is known.
     pub(in crate::cold) fn all_damages(&self) -> impl Iterator<Item = &Damage> {
         let inside = self.segments.iter().flat_map(Segment::damages);

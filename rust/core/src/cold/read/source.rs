@@ -64,6 +64,17 @@ impl Source {
             .map_err(|error| refused("stat", &self.path, error))
     }
 
+    /// The present length of the file, if it has a name.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn named_len(&self) -> Result<Option<u64>> {
+        self.file
+            .named_len()
+            .map_err(|error| refused("stat", &self.path, error))
+    }
+
     /// A copy of bytes of the file.
     ///
     /// # Errors

@@ -128,6 +128,23 @@ impl Packet {
         Ok(())
     }
 
+    /// Refuses what its records cannot have been made from: `next` is the id that comes next. Erasing a
+    /// record goes on to what comes after it, never to what came before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`].
+    pub(in crate::cold) fn check_sources(&self, next: u64) -> Result<()> {
+        match self.sources.iter().find(|source| source.0 >= next) {
+            None => Ok(()),
+            Some(source) => Err(Error::Argument {
+                name: "sources",
+                expected: format!("ids of records in the store, which are below {next}"),
+                found: source.0.to_string(),
+            }),
+        }
+    }
+
     /// How many bytes it takes.
     pub(in crate::cold) fn len(&self) -> u64 {
         wide(self.bytes.len())

@@ -17,7 +17,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
-use crate::cold::format::{PREAMBLE, segment_name};
+use crate::cold::format::{LOCK, PREAMBLE, segment_name};
 use crate::cold::medium::{Access, Hold, lock, refused};
 use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
@@ -27,7 +27,6 @@ use crate::cold::write::spool;
 #[derive(Debug, Default)]
 pub(in crate::cold) struct Writer {
     /// The lock of an exclusive handle.
-    #[expect(dead_code, reason = "it is there to be dropped")]
     hold: Option<Box<dyn Hold>>,
     /// Why the writer stopped.
     pub(super) stopped: Option<String>,
@@ -92,10 +91,26 @@ impl Writer {
                 return Err(Error::ReadOnly { path });
             }
             Mode::Shared => Some(lock::acquire(&*common.medium, common.options.lock_wait)?),
-            Mode::Exclusive => None,
+            Mode::Exclusive => {
+                self.keep(common)?;
+                None
+            }
         };
         self.ready(common)?;
         Ok(hold)
+    }
+
+    /// The lock of an exclusive handle: taken once more where its file was removed, because somebody else
+    /// may have locked another one since.
+    fn keep(&mut self, common: &Shelf) -> Result<()> {
+        let trouble = |error| refused("look at", &common.medium.path(LOCK), error);
+        let stands = self.hold.as_ref().map_or(Ok(false), |hold| hold.stands());
+        if !stands.map_err(trouble)? {
+            self.hold = None;
+            let hold = lock::acquire(&*common.medium, common.options.lock_wait)?;
+            self.hold = Some(hold);
+        }
+        Ok(())
     }
 
     /// Whether the end is where this handle believes it to be; else the directory is read anew and
@@ -109,7 +124,9 @@ impl Writer {
                 Some(_) if index.beyond => false,
                 // Its file may be another one by now.
                 Some(last) if last.source.header.number == index.mark.tainted => false,
-                Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
+                Some(last) if !last.is_sealed() && index.tail => {
+                    last.source.named_len()? == Some(last.len)
+                }
                 // Whoever began the next segment may have ended before it said so.
                 Some(_) => index.file.is_some() && is_free(common, index.mark.segment + 1)?,
                 None => false,
