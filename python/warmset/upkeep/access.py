@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from warmset._core import ColdStore
-from warmset.errors import InvalidInputError, NotAStore
+from warmset.errors import InvalidInputError, NoKey, NotAStore
 from warmset.records import key_of
 
 if TYPE_CHECKING:
@@ -84,6 +84,21 @@ def pages(store: ColdStore, start: int = 1) -> Iterator[Record]:
     """Read all records of a store but its own, in order; damaged and erased ones are left out."""
     while page := store.page(start):
         yield from (record for record in page if record.kind not in {"tombstone", "spooled"})
+        start = page[-1].seq + 1
+
+
+def undecipherable(store: ColdStore) -> int:
+    """Count the records whose key is not here, so that nobody can say whether they are intact."""
+    count, start = 0, 1
+    while True:
+        try:
+            page = store.page(start)
+        except NoKey as error:
+            count += 1
+            start = error.id + 1
+            continue
+        if not page:
+            return count
         start = page[-1].seq + 1
 
 
