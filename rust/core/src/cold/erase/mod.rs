@@ -62,35 +62,15 @@ pub(in crate::cold) fn erase(
     shelf: &Shelf,
     scope: Scope<'_>,
 ) -> Result<Erased> {
-    let (prefix, mut listed) = target(shelf, scope)?;
+    let (prefix, asked) = target(shelf, scope)?;
+    let mut listed = asked.clone();
+    let mut seen = BTreeSet::new();
     let mut told = Erased::default();
-    let upto = {
-        let index = shelf.known()?;
-        for segment in &index.segments {
-            for entry in &segment.listing()?.contents.entries {
-                interrupt::check()?;
-                if index.erasures.covers_seq(entry.seq) || is_bookkeeping(entry) {
-                    continue;
-                }
-                let (key, sources) = match segment.source.origin(*entry) {
-                    Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
-                    other => other?,
-                };
-                if index.erasures.covers(entry.seq, &key) {
-                    continue;
-                }
-                if listed.contains(&entry.seq) || begins(&key, scope) {
-                    told.records += 1;
-                    listed.insert(entry.seq);
-                } else if on(Defect::NoCascade) {
-                } else if sources.iter().any(|source| listed.contains(&source.0)) {
-                    told.derived += 1;
-                    listed.insert(entry.seq);
-                }
-            }
-        }
-        index.next_seq().saturating_sub(1)
-    };
+    // A batch of the spool may name what came behind it: then one look is not enough.
+    while look(shelf, scope, &asked, &mut listed, &mut seen)? {}
+    let upto = shelf.known()?.next_seq().saturating_sub(1);
+    told.records = wide(seen.iter().filter(|(_, derived)| !derived).count());
+    told.derived = wide(seen.len()).saturating_sub(told.records);
     listed.retain(|seq| *seq <= upto);
     let tombstone = Tombstone::new(upto, prefix, &listed);
     let payload = tombstone.encode();
@@ -103,6 +83,45 @@ pub(in crate::cold) fn erase(
     Arc::make_mut(&mut shelf.write().erasures).add(tombstone);
     told.keys = clear(shelf)?;
     Ok(told)
+}
+
+/// Lists what is in a scope and what was made from what is listed, in the order of ids; tells whether
+/// something that is listed now may have been a source of something before it.
+fn look(
+    shelf: &Shelf,
+    scope: Scope<'_>,
+    asked: &BTreeSet<u64>,
+    listed: &mut BTreeSet<u64>,
+    seen: &mut BTreeSet<(u64, bool)>,
+) -> Result<bool> {
+    let index = shelf.known()?;
+    let (mut forward, before) = (false, seen.len());
+    for segment in &index.segments {
+        for entry in &segment.listing()?.contents.entries {
+            interrupt::check()?;
+            if index.erasures.covers_seq(entry.seq) || is_bookkeeping(entry) {
+                continue;
+            }
+            let (key, sources) = match segment.source.origin(*entry) {
+                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
+                other => other?,
+            };
+            if index.erasures.covers(entry.seq, &key) {
+                continue;
+            }
+            forward |= sources.iter().any(|source| source.0 >= entry.seq);
+            if begins(&key, scope) || asked.contains(&entry.seq) {
+                listed.insert(entry.seq);
+                seen.insert((entry.seq, false));
+            } else if sources.iter().any(|source| listed.contains(&source.0))
+                && !on(Defect::NoCascade)
+            {
+                listed.insert(entry.seq);
+                seen.insert((entry.seq, true));
+            }
+        }
+    }
+    Ok(forward && seen.len() > before)
 }
 
 /// How many erased records still lie in the segments.

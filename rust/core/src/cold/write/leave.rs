@@ -1,5 +1,8 @@
 //! Leaving a batch in the spool, and what lies there.
 
+pub(super) const MAGIC: [u8; 8] = *b"wsspool\0";
+pub(super) const HEAD: usize = 72;
+
 use std::io;
 
 use crate::error::Result;
@@ -12,8 +15,6 @@ use crate::cold::record::Draft;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::Packet;
 
-pub(super) const MAGIC: [u8; 8] = *b"wsspool\0";
-pub(super) const HEAD: usize = 72;
 const SUFFIX: &str = ".spl";
 /// Behind the name of a file that is not complete yet.
 const UNDER_WAY: &str = ".new";
@@ -26,7 +27,6 @@ const UNDER_WAY: &str = ".new";
 pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
     let next = common.fresh()?.next_seq();
     let mut packet = Packet::new(&common.press(true)?, batch)?;
-    packet.check_sources(next)?;
     let token = random();
     packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
