@@ -124,6 +124,68 @@ def test_where_there_is_no_store_none_is_made(command, tmp_path, call):
     assert [p.name for p in (tmp_path / "notes").iterdir()] == ["mine.txt"]
 
 
+def test_what_was_set_aside_is_called_no_more_than_that(path, call):
+    (path / "torn").mkdir(exist_ok=True)
+    (path / "torn" / "some").write_bytes(b"1234")
+    code, out, _ = call("doctor", path)
+    assert code == 0
+    assert "set aside by recovery: some, 4 bytes" in out
+    assert "acknowledged" not in out
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda _data: b"",
+        lambda data: data[:63],
+        lambda data: data[:-1],
+        lambda data: data + b"x",
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+        lambda data: data[:30] + bytes([data[30] ^ 1]) + data[31:],
+    ],
+)
+def test_a_batch_that_waits_and_cannot_be_read_is_wrong(harm, path, call):
+    with (
+        ColdStore.open(path, mode="exclusive"),
+        ColdStore.open(path, on_busy="spool", lock_wait=0.0) as store,
+    ):
+        store.append_or_spool([row(), row(bytes(5000))])
+        store.append_or_spool([row()])
+    first, second = sorted((path / "spool").glob("*.spl"))
+    assert json.loads(call("doctor", path, "--json")[1])["unreadable"] == []
+    first.write_bytes(harm(first.read_bytes()))
+    code, out, _ = call("doctor", path)
+    assert code == 1
+    assert f"spool/{first.name}: it is no whole batch" in out
+    assert second.name not in out
+    found = json.loads(call("doctor", path, "--json")[1])
+    assert (found["healthy"], found["unreadable"]) == (False, [first.name])
+
+
+@pytest.mark.parametrize("harm", ["corrupt", "truncated", "missing"])
+@pytest.mark.parametrize("locked", [False, True])
+def test_every_damage_is_wrong_behind_records_without_a_key_too(harm, locked, tmp_path, call):
+    path = tmp_path / "store"
+    with ColdStore.open(path, encryption="keys" if locked else None, segment_bytes=4096) as store:
+        for _ in range(9):
+            store.append([row(bytes(1000))])
+    for key in (path / "keys").glob("*.key"):
+        key.unlink()
+    assert call("doctor", path)[0] == int(locked)
+    middle = segments(path)[1]
+    data = middle.read_bytes()
+    if harm == "missing":
+        middle.unlink()
+    else:
+        half = len(data) // 2
+        middle.write_bytes(data[:half] + (b"\xff" * 8 + data[half + 8 :]) * (harm == "corrupt"))
+    code, out, _ = call("doctor", path, "--json")
+    found = json.loads(out)
+    assert (code, found["healthy"]) == (1, False)
+    assert found["damages"]
+    assert len(found["problems"]) == len(found["damages"]) + locked
+
+
 # --- verify --------------------------------------------------------------------------------------
 
 

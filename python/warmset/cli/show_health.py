@@ -26,7 +26,7 @@ def show_health(health: Health, out: Console) -> None:
     out.print(f"  {health.segments:,} segments, {health.bytes:,} bytes")
     out.print(f"  durable up to #{health.durable_id}, next is #{health.next_id}")
     for name, size in health.aside.items():
-        out.print(f"  set aside, never acknowledged: {name}, {size:,} bytes")
+        out.print(f"  set aside by recovery: {name}, {size:,} bytes")
     if health.spooled:
         out.print(f"  spooled: {len(health.spooled)} batches, which the next writer takes up")
     if health.erasures:
