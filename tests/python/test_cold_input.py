@@ -128,7 +128,7 @@ def test_a_link_to_nothing_is_called_one(opening, tmp_path):
 
 @pytest.mark.parametrize("mode", ["shared", "exclusive", "read"])
 def test_a_path_with_bytes_that_are_no_text_works(mode, tmp_path):
-    path = tmp_path / "caf\udce9"
+    path = tmp_path / "name\udce9"
     with ColdStore.open(path) as store:
         store.append([row(b"1")])
     with ColdStore.open(path, mode=mode) as store:

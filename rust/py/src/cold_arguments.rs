@@ -11,6 +11,7 @@ use crate::convert::text;
 use crate::error::invalid;
 
 /// An id that was asked for.
+#[derive(Clone, Copy)]
 pub(crate) struct Id(pub(crate) u64);
 
 impl FromPyObject<'_, '_> for Id {
@@ -23,6 +24,7 @@ impl FromPyObject<'_, '_> for Id {
 }
 
 /// About how many bytes to read at once.
+#[derive(Clone, Copy)]
 pub(crate) struct AtOnce(pub(crate) usize);
 
 impl FromPyObject<'_, '_> for AtOnce {
