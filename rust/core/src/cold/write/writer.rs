@@ -24,6 +24,9 @@ use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::spool;
 
+/// How many batches that are not synced may pass before the names of open files are looked at again.
+const LOOK: u64 = 32;
+
 #[derive(Debug, Default)]
 pub(in crate::cold) struct Writer {
     /// The lock of an exclusive handle.
@@ -35,6 +38,8 @@ pub(in crate::cold) struct Writer {
     pub(super) bell: Option<spool::Bell>,
     /// How often the lock's file had been replaced when the directory was last read.
     replaced: u64,
+    /// How often this handle has brought itself up to date.
+    rounds: u64,
     /// Whether this handle has appended anything.
     pub(in crate::cold) used: bool,
 }
@@ -92,12 +97,20 @@ impl Writer {
             }
             Mode::Shared => Some(lock::acquire(&*common.medium, common.options.lock_wait)?),
             Mode::Exclusive => {
-                self.keep(common)?;
+                if self.looks_up(common) {
+                    self.keep(common)?;
+                }
                 None
             }
         };
         self.ready(common)?;
         Ok(hold)
+    }
+
+    /// Whether the names of open files are looked at this time: with each batch that is synced, and else
+    /// with every so many, because looking costs as much as a part of an append.
+    fn looks_up(&self, common: &Shelf) -> bool {
+        common.options.durability == Durability::Fsync || self.rounds.is_multiple_of(LOOK)
     }
 
     /// The lock of an exclusive handle: taken once more where its file was removed, because somebody else
@@ -117,6 +130,8 @@ impl Writer {
     /// mended. Then what lies in the spool is taken up.
     pub(in crate::cold) fn ready(&mut self, common: &Shelf) -> Result<()> {
         common.catch_up()?;
+        let looks_up = self.looks_up(common);
+        self.rounds = self.rounds.wrapping_add(1);
         let replaced = common.medium.replaced();
         let as_known = replaced == self.replaced && {
             let index = common.known()?;
@@ -125,7 +140,13 @@ impl Writer {
                 // Its file may be another one by now.
                 Some(last) if last.source.header.number == index.mark.tainted => false,
                 Some(last) if !last.is_sealed() && index.tail => {
-                    last.source.named_len()? == Some(last.len)
+                    let source = &last.source;
+                    let len = if looks_up {
+                        source.named_len()?
+                    } else {
+                        Some(source.len()?)
+                    };
+                    len == Some(last.len)
                 }
                 // Whoever began the next segment may have ended before it said so.
                 Some(_) => index.file.is_some() && is_free(common, index.mark.segment + 1)?,
