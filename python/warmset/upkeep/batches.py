@@ -1,7 +1,7 @@
 """Batches that wait in the spool: whether a file is a whole one, as far as its head tells.
 
 ```text
-8 magic │ 16 store │ 16 token │ 8 records │ 8 length of what follows │ 4 zero │ 4 CRC-32C
+8 magic │ 16 store │ 16 token │ 8 records │ 8 length behind │ 8 next id │ 4 zero │ 4 CRC-32C
 ```
 """
 
@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from pathlib import Path
 
-_HEAD: Final = 64
+_HEAD: Final = 72
 _MAGIC: Final = b"wsspool\0"
 _TOKEN: Final = slice(24, 40)
 _LENGTH: Final = slice(48, 56)

@@ -38,7 +38,7 @@ impl Shelf {
     /// As [`load`]; [`Error::Argument`] for another master key.
     pub(super) fn new(medium: Arc<dyn Medium>, options: Options, repair: Repair) -> Result<Self> {
         let keyring = Keyring::new(Arc::clone(&medium), options.encryption);
-        keyring.check(options.mode != Mode::Read)?;
+        keyring.check()?;
         let loaded = load(&*medium, &options, repair, random())?;
         let shelf = Self {
             medium,

@@ -58,7 +58,7 @@ impl Keyring {
     /// # Errors
     ///
     /// [`Error::Argument`]; what the operating system answers.
-    pub(in crate::cold) fn check(&self, writes: bool) -> Result<()> {
+    pub(in crate::cold) fn check(&self) -> Result<()> {
         let names = self.medium.list(KEYS);
         let names = names.map_err(|error| refused("list", &self.medium.path(KEYS), error))?;
         let wrong = |found: &str| Error::Argument {
@@ -70,8 +70,9 @@ impl Keyring {
             // Whoever asks for no encryption may still read what is plain.
             return Ok(());
         }
-        // One broken key, or one of another store, says nothing about the others.
-        let (mut plain, mut foreign, mut broken) = (false, false, false);
+        // One broken key, or one of another store, says nothing about the others; where all are broken,
+        // nothing is left to compare with, and the store opens without what they opened.
+        let mut foreign = false;
         for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
             let Some(bytes) = self.read(&format!("{KEYS}/{name}"))? else {
                 continue;
@@ -79,24 +80,14 @@ impl Keyring {
             let wrapped = flags_of(&bytes).is_some_and(|flags| flags & WRAPPED != 0);
             match KeyFile::decode(&bytes, &self.encryption) {
                 // A key in plain says nothing about the master.
-                Some(_) if !wrapped && self.encryption != Encryption::Keys => plain = true,
+                Some(_) if !wrapped && self.encryption != Encryption::Keys => {}
                 Some(_) => return Ok(()),
-                None if wrapped => foreign = true,
-                None => broken = true,
+                None => foreign |= wrapped,
             }
         }
         match self.encryption {
             Encryption::Master(_) if foreign => Err(wrong("another one")),
             Encryption::Keys if foreign => Err(wrong("none")),
-            // Whatever this handle wrote would be under a key that nobody compared with another.
-            _ if broken && !plain && writes => Err(Error::Argument {
-                name: "encryption",
-                expected:
-                    "a key file that is whole; restore the directory keys from a copy, move the \
-                           broken files away, or open the store to read only"
-                        .into(),
-                found: "none".into(),
-            }),
             _ => Ok(()),
         }
     }
