@@ -17,7 +17,7 @@ pub(crate) mod world;
 
 use std::collections::BTreeMap;
 
-use warmset_core::cold::{Draft, Options, Ram, Read, Store, content_hash};
+use warmset_core::cold::{Draft, Medium, Options, Ram, Read, Store, content_hash};
 use warmset_core::{Error, Kind, Seq};
 
 /// Ids with their payloads: the oracle.
@@ -149,4 +149,32 @@ impl Random {
         let end = u64::try_from(end).unwrap();
         usize::try_from(self.next() % end).unwrap()
     }
+}
+
+/// A turn of a key, made from others.
+pub(crate) fn of<'a>(key: &'a [&'a [u8]], payload: &'a [u8], sources: &'a [Seq]) -> Draft<'a> {
+    Draft {
+        kind: Kind::Turn,
+        key,
+        meta: b"meta of it",
+        sources,
+        payload,
+    }
+}
+
+/// Whether any file has these bytes.
+pub(crate) fn anywhere(ram: &Ram, needle: &[u8]) -> bool {
+    let dirs = ["", "torn", "spool", "keys"];
+    let names = dirs.iter().flat_map(|dir| {
+        let names = ram.list(dir).unwrap().into_iter();
+        names.map(move |n| {
+            if dir.is_empty() {
+                n
+            } else {
+                format!("{dir}/{n}")
+            }
+        })
+    });
+    let mut files = names.filter_map(|name| ram.read(&name));
+    files.any(|bytes| bytes.windows(needle.len()).any(|w| w == needle))
 }
