@@ -70,6 +70,16 @@ impl TopK {
         }
     }
 
+    /// How many are kept at most.
+    pub(super) fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The score below which nothing gets in; `-inf` until there are k.
+    pub(super) fn floor(&self) -> f32 {
+        self.floor
+    }
+
     /// Best first.
     pub(super) fn into_sorted(self) -> Vec<Ranked> {
         self.heap.into_sorted_vec()
