@@ -15,65 +15,19 @@ use std::ops::Range;
 use super::catalog::Slot;
 use super::head::Int8;
 use super::rows::Rows;
+use super::sieve::{Sieve, Steps};
 use super::topk::TopK;
 use crate::simd::codes::{BLOCK, Terms};
 use crate::simd::{Lanes, Scanner};
 
-/// Queries that are screened together, with every block read once for all.
-pub(super) const PANEL: usize = 4;
+/// Queries whose sums stay in registers while a block is read.
+const PANEL: usize = 4;
+
+/// Blocks that stay in the cache while one panel after the other is screened.
+const TILE: usize = 4;
 
 /// A block of which a filter admits no more rows than this is scored in full at once.
 const FEW: u32 = 12;
-
-/// More kept rows than this are settled in their order: to sort them would cost more than it saves.
-const MANY: usize = 8_192;
-
-/// Fewer dimensions than this get no codes by themselves.
-const DIM_FROM: usize = 32;
-
-/// Fewer rows than this are scanned in full, and so are fewer than so many times k.
-const ROWS_FROM: usize = 256;
-const ROWS_FROM_TIMES_K: usize = 8;
-
-/// What is kept beside the rows so that fewer bytes are read. It changes the time of an answer and
-/// never the answer.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Head {
-    /// Codes where they have been seen to pay: by dimension, instruction set, number of rows and k.
-    #[default]
-    Auto,
-    /// The rows alone: every search reads them in full.
-    Plain,
-    /// Eight-bit codes, and every search begins with them.
-    Int8,
-}
-
-impl Head {
-    /// Whether codes are kept.
-    pub(super) fn codes(self, dim: usize, scanner: Scanner) -> bool {
-        match self {
-            Self::Auto => dim >= DIM_FROM && scanner.has_codes(),
-            Self::Plain => false,
-            Self::Int8 => true,
-        }
-    }
-
-    /// Whether to ask `rows` rows for the best `k` by their codes first.
-    pub(super) fn pays(self, rows: usize, k: usize) -> bool {
-        self == Self::Int8 || rows >= ROWS_FROM.max(k.saturating_mul(ROWS_FROM_TIMES_K))
-    }
-}
-
-/// How many rows were scored, by what.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Steps {
-    /// Rows whose codes were scored.
-    pub screened: usize,
-    /// Rows whose upper bound reached the final floor of the screening.
-    pub kept: usize,
-    /// Rows whose canonical sum was computed.
-    pub exact: usize,
-}
 
 /// Rows with codes, and how to score them.
 #[derive(Clone, Copy, Debug)]
@@ -81,41 +35,6 @@ pub(super) struct Cascade<'a> {
     pub(super) rows: &'a Rows,
     pub(super) head: &'a Int8,
     pub(super) scanner: Scanner,
-}
-
-/// What the screening of one query has found so far.
-struct Sieve {
-    lowest: TopK,
-    kept: Vec<(f32, usize)>,
-    room: usize,
-    steps: Steps,
-}
-
-impl Sieve {
-    fn new(k: usize, rows: usize) -> Self {
-        Self {
-            lowest: TopK::new(k, rows),
-            kept: Vec::new(),
-            room: MANY,
-            steps: Steps::default(),
-        }
-    }
-
-    fn offer(&mut self, row: usize, (lower, upper): (f32, f32)) {
-        self.lowest
-            .push(lower, u64::try_from(row).unwrap_or(u64::MAX));
-        self.kept.push((upper, row));
-        if self.kept.len() >= self.room {
-            self.shed();
-            self.room = MANY.max(2 * self.kept.len());
-        }
-    }
-
-    /// Forgets rows that the floor has risen above.
-    fn shed(&mut self) {
-        let floor = self.lowest.floor();
-        self.kept.retain(|(upper, _)| *upper >= floor);
-    }
 }
 
 impl Cascade<'_> {
@@ -133,7 +52,7 @@ impl Cascade<'_> {
         let mut sieve = Sieve::new(top.k(), self.rows.len());
         let mut sums = [[0; BLOCK]];
         let mut screen = |block: usize, admitted: u64, sieve: &mut Sieve| {
-            let floor = [sieve.lowest.floor()];
+            let floor = [sieve.floor()];
             let [mask] = self
                 .head
                 .screen(self.scanner, &panel, block, &floor, &mut sums);
@@ -152,39 +71,62 @@ impl Cascade<'_> {
                     if admitted.count_ones() > FEW {
                         screen(block, admitted, &mut sieve);
                     } else {
-                        self.score(query, block, admitted, &mut sieve);
+                        self.score(query, block, admitted, &mut sieve, |row, score| {
+                            if let Some(id) = self.rows.owner(row).and_then(&id) {
+                                top.push(score, id);
+                            }
+                        });
                     }
                 }
             }
         }
-        self.settle(query, sieve, top, id)
+        self.settle(query, sieve, top, &id)
     }
 
-    /// [`Cascade::nearest`] of all rows for several queries; a block's codes are read once for all.
+    /// [`Cascade::nearest`] of all rows for several queries; codes are read once for all of them.
     pub(super) fn nearest_of_each(
         self,
-        queries: [&[Lanes]; PANEL],
-        tops: &mut [TopK; PANEL],
+        queries: &[Vec<Lanes>],
+        k: usize,
         id: impl Fn(Slot) -> Option<u64>,
-    ) {
-        let panel = self.head.panel(queries);
-        let mut sieves = tops
-            .each_ref()
-            .map(|top| Sieve::new(top.k(), self.rows.len()));
+    ) -> Vec<TopK> {
+        let rows = self.rows.len();
+        let mut panels: Vec<_> = queries
+            .chunks(PANEL)
+            .map(|queries| {
+                let views =
+                    std::array::from_fn(|at| queries.get(at).map_or(&[][..], Vec::as_slice));
+                let sieves: [Sieve; PANEL] = std::array::from_fn(|at| {
+                    Sieve::new(if at < queries.len() { k } else { 0 }, rows)
+                });
+                (self.head.panel(views), sieves)
+            })
+            .collect();
         let mut sums = [[0; BLOCK]; PANEL];
-        for block in 0..self.head.blocks() {
-            let floors = sieves.each_ref().map(|sieve| sieve.lowest.floor());
-            let masks = self
-                .head
-                .screen(self.scanner, &panel, block, &floors, &mut sums);
-            let found = masks.into_iter().zip(&sums).zip(&panel.terms);
-            for (sieve, ((mask, sums), terms)) in sieves.iter_mut().zip(found) {
-                self.sift(sieve, block, mask, sums, terms);
+        for first in (0..self.head.blocks()).step_by(TILE) {
+            for (panel, sieves) in &mut panels {
+                for block in first..self.head.blocks().min(first + TILE) {
+                    let floors = sieves.each_ref().map(Sieve::floor);
+                    let masks = self
+                        .head
+                        .screen(self.scanner, panel, block, &floors, &mut sums);
+                    let found = masks.into_iter().zip(&sums).zip(&panel.terms);
+                    for (sieve, ((mask, sums), terms)) in sieves.iter_mut().zip(found) {
+                        self.sift(sieve, block, mask, sums, terms);
+                    }
+                }
             }
         }
-        for ((query, sieve), top) in queries.into_iter().zip(sieves).zip(tops) {
-            self.settle(query, sieve, top, &id);
-        }
+        let sieves = panels.into_iter().flat_map(|(_, sieves)| sieves);
+        queries
+            .iter()
+            .zip(sieves)
+            .map(|(query, sieve)| {
+                let mut top = TopK::new(k, rows);
+                self.settle(query, sieve, &mut top, &id);
+                top
+            })
+            .collect()
     }
 
     /// Keeps the rows of a block whose bits are set, unless they are dead.
@@ -206,8 +148,16 @@ impl Cascade<'_> {
         }
     }
 
-    /// Scores the rows of a block whose bits are set in full; neighbours together.
-    fn score(self, query: &[Lanes], block: usize, mut mask: u64, sieve: &mut Sieve) {
+    /// Scores the rows of a block whose bits are set in full; neighbours together. The scores are
+    /// bounds like others for the floor.
+    fn score(
+        self,
+        query: &[Lanes],
+        block: usize,
+        mut mask: u64,
+        sieve: &mut Sieve,
+        mut visit: impl FnMut(usize, f32),
+    ) {
         let mut scores = [0.0; BLOCK];
         while mask != 0 {
             let first = bit(mask);
@@ -220,8 +170,10 @@ impl Cascade<'_> {
                 && self.rows.score(self.scanner, query, start, out)
             {
                 for (row, score) in (start..).zip(out.iter()) {
-                    sieve.offer(row, (*score, *score));
+                    sieve.raise(row, *score);
+                    visit(row, *score);
                 }
+                sieve.steps.exact += count;
             }
         }
     }
@@ -230,24 +182,17 @@ impl Cascade<'_> {
     fn settle(
         self,
         query: &[Lanes],
-        mut sieve: Sieve,
+        sieve: Sieve,
         top: &mut TopK,
-        id: impl Fn(Slot) -> Option<u64>,
+        id: &impl Fn(Slot) -> Option<u64>,
     ) -> Steps {
-        sieve.shed();
-        if sieve.kept.len() <= MANY {
-            sieve
-                .kept
-                .sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-        }
-        let mut steps = sieve.steps;
-        steps.kept = sieve.kept.len();
-        for (upper, row) in sieve.kept {
+        let (kept, mut steps) = sieve.finish();
+        for (upper, row) in kept {
             if upper < top.floor() {
                 continue;
             }
             let mut score = [0.0];
-            if let Some(id) = self.rows.owner(row).and_then(&id)
+            if let Some(id) = self.rows.owner(row).and_then(id)
                 && self.rows.score(self.scanner, query, row, &mut score)
             {
                 steps.exact += 1;

@@ -1,40 +1,51 @@
-//! Eight-bit codes of rows: a quarter of the bytes, and a bound that no score exceeds.
-//!
-//! ```text
-//! x ≈ s·c      row:   codes c in −127..127, s the least-squares scale, r = x − s·c what they miss
-//! y ≈ t·q      query: the same, u = y − t·q
-//!
-//! x·y  =  s·t·(c·q)  +  s·c·u  +  r·y                                       an identity
-//! |s·c·u| ≤ ‖s·c‖·‖u‖       |r·y| ≤ ‖r‖·‖y‖                                 Cauchy-Schwarz
-//! |canonical − x·y| ≤ γ·‖x‖·‖y‖ + d·2⁻¹⁴⁹,   γ = m·ε / (1 − m·ε),  ε = 2⁻²⁴
-//!     m = blocks of sixteen + 5: one product, a lane's additions, four levels of the tree. What a
-//!     product loses below the smallest normal number is at most 2⁻¹⁵⁰; additions lose nothing there.
-//! |computed estimate − s·t·(c·q)| ≤ 4ε·‖s·c‖·(‖y‖ + ‖u‖) + 2⁻¹⁵⁰            three roundings
-//!
-//! row.error   ≥ ‖r‖ + (γ + 8ε)·max(‖x‖, ‖s·c‖)       row.norm   ≥ ‖s·c‖
-//! query.reach ≥ ‖y‖·(1 + 16ε)                        query.miss ≥ ‖u‖·(1 + 16ε)
-//! margin      = error·reach + (norm·miss + grain),    grain = (d + 8)·2⁻¹⁴⁹
-//! ```
-//!
-//! Of the eight ε of the error, four pay for the estimate's roundings and one for that of
-//! `estimate ± margin`, each with `‖y‖`; with `‖u‖` they are paid by the sixteen of the miss, which like
-//! those of the reach also pay for the margin's own three roundings. Norms are computed in f64 from
-//! the f32 values that are used, enlarged by 2⁻³⁰ (their own roundings are below 2⁻³⁵ for 65,536
-//! dimensions), and rounded up to f32.
+//! Eight-bit codes of all rows: a quarter of the bytes of the rows, read first. What they are worth is
+//! derived in [`super::margin`].
 
+use super::margin::{Slack, fit};
 use crate::simd::codes::{BLOCK, Group, Margins, Panel, Terms, estimate};
-use crate::simd::{LANES, Lanes, Scanner};
+use crate::simd::{Lanes, Scanner};
 
-/// The unit roundoff of f32.
-const EPSILON: f64 = 1.0 / 16_777_216.0;
+/// Fewer dimensions than this get no codes by themselves.
+const DIM_FROM: usize = 32;
 
-/// What the sums in f64 may be off by, and more.
-const WIDE: f64 = 1.0 + 1.0 / 1_073_741_824.0;
+/// Fewer rows than this are scanned in full, and so are fewer than so many times k.
+const ROWS_FROM: usize = 256;
+const ROWS_FROM_TIMES_K: usize = 8;
+
+/// What is kept beside the rows so that fewer bytes are read. It changes the time of an answer and
+/// never the answer.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Head {
+    /// Codes where they have been seen to pay: by dimension, instruction set, number of rows and k.
+    #[default]
+    Auto,
+    /// The rows alone: every search reads them in full.
+    Plain,
+    /// Eight-bit codes, and every search begins with them.
+    Int8,
+}
+
+impl Head {
+    /// Whether codes are kept.
+    pub(super) fn codes(self, dim: usize, scanner: Scanner) -> bool {
+        match self {
+            Self::Auto => dim >= DIM_FROM && scanner.has_codes(),
+            Self::Plain => false,
+            Self::Int8 => true,
+        }
+    }
+
+    /// Whether to ask `rows` rows for the best `k` by their codes first.
+    pub(super) fn pays(self, rows: usize, k: usize) -> bool {
+        self == Self::Int8 || rows >= ROWS_FROM.max(k.saturating_mul(ROWS_FROM_TIMES_K))
+    }
+}
 
 /// The codes of all rows, in their order.
 #[derive(Debug)]
 pub(super) struct Int8 {
     dim: usize,
+    slack: Slack,
     /// Groups of four dimensions in a row.
     groups: usize,
     codes: Vec<Group>,
@@ -42,19 +53,11 @@ pub(super) struct Int8 {
     rows: usize,
 }
 
-/// What codes make of a vector.
-struct Fit {
-    scale: f32,
-    /// The norm of what the codes miss, of what they say, and of the vector.
-    missed: f64,
-    said: f64,
-    norm: f64,
-}
-
 impl Int8 {
     pub(super) fn new(dim: usize) -> Self {
         Self {
             dim,
+            slack: Slack::of(dim),
             groups: dim.div_ceil(4),
             codes: Vec::new(),
             margins: Vec::new(),
@@ -84,17 +87,15 @@ impl Int8 {
                 *place = code;
             }
         }
-        let error = fit.missed + (self.gamma() + 8.0 * EPSILON) * fit.norm.max(fit.said);
+        let (error, norm) = self.slack.margin(&fit);
         if let Some(margins) = self.margins.last_mut()
-            && let (Some(scale), Some(most), Some(norm)) = (
+            && let (Some(scale_at), Some(error_at), Some(norm_at)) = (
                 margins.scale.get_mut(at),
                 margins.error.get_mut(at),
                 margins.norm.get_mut(at),
             )
         {
-            *scale = fit.scale;
-            *most = up(error * WIDE);
-            *norm = up(fit.said * WIDE);
+            (*scale_at, *error_at, *norm_at) = (fit.scale, error, norm);
         }
     }
 
@@ -123,14 +124,7 @@ impl Int8 {
                     *word = i32::from_le_bytes(signed);
                 }
             }
-            let roomy = WIDE * (1.0 + 16.0 * EPSILON);
-            Terms {
-                bias: sum.wrapping_mul(-128),
-                scale: fit.scale,
-                reach: up(fit.norm * roomy),
-                miss: up(fit.missed * roomy),
-                grain: f32::from_bits(u32::try_from(self.dim + 8).unwrap_or(u32::MAX)),
-            }
+            self.slack.terms(&fit, sum)
         });
         Panel { words, terms }
     }
@@ -163,80 +157,5 @@ impl Int8 {
         });
         let (score, margin) = estimate(sum, factors.unwrap_or([0.0; 3]), terms);
         (score - margin, score + margin)
-    }
-
-    /// How far the canonical sum may be from the true one, in units of both norms.
-    fn gamma(&self) -> f64 {
-        let steps = u32::try_from(self.dim.div_ceil(LANES) + 5).unwrap_or(u32::MAX);
-        let part = f64::from(steps) * EPSILON;
-        part / (1.0 - part)
-    }
-}
-
-/// Writes the codes of a vector, plus 128, and says how well they fit. Codes behind the vector's end
-/// are zeros.
-fn fit(vector: &[f32], codes: &mut [u8]) -> Fit {
-    codes.fill(128);
-    let largest = vector
-        .iter()
-        .fold(0.0_f32, |most, value| most.max(value.abs()));
-    let steps = if largest > 0.0 {
-        127.0 / f64::from(largest)
-    } else {
-        0.0
-    };
-    let (mut along, mut square) = (0.0_f64, 0.0_f64);
-    for (code, value) in codes.iter_mut().zip(vector) {
-        let value = f64::from(*value);
-        // Between 1.5 and 255.5, so cutting off the fraction rounds to the nearest code.
-        #[expect(
-            clippy::as_conversions,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "in range, as said; anything else would only widen the margin"
-        )]
-        let nearest = (value * steps + 128.5) as u8;
-        *code = nearest;
-        let step = f64::from(nearest) - 128.0;
-        along += value * step;
-        square += step * step;
-    }
-    #[expect(
-        clippy::as_conversions,
-        clippy::cast_possible_truncation,
-        reason = "the scale that is used from here on is the rounded one"
-    )]
-    let scale = if square > 0.0 {
-        (along / square) as f32
-    } else {
-        0.0
-    };
-    let (mut missed, mut norm) = (0.0_f64, 0.0_f64);
-    for (code, value) in codes.iter().zip(vector) {
-        let value = f64::from(*value);
-        let miss = value - f64::from(scale) * (f64::from(*code) - 128.0);
-        missed += miss * miss;
-        norm += value * value;
-    }
-    Fit {
-        scale,
-        missed: missed.sqrt(),
-        said: f64::from(scale) * square.sqrt(),
-        norm: norm.sqrt(),
-    }
-}
-
-/// The least f32 that is not below a value.
-fn up(value: f64) -> f32 {
-    #[expect(
-        clippy::as_conversions,
-        clippy::cast_possible_truncation,
-        reason = "the next line rounds up where this rounded down"
-    )]
-    let near = value as f32;
-    if f64::from(near) < value {
-        near.next_up()
-    } else {
-        near
     }
 }

@@ -1,9 +1,11 @@
 //! Exact nearest neighbours over vectors alone.
 
-use super::cascade::{Cascade, Head, PANEL, Steps};
+use super::cascade::Cascade;
 use super::catalog::Catalog;
 use super::filter::{Filter, Labels};
+use super::head::Head;
 use super::rows::Rows;
+use super::sieve::Steps;
 use super::topk::TopK;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
@@ -197,20 +199,16 @@ impl Index {
             .enumerate()
             .map(|(at, query)| self.prepare(query, at, k))
             .collect::<Result<Vec<_>>>()?;
-        let mut found = Vec::with_capacity(queries.len());
-        let (panels, rest) = queries.as_chunks::<PANEL>();
-        for panel in panels {
-            if let Some(cascade) = self.cascade(k, self.len()) {
-                let mut tops = panel.each_ref().map(|_| TopK::new(k, self.len()));
-                let views = panel.each_ref().map(Vec::as_slice);
-                cascade.nearest_of_each(views, &mut tops, |slot| self.catalog.id(slot));
-                found.extend(tops.map(neighbours));
-            } else {
-                found.extend(panel.iter().map(|query| self.nearest(query, k, None).0));
+        match self.cascade(k, self.len()) {
+            Some(cascade) if queries.len() > 1 => {
+                let found = cascade.nearest_of_each(&queries, k, |slot| self.catalog.id(slot));
+                Ok(found.into_iter().map(neighbours).collect())
             }
+            _ => Ok(queries
+                .iter()
+                .map(|query| self.nearest(query, k, None).0)
+                .collect()),
         }
-        found.extend(rest.iter().map(|query| self.nearest(query, k, None).0));
-        Ok(found)
     }
 
     /// The search itself.

@@ -199,3 +199,79 @@ pub(super) fn reach<const M: usize>(
     }
     masks
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// One row's sum and bits, said plainly.
+    fn expected(panel: &Panel<2>, block: &[Group], margins: &Margins, floors: [f32; 2]) -> Seen {
+        let mut seen = ([0; 2], [[0; BLOCK]; 2]);
+        for query in 0..2 {
+            let terms = &panel.terms[query];
+            for row in 0..BLOCK {
+                let mut sum = i64::from(terms.bias);
+                for (word, group) in panel.words.iter().zip(block) {
+                    for (at, byte) in word[query].to_le_bytes().into_iter().enumerate() {
+                        sum += i64::from(group.0[4 * row + at]) * i64::from(byte.cast_signed());
+                    }
+                }
+                let sum = i32::try_from(sum).unwrap();
+                let factors = [margins.scale[row], margins.error[row], margins.norm[row]];
+                let (score, margin) = estimate(sum, factors, terms);
+                seen.0[query] |= u64::from(score + margin >= floors[query]) << row;
+                seen.1[query][row] = sum;
+            }
+        }
+        seen
+    }
+
+    type Seen = ([u64; 2], [[i32; BLOCK]; 2]);
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+
+        #[test]
+        fn every_tier_gives_the_sums_and_bits_of_the_plain_one(
+            groups in prop::sample::select(vec![0_usize, 1, 7, 96, 16_384]),
+            seed in any::<u64>(),
+            extreme in any::<bool>(),
+        ) {
+            let mut state = seed;
+            let mut byte = |low: u8| -> u8 {
+                state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
+                let byte = u8::try_from(state >> 56).unwrap();
+                // Nothing but the largest products, so that what saturates is seen.
+                if extreme { [low, 255][usize::from(byte & 1)] } else { byte.max(low) }
+            };
+            let block: Vec<Group> =
+                (0..groups).map(|_| Group(std::array::from_fn(|_| byte(1)))).collect();
+            let mut word = || i32::from_le_bytes(std::array::from_fn(|_| byte(1).wrapping_add(128)));
+            let words: Vec<[i32; 2]> = (0..groups).map(|_| [word(), word()]).collect();
+            let mut margins = Margins::ZERO;
+            for row in 0..BLOCK {
+                margins.scale[row] = f32::from(byte(0)) / 255.0;
+                margins.error[row] = f32::from(byte(0));
+                margins.norm[row] = f32::from(byte(0));
+            }
+            let signed = |query: usize| words.iter().flat_map(move |w| w[query].to_le_bytes());
+            let terms = [0, 1].map(|query| Terms {
+                bias: signed(query).map(|b| -128 * i32::from(b.cast_signed())).sum(),
+                scale: 0.5,
+                reach: 3.0,
+                miss: 0.25,
+                grain: 1.0,
+            });
+            let panel = Panel { words, terms };
+            let floors = [0.0, f32::from(byte(0)) * 100.0];
+            let wanted = expected(&panel, &block, &margins, floors);
+            for tier in Tier::available() {
+                let mut sums = [[7; BLOCK]; 2];
+                let scanner = Scanner::of(tier).unwrap();
+                let masks = scanner.screen(&panel, &block, &margins, &floors, &mut sums);
+                prop_assert_eq!((masks, sums), wanted, "{}", tier.name());
+            }
+        }
+    }
+}
