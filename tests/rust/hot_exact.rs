@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use proptest::prelude::*;
-use warmset_core::hot::{Batch, Filter, Head, Index, Labels, Metric};
+use warmset_core::hot::{Batch, Cue, Filter, Head, Index, Labels, Metric, Retriever, Weights};
 use warmset_core::simd::{Scanner, Tier};
 
 /// The canonical sum as the documentation of `simd` says it.
@@ -154,7 +154,9 @@ impl Noise {
             Kind::EverySize => {
                 let sizes = [1e-44, 1e-30, 1e-6, 1.0, 1e9, 1e16, 1.9e18 / 64.0];
                 let size = sizes[self.below(sizes.len())];
-                plain.iter_mut().for_each(|v| *v *= size);
+                for value in &mut plain {
+                    *value *= size;
+                }
             }
             Kind::Level => {
                 let level = plain[0] + 1.0;
@@ -350,5 +352,69 @@ fn codes_leave_most_rows_unread() {
             (0, ids.len()),
             "{name}: what a filter leaves is too little for codes"
         );
+    }
+}
+
+#[test]
+fn entries_with_several_rows_are_ranked_by_their_best_one() {
+    const DIM: usize = 64;
+    let weights = Weights {
+        dense: 1.0,
+        lexical: 0.0,
+        speaker: 0.0,
+        session: 0.0,
+    };
+    for kind in [
+        Kind::Isotropic,
+        Kind::Cluster,
+        Kind::Duplicates,
+        Kind::OneUlp,
+    ] {
+        let mut noise = Noise(23);
+        let mut retriever = Retriever::new().unwrap();
+        let mut entries = BTreeMap::new();
+        for id in 0..2_500_u64 {
+            let labels = Labels {
+                conversation: u32::from(id % 5 == 0),
+                ..Labels::default()
+            };
+            retriever.add(id, labels, &[]).unwrap();
+            // Some have none, some hundreds; those of the last are often all among the best rows.
+            let count = [1, 1, 2, 0, 3][noise.below(5)] + if id == 77 { 300 } else { 0 };
+            let rows: Vec<f32> = (0..count).flat_map(|_| noise.vector(kind, DIM)).collect();
+            retriever.put_vectors(id, &rows, DIM).unwrap();
+            entries.insert(id, rows);
+        }
+        for id in (0..2_500).step_by(7) {
+            let rows = noise.vector(kind, DIM);
+            retriever.put_vectors(id, &rows, DIM).unwrap();
+            entries.insert(id, rows);
+        }
+        for conversation in [None, Some(0), Some(1)] {
+            let filter = Filter {
+                tenant: Some(0),
+                conversation,
+                ..Filter::default()
+            };
+            let raw = noise.vector(kind, DIM);
+            let query = prepared(Metric::Cosine, &raw);
+            let mut wanted: Vec<(u64, f32)> = entries
+                .iter()
+                .filter(|(id, _)| conversation.is_none_or(|c| c == u32::from(*id % 5 == 0)))
+                .filter_map(|(id, rows)| {
+                    let scores = rows.chunks(DIM).map(|row| dot(&query, row));
+                    scores.reduce(f32::max).map(|best| (*id, best))
+                })
+                .collect();
+            wanted.sort_by(|a, b| b.1.partial_cmp(&a.1).unwrap().then(a.0.cmp(&b.0)));
+            wanted.truncate(40);
+            let found: Vec<(u64, f32)> = retriever
+                .search(Some(&raw), &Cue::default(), &filter, 40, weights)
+                .unwrap()
+                .iter()
+                .map(|hit| (hit.id, hit.dense))
+                .collect();
+            assert_eq!(bits(&found), bits(&wanted), "{kind:?}, {conversation:?}");
+        }
     }
 }

@@ -15,7 +15,7 @@ use std::ops::Range;
 use super::catalog::Slot;
 use super::head::Int8;
 use super::rows::Rows;
-use super::sieve::{Sieve, Steps};
+use super::sieve::{Best, Sieve, Steps};
 use super::topk::TopK;
 use crate::simd::codes::{BLOCK, Terms};
 use crate::simd::{Lanes, Scanner};
@@ -39,7 +39,7 @@ pub(super) struct Cascade<'a> {
 
 impl Cascade<'_> {
     /// Pushes the best rows into `top`: of all rows, or of those in `spans`, which ascend and do not
-    /// overlap. No slot may own more than one row.
+    /// overlap.
     pub(super) fn nearest(
         self,
         query: &[Lanes],
@@ -51,6 +51,7 @@ impl Cascade<'_> {
         let [terms] = &panel.terms;
         let mut sieve = Sieve::new(top.k(), self.rows.len());
         let mut sums = [[0; BLOCK]];
+        let mut best = self.best(top, id);
         let mut screen = |block: usize, admitted: u64, sieve: &mut Sieve| {
             let floor = [sieve.floor()];
             let [mask] = self
@@ -71,16 +72,12 @@ impl Cascade<'_> {
                     if admitted.count_ones() > FEW {
                         screen(block, admitted, &mut sieve);
                     } else {
-                        self.score(query, block, admitted, &mut sieve, |row, score| {
-                            if let Some(id) = self.rows.owner(row).and_then(&id) {
-                                top.push(score, id);
-                            }
-                        });
+                        self.score(query, block, admitted, &mut sieve, &mut best);
                     }
                 }
             }
         }
-        self.settle(query, sieve, top, &id)
+        self.settle(query, sieve, best)
     }
 
     /// [`Cascade::nearest`] of all rows for several queries; codes are read once for all of them.
@@ -123,10 +120,15 @@ impl Cascade<'_> {
             .zip(sieves)
             .map(|(query, sieve)| {
                 let mut top = TopK::new(k, rows);
-                self.settle(query, sieve, &mut top, &id);
+                self.settle(query, sieve, self.best(&mut top, &id));
                 top
             })
             .collect()
+    }
+
+    fn best<I: Fn(Slot) -> Option<u64>>(self, top: &mut TopK, id: I) -> Best<'_, I> {
+        let waiting = self.rows.shared().then(Vec::new);
+        Best { top, id, waiting }
     }
 
     /// Keeps the rows of a block whose bits are set, unless they are dead.
@@ -142,8 +144,8 @@ impl Cascade<'_> {
         while mask != 0 {
             let (row, sum) = (block * BLOCK + bit(mask), sums.get(bit(mask)));
             mask &= mask - 1;
-            if let (Some(_), Some(sum)) = (self.rows.owner(row), sum) {
-                sieve.offer(row, self.head.bounds(terms, row, *sum));
+            if let (Some(slot), Some(sum)) = (self.rows.owner(row), sum) {
+                sieve.offer(row, slot, self.head.bounds(terms, row, *sum));
             }
         }
     }
@@ -156,7 +158,7 @@ impl Cascade<'_> {
         block: usize,
         mut mask: u64,
         sieve: &mut Sieve,
-        mut visit: impl FnMut(usize, f32),
+        best: &mut Best<'_, impl Fn(Slot) -> Option<u64>>,
     ) {
         let mut scores = [0.0; BLOCK];
         while mask != 0 {
@@ -170,8 +172,10 @@ impl Cascade<'_> {
                 && self.rows.score(self.scanner, query, start, out)
             {
                 for (row, score) in (start..).zip(out.iter()) {
-                    sieve.raise(row, *score);
-                    visit(row, *score);
+                    if let Some(slot) = self.rows.owner(row) {
+                        sieve.raise(slot, *score);
+                        best.see(slot, *score);
+                    }
                 }
                 sieve.steps.exact += count;
             }
@@ -183,23 +187,23 @@ impl Cascade<'_> {
         self,
         query: &[Lanes],
         sieve: Sieve,
-        top: &mut TopK,
-        id: &impl Fn(Slot) -> Option<u64>,
+        mut best: Best<'_, impl Fn(Slot) -> Option<u64>>,
     ) -> Steps {
         let (kept, mut steps) = sieve.finish();
         for (upper, row) in kept {
-            if upper < top.floor() {
+            if upper < best.floor() {
                 continue;
             }
             let mut score = [0.0];
-            if let Some(id) = self.rows.owner(row).and_then(id)
+            if let Some(slot) = self.rows.owner(row)
                 && self.rows.score(self.scanner, query, row, &mut score)
             {
                 steps.exact += 1;
                 let [score] = score;
-                top.push(score, id);
+                best.see(slot, score);
             }
         }
+        best.finish();
         steps
     }
 }

@@ -64,11 +64,7 @@ impl Index {
             choice: head,
             scanner,
             catalog: Catalog::default(),
-            rows: if head.codes(dim, scanner) {
-                Rows::with_codes(dim)
-            } else {
-                Rows::new(dim)
-            },
+            rows: Rows::with_head(dim, head, scanner),
         })
     }
 
@@ -199,7 +195,7 @@ impl Index {
             .enumerate()
             .map(|(at, query)| self.prepare(query, at, k))
             .collect::<Result<Vec<_>>>()?;
-        match self.cascade(k, self.len()) {
+        match self.cascade(self.len(), k) {
             Some(cascade) if queries.len() > 1 => {
                 let found = cascade.nearest_of_each(&queries, k, |slot| self.catalog.id(slot));
                 Ok(found.into_iter().map(neighbours).collect())
@@ -218,7 +214,7 @@ impl Index {
         let admitted = spans.as_ref().map_or(self.len(), |spans| {
             spans.iter().map(ExactSizeIterator::len).sum()
         });
-        if let Some(cascade) = self.cascade(k, admitted) {
+        if let Some(cascade) = self.cascade(admitted, k) {
             let id = |slot| self.catalog.id(slot);
             let steps = cascade.nearest(query, spans.as_deref(), &mut top, id);
             return (neighbours(top), steps);
@@ -236,16 +232,8 @@ impl Index {
         (neighbours(top), steps)
     }
 
-    /// The cascade, where it pays to ask `rows` rows for the best `k` by their codes first.
-    fn cascade(&self, k: usize, rows: usize) -> Option<Cascade<'_>> {
-        self.rows
-            .head()
-            .filter(|_| self.choice.pays(rows, k))
-            .map(|head| Cascade {
-                rows: &self.rows,
-                head,
-                scanner: self.scanner,
-            })
+    fn cascade(&self, rows: usize, k: usize) -> Option<Cascade<'_>> {
+        self.rows.cascade(self.choice, self.scanner, rows, k)
     }
 
     fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {

@@ -7,8 +7,9 @@
 
 use std::ops::Range;
 
+use super::cascade::Cascade;
 use super::catalog::{Slot, position};
-use super::head::Int8;
+use super::head::{Head, Int8};
 use crate::error::{Error, Result};
 use crate::simd::{Lanes, Scanner};
 
@@ -31,6 +32,8 @@ pub(super) struct Rows {
     span: Vec<Range<usize>>,
     dead: usize,
     head: Option<Int8>,
+    /// Whether a slot has, or had, several rows.
+    shared: bool,
 }
 
 impl Rows {
@@ -38,6 +41,7 @@ impl Rows {
         Self {
             dim,
             head: None,
+            shared: false,
             width: dim.div_ceil(crate::simd::LANES),
             blocks: Vec::new(),
             owner: Vec::new(),
@@ -46,10 +50,10 @@ impl Rows {
         }
     }
 
-    /// Rows with codes beside them.
-    pub(super) fn with_codes(dim: usize) -> Self {
+    /// Rows with what a head wants beside them.
+    pub(super) fn with_head(dim: usize, head: Head, scanner: Scanner) -> Self {
         Self {
-            head: Some(Int8::new(dim)),
+            head: head.codes(dim, scanner).then(|| Int8::new(dim)),
             ..Self::new(dim)
         }
     }
@@ -58,9 +62,25 @@ impl Rows {
         self.dim
     }
 
-    /// The codes of the rows.
-    pub(super) fn head(&self) -> Option<&Int8> {
-        self.head.as_ref()
+    /// Whether a slot may have several rows.
+    pub(super) fn shared(&self) -> bool {
+        self.shared
+    }
+
+    /// The cascade, where it pays to ask `rows` rows for the best `k` by their codes first.
+    pub(super) fn cascade(
+        &self,
+        choice: Head,
+        scanner: Scanner,
+        rows: usize,
+        k: usize,
+    ) -> Option<Cascade<'_>> {
+        let head = self.head.as_ref().filter(|_| choice.pays(rows, k))?;
+        Some(Cascade {
+            rows: self,
+            head,
+            scanner,
+        })
     }
 
     /// The slot of a row, unless it is dead.
@@ -103,6 +123,7 @@ impl Rows {
             });
         }
         self.clear(slot);
+        self.shared |= rows.len() > self.dim;
         let start = self.owner.len();
         for row in rows.chunks_exact(self.dim) {
             Lanes::extend(&mut self.blocks, row);
@@ -175,7 +196,8 @@ impl Rows {
         mut visit: impl FnMut(Slot, f32),
     ) {
         let mut scores = [0.0_f32; CHUNK];
-        let spans = spans.unwrap_or_else(|| Vec::from_iter([0..self.owner.len()]));
+        let everything = 0..self.owner.len();
+        let spans = spans.unwrap_or_else(|| Vec::from([everything]));
         for span in spans {
             let mut best: Option<(Slot, f32)> = None;
             let mut start = span.start;
