@@ -371,6 +371,7 @@ fn entries_with_several_rows_are_ranked_by_their_best_one() {
         Kind::OneUlp,
     ] {
         let mut noise = Noise(23);
+        let raw = noise.vector(kind, DIM);
         let mut retriever = Retriever::new().unwrap();
         let mut entries = BTreeMap::new();
         for id in 0..2_500_u64 {
@@ -379,9 +380,12 @@ fn entries_with_several_rows_are_ranked_by_their_best_one() {
                 ..Labels::default()
             };
             retriever.add(id, labels, &[]).unwrap();
-            // Some have none, some hundreds; those of the last are often all among the best rows.
-            let count = [1, 1, 2, 0, 3][noise.below(5)] + if id == 77 { 300 } else { 0 };
-            let rows: Vec<f32> = (0..count).flat_map(|_| noise.vector(kind, DIM)).collect();
+            let count = [1, 1, 2, 0, 3][noise.below(5)];
+            let mut rows: Vec<f32> = (0..count).flat_map(|_| noise.vector(kind, DIM)).collect();
+            if id == 78 {
+                // One entry has the best 300 rows, and still is one of 40.
+                rows = raw.iter().map(|v| 9.0 * v).collect::<Vec<_>>().repeat(300);
+            }
             retriever.put_vectors(id, &rows, DIM).unwrap();
             entries.insert(id, rows);
         }
@@ -396,7 +400,6 @@ fn entries_with_several_rows_are_ranked_by_their_best_one() {
                 conversation,
                 ..Filter::default()
             };
-            let raw = noise.vector(kind, DIM);
             let query = prepared(Metric::Cosine, &raw);
             let mut wanted: Vec<(u64, f32)> = entries
                 .iter()
