@@ -86,34 +86,41 @@ impl Slack {
     }
 }
 
+/// Values that are summed side by side.
+const STRIDE: usize = 8;
+
+/// Adding this to a small f64 rounds it to an integer, which is then in the lowest bits.
+const SHIFT: f64 = 4_503_599_627_370_496.0;
+
 /// Writes the codes of a vector, plus 128, and says how well they fit. Codes behind the vector's end
 /// are zeros.
 pub(super) fn fit(vector: &[f32], codes: &mut [u8]) -> Fit {
     codes.fill(128);
-    let largest = vector
-        .iter()
-        .fold(0.0_f32, |most, value| most.max(value.abs()));
+    let mut largest = [0.0_f32; STRIDE];
+    each(vector, codes, |values, _| {
+        for (most, value) in largest.iter_mut().zip(values) {
+            *most = most.max(value.abs());
+        }
+    });
+    let largest = largest.into_iter().fold(0.0, f32::max);
     let steps = if largest > 0.0 {
         127.0 / f64::from(largest)
     } else {
         0.0
     };
-    let (mut along, mut square) = (0.0_f64, 0.0_f64);
-    for (code, value) in codes.iter_mut().zip(vector) {
-        let value = f64::from(*value);
-        // Between 1.5 and 255.5, so cutting off the fraction rounds to the nearest code.
-        #[expect(
-            clippy::as_conversions,
-            clippy::cast_possible_truncation,
-            clippy::cast_sign_loss,
-            reason = "in range, as said; anything else would only widen the margin"
-        )]
-        let nearest = (value * steps + 128.5) as u8;
-        *code = nearest;
-        let step = f64::from(nearest) - 128.0;
-        along += value * step;
-        square += step * step;
-    }
+    let (mut along, mut square) = ([0.0_f64; STRIDE], [0.0_f64; STRIDE]);
+    each(vector, codes, |values, codes| {
+        let sums = along.iter_mut().zip(&mut square);
+        for (((along, square), value), code) in sums.zip(values).zip(codes) {
+            let value = f64::from(*value);
+            let shifted = (value * steps + 128.0) + SHIFT;
+            [*code, ..] = shifted.to_bits().to_le_bytes();
+            let step = (shifted - SHIFT) - 128.0;
+            *along += value * step;
+            *square += step * step;
+        }
+    });
+    let (along, square): (f64, f64) = (along.iter().sum(), square.iter().sum());
     #[expect(
         clippy::as_conversions,
         clippy::cast_possible_truncation,
@@ -124,18 +131,50 @@ pub(super) fn fit(vector: &[f32], codes: &mut [u8]) -> Fit {
     } else {
         0.0
     };
-    let (mut missed, mut norm) = (0.0_f64, 0.0_f64);
-    for (code, value) in codes.iter().zip(vector) {
-        let value = f64::from(*value);
-        let miss = value - f64::from(scale) * (f64::from(*code) - 128.0);
-        missed += miss * miss;
-        norm += value * value;
-    }
+    let (mut missed, mut norm) = ([0.0_f64; STRIDE], [0.0_f64; STRIDE]);
+    each(vector, codes, |values, codes| {
+        let sums = missed.iter_mut().zip(&mut norm);
+        for (((missed, norm), value), code) in sums.zip(values).zip(codes) {
+            let value = f64::from(*value);
+            let miss = value - f64::from(scale) * (f64::from(*code) - 128.0);
+            *missed += miss * miss;
+            *norm += value * value;
+        }
+    });
+    let root = |sums: [f64; STRIDE]| sums.iter().sum::<f64>().sqrt();
     Fit {
         scale,
-        missed: missed.sqrt(),
+        missed: root(missed),
         said: f64::from(scale) * square.sqrt(),
-        norm: norm.sqrt(),
+        norm: root(norm),
+    }
+}
+
+/// Visits values and their codes, so many at a time; at the end there may be zeros among them.
+fn each(
+    vector: &[f32],
+    codes: &mut [u8],
+    mut visit: impl FnMut(&[f32; STRIDE], &mut [u8; STRIDE]),
+) {
+    let (blocks, tail) = vector.as_chunks::<STRIDE>();
+    for (values, codes) in blocks.iter().zip(codes.as_chunks_mut().0) {
+        visit(values, codes);
+    }
+    if let Some(codes) = codes.get_mut(vector.len() - tail.len()..vector.len())
+        && !tail.is_empty()
+    {
+        let (mut values, mut last) = ([0.0; STRIDE], [128; STRIDE]);
+        for ((value, last), (from, code)) in values
+            .iter_mut()
+            .zip(&mut last)
+            .zip(tail.iter().zip(codes.iter()))
+        {
+            (*value, *last) = (*from, *code);
+        }
+        visit(&values, &mut last);
+        for (code, last) in codes.iter_mut().zip(last) {
+            *code = last;
+        }
     }
 }
 
