@@ -70,6 +70,15 @@ impl Int8 {
         self.margins.len()
     }
 
+    /// Makes room for so many rows more, at once.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        let blocks = (self.rows + rows)
+            .div_ceil(BLOCK)
+            .saturating_sub(self.margins.len());
+        self.codes.reserve(blocks * self.groups);
+        self.margins.reserve(blocks);
+    }
+
     /// Adds the codes of one more row.
     pub(super) fn push(&mut self, row: &[f32]) {
         let at = self.rows % BLOCK;

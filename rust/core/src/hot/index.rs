@@ -129,6 +129,7 @@ impl Index {
             self.metric.prepare(vector, at, &mut row)?;
             prepared.extend_from_slice(&row);
         }
+        self.rows.reserve(batch.ids.len());
         let shared = batch.labels.first().copied().unwrap_or_default();
         for (at, (id, vector)) in batch.ids.iter().zip(prepared.chunks_exact(dim)).enumerate() {
             let labels = batch.labels.get(at).copied().unwrap_or(shared);

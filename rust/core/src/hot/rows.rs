@@ -114,6 +114,15 @@ impl Rows {
         self.span_of(slot).is_some_and(|span| !span.is_empty())
     }
 
+    /// Makes room for so many rows more, at once.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.blocks.reserve(rows * self.width);
+        self.owner.reserve(rows);
+        if let Some(head) = &mut self.head {
+            head.reserve(rows);
+        }
+    }
+
     /// Gives a slot its rows, `rows` being whole rows of floats; rows it had before die.
     pub(super) fn put(&mut self, slot: Slot, rows: &[f32]) -> Result<()> {
         if self.dim == 0 || !rows.len().is_multiple_of(self.dim) {
