@@ -10,7 +10,7 @@ use std::sync::{LazyLock, Mutex};
 
 use divan::counter::{BytesCount, ItemsCount};
 use divan::{Bencher, black_box};
-use warmset_core::hot::{Batch, Filter, Head, Index, Labels, Metric};
+use warmset_core::hot::{Batch, Cue, Filter, Head, Index, Labels, Metric, Retriever, Weights};
 use warmset_core::simd::{Scanner, Tier};
 
 const DIM: usize = 384;
@@ -187,6 +187,37 @@ fn together<const ROWS: usize>(bencher: Bencher<'_, '_>, (lie, head): (Lie, Head
     bencher
         .counter(ItemsCount::new(QUERIES))
         .bench_local(|| index.search_batch(black_box(&queries), K).unwrap());
+}
+
+/// The dense half of a fused search: the best 256 of 10,000 entries of one conversation.
+#[divan::bench]
+fn retriever(bencher: Bencher<'_, '_>) {
+    let mut retriever = Retriever::new().unwrap();
+    let rows = vectors(Lie::Clustered, 10_000, 1);
+    for (id, row) in (0..).zip(rows.chunks(DIM)) {
+        retriever.add(id, Labels::default(), &[]).unwrap();
+        retriever.put_vectors(id, row, DIM).unwrap();
+    }
+    let query = vectors(Lie::Clustered, 1, 2);
+    let filter = Filter {
+        tenant: Some(0),
+        conversation: Some(0),
+        ..Filter::default()
+    };
+    let weights = Weights {
+        dense: 1.0,
+        lexical: 0.0,
+        speaker: 0.0,
+        session: 0.0,
+    };
+    let search = || {
+        let query = black_box(&query[..]);
+        retriever
+            .search(Some(query), &Cue::default(), &filter, K, weights)
+            .unwrap()
+    };
+    assert_eq!(search().len(), K);
+    bencher.bench_local(search);
 }
 
 /// 10,000 rows into an empty index.

@@ -58,9 +58,13 @@ impl TopK {
         if score < self.floor || self.k == 0 {
             return;
         }
-        self.heap.push(Ranked { score, id });
-        if self.heap.len() > self.k {
-            self.heap.pop();
+        let new = Ranked { score, id };
+        if self.heap.len() < self.k {
+            self.heap.push(new);
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && new < *worst
+        {
+            *worst = new;
         }
         if self.heap.len() == self.k {
             self.floor = self
