@@ -5,8 +5,8 @@
 All in one process, in turns of a few calls, on one core (it pins itself if nobody did) and on one
 disk. Payloads are random bytes of 1,024. Each contest reads back what was written and counts it. A
 figure of an append is a mean, since checkpoints and new segments are rare and dear, but the median
-of the means of 1,000 calls each: so one disturbance from outside spoils one of them. It takes about
-three minutes, and 4 GB of the disk while it opens stores of a million records.
+of several: so one disturbance from outside spoils one of them. It takes one to two minutes, and
+4 GB of the disk while it opens stores of a million records.
 """
 
 from __future__ import annotations
@@ -30,28 +30,33 @@ from setting import file_system, setting
 # isort: split
 import peers
 from race import Result, check, race, report
-from store_peers import Lmdb, Raw, Sqlite, Warmset, size
+from store_peers import Lmdb, LmdbPuts, Raw, Sqlite, Warmset, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from race import Call
 
     Store = Warmset | Raw | Sqlite | Lmdb
     Opened = TypeVar("Opened", bound=Store)
 
 PAYLOADS = [os.urandom(peers.KILOBYTE) for _ in range(5_000)]
 BATCH = 1_000
-BLOCK = 1_000
 
 
-def blocks(times: list[float]) -> float:
-    """Give the median of the means of 1,000 calls each."""
-    return median(fmean(times[at : at + BLOCK]) for at in range(0, len(times), BLOCK))
+def paced(name: str, calls: dict[str, Call], records: int, **turns: int) -> Result:
+    """Race appends: the median of the means of many calls each, of 20 where a call is a batch."""
+    block = 1_000 if records == 1 else 20
+    medians: list[float] = []
 
+    def of(times: list[float]) -> float:
+        medians.append(median(times))
+        return median(fmean(times[at : at + block]) for at in range(0, len(times), block))
 
-def rates(result: Result, records: int = 1) -> Result:
-    """Add what each contestant does in a second."""
-    for one, micros in result.microseconds.items():
+    result = race(name, calls, of=of, **turns)
+    for (one, micros), middle in zip(result.microseconds.items(), medians, strict=True):
         result.notes[f"records/s of {one}"] = round(records * 1e6 / micros)
+        result.notes[f"median call of {one}"] = middle
     return result
 
 
@@ -88,14 +93,14 @@ def verify(stores: dict[str, Store], count: int, what: str) -> None:
 def appends(name: str, stores: dict[str, Store], rounds: int, turn: int) -> Iterator[Result]:
     """Race appends one by one, then of 1,000 together, into the same stores."""
     many = len(PAYLOADS)
-    calls: dict[str, Callable[[int], object]] = {
+    calls: dict[str, Call] = {
         one: lambda at, store=store: store.append(PAYLOADS[at % many])
         for one, store in stores.items()
     }
-    result = race(f"{name} append", calls, rounds=rounds, turn=turn, of=blocks)
+    result = paced(f"{name} append", calls, 1, rounds=rounds, turn=turn)
     total = rounds * (turn + 1)
     verify(stores, total, name)
-    yield rates(result)
+    yield result
 
     # So that a batch begins where the payloads do.
     for store in stores.values():
@@ -106,9 +111,9 @@ def appends(name: str, stores: dict[str, Store], rounds: int, turn: int) -> Iter
         one: lambda at, store=store: store.append_all(groups[at % len(groups)])
         for one, store in stores.items()
     }
-    result = race(f"{name} append of {BATCH:,}", calls, rounds=20, turn=4)
-    verify(stores, total + 20 * 5 * BATCH, f"{name} batches")
-    yield rates(result, BATCH)
+    result = paced(f"{name} append of {BATCH:,}", calls, BATCH, rounds=30, turn=4)
+    verify(stores, total + 30 * 5 * BATCH, f"{name} batches")
+    yield result
 
 
 def durable(place: Path) -> Iterator[Result]:
@@ -120,7 +125,7 @@ def durable(place: Path) -> Iterator[Result]:
             "SQLite FULL": close(stack, Sqlite(place / "base")),
             "LMDB": close(stack, Lmdb(place / "lmdb")),
         }
-        yield from appends("durable", stores, rounds=100, turn=50)
+        yield from appends("durable", stores, rounds=300, turn=50)
 
 
 def unsynced(place: Path) -> Iterator[Result]:
@@ -134,6 +139,7 @@ def unsynced(place: Path) -> Iterator[Result]:
                 "write": close(stack, Raw(place / "raw", sync=False)),
                 "SQLite NORMAL": close(stack, Sqlite(place / "base", **loose)),
                 "LMDB nosync": close(stack, Lmdb(place / "lmdb", sync=False)),
+                "LMDB nosync, put by put": close(stack, LmdbPuts(place / "puts", sync=False)),
             }
             if mode == "exclusive":
                 alone = Sqlite(place / "alone", locking="EXCLUSIVE", **loose)
@@ -160,7 +166,7 @@ def reading(place: Path) -> Iterator[Result]:
         every = alone | stores
         verify(every, count, "read")
         ids = [1 + at * 7919 % 42_000 for at in range(5_000)]  # in sealed segments
-        calls: dict[str, Callable[[int], object]] = {
+        calls: dict[str, Call] = {
             one: lambda at, get=store.get: get(ids[at % 5_000]) for one, store in every.items()
         }
         read = stack.enter_context(stores["LMDB"].base.begin())

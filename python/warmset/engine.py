@@ -6,11 +6,13 @@ exception the store is as it was or has complete records more, and the index agr
 
 from __future__ import annotations
 
+import os
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
 from warmset import _core, messages
 from warmset.counting import message_tokens
+from warmset.errors import Forked
 from warmset.follow import Follower
 from warmset.library import Library
 from warmset.records import head_draft, key_of, turn_draft
@@ -139,6 +141,9 @@ class Engine(Library):
         Raises:
             StoreError: The store could not be read.
         """
+        # Before any lock: a thread of the parent may have held it when the process forked.
+        if os.getpid() != self._pid:
+            raise Forked("the memory was opened before a fork; open it again in the child")
         if not self._alone:
             with self.lock:
                 self._follower.catch_up()

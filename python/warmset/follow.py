@@ -124,6 +124,8 @@ class Follower:
     def _vector(self, record: Record, news: _News) -> None:
         if self._engine.indexer is not None:
             meta = VectorMeta.decode(record.meta)
+            if meta.dim < 1 or len(record.payload) % (4 * meta.dim):
+                raise InvalidInputError(f"dim: expected rows of {meta.dim} numbers")
             if self._engine.indexer.book.note(meta, record.seq):
                 news.vectors.add(meta.of)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from os import PathLike
 from typing import TYPE_CHECKING, Literal, Self
 
@@ -86,8 +87,7 @@ class Handle(Held):
             read=read,
             encryption=encryption,
         )
-        if path is not None and (not isinstance(path, (str, PathLike)) or "\0" in str(path)):
-            raise InvalidInputError(f"path: expected a directory's name or None, found {path!r}")
+        _check_path(path)
         if not isinstance(encoding, str):
             raise InvalidInputError(f"encoding: expected a name, found {encoding!r}")
         if not isinstance(tenant, str) or not tenant:
@@ -127,6 +127,18 @@ class Handle(Held):
             weights=weights,
             picker=picker,
         )
+
+
+def _check_path(path: object) -> None:
+    if path is None:
+        return
+    name = os.fspath(path) if isinstance(path, (str, PathLike)) else None
+    try:
+        fits = isinstance(name, str) and b"\0" not in os.fsencode(name)
+    except UnicodeEncodeError:
+        fits = False
+    if not fits:
+        raise InvalidInputError(f"path: expected a directory's name or None, found {path!r}")
 
 
 def _embedder(given: Embedder | Callable[[list[str]], object] | str | None) -> Embedder | None:

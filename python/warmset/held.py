@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Self
+from collections.abc import Iterable
+from operator import index
+from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
 from warmset.errors import Closed, InvalidInputError, NotFound
 from warmset.figures import figures
@@ -10,7 +12,7 @@ from warmset.records import key_of
 from warmset.told import Removed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable
 
     from warmset.config import Weights
     from warmset.engine import Engine
@@ -94,7 +96,7 @@ class Held:
 
         Raises:
             NotFound: This tenant has no message with that id.
-            InvalidInputError: Neither or both were given.
+            InvalidInputError: Neither or both were given, or what is no name or no ids.
             StoreError: They could not be erased. After an error while the files were written anew
                 they are erased all the same, and the next call removes their bytes.
         """
@@ -103,7 +105,7 @@ class Held:
             raise InvalidInputError("erase: expected either a conversation or ids")
         if conversation is not None:
             return self.engine.erase(prefix=key_of(self.tenant, conversation))
-        listed = sorted(set(ids or ()))
+        listed = _ids(ids)
         if any(self.engine.owner(id_).tenant != self.tenant for id_ in listed):
             raise NotFound("erase: an id is not one of this tenant's messages")
         if not listed:
@@ -145,3 +147,23 @@ class Held:
     def __repr__(self) -> str:
         state = "closed" if self._closed else "open"
         return f"Memory({self.engine.store.path!s}, tenant={self.tenant!r}, {state})"
+
+
+def _ids(given: object) -> list[int]:
+    """Return ids of messages, each once, ascending.
+
+    Raises:
+        InvalidInputError: They are none.
+    """
+    listed: list[object] = []
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray)):
+        listed += given
+    elif given is not None:
+        raise InvalidInputError(f"ids: expected ids of messages, found {given!r:.80}")
+    found = set[int]()
+    for id_ in listed:
+        number = None if isinstance(id_, bool) or not isinstance(id_, SupportsIndex) else index(id_)
+        if number is None or number < 0:
+            raise InvalidInputError(f"ids: expected ids of messages, found {id_!r:.80} among them")
+        found.add(number)
+    return sorted(found)

@@ -180,6 +180,7 @@ class Indexer:
                 self._publish_job(job, rows)
             with self._wake:
                 self._failed.clear()
+            self.book.erase_older()
 
     def _run(self) -> None:
         while True:

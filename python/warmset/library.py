@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import threading
 import time
 from typing import TYPE_CHECKING
@@ -49,6 +50,7 @@ class Library:
     ) -> None:
         _core.count_text("", encoding)
         self.lock = threading.RLock()
+        self._pid = os.getpid()
         self.encoding = encoding
         self.opening = opening
         self.store = opening.open(path)

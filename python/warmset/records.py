@@ -7,18 +7,21 @@ from __future__ import annotations
 
 import json
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from warmset.config import MAX_TURN
 from warmset.errors import InvalidInputError, TooLarge
 from warmset.messages import DIALECTS, Dialect
+from warmset.times import kept_time
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from numpy.typing import NDArray
+
+_T = TypeVar("_T")
 
 Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, tuple[int, ...]]
 """Kind, key, meta, payload and what it was made from, as `ColdStore.append` takes them."""
@@ -67,16 +70,20 @@ class TurnMeta:
 
     @classmethod
     def decode(cls, data: bytes) -> TurnMeta:
-        """Read what `encode` wrote; fields of a newer version are passed over."""
+        """Read what `encode` wrote; fields of a newer version are passed over.
+
+        Raises:
+            InvalidInputError: Somebody else wrote it.
+        """
         fields = _load(data)
         dialect = fields.get("dialect")
         return cls(
-            at=float(fields.get("at", 0.0)),
-            speaker=fields.get("by"),
-            session=fields.get("session"),
+            at=kept_time(fields.get("at", 0.0)),
+            speaker=_field(fields, "by", str),
+            session=_field(fields, "session", str),
             dialect=dialect if dialect in DIALECTS else None,
-            parent=fields.get("parent"),
-            extra=fields.get("meta"),
+            parent=_field(fields, "parent", int),
+            extra=_field(fields, "meta", dict),
         )
 
 
@@ -222,4 +229,17 @@ def _dump(fields: dict[str, Any]) -> bytes:
 
 
 def _load(data: bytes) -> dict[str, Any]:
-    return cast("dict[str, Any]", json.loads(data))
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"meta: expected a JSON object ({error})") from error
+    if not isinstance(fields, dict):
+        raise InvalidInputError(f"meta: expected a JSON object, found a {type(fields).__name__}")
+    return fields
+
+
+def _field(fields: dict[str, Any], name: str, kind: type[_T]) -> _T | None:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise InvalidInputError(f"{name}: expected {kind.__name__}, found {value!r:.80}")
+    return value

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import time
 from datetime import UTC, datetime
-from typing import Final
+from typing import Final, cast
 
 from warmset.errors import InvalidInputError
 
@@ -42,3 +43,17 @@ def seconds(at: object, name: str = "at") -> float:
 def milliseconds(at: object | None, name: str) -> int | None:
     """Read a time that may be absent, as milliseconds since 1970 UTC."""
     return None if at is None else int(seconds(at, name) * 1000)
+
+
+def kept_time(value: object) -> float:
+    """Read seconds since 1970 as a record has them, of a day that has a name.
+
+    Raises:
+        InvalidInputError: They are none.
+    """
+    try:
+        at = float(cast("float", value))
+        time.gmtime(at)
+    except (OverflowError, OSError, TypeError, ValueError) as error:
+        raise InvalidInputError(f"at: expected seconds since 1970, found {value!r:.80}") from error
+    return at

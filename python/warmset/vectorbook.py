@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warmset.errors import Erased
+from warmset.errors import Erased, Locked
 from warmset.records import VectorMeta, View
 
 if TYPE_CHECKING:
@@ -28,6 +28,7 @@ class VectorBook:
         self._store = store
         self._vectorizer = vectorizer
         self._seqs: dict[tuple[int, int, View], int] = {}
+        self._twice: set[tuple[int, int]] = set()
 
     def __contains__(self, job: Job) -> bool:
         return (self._generation(), job.id, job.view) in self._seqs
@@ -36,7 +37,10 @@ class VectorBook:
         """Take note of a record; tells whether it is new and of the present embedder."""
         self._vectorizer.seen(meta.generation)
         place = meta.generation, meta.of, meta.view
-        fresh = self._seqs.get(place) != seq
+        known = self._seqs.get(place)
+        fresh = known != seq
+        if known is not None and fresh:
+            self._twice.add((meta.generation, known))  # two processes made the same vectors
         self._seqs[place] = seq
         return fresh and meta.generation == self._generation()
 
@@ -54,7 +58,7 @@ class VectorBook:
             record = self._store.get(seq)
         except Erased:
             # It was made from a turn that is gone: it is to be made anew.
-            del self._seqs[place]
+            self._seqs.pop(place, None)
             return None
         return VectorMeta.decode(record.meta).rows(record.payload)
 
@@ -71,8 +75,40 @@ class VectorBook:
 
     def drop(self, ids: Collection[int]) -> None:
         """Forget turns that were erased."""
-        for place in [place for place in self._seqs if place[1] in ids]:
-            del self._seqs[place]
+        for place in list(self._seqs):  # other threads take note of records meanwhile
+            if place[1] in ids:
+                self._seqs.pop(place, None)
+
+    def erase_older(self) -> int:
+        """Erase the vectors of earlier embedders, for every process.
+
+        Returns:
+            How many records went; their bytes go when the store is compacted. 0, if another
+            process keeps the store busy: they go the next time.
+
+        Raises:
+            StoreError: They could not be erased.
+        """
+        current = self._generation()
+        places = [(place, seq) for place, seq in list(self._seqs.items()) if place[0] < current]
+        twice = [one for one in list(self._twice) if one[0] < current]
+        seqs = sorted({seq for _, seq in [*places, *twice] if not self._is_erased(seq)})
+        try:
+            if seqs:
+                self._store.erase(records=seqs)
+        except Locked:
+            return 0
+        for place, _ in places:
+            self._seqs.pop(place, None)
+        self._twice.difference_update(twice)
+        return len(seqs)
+
+    def _is_erased(self, seq: int) -> bool:
+        try:
+            self._store.hash_of(seq)
+        except Erased:
+            return True
+        return False
 
     def _generation(self) -> int:
         identity = self._vectorizer.identity

@@ -124,6 +124,68 @@ def test_where_there_is_no_store_none_is_made(command, tmp_path, call):
     assert [p.name for p in (tmp_path / "notes").iterdir()] == ["mine.txt"]
 
 
+def test_what_was_set_aside_is_called_no_more_than_that(path, call):
+    (path / "torn").mkdir(exist_ok=True)
+    (path / "torn" / "some").write_bytes(b"1234")
+    code, out, _ = call("doctor", path)
+    assert code == 0
+    assert "set aside by recovery: some, 4 bytes" in out
+    assert "acknowledged" not in out
+
+
+@pytest.mark.parametrize(
+    "harm",
+    [
+        lambda _data: b"",
+        lambda data: data[:63],
+        lambda data: data[:-1],
+        lambda data: data + b"x",
+        lambda data: data[:40] + bytes([data[40] ^ 1]) + data[41:],
+        lambda data: data[:30] + bytes([data[30] ^ 1]) + data[31:],
+    ],
+)
+def test_a_batch_that_waits_and_cannot_be_read_is_wrong(harm, path, call):
+    with (
+        ColdStore.open(path, mode="exclusive"),
+        ColdStore.open(path, on_busy="spool", lock_wait=0.0) as store,
+    ):
+        store.append_or_spool([row(), row(bytes(5000))])
+        store.append_or_spool([row()])
+    first, second = sorted((path / "spool").glob("*.spl"))
+    assert json.loads(call("doctor", path, "--json")[1])["unreadable"] == []
+    first.write_bytes(harm(first.read_bytes()))
+    code, out, _ = call("doctor", path)
+    assert code == 1
+    assert f"spool/{first.name}: it is no whole batch" in out
+    assert second.name not in out
+    found = json.loads(call("doctor", path, "--json")[1])
+    assert (found["healthy"], found["unreadable"]) == (False, [first.name])
+
+
+@pytest.mark.parametrize("harm", ["corrupt", "truncated", "missing"])
+@pytest.mark.parametrize("locked", [False, True])
+def test_every_damage_is_wrong_behind_records_without_a_key_too(harm, locked, tmp_path, call):
+    path = tmp_path / "store"
+    with ColdStore.open(path, encryption="keys" if locked else None, segment_bytes=4096) as store:
+        for _ in range(9):
+            store.append([row(bytes(1000))])
+    for key in (path / "keys").glob("*.key"):
+        key.unlink()
+    assert call("doctor", path)[0] == int(locked)
+    middle = segments(path)[1]
+    data = middle.read_bytes()
+    if harm == "missing":
+        middle.unlink()
+    else:
+        half = len(data) // 2
+        middle.write_bytes(data[:half] + (b"\xff" * 8 + data[half + 8 :]) * (harm == "corrupt"))
+    code, out, _ = call("doctor", path, "--json")
+    found = json.loads(out)
+    assert (code, found["healthy"]) == (1, False)
+    assert found["damages"]
+    assert len(found["problems"]) == len(found["damages"]) + locked
+
+
 # --- verify --------------------------------------------------------------------------------------
 
 
@@ -133,7 +195,7 @@ def test_verify_reads_every_byte(path, call):
     size = sum(file.stat().st_size for file in segments(path))
     assert out == f"9 records in {size:,} bytes are intact; 0 damages\n"
     code, out, _ = call("verify", path, "--json")
-    assert (code, json.loads(out)) == (0, {"records": 9, "bytes": size, "damages": []})
+    assert (code, json.loads(out)) == (0, {"records": 9, "bytes": size, "locked": 0, "damages": []})
 
 
 # --- erase ---------------------------------------------------------------------------------------
@@ -197,7 +259,6 @@ def test_nobody_to_ask_is_a_no(path, call, monkeypatch):
         (["--conversation", "plans"], 3),
         (["--conversation", "plans", "--tenant", "other"], 3),
         (["--tenant", "default"], 6),
-        (["--tenant", "nobody"], 0),
     ],
 )
 def test_export_and_import_again(options, lines, path, tmp_path, call):
@@ -215,9 +276,8 @@ def test_export_and_import_again(options, lines, path, tmp_path, call):
     first = [json.loads(line) for line in out.splitlines()]
     assert [one | {"id": 0} for one in again] == [one | {"id": 0} for one in first]
     code, _, err = call("import", tmp_path / "new", tmp_path / "file")
-    assert code == (1 if lines else 0)
-    if lines:
-        assert "erase them first" in err
+    assert code == 1
+    assert "erase them first" in err
 
 
 def test_files_that_cannot_be_written_or_read_are_named(path, tmp_path, call):
@@ -233,6 +293,32 @@ def test_files_that_cannot_be_written_or_read_are_named(path, tmp_path, call):
     assert "line 2" in err.replace("\n", " ")
 
 
+@pytest.mark.parametrize(
+    ("options", "name"),
+    [
+        (["--conversation", "typo"], "'typo'"),
+        (["--conversation", "plans", "--tenant", "typo"], "'typo'"),
+        (["--tenant", "typo"], "'typo'"),
+    ],
+)
+def test_what_is_not_there_is_not_exported(options, name, path, tmp_path, call):
+    code, out, err = call("export", path, *options)
+    assert (code, out) == (1, "")
+    assert name in err
+    assert call("export", path, *options, "--out", tmp_path / "file")[0] == 1
+    assert [one.name for one in tmp_path.iterdir()] == ["store"]
+
+
+@pytest.mark.parametrize("text", [None, "", "nonsense", '{"warmset": "export", "version": 1}\n{}'])
+def test_an_import_of_nothing_makes_no_store(text, tmp_path, call):
+    if text is not None:
+        (tmp_path / "file").write_text(text)
+    code, _, err = call("import", tmp_path / "new", tmp_path / "file")
+    assert code == 1
+    assert "file" in err
+    assert not (tmp_path / "new").exists()
+
+
 # --- encryption ----------------------------------------------------------------------------------
 
 
@@ -246,7 +332,11 @@ def test_a_store_with_a_master_key(form, tmp_path, call):
     assert code == 1
     assert "--key-file FILE" in out
     assert "under a master key" in out
-    assert call("verify", path)[0] == 0
+    code, out, _ = call("verify", path)
+    assert code == 1
+    assert "1 records could not be decrypted" in out
+    assert "0 records in" in out
+    assert json.loads(call("verify", path, "--json")[1])["locked"] == 1
     assert call("export", path)[0] == 1
     with_key = ("--key-file", key)
     assert call("doctor", path, *with_key)[0] == 0
@@ -287,3 +377,22 @@ def test_a_store_with_keys_of_its_own_stays_encrypted(tmp_path, call):
     code, out, _ = call("doctor", tmp_path / "store")
     assert code == 0
     assert "keys that lie in the store" in out
+
+
+def test_without_its_keys_nothing_is_called_intact(tmp_path, call):
+    with ColdStore.open(tmp_path / "store", encryption="keys") as store:
+        store.append([row(b"{}", key=[b"default", name]) for name in (b"one", b"two", b"two")])
+    assert call("verify", tmp_path / "store")[0] == 0
+    first, *others = sorted((tmp_path / "store" / "keys").glob("*.key"))
+    assert len(others) == 1
+    first.unlink()
+    code, out, _ = call("verify", tmp_path / "store", "--json")
+    told = json.loads(out)
+    gone = told["locked"] + len(told["damages"])
+    assert (code, gone in {1, 2}) == (1, True)
+    assert told["records"] == 3 - gone
+    others[0].unlink()
+    code, out, _ = call("verify", tmp_path / "store")
+    assert code == 1
+    assert "3 records could not be decrypted" in out
+    assert "0 records in" in out

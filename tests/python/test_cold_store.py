@@ -228,12 +228,6 @@ def test_an_id_that_was_never_given(place, seq, tmp_path):
             store.get(seq)
 
 
-@pytest.mark.parametrize("seq", [-1, 2**64, 1.0, "1", None], ids=repr)
-def test_what_is_no_id(seq):
-    with ColdStore.open(None) as store, pytest.raises((OverflowError, TypeError)):
-        store.get(seq)
-
-
 @pytest.mark.parametrize(
     ("name", "value"),
     [

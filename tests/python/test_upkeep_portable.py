@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from warmset import ColdStore, Memory
 from warmset.errors import InvalidInputError, StoreError
-from warmset.upkeep import Import, export
+from warmset.upkeep import Import, export, survey
 
 NAMES = st.sampled_from(["a", "b", "söö", "\ud800", "\ud83d\ude00", "😀", "x\0y"])
 TEXTS = st.text(st.characters(codec=None) | st.sampled_from("\ud83d\ude00\0\u2028😀"), max_size=9)
@@ -97,7 +97,7 @@ def carry(source, target, file, **options):
         with file.open("w") as out:
             made = export(store, out, **options)
         with ColdStore.open(target) as into:
-            work = Import(into, file)
+            work = Import(into, survey(file))
             work.run()
     return made, work
 
@@ -215,6 +215,12 @@ LINES = [
     "{}",
     '{"id": 0, "kind": "turn", "key": ["a"], "meta": {}, "payload": {}}',
     '{"id": 1, "kind": 2, "key": ["a"], "meta": {}, "payload": {}}',
+    '{"id": 1, "kind": "turn", "key": ["a"], "meta": {}, "payload": {}}',
+    '{"id": 2, "kind": "turn", "key": [], "meta": {}, "payload": {}}',
+    '{"id": 2, "kind": "turn", "key": "ab", "meta": {}, "payload": {}}',
+    '{"id": 2, "kind": "turn", "key": {"a": 1}, "meta": {}, "payload": {}}',
+    '{"id": 2, "kind": "turn", "key": ["a"], "meta": {"parent": 7}, "payload": {}}',
+    '{"id": 2, "kind": "turn", "key": ["a"], "meta": {"parent": 2}, "payload": {}}',
     '{"id": 1, "kind": "turn", "key": 3, "meta": {}, "payload": {}}',
     '{"id": 1, "kind": "turn", "key": [{"base64": "*"}], "meta": {}, "payload": {}}',
     '{"id": 1, "kind": "turn", "key": ["a"], "meta64": "*", "payload": {}}',
@@ -231,7 +237,7 @@ HEADER = '{"warmset": "export", "version": 1}\n'
 def test_what_is_no_export_is_refused(text, tmp_path):
     (tmp_path / "file").write_text(text)
     with ColdStore.open(None) as store, pytest.raises(InvalidInputError, match="file"):
-        Import(store, tmp_path / "file")
+        Import(store, survey(tmp_path / "file"))
 
 
 @pytest.mark.parametrize("line", LINES)
@@ -239,18 +245,18 @@ def test_a_bad_line_is_named_before_anything_is_appended(line, tmp_path):
     (tmp_path / "file").write_text(f"{HEADER}{GOOD}\n{line}\n")
     with ColdStore.open(None) as store:
         with pytest.raises(InvalidInputError, match="line 3"):
-            Import(store, tmp_path / "file").run()
+            Import(store, survey(tmp_path / "file")).run()
         assert store.stats()["records"] == 0
 
 
 def test_a_conversation_that_is_there_already_is_not_mixed_with(tmp_path):
     (tmp_path / "file").write_text(HEADER + GOOD)
     with ColdStore.open(None) as store:
-        Import(store, tmp_path / "file").run()
+        Import(store, survey(tmp_path / "file")).run()
         with pytest.raises(InvalidInputError, match="'a' has records in the store already"):
-            Import(store, tmp_path / "file")
+            Import(store, survey(tmp_path / "file"))
         store.erase(prefix=[b"a"])
-        Import(store, tmp_path / "file").run()
+        Import(store, survey(tmp_path / "file")).run()
         assert len(everything(store)) == 1
 
 
@@ -259,7 +265,7 @@ def test_an_import_that_stops_says_how_far_it_came(tmp_path):
     many = [GOOD.replace('"id": 1', f'"id": {n}') for n in range(1, 400)]
     (tmp_path / "file").write_text(HEADER + "\n".join([*many, big % ("x" * 2000)]))
     with ColdStore.open(None, max_record=1000) as store:
-        work, told = Import(store, tmp_path / "file"), []
+        work, told = Import(store, survey(tmp_path / "file")), []
         with pytest.raises(StoreError):
             work.run(lambda *one: told.append(one))
         assert (work.done, work.total) == (256, 400)
@@ -267,18 +273,18 @@ def test_an_import_that_stops_says_how_far_it_came(tmp_path):
         assert store.stats()["records"] == 256
 
 
-def test_a_head_that_is_lost_and_a_lost_parent(tmp_path):
+def test_a_head_that_is_lost(tmp_path):
     (tmp_path / "file").write_text(
         HEADER
-        + '{"id":7,"kind":"turn","key":["t","c"],"meta":{"at":1.0,"parent":3},'
+        + '{"id":7,"kind":"turn","key":["t","c"],"meta":{"at":1.0},'
         + '"payload":{"role":"user","content":"x"}}\n'
         + '{"id":8,"kind":"checkpoint","key":["t","c"],"meta":{"what":"head","id":5},'
         + '"payload64":""}'
     )
     with ColdStore.open(tmp_path / "two") as store:
-        work = Import(store, tmp_path / "file")
+        work = Import(store, survey(tmp_path / "file"))
         work.run()
-        assert (work.done, work.loose) == (1, 2)
+        assert (work.done, work.loose) == (1, 1)
     with Memory.open(tmp_path / "two", embedder="lexical", tenant="t") as memory:
         assert memory.conversation("c").ids == [1]
 
@@ -291,3 +297,19 @@ def test_the_file_of_an_export_is_private(tmp_path):
     assert run(["export", str(tmp_path / "one"), "--out", str(tmp_path / "file")]) == 0
     assert stat.S_IMODE((tmp_path / "file").stat().st_mode) == 0o600
     assert sorted(p.name for p in tmp_path.iterdir()) == ["file", "one"]
+
+
+def test_a_message_whose_parent_was_erased_is_carried_on(tmp_path):
+    messages = [{"role": "user", "content": f"message {n}"} for n in range(4)]
+    with Memory.open(tmp_path / "one", embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.sync(messages)
+        log.sync([*messages[:2], {"role": "user", "content": "another"}])
+        branched = log.ids
+        memory.erase(ids=[branched[1]])
+        kept = [hit["content"] for hit in memory.conversation("log").fetch(log.ids)]
+    made, work = carry(tmp_path / "one", tmp_path / "two", tmp_path / "file")
+    assert (made.records, work.done, work.loose) == (4, 4, 0)
+    with Memory.open(tmp_path / "two", embedder="lexical") as memory:
+        log = memory.conversation("log")
+        assert [one["content"] for one in log.fetch(log.ids)] == kept

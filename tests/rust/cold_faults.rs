@@ -9,11 +9,12 @@
 mod cold_support;
 
 use std::io;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use cold_support::faulty::Faulty;
+use cold_support::faulty::{Elsewhere, Faulty};
 use cold_support::{Truth, append, draft, open, pages, readable, segment, tiny};
-use warmset_core::cold::{Medium, Options, Ram, Read, Store};
+use warmset_core::cold::{Medium, Mode, Options, Ram, Read, Scope, Store};
 use warmset_core::{Error, Seq};
 
 #[test]
@@ -245,4 +246,40 @@ fn a_fault_in_recovery_never_turns_damage_into_a_torn_tail() {
         assert_eq!(store.report().damages.len(), 1, "fault at {n}");
         assert!(append(&store, &[b"next"])[0] > 6, "fault at {n}");
     }
+}
+
+#[test]
+fn a_file_that_is_set_aside_after_it_was_listed_is_no_error() {
+    let medium = Faulty::default();
+    let store = medium.open_store(Options::default()).unwrap();
+    append(&store, &[b"one"]);
+    let read = Options {
+        mode: Mode::Read,
+        ..Options::default()
+    };
+    medium.plan.phantoms.store(3, Ordering::SeqCst);
+    let reader = medium.open_store(read).unwrap();
+    assert_eq!(reader.get(Seq(1)).unwrap().payload, b"one");
+    assert_eq!(reader.report().damages, vec![]);
+}
+
+#[test]
+fn nobody_writes_on_a_file_that_a_killed_compaction_replaced() {
+    let medium = Faulty::default();
+    let store = medium.open_store(Options::default()).unwrap();
+    let other = Arc::new(open(&medium.ram, Options::default()));
+    append(&store, &[b"goes", b"stays"]);
+    store.erase(Scope::Records(&[Seq(1)])).unwrap();
+    let living = Arc::clone(&other);
+    // It reads the directory anew, and holds the file that is about to lose its name.
+    let looks = move || assert_eq!(living.get(Seq(2)).unwrap().payload, b"stays");
+    *medium.plan.at_rename.lock().unwrap() = Some(Elsewhere(Box::new(looks)));
+    store.compact().unwrap_err();
+    drop(store);
+    let next = append(&other, &[b"next"])[0];
+    let late = open(&medium.ram, Options::default());
+    assert_eq!(late.get(Seq(2)).unwrap().payload, b"stays");
+    assert_eq!(late.get(Seq(next)).unwrap().payload, b"next");
+    assert_eq!(late.report().damages, vec![]);
+    assert_eq!(late.verify().unwrap().damages, vec![]);
 }

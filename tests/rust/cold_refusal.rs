@@ -185,3 +185,29 @@ fn a_directory_with_only_a_lock_is_a_new_store() {
     let store = Store::open(dir.path(), alone()).unwrap();
     assert_eq!(append(&store, &[b"x"]), [1]);
 }
+
+#[cfg(unix)]
+#[test]
+fn an_exclusive_handle_without_its_lock_file_takes_the_lock_again() {
+    let dir = tempfile::tempdir().unwrap();
+    let first = Store::open(dir.path(), alone()).unwrap();
+    append(&first, &[b"x"]);
+    fs::remove_file(dir.path().join("lock")).unwrap();
+    // Nobody else came: it goes on, and keeps others off again.
+    append(&first, &[b"y"]);
+    assert!(matches!(
+        Store::open(dir.path(), alone()),
+        Err(Error::Locked { .. })
+    ));
+    fs::remove_file(dir.path().join("lock")).unwrap();
+    let second = Store::open(dir.path(), alone()).unwrap();
+    assert_eq!(append(&second, &[b"z"]), [3]);
+    for _ in 0..2 {
+        let refused = first.append(&[cold_support::draft(b"not now")]);
+        assert!(matches!(refused, Err(Error::Locked { .. })), "{refused:?}");
+    }
+    drop(second);
+    assert_eq!(append(&first, &[b"again"]), [4]);
+    assert_eq!(first.get(Seq(3)).unwrap().payload, b"z");
+    assert_eq!(first.verify().unwrap().damages, vec![]);
+}

@@ -9,7 +9,7 @@
 mod cold_support;
 
 use cold_support::{Truth, append, copy, open, pages, readable, reported, segment, tiny};
-use warmset_core::cold::{Options, Ram, Read, Store};
+use warmset_core::cold::{Durability, Mode, Options, Ram, Read, Store};
 use warmset_core::{Error, Seq};
 
 /// Five sealed segments of one record and an active one, as a kill leaves them, without a mark.
@@ -143,5 +143,58 @@ fn a_preamble_that_was_cut_beside_its_mark_takes_no_record() {
             assert_eq!(store.get(Seq(next)).unwrap().payload, b"after", "{len}");
             assert!(len > 640 || next == 1 || reported(&store), "{len}");
         }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn a_last_segment_that_is_removed_under_a_handle_takes_no_record() {
+    for mode in [Mode::Shared, Mode::Exclusive] {
+        for others in [0, 1] {
+            let dir = tempfile::tempdir().unwrap();
+            let options = Options {
+                mode,
+                ..Options::default()
+            };
+            let store = Store::open(dir.path(), options).unwrap();
+            let lost = append(&store, &[b"lost"])[0];
+            std::fs::remove_file(dir.path().join(segment(1))).unwrap();
+            if others == 1 {
+                // Another file of that name is not the one that is open.
+                std::fs::write(dir.path().join(segment(1)), b"").unwrap();
+            }
+            let seq = append(&store, &[b"after"])[0];
+            assert!(seq > lost);
+            assert!(reported(&store), "{mode:?}");
+            assert_eq!(store.get(Seq(seq)).unwrap().payload, b"after");
+            drop(store);
+            let store = Store::open(dir.path(), options).unwrap();
+            assert_eq!(store.get(Seq(seq)).unwrap().payload, b"after");
+            assert!(store.get(Seq(lost)).is_err());
+        }
+    }
+}
+
+#[cfg(unix)]
+#[test]
+fn without_syncs_a_removed_segment_is_noticed_soon() {
+    for mode in [Mode::Shared, Mode::Exclusive] {
+        let dir = tempfile::tempdir().unwrap();
+        let options = Options {
+            mode,
+            durability: Durability::Os,
+            ..Options::default()
+        };
+        let store = Store::open(dir.path(), options).unwrap();
+        append(&store, &[b"lost"]);
+        std::fs::remove_file(dir.path().join(segment(1))).unwrap();
+        for _ in 0..32 {
+            append(&store, &[b"perhaps"]);
+        }
+        let seq = append(&store, &[b"after"])[0];
+        assert!(reported(&store), "{mode:?}");
+        drop(store);
+        let store = Store::open(dir.path(), options).unwrap();
+        assert_eq!(store.get(Seq(seq)).unwrap().payload, b"after");
     }
 }

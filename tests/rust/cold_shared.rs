@@ -173,6 +173,54 @@ fn what_is_erased_is_gone_everywhere_and_nothing_else_is() {
 }
 
 #[test]
+fn a_spooled_record_that_was_made_from_a_later_one_goes_with_it() {
+    let ram = Ram::new();
+    let options = Options {
+        on_busy: OnBusy::Spool,
+        lock_wait: Duration::ZERO,
+        ..Options::default()
+    };
+    let store = open(&ram, options);
+    let hold = ram.try_lock().unwrap().unwrap();
+    // Its source comes behind it: the spool's head is 1, this is 2, and 3 is what it names.
+    let early = of(&[b"t", b"sum"], b"made early", &[Seq(3)]);
+    store.append_or_spool(&[early]).unwrap();
+    drop(hold);
+    let late = store.append(&[of(&[b"t", b"one"], b"said", &[])]).unwrap();
+    assert_eq!(late, [Seq(3)]);
+    let told = store.erase(Scope::Prefix(&[b"t", b"one"])).unwrap();
+    assert_eq!((told.records, told.derived), (1, 1));
+    assert!(matches!(store.get(Seq(2)), Err(Error::Erased { .. })));
+}
+
+#[test]
+fn erasing_again_and_again_makes_no_segments() {
+    let ram = Ram::new();
+    let (store, other) = (
+        open(&ram, Options::default()),
+        open(&ram, Options::default()),
+    );
+    for n in 0..50_u8 {
+        let key: [&[u8]; 2] = [b"t", &[n]];
+        let payload = [b'x', n, b'y', n];
+        store.append(&[of(&key, &payload, &[])]).unwrap();
+        let kept = append(&other, &[&[n; 30]])[0];
+        store.erase(Scope::Prefix(&key)).unwrap();
+        store.compact().unwrap();
+        assert!(!anywhere(&ram, &payload));
+        for handle in [&store, &other] {
+            assert_eq!(handle.get(Seq(kept)).unwrap().payload, [n; 30]);
+            assert_eq!(handle.stats().unwrap().segments, 1);
+        }
+    }
+    drop((store, other));
+    let store = open(&ram, Options::default());
+    assert_eq!(store.verify().unwrap().damages, vec![]);
+    assert_eq!(store.report().cuts, vec![]);
+    assert_eq!(store.erasure_report().unwrap().pending, 0);
+}
+
+#[test]
 fn nothing_is_made_from_what_was_erased() {
     for encryption in [Encryption::Off, Encryption::Keys] {
         let ram = Ram::new();

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from warmset._core import VerifyReport
     from warmset.upkeep import Health
 
 _CIPHERS = {
@@ -25,7 +26,7 @@ def show_health(health: Health, out: Console) -> None:
     out.print(f"  {health.segments:,} segments, {health.bytes:,} bytes")
     out.print(f"  durable up to #{health.durable_id}, next is #{health.next_id}")
     for name, size in health.aside.items():
-        out.print(f"  set aside, never acknowledged: {name}, {size:,} bytes")
+        out.print(f"  set aside by recovery: {name}, {size:,} bytes")
     if health.spooled:
         out.print(f"  spooled: {len(health.spooled)} batches, which the next writer takes up")
     if health.erasures:
@@ -35,11 +36,20 @@ def show_health(health: Health, out: Console) -> None:
     out.print("nothing is wrong" if health.is_healthy else f"{len(health.problems)} problems")
 
 
-def show_verified(records: int, size: int, damages: list[dict[str, Any]], out: Console) -> None:
+def show_verified(
+    report: VerifyReport, locked: int, damages: list[dict[str, Any]], out: Console
+) -> None:
     """Print what a check read and what is damaged."""
     for damage in damages:
         seqs = damage["seqs"]
         lost = f"#{seqs[0]} to #{seqs[1]} lost" if seqs else "no record lost"
         place = f"{damage['path']} bytes {damage['bytes'][0]} to {damage['bytes'][1]}"
         out.print(f"{damage['kind']}: {place}: {damage['detail']}; {lost}", style="red")
-    out.print(f"{records:,} records in {size:,} bytes are intact; {len(damages)} damages")
+    if locked:
+        out.print(
+            f"{locked:,} records could not be decrypted, nor checked: their key is not here; with "
+            "a master key in a file: --key-file FILE",
+            style="red",
+        )
+    intact = report["records"] - locked
+    out.print(f"{intact:,} records in {report['bytes']:,} bytes are intact; {len(damages)} damages")

@@ -15,7 +15,7 @@ from rich.console import Console
 from warmset.cli.show_health import show_health, show_verified
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError, NotFound
-from warmset.upkeep import Access, Import, examine, open_store, scope_of
+from warmset.upkeep import Access, Import, examine, open_store, scope_of, survey, undecipherable
 from warmset.upkeep import export as write_export
 from warmset.upkeep.doctor import plain
 
@@ -49,7 +49,7 @@ def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
 def verify(path: Path, /, *, key_file: Path | None = None, as_json: _Json = False) -> int:
     """Read and check every byte of a store; nothing is changed.
 
-    The exit code is 1 if anything is not as it was written.
+    The exit code is 1 if anything is not as it was written, or could not be deciphered.
 
     Args:
         path: The store's directory.
@@ -59,12 +59,13 @@ def verify(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
     access = Access(path=path, key_file=key_file)
     with _bar(_READ) as told, open_store(access, mode="read") as store:
         report = store.verify(told)
+        locked = undecipherable(store)
     damages = [plain(damage) for damage in report["damages"]]
     if as_json:
-        print(json.dumps({**report, "damages": damages}, indent=1))
+        print(json.dumps({**report, "locked": locked, "damages": damages}, indent=1))
     else:
-        show_verified(report["records"], report["bytes"], damages, _out())
-    return int(bool(damages))
+        show_verified(report, locked, damages, _out())
+    return int(bool(damages or locked))
 
 
 def erase(
@@ -130,6 +131,10 @@ def export(
     access = Access(path=path, key_file=key_file)
     with _bar(_READ) as told, open_store(access, mode="read") as store, _sink(out) as file:
         made = write_export(store, file, prefix=prefix, told=told)
+        if not whole and not made.records + made.vectors + made.unknown:
+            what = f"tenant {tenant or 'default'!r} has no "
+            what += "records" if conversation is None else f"conversation {conversation!r}"
+            raise NotFound(f"{what} that can be read; nothing was written")
     for count, what in (
         (made.records, "records written"),
         (made.vectors, "records of vectors left out"),
@@ -152,9 +157,10 @@ def import_(path: Path, file: Path, /, *, key_file: Path | None = None) -> int:
         file: The export.
         key_file: A file with the store's master key, if it has one.
     """
+    found = survey(file)
     access = Access(path=path, key_file=key_file)
     with open_store(access, mode="shared", make=True) as store:
-        work = Import(store, file)
+        work = Import(store, found)
         try:
             with _bar("keep the records") as told:
                 work.run(told)

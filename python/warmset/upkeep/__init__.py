@@ -3,10 +3,10 @@
 Nothing here reads an index or makes a vector: it works on the records, as they lie in the store.
 """
 
-from warmset.upkeep.access import Access, Cipher, cipher_of, open_store, scope_of
+from warmset.upkeep.access import Access, Cipher, cipher_of, open_store, scope_of, undecipherable
 from warmset.upkeep.doctor import Health, examine
 from warmset.upkeep.exports import Exported, export
-from warmset.upkeep.imports import Import
+from warmset.upkeep.imports import Import, Survey, survey
 
 __all__ = [
     "Access",
@@ -14,9 +14,12 @@ __all__ = [
     "Exported",
     "Health",
     "Import",
+    "Survey",
     "cipher_of",
     "examine",
     "export",
     "open_store",
     "scope_of",
+    "survey",
+    "undecipherable",
 ]

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 from warmset._core import ColdStore
-from warmset.errors import InvalidInputError, NotAStore
+from warmset.errors import InvalidInputError, NoKey, NotAStore
 from warmset.records import key_of
 
 if TYPE_CHECKING:
@@ -80,11 +80,39 @@ def scope_of(tenant: str, conversation: str | None) -> list[bytes]:
     return key_of(tenant, conversation or "any")[: 1 if conversation is None else 2]
 
 
-def pages(store: ColdStore, start: int = 1) -> Iterator[Record]:
-    """Read all records of a store but its own, in order; damaged and erased ones are left out."""
-    while page := store.page(start):
+def pages(store: ColdStore, locked: list[int] | None = None) -> Iterator[Record]:
+    """Read all records of a store but its own, in order; damaged and erased ones are left out.
+
+    Args:
+        store: Which one.
+        locked: Is given the ids of records whose key is not here, which are passed over then.
+
+    Raises:
+        NoKey: The key of a record is not here, and nobody wants to know which.
+        StoreError: The store could not be read.
+    """
+    start = 1
+    while True:
+        try:
+            page = store.page(start)
+        except NoKey as error:
+            if locked is None:
+                raise
+            locked.append(error.id)
+            start = error.id + 1
+            continue
+        if not page:
+            return
         yield from (record for record in page if record.kind not in {"tombstone", "spooled"})
         start = page[-1].seq + 1
+
+
+def undecipherable(store: ColdStore) -> int:
+    """Count the records whose key is not here, so that nobody can say whether they are intact."""
+    locked: list[int] = []
+    for _ in pages(store, locked):
+        pass
+    return len(locked)
 
 
 def _master(path: Path) -> bytes:

@@ -6,8 +6,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from warmset.errors import NoKey
 from warmset.upkeep.access import cipher_of, open_store, pages
+from warmset.upkeep.batches import is_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -30,8 +30,10 @@ class Health:
         bytes: Their length.
         next_id: The id that the next record gets.
         durable_id: The id up to which a loss of power loses nothing.
-        aside: Torn tails that were set aside, with their lengths.
+        aside: What recovery set aside, with its length: torn tails, and batches of the spool that
+            could not be read.
         spooled: Batches that wait for the next writer.
+        unreadable: Those among them that are no whole batches.
         erasures: Erasures so far.
         pending: Erased records whose bytes are still there, until the store is compacted.
         damages: What is not as it was written.
@@ -49,6 +51,7 @@ class Health:
     durable_id: int
     aside: dict[str, int]
     spooled: list[str]
+    unreadable: list[str]
     erasures: int
     pending: int
     damages: list[dict[str, Any]] = field(default_factory=list)
@@ -78,12 +81,20 @@ def examine(access: Access, told: Callable[[int, int], object] | None = None) ->
     with open_store(access, mode="read") as store:
         problems: list[str] = []
         kinds, keys, locked = _read(store, told)
-        if locked is not None:
-            problems.append(f"{locked}; with its master key in a file: --key-file FILE")
+        if locked:
+            problems.append(
+                f"{len(locked):,} records could not be decrypted, the first is #{locked[0]}: their "
+                "key is not here; with a master key in a file: --key-file FILE"
+            )
         stats, erasures = store.stats(), store.erasure_report()
         damages = store.report()["damages"]
         problems += [_words(damage) for damage in damages]
-        torn = access.path / "torn"
+        torn, spooled = access.path / "torn", store.spooled()
+        unreadable = [name for name in spooled if not is_batch(access.path / "spool" / name)]
+        problems += [
+            f"spool/{name}: it is no whole batch; the next writer sets it aside"
+            for name in unreadable
+        ]
         return Health(
             path=str(access.path),
             encryption=encryption,
@@ -95,7 +106,8 @@ def examine(access: Access, told: Callable[[int, int], object] | None = None) ->
             next_id=stats["next_seq"],
             durable_id=store.durable_seq(),
             aside={file.name: file.stat().st_size for file in sorted(torn.glob("*"))},
-            spooled=store.spooled(),
+            spooled=spooled,
+            unreadable=unreadable,
             erasures=len(erasures["erasures"]),
             pending=erasures["pending"],
             damages=[plain(damage) for damage in damages],
@@ -115,20 +127,18 @@ def plain(damage: Damage) -> dict[str, Any]:
 
 def _read(
     store: ColdStore, told: Callable[[int, int], object] | None
-) -> tuple[Counter[str], set[tuple[bytes, ...]], NoKey | None]:
+) -> tuple[Counter[str], set[tuple[bytes, ...]], list[int]]:
     kinds: Counter[str] = Counter()
     keys: set[tuple[bytes, ...]] = set()
+    locked: list[int] = []
     total = store.stats()["records"]
-    try:
-        for done, record in enumerate(pages(store)):
-            if told is not None and done % 1000 == 0:
-                told(done, total)
-            kinds[record.kind] += 1
-            if len(record.key) > 1:
-                keys.add(record.key[:2])
-    except NoKey as error:
-        return kinds, keys, error
-    return kinds, keys, None
+    for done, record in enumerate(pages(store, locked)):
+        if told is not None and done % 1000 == 0:
+            told(done, total)
+        kinds[record.kind] += 1
+        if len(record.key) > 1:
+            keys.add(record.key[:2])
+    return kinds, keys, locked
 
 
 def _words(damage: Damage) -> str:

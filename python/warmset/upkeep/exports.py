@@ -6,9 +6,9 @@ import json
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from warmset.records import CHECKPOINT, EMBEDDING, checkpoint
+from warmset.records import CHECKPOINT, EMBEDDING, TURN, checkpoint
 from warmset.upkeep.access import pages
-from warmset.upkeep.lines import HEADER, to_line
+from warmset.upkeep.lines import HEADER, pointed, pointer, to_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -48,11 +48,15 @@ def export(
         prefix: What their keys begin with; nothing for all.
         told: Is called with records read and records in all.
 
+    Returns:
+        What was written; nothing at all, no first line either, where no key begins so.
+
     Raises:
         StoreError: They could not be read.
     """
-    out.write(json.dumps(HEADER) + "\n")
     records = vectors = unknown = 0
+    written: set[int] = set()
+    header = json.dumps(HEADER) + "\n"
     total = store.stats()["records"]
     for done, record in enumerate(pages(store)):
         if told is not None and done % 1000 == 0:
@@ -64,9 +68,21 @@ def export(
         elif record.kind == "other":
             unknown += 1
         else:
-            out.write(to_line(record) + "\n")
+            if not records:
+                out.write(header)
+            out.write(to_line(record, _meta(record, written)) + "\n")
+            written.add(record.seq)
             records += 1
+    if not records and (vectors or unknown or not prefix):
+        out.write(header)
     return Exported(records, vectors, unknown, len(store.report()["damages"]))
+
+
+def _meta(record: Record, written: set[int]) -> bytes:
+    """Return a record's meta; a message that followed one which is gone follows the one before."""
+    draft = (record.kind, [*record.key], record.meta, record.payload, record.sources)
+    found = pointer(draft) if record.kind == TURN else None
+    return record.meta if found is None or found[1] in written else pointed(draft, None)[2]
 
 
 def _is_about_vectors(record: Record) -> bool:

@@ -7,10 +7,11 @@ read all lines, refuse what cannot be ─▶ batches, each all or nothing ─▶
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
-from warmset.records import CHECKPOINT, EMBEDDING
+from warmset.records import CHECKPOINT, EMBEDDING, TURN
 from warmset.upkeep.access import pages
 from warmset.upkeep.lines import check_header, from_line, pointed, pointer
 
@@ -26,36 +27,70 @@ _BYTES: Final = 8 << 20
 """A batch has at most so many records, and about so many bytes."""
 
 
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a file holds, all of it well formed.
+
+    Args:
+        path: The file.
+        total: Its records.
+        keys: Their keys.
+    """
+
+    path: Path
+    total: int
+    keys: frozenset[tuple[bytes, ...]]
+
+
+def survey(path: Path) -> Survey:
+    """Read a file to its end before anything is done with it.
+
+    Raises:
+        InvalidInputError: It cannot be read, or a line of it is no record, has the id of another
+            one, or follows a message that is not before it.
+    """
+    ids: set[int] = set()
+    keys: set[tuple[bytes, ...]] = set()
+    for at, (id_, draft) in _lines(path):
+        found = pointer(draft) if draft[0] == TURN else None
+        if id_ in ids:
+            raise InvalidInputError(f"{path}, line {at}: two records have the id {id_}")
+        if found is not None and found[1] not in ids:
+            raise InvalidInputError(
+                f"{path}, line {at}: message {id_} follows message {found[1]}, which is not "
+                "before it in the file; export the whole conversation"
+            )
+        ids.add(id_)
+        keys.add(tuple(draft[1]))
+    return Survey(path, len(ids), frozenset(keys))
+
+
 class Import:
     """One file on its way into a store; its figures say how far it came, whatever happened.
 
     Args:
         store: Where it goes.
-        path: The file.
+        found: What its survey found.
 
     Raises:
-        InvalidInputError: The file cannot be read, a line of it is no record, or a conversation of
-            it has records in the store already. Nothing was appended.
+        InvalidInputError: A conversation of it has records in the store already. Nothing was
+            appended.
         StoreError: The store could not be read.
     """
 
-    def __init__(self, store: ColdStore, path: Path) -> None:
-        self.path = path
-        self.total = 0
+    def __init__(self, store: ColdStore, found: Survey) -> None:
+        self.path = found.path
+        self.total = found.total
         self.done = 0
         self.vectors = 0
         self.loose = 0
         self._store = store
         self._ids: dict[int, int] = {}
-        keys: set[tuple[bytes, ...]] = set()
-        for _, (_, key, *_) in self._lines():
-            self.total += 1
-            keys.add(tuple(key))
         for record in pages(store):
-            if record.key and record.key in keys:
+            if record.key in found.keys:
                 name = b" ".join(record.key).decode("utf-8", "replace")
                 raise InvalidInputError(
-                    f"{path}: {name!r} has records in the store already; erase them first, or "
+                    f"{self.path}: {name!r} has records in the store already; erase them first, or "
                     "import into another store"
                 )
 
@@ -70,7 +105,7 @@ class Import:
         """
         batch: list[tuple[int, Draft]] = []
         size = 0
-        for id_, draft in self._lines():
+        for _, (id_, draft) in _lines(self.path):
             if draft[0] == EMBEDDING:
                 self.vectors += 1
                 continue
@@ -114,17 +149,19 @@ class Import:
                 return None
         return pointed(draft, new)
 
-    def _lines(self) -> Iterator[tuple[int, Draft]]:
-        at = 1
-        try:
-            with self.path.open(encoding="ascii") as file:
-                check_header(file.readline())
-                for at, line in enumerate(file, 2):  # noqa: B007 - the error names it
-                    if line.strip():
-                        yield from_line(line)
-        except InvalidInputError as error:
-            raise InvalidInputError(f"{self.path}, line {at}: {error}") from error
-        except UnicodeDecodeError as error:
-            raise InvalidInputError(f"{self.path}: it is no export of warmset") from error
-        except OSError as error:
-            raise InvalidInputError(f"{self.path}: {error.strerror or error}") from error
+
+def _lines(path: Path) -> Iterator[tuple[int, tuple[int, Draft]]]:
+    """Read a file's records with the numbers of their lines."""
+    at = 1
+    try:
+        with path.open(encoding="ascii") as file:
+            check_header(file.readline())
+            for at, line in enumerate(file, 2):
+                if line.strip():
+                    yield at, from_line(line)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}, line {at}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path}: it is no export of warmset") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path}: {error.strerror or error}") from error

@@ -27,13 +27,16 @@ _POINTERS: Final = {"turn": "parent", "embedding": "of", "checkpoint": "id"}
 """Kind of record ─▶ the field of its meta that holds another record's id."""
 
 
-def to_line(record: Record) -> str:
-    """Write a record as one line of ASCII."""
+def to_line(record: Record, meta: bytes | None = None) -> str:
+    """Write a record as one line of ASCII, with other meta if any is given."""
     line: dict[str, Any] = {"id": record.seq, "kind": record.kind}
     line["key"] = [_name(part) for part in record.key]
     if record.sources:
         line["sources"] = list(record.sources)
-    for name, data in (("meta", record.meta), ("payload", record.payload)):
+    for name, data in (
+        ("meta", record.meta if meta is None else meta),
+        ("payload", record.payload),
+    ):
         found = _readable(name, data)
         line[f"{name}64" if found is None else name] = _base64(data) if found is None else found
     return json.dumps(line, separators=(",", ":"), allow_nan=False)
@@ -51,7 +54,7 @@ def from_line(text: str) -> tuple[int, Draft]:
     line = _object(text)
     try:
         id_, kind = line["id"], line["kind"]
-        key = [_part(part) for part in line["key"]]
+        key = [_part(part) for part in _list(line["key"])]
         sources = tuple(line.get("sources", ()))
         meta, payload = (_bytes(line, name) for name in ("meta", "payload"))
     except (KeyError, TypeError, ValueError, binascii.Error) as error:
@@ -125,6 +128,17 @@ def _name(part: bytes) -> str | dict[str, str]:
         return part.decode()
     except UnicodeDecodeError:
         return {"base64": _base64(part)}
+
+
+def _list(written: object) -> list[Any]:
+    """Return a key's parts; a text is a sequence too, but no key.
+
+    Raises:
+        ValueError: It is no list, or nothing is in it.
+    """
+    if not isinstance(written, list) or not written:
+        raise ValueError(f"key: expected a list of names, found {written!r:.80}")
+    return written
 
 
 def _part(written: str | dict[str, str]) -> bytes:

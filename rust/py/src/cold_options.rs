@@ -6,6 +6,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyBytesMethods, PyDict};
 use warmset_core::cold::{Durability, Encryption, Mode, OnBusy, Options, Read};
 
+use crate::cold_arguments::{expected, whole};
 use crate::error::{invalid, not_portable};
 
 /// Time between two syncs under `durability="interval"`, where nothing else is said.
@@ -129,9 +130,8 @@ pub(crate) fn encryption(given: Option<&Bound<'_, PyAny>>) -> PyResult<Encryptio
 /// `InvalidInputError` for what is no integer of at least 1.
 pub(crate) fn size(name: &str, given: Option<&Bound<'_, PyAny>>, standard: u64) -> PyResult<u64> {
     given.map_or(Ok(standard), |given| {
-        let size = given.extract::<u64>().ok();
-        size.filter(|size| *size > 0 && !given.is_instance_of::<PyBool>())
-            .ok_or_else(|| expected(name, "a number of bytes, 1 or more", given))
+        let size = whole(given).filter(|size| *size > 0);
+        size.ok_or_else(|| expected(name, "a number of bytes, 1 or more", given))
     })
 }
 
@@ -218,12 +218,4 @@ fn seconds(given: &Bound<'_, PyAny>) -> Option<Duration> {
     }
     let seconds = given.extract::<f64>().ok()?;
     Duration::try_from_secs_f64(seconds).ok()
-}
-
-fn expected(name: &str, what: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let found = given.repr().map_or_else(
-        |_| given.get_type().to_string(),
-        |text| text.to_string_lossy().chars().take(80).collect(),
-    );
-    invalid(&format!("{name}: expected {what}, found {found}"))
 }

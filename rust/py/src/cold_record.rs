@@ -9,8 +9,8 @@ use pyo3::types::{PyBytes, PyBytesMethods, PyList, PyString, PyTuple, PyType};
 use warmset_core::cold::Draft;
 use warmset_core::{Kind, Seq};
 
+use crate::cold_arguments::{ids, wrong};
 use crate::convert::text;
-use crate::error::invalid;
 
 /// One record, read and verified: seq, kind, key, meta, payload, sources, hash.
 #[pyclass(frozen, module = "warmset")]
@@ -205,18 +205,6 @@ fn add_byte_strings<'py>(
     Some(())
 }
 
-/// A sequence of ids.
-///
-/// # Errors
-/// `InvalidInputError` for anything else.
-pub(crate) fn ids(name: impl Display, given: &Bound<'_, PyAny>) -> PyResult<Vec<Seq>> {
-    // Bytes are a sequence of integers, which are hardly meant as ids.
-    let numbers: Option<Vec<u64>> = given.extract().ok();
-    let numbers = numbers.filter(|_| !given.is_instance_of::<PyBytes>());
-    let numbers = numbers.ok_or_else(|| wrong(name, "a sequence of ids", given))?;
-    Ok(numbers.into_iter().map(Seq).collect())
-}
-
 impl<'py> Rows<'py> {
     fn push(&mut self, row: &Bound<'py, PyAny>) -> PyResult<()> {
         let at = self.rows.len();
@@ -268,18 +256,6 @@ fn writable(given: &Bound<'_, PyAny>) -> PyResult<Kind> {
 
 fn is_reserved(kind: Kind) -> bool {
     matches!(kind, Kind::BatchMember | Kind::BatchCommit)
-}
-
-fn wrong(name: impl Display, what: &str, given: &Bound<'_, PyAny>) -> PyErr {
-    let kind = given.get_type();
-    let shown = given.cast::<PyString>().map_or_else(
-        |_| {
-            kind.name()
-                .map_or_else(|_| kind.to_string(), |n| n.to_string())
-        },
-        |found| format!("{:?}", text(found)),
-    );
-    invalid(&format!("{name}: expected {what}, found {shown:.80}"))
 }
 
 /// The 128-bit content hash of a payload, as the store keeps it (XXH3, little-endian).

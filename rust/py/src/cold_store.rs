@@ -7,8 +7,9 @@ use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use warmset_core::Seq;
 use warmset_core::cold::{Appended, Mode, OnBusy, Options, Read, Scope, Store};
 
+use crate::cold_arguments::{AtOnce, Id, Place, Told, ids, numbers};
 use crate::cold_options::{self as options_of, Level, Wait, Word, agree, keywords, portable, size};
-use crate::cold_record::{Record, byte_strings, drafts, ids, keys, rows, slices};
+use crate::cold_record::{Record, byte_strings, drafts, keys, rows, slices};
 use crate::cold_report as report;
 use crate::error::invalid;
 use crate::signals::{run, tell};
@@ -71,7 +72,7 @@ impl ColdStore {
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn open(
         py: Python<'_>,
-        path: Option<PathBuf>,
+        path: Place,
         mode: Word<Mode>,
         durability: Word<Level>,
         sync_interval: Option<Bound<'_, PyAny>>,
@@ -97,6 +98,7 @@ impl ColdStore {
             max_record: size("max_record", max_record.as_ref(), standard.max_record)?,
             lock_wait: lock_wait.0,
         };
+        let Place(path) = path;
         agree(&options, path.is_none())?;
         let store = run(py, || {
             path.as_ref().map_or_else(
@@ -161,13 +163,13 @@ impl ColdStore {
     /// Raises:
     ///     NotFound, Erased, NoKey: There is none with that id, or it cannot be read any more.
     ///     Corrupt, Truncated: Its bytes are not what was written.
-    fn get(&self, py: Python<'_>, seq: u64) -> PyResult<Record> {
-        run(py, || self.store.get(Seq(seq))).map(Record::from)
+    fn get(&self, py: Python<'_>, seq: Id) -> PyResult<Record> {
+        run(py, || self.store.get(Seq(seq.0))).map(Record::from)
     }
 
     /// Read the hash of one record's payload; see `content_hash`.
-    fn hash_of<'py>(&self, py: Python<'py>, seq: u64) -> PyResult<Bound<'py, PyBytes>> {
-        let hash = run(py, || self.store.hash_of(Seq(seq)))?;
+    fn hash_of<'py>(&self, py: Python<'py>, seq: Id) -> PyResult<Bound<'py, PyBytes>> {
+        let hash = run(py, || self.store.hash_of(Seq(seq.0)))?;
         Ok(PyBytes::new(py, &hash.to_le_bytes()))
     }
 
@@ -179,9 +181,12 @@ impl ColdStore {
     ///
     /// Returns:
     ///     Records, the store's own among them, without damaged ones and erased ones.
-    #[pyo3(signature = (start=1, *, max_bytes=8_388_608))]
-    fn page(&self, py: Python<'_>, start: u64, max_bytes: usize) -> PyResult<Vec<Record>> {
-        let records = run(py, || self.store.page(Seq(start), max_bytes))?;
+    #[pyo3(
+        signature = (start=Id(1), *, max_bytes=AtOnce(8_388_608)),
+        text_signature = "($self, start=1, *, max_bytes=8388608)"
+    )]
+    fn page(&self, py: Python<'_>, start: Id, max_bytes: AtOnce) -> PyResult<Vec<Record>> {
+        let records = run(py, || self.store.page(Seq(start.0), max_bytes.0))?;
         Ok(records.into_iter().map(Record::from).collect())
     }
 
@@ -253,14 +258,11 @@ impl ColdStore {
     ///
     /// Args:
     ///     told: Is called with bytes read and bytes in all, now and then; what it raises ends this.
-    #[pyo3(signature = (told=None))]
+    #[pyo3(signature = (told=Told(None)), text_signature = "($self, told=None)")]
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
-    fn verify<'py>(
-        &self,
-        py: Python<'py>,
-        told: Option<Py<PyAny>>,
-    ) -> PyResult<Bound<'py, PyDict>> {
-        let told = |done: u64, all: u64| told.as_ref().map_or(Ok(()), |told| tell(told, done, all));
+    fn verify<'py>(&self, py: Python<'py>, told: Told) -> PyResult<Bound<'py, PyDict>> {
+        let told =
+            |done: u64, all: u64| told.0.as_ref().map_or(Ok(()), |told| tell(told, done, all));
         report::verified(py, &run(py, || self.store.verify_telling(&told))?)
     }
 
@@ -293,8 +295,4 @@ impl ColdStore {
             |path| format!("ColdStore({:?})", path.display().to_string()),
         )
     }
-}
-
-fn numbers(seqs: Vec<Seq>) -> Vec<u64> {
-    seqs.into_iter().map(|seq| seq.0).collect()
 }

@@ -9,6 +9,7 @@
     reason = "docstrings are read in Python, not by rustdoc"
 )]
 
+mod cold_arguments;
 mod cold_options;
 mod cold_record;
 mod cold_report;

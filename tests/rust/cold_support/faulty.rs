@@ -20,7 +20,20 @@ pub(crate) struct Plan {
     kind: Mutex<Option<io::ErrorKind>>,
     /// Writes take a few bytes at a time and are interrupted in between.
     pub(crate) stutter: AtomicBool,
+    /// How many lists still name a segment that is gone when it is opened.
+    pub(crate) phantoms: AtomicU64,
     pub(crate) log: Mutex<Vec<&'static str>>,
+    /// What happens elsewhere right before a rename; afterwards every call fails.
+    pub(crate) at_rename: Mutex<Option<Elsewhere>>,
+}
+
+/// Something that another handle does.
+pub(crate) struct Elsewhere(pub(crate) Box<dyn FnOnce() + Send>);
+
+impl std::fmt::Debug for Elsewhere {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Elsewhere")
+    }
 }
 
 impl Plan {
@@ -85,7 +98,13 @@ impl Medium for Faulty {
         self.ram.path(name)
     }
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
-        self.ram.list(dir)
+        let mut names = self.ram.list(dir)?;
+        let left = self.plan.phantoms.load(Ordering::SeqCst);
+        if dir.is_empty() && left > 0 {
+            self.plan.phantoms.store(left - 1, Ordering::SeqCst);
+            names.push(super::segment(77));
+        }
+        Ok(names)
     }
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
         self.plan.step("create")?;
@@ -96,7 +115,14 @@ impl Medium for Faulty {
     }
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
         self.plan.step("rename")?;
-        self.ram.rename(from, to)
+        let elsewhere = self.plan.at_rename.lock().unwrap().take();
+        let Some(elsewhere) = elsewhere else {
+            return self.ram.rename(from, to);
+        };
+        (elsewhere.0)();
+        self.ram.rename(from, to)?;
+        self.plan.fail(1, false, io::ErrorKind::Other);
+        Ok(())
     }
     fn remove(&self, name: &str) -> io::Result<()> {
         self.plan.step("remove")?;

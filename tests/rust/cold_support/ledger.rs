@@ -143,6 +143,12 @@ impl Run {
         match left {
             Ok(Appended::Spooled(_)) => self.acked.add(None, &drafts),
             Ok(Appended::Stored(_)) => panic!("the lock was held"),
+            // Where the mark could not be written, whoever waits for the lock knows no later ids.
+            Err(Error::Argument {
+                name: "sources", ..
+            }) if self.sim.faults.hits().contains(&"write mark".to_owned()) => {
+                self.refused.add(None, &drafts);
+            }
             Err(error) => {
                 self.expect(handle, &error);
                 self.unknown.add(None, &drafts);

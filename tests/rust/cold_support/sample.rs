@@ -3,7 +3,7 @@
 //! What "reported" means depends on the file:
 //!
 //! - segments: a damage or a cut, at open or by `verify`;
-//! - the spool: a cut, because the batch is set aside as it is; if only its key is lost, it waits;
+//! - the spool: a damage, and the batch is set aside as it is; if only its key is lost, it waits;
 //! - keys: `NoKey` for each record of their conversation, and for no other;
 //! - the mark and the bell: nothing. They are hints: what they say can be had without them.
 

@@ -9,11 +9,11 @@ use super::erase::pending;
 use super::format::bytes::wide;
 use super::format::footer::Entry;
 use super::read::source::Source;
-use super::read::verify::{Subject, check, subjects, unreadable};
+use super::read::verify::{NO_KEY, Subject, check, subjects, unreadable};
 use super::record::Record;
 use super::report::{DamageKind, ErasureReport, OpenReport, Stats, VerifyReport};
 use super::store::Store;
-use super::write::spool;
+use super::write::leave;
 
 impl Store {
     /// The id up to which everything is known to survive a loss of power.
@@ -53,12 +53,13 @@ impl Store {
     }
 
     /// The next records from an id on, in order, verified: as many as fit in `max_bytes`, and one at
-    /// least. Empty only at the end. Damaged records are left out and reported; erased ones are left
-    /// out.
+    /// least. Empty only at the end. Damaged records are left out and reported, and so are those whose
+    /// key is gone, where this handle has the store's other keys; erased ones are left out.
     ///
     /// # Errors
     ///
-    /// [`Error::Io`]; [`Error::NoKey`]; [`Error::Interrupted`]; [`Error::Closed`].
+    /// [`Error::Io`]; [`Error::NoKey`] where the handle was opened without encryption;
+    /// [`Error::Interrupted`]; [`Error::Closed`].
     pub fn page(&self, from: Seq, max_bytes: usize) -> Result<Vec<Record>> {
         let mut from = from.0;
         loop {
@@ -100,12 +101,16 @@ impl Store {
     ///
     /// [`Error::Io`].
     pub fn spooled(&self) -> Result<Vec<String>> {
-        spool::waiting(&self.shelf)
+        leave::waiting(&self.shelf)
     }
 
-    /// What opening cut, and what is known to be damaged by now.
+    /// What opening cut, and what is known to be damaged by now; nothing in the child of a fork, which
+    /// may not wait for a lock that its parent held.
     #[must_use]
     pub fn report(&self) -> OpenReport {
+        if self.shelf.is_forked() {
+            return OpenReport::default();
+        }
         OpenReport {
             cuts: self.shelf.cuts(),
             damages: self.shelf.peek().all_damages().cloned().collect(),
@@ -131,11 +136,13 @@ impl Store {
             let index = self.shelf.fresh()?;
             (unreadable(&index), subjects(&index)?)
         };
+        // What is checked is what the files say, not what this handle remembers of them.
+        self.shelf.keyring.forget();
         let all = subjects.iter().map(Subject::len).sum();
         let mut done = 0;
         told(done, all)?;
         for subject in &subjects {
-            check(subject, &mut report)?;
+            check(subject, &self.shelf, &mut report)?;
             done += subject.len();
             told(done, all)?;
         }
@@ -165,7 +172,11 @@ impl Store {
     /// A record, if it is not erased.
     fn visible(&self, source: &Source, entry: Entry) -> Result<Option<Record>> {
         let record = source.record(entry, &self.shelf.keyring);
-        let index = self.shelf.known()?;
+        let index = match &record {
+            // Another process may have erased it since: its tombstone came before the key went.
+            Err(Error::NoKey { .. }) => self.shelf.fresh()?,
+            _ => self.shelf.known()?,
+        };
         let erased = index.erasures.covers_seq(entry.seq)
             || match &record {
                 Ok(record) => index.erasures.covers(entry.seq, &record.key),
@@ -191,11 +202,59 @@ impl Store {
         let (kind, detail) = match error {
             Error::Corrupt { detail, .. } => (DamageKind::Corrupt, detail),
             Error::Truncated { .. } => (DamageKind::Truncated, "the file ends too early".into()),
+            // A handle that opened the store without its keys is told so; one that has the others goes on.
+            Error::NoKey { .. } if self.shelf.keyring.is_on() => {
+                (DamageKind::Missing, NO_KEY.into())
+            }
             other => return Err(other),
         };
         let bytes = entry.offset..entry.offset.saturating_add(entry.len);
         let damage = source.damage(bytes, entry.seq..=entry.seq, kind, &detail);
         self.shelf.write().note(damage);
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::{Draft, Options, Scope};
+    use crate::entry::Kind;
+
+    #[test]
+    fn the_child_of_a_fork_waits_for_no_lock_of_its_parent() {
+        let mut store = Store::in_memory(Options::default()).unwrap();
+        let draft = Draft {
+            kind: Kind::Turn,
+            key: &[b"t"],
+            meta: &[],
+            sources: &[],
+            payload: b"x",
+        };
+        let seq = store.append(&[draft]).unwrap()[0];
+        let shelf = Arc::get_mut(&mut store.shelf).unwrap();
+        shelf.pid = shelf.pid.wrapping_add(1);
+        // As a thread of the parent may have held it; no thread of the child ever gives it back.
+        let held = store.shelf.write();
+        let told = [
+            store.get(seq).err(),
+            store.hash_of(seq).err(),
+            store.page(seq, 1).err(),
+            store.durable_seq().err(),
+            store.stats().err(),
+            store.verify().err(),
+            store.erasure_report().err(),
+            store.append(&[draft]).err(),
+            store.append_or_spool(&[draft]).err(),
+            store.sync().err(),
+            store.erase(Scope::Records(&[seq])).err(),
+            store.compact().err(),
+        ];
+        for (at, error) in told.iter().enumerate() {
+            assert!(matches!(error, Some(Error::Forked)), "{at}: {error:?}");
+        }
+        assert_eq!(store.report(), OpenReport::default());
+        store.close().unwrap();
+        drop(held);
     }
 }

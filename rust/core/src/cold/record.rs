@@ -17,7 +17,8 @@ pub struct Draft<'a> {
     pub key: &'a [&'a [u8]],
     /// A few bytes beside the payload, for instance a role and a time.
     pub meta: &'a [u8],
-    /// Ids of the records that this one was made from: when one of them is erased, so is this.
+    /// Ids of the records that this one was made from, all of them below those of its batch: when one
+    /// of them is erased, so is this.
     pub sources: &'a [Seq],
     /// The bytes that must come back exactly.
     pub payload: &'a [u8],

@@ -35,9 +35,9 @@ pub enum DamageKind {
 /// A part of a segment that is not as it was written. It stays in place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Damage {
-    /// The segment's number.
+    /// The segment's number; 0 where it is no segment, but a batch that was left in the spool.
     pub segment: u64,
-    /// The segment's file.
+    /// The file.
     pub path: PathBuf,
     /// The bytes concerned; empty where they are gone.
     pub bytes: Range<u64>,

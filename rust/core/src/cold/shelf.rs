@@ -61,6 +61,11 @@ impl Shelf {
     /// As [`load`].
     pub(super) fn repair(&self) -> Result<()> {
         let loaded = load(&*self.medium, &self.options, Repair::Allowed, self.uuid)?;
+        if loaded.uuid != self.uuid {
+            return Err(Error::ForeignSegment {
+                path: self.medium.path(""),
+            });
+        }
         self.keyring.forget();
         self.replace(loaded, Repair::Allowed)
     }
@@ -74,7 +79,9 @@ impl Shelf {
         }
         let mut known = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(cuts);
-        *self.index.write().unwrap_or_else(PoisonError::into_inner) = index;
+        let mut slot = self.write();
+        index.keep_strays(&slot);
+        *slot = index;
         Ok(())
     }
 
@@ -95,12 +102,16 @@ impl Shelf {
         Ok(())
     }
 
-    /// The index as the store is now, other handles' records included.
+    /// The index as the store is now, other handles' records included. Every read begins here.
     ///
     /// # Errors
     ///
-    /// [`Error::Closed`]; as [`follow`].
+    /// [`Error::Forked`]; [`Error::Closed`]; as [`follow`].
     pub(super) fn fresh(&self) -> Result<RwLockReadGuard<'_, Index>> {
+        // Before any lock: a thread of the parent may have held it when the process forked.
+        if self.is_forked() {
+            return Err(Error::Forked);
+        }
         let index = self.known()?;
         if self.options.mode == Mode::Exclusive || self.is_current(&index)? {
             return Ok(index);
@@ -156,11 +167,6 @@ impl Shelf {
     pub(super) fn cuts(&self) -> Vec<Cut> {
         let cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         cuts.clone()
-    }
-
-    pub(super) fn note_cut(&self, cut: Cut) {
-        let mut cuts = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
-        cuts.push(cut);
     }
 
     /// What packets are made with.

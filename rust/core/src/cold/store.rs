@@ -20,9 +20,9 @@ use super::open::survey::survey;
 use super::options::{Durability, Mode, OnBusy, Options};
 use super::record::{Appended, Draft};
 use super::shelf::Shelf;
+use super::write::leave;
 use super::write::packet::Packet;
 use super::write::queue::{Answer, Queue};
-use super::write::spool;
 use super::write::syncer::Syncer;
 use super::write::writer::Writer;
 
@@ -149,7 +149,8 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`] and [`Error::Argument`] before anything is written; [`Error::Full`] and
+    /// [`Error::TooLarge`] and [`Error::Argument`] before anything is written, the latter also for a
+    /// source that is no id below the batch's own; [`Error::Full`] and
     /// [`Error::Io`] when the write failed and was taken back, so that the next one may succeed;
     /// [`Error::Erased`] when a record's source was erased; [`Error::Locked`]; [`Error::Poisoned`] when
     /// the state of the disk is unknown; [`Error::ReadOnly`]; [`Error::Forked`]; [`Error::Closed`].
@@ -187,7 +188,7 @@ impl Store {
     pub fn append_or_spool(&self, batch: &[Draft<'_>]) -> Result<Appended> {
         match self.append(batch) {
             Err(Error::Locked { .. }) if self.shelf.options.on_busy == OnBusy::Spool => {
-                spool::leave(&self.shelf, batch).map(Appended::Spooled)
+                leave::leave(&self.shelf, batch).map(Appended::Spooled)
             }
             other => other.map(Appended::Stored),
         }

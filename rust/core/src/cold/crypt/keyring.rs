@@ -4,7 +4,7 @@
 //! A record names its key, and a key is never given to another conversation. A conversation whose key
 //! was erased gets a new one with its next record.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::entry::Seq;
@@ -52,7 +52,8 @@ impl Keyring {
         self.encryption != Encryption::Off
     }
 
-    /// Refuses a master key that is not the one of this store's keys.
+    /// Refuses a master key that is not the one of this store's keys; and a handle that `writes`, where
+    /// there are key files and none can be read, so that no key tells which master is right.
     ///
     /// # Errors
     ///
@@ -65,24 +66,29 @@ impl Keyring {
             expected: "the master key that this store was made with".into(),
             found: found.into(),
         };
-        let Some(name) = names.iter().find(|name| name.ends_with(SUFFIX)) else {
-            return Ok(());
-        };
-        let name = format!("{KEYS}/{name}");
-        let bytes = read_file(&*self.medium, &name, LIMIT)
-            .map_err(|error| refused("read", &self.medium.path(&name), error))?;
-        let flags = bytes.as_deref().and_then(flags_of).unwrap_or(0);
-        if flags & WRAPPED == 0 {
+        if !self.is_on() {
+            // Whoever asks for no encryption may still read what is plain.
             return Ok(());
         }
+        // One broken key, or one of another store, says nothing about the others; where all are broken,
+        // nothing is left to compare with, and the store opens without what they opened.
+        let mut foreign = false;
+        for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
+            let Some(bytes) = self.read(&format!("{KEYS}/{name}"))? else {
+                continue;
+            };
+            let wrapped = flags_of(&bytes).is_some_and(|flags| flags & WRAPPED != 0);
+            match KeyFile::decode(&bytes, &self.encryption) {
+                // A key in plain says nothing about the master.
+                Some(_) if !wrapped && self.encryption != Encryption::Keys => {}
+                Some(_) => return Ok(()),
+                None => foreign |= wrapped,
+            }
+        }
         match self.encryption {
-            // Whoever asks for no encryption may still read what is plain.
-            Encryption::Off => Ok(()),
-            Encryption::Keys => Err(wrong("none")),
-            Encryption::Master(_) => match self.load(&name)? {
-                Some(_) => Ok(()),
-                None => Err(wrong("another one")),
-            },
+            Encryption::Master(_) if foreign => Err(wrong("another one")),
+            Encryption::Keys if foreign => Err(wrong("none")),
+            _ => Ok(()),
         }
     }
 
@@ -157,26 +163,28 @@ impl Keyring {
     ///
     /// What the operating system answers.
     pub(in crate::cold) fn shred(&self, erased: impl Fn(&[u8], u64) -> bool) -> Result<u64> {
-        self.remove(|entry| !entry.spool && erased(&entry.scope, entry.born))
+        self.remove(|_, entry| !entry.spool && erased(&entry.scope, entry.born))
     }
 
-    /// Removes the keys of batches that were taken up.
+    /// Removes these keys, of batches that were taken up. Another one may be of a batch that is on its
+    /// way into the spool.
     ///
     /// # Errors
     ///
     /// What the operating system answers.
-    pub(in crate::cold) fn clear_spool(&self) -> Result<()> {
-        self.remove(|entry| entry.spool).map(drop)
+    pub(in crate::cold) fn clear_spool(&self, used: &BTreeSet<KeyId>) -> Result<()> {
+        self.remove(|id, entry| entry.spool && used.contains(id))
+            .map(drop)
     }
 
-    fn remove(&self, goes: impl Fn(&KeyFile) -> bool) -> Result<u64> {
+    fn remove(&self, goes: impl Fn(&KeyId, &KeyFile) -> bool) -> Result<u64> {
         let mut known = self.known();
         *known = Known::default();
         self.read_all(&mut known)?;
         let ids: Vec<KeyId> = known
             .by_id
             .iter()
-            .filter_map(|(id, entry)| goes(entry).then_some(*id))
+            .filter_map(|(id, entry)| goes(id, entry).then_some(*id))
             .collect();
         if ids.is_empty() {
             // Somebody may have removed them and come no further.
@@ -225,9 +233,16 @@ impl Keyring {
     }
 
     fn load(&self, name: &str) -> Result<Option<(KeyId, KeyFile)>> {
-        let bytes = read_file(&*self.medium, name, LIMIT)
-            .map_err(|error| refused("read", &self.medium.path(name), error))?;
+        let bytes = self.read(name)?;
         Ok(bytes.and_then(|bytes| KeyFile::decode(&bytes, &self.encryption)))
+    }
+
+    /// The bytes of a key file; `None` for what is no file.
+    fn read(&self, name: &str) -> Result<Option<Vec<u8>>> {
+        match read_file(&*self.medium, name, LIMIT) {
+            Err(error) if error.kind() == std::io::ErrorKind::IsADirectory => Ok(None),
+            other => other.map_err(|error| refused("read", &self.medium.path(name), error)),
+        }
     }
 
     fn make(&self, scope: &[u8], born: u64, spool: bool) -> Result<(KeyId, KeyFile)> {

@@ -1,6 +1,7 @@
 //! Compaction: segments with erased records are written anew without them, and replaced by rename.
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 
 use crate::error::Result;
@@ -11,10 +12,10 @@ use crate::cold::format::bytes::wide;
 use crate::cold::format::encode::{Stamp, stamp};
 use crate::cold::format::footer::{Contents, Entry, Gap, Why, seal};
 use crate::cold::format::header::Header;
-use crate::cold::format::{PREAMBLE, rewritten_name, segment_name};
+use crate::cold::format::{MARK, PREAMBLE, rewritten_name, segment_name};
 use crate::cold::medium::{Access, put_file, refused};
 use crate::cold::open::load::sealed;
-use crate::cold::read::segment::Segment;
+use crate::cold::read::segment::{Listing, Segment};
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::writer::Writer;
@@ -44,10 +45,17 @@ pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Com
         let Some(gone) = erased_in(shelf, at)? else {
             continue;
         };
-        if at.saturating_add(1) == count {
-            writer.seal(shelf)?;
-        }
-        let (before, after) = rewrite(shelf, at, &gone)?;
+        let last = at.saturating_add(1) == count;
+        let end = if last && is_open(shelf) {
+            announce(shelf)?;
+            End::Open
+        } else {
+            if last {
+                writer.seal(shelf)?;
+            }
+            End::Sealed
+        };
+        let (before, after) = rewrite(shelf, at, &gone, end)?;
         told.segments += 1;
         told.records += wide(gone.len());
         told.bytes += before.saturating_sub(after);
@@ -55,15 +63,47 @@ pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Com
     Ok(told)
 }
 
+/// How a rewritten segment ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum End {
+    /// With a seal: nobody writes on it again.
+    Sealed,
+    /// Without: it stays the one that is written on.
+    Open,
+}
+
+/// Whether the last segment may stay the one that is written on: nothing in it must be remembered
+/// that only a seal can tell. So erasing again and again makes no segment each time.
+fn is_open(shelf: &Shelf) -> bool {
+    let index = shelf.peek();
+    let last = index.segments.last();
+    index.tail && last.is_some_and(|s| !s.is_sealed() && s.damages().is_empty())
+}
+
+/// Keeps every other handle off the last segment, whose file is about to be replaced: should this
+/// process end in between, nobody may go on writing on the old one.
+fn announce(shelf: &Shelf) -> Result<()> {
+    let mut index = shelf.write();
+    index.mark.generation = index.mark.generation.saturating_add(1);
+    index.mark.tainted = index.mark.segment;
+    let told = index.tell();
+    if !told {
+        index.mark.tainted = 0;
+        let path = shelf.medium.path(MARK);
+        return Err(refused("write", &path, io::ErrorKind::Other.into()));
+    }
+    Ok(())
+}
+
 /// Replaces a segment by one without these records; gives its length before and after.
-fn rewrite(shelf: &Shelf, at: usize, gone: &BTreeSet<u64>) -> Result<(u64, u64)> {
-    let (header, bytes, before) = {
+fn rewrite(shelf: &Shelf, at: usize, gone: &BTreeSet<u64>, how: End) -> Result<(u64, u64)> {
+    let (header, bytes, contents, before) = {
         let index = shelf.known()?;
         let Some(segment) = index.segments.get(at) else {
             return Ok((0, 0));
         };
-        let (header, bytes) = without(segment, gone, shelf.uuid)?;
-        (header, bytes, segment.len)
+        let (header, bytes, contents) = without(segment, gone, shelf.uuid, how)?;
+        (header, bytes, contents, segment.len)
     };
     let medium = &*shelf.medium;
     let name = segment_name(header.number);
@@ -79,15 +119,36 @@ fn rewrite(shelf: &Shelf, at: usize, gone: &BTreeSet<u64>) -> Result<(u64, u64)>
     if index.mark.segment == header.number {
         index.mark.end = len;
     }
-    if let (Some(slot), Some(end)) = (index.segments.get_mut(at), end) {
-        *slot = Segment::sealed(source, len, end);
+    let made = match (how, end) {
+        (End::Sealed, Some(end)) => Some(Segment::sealed(source, len, end)),
+        (End::Sealed, None) => None,
+        (End::Open, _) => {
+            let listing = Listing {
+                contents,
+                damages: Vec::new(),
+            };
+            Some(Segment::listed(source, len, listing))
+        }
+    };
+    if let (Some(slot), Some(made)) = (index.segments.get_mut(at), made) {
+        *slot = made;
+    }
+    if how == End::Open {
+        // It was synced before it got its name.
+        index.mark.durable = index.mark.durable.max(index.next_seq().saturating_sub(1));
+        index.mark.tainted = 0;
     }
     index.tell();
     Ok((before, len))
 }
 
 /// A segment's bytes without these records. What was damaged is left out too, and remembered.
-fn without(segment: &Segment, gone: &BTreeSet<u64>, uuid: [u8; 16]) -> Result<(Header, Vec<u8>)> {
+fn without(
+    segment: &Segment,
+    gone: &BTreeSet<u64>,
+    uuid: [u8; 16],
+    how: End,
+) -> Result<(Header, Vec<u8>, Contents)> {
     let old = &segment.source.header;
     let listing = segment.listing()?;
     let header = Header::new(uuid, old.number, old.first_seq, old.left_at);
@@ -130,9 +191,14 @@ fn without(segment: &Segment, gone: &BTreeSet<u64>, uuid: [u8; 16]) -> Result<(H
             contents.entries.push(Entry { offset, ..*entry });
         }
     }
+    if how == End::Open {
+        // The tombstones tell what is missing.
+        contents.gaps.clear();
+        return Ok((header, out, contents));
+    }
     contents.gaps.sort_by_key(|gap| *gap.seqs.start());
     let end = wide(out.len()).max(PREAMBLE);
     let footer = seal(&header.identity, end, header.first_seq, &contents);
     out.extend(footer.unwrap_or_default());
-    Ok((header, out))
+    Ok((header, out, contents))
 }

@@ -110,7 +110,11 @@ impl Erasures {
             self.depths.insert(depth);
         }
         for range in &tombstone.seqs {
-            self.merge(*range.start(), *range.end());
+            // An id that had not been given yet is of a record that comes later.
+            let end = tombstone.upto.min(*range.end());
+            if *range.start() <= end {
+                self.merge(*range.start(), end);
+            }
         }
         self.tombstones.push(tombstone);
     }
@@ -137,7 +141,8 @@ impl Erasures {
         self.seqs.insert(start, end);
     }
 
-    fn covers_key<P: AsRef<[u8]>>(&self, seq: u64, key: &[P]) -> bool {
+    /// Whether a tombstone names the beginning of this key, for this id.
+    pub(in crate::cold) fn covers_key<P: AsRef<[u8]>>(&self, seq: u64, key: &[P]) -> bool {
         self.depths.iter().any(|depth| {
             let parts = usize::try_from(*depth).ok().and_then(|d| key.get(..d));
             let hash = parts.and_then(|parts| hash_of(&self.uuid, parts));

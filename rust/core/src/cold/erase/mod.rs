@@ -13,6 +13,7 @@ pub(in crate::cold) mod compact;
 pub(in crate::cold) mod erasures;
 
 use std::collections::BTreeSet;
+use std::io;
 use std::sync::Arc;
 
 use crate::entry::{Kind, Seq};
@@ -24,8 +25,10 @@ use crate::cold::erase::erasures::{Erasures, Tombstone, hash_of};
 use crate::cold::format::TORN;
 use crate::cold::format::bytes::wide;
 use crate::cold::format::footer::Entry;
-use crate::cold::medium::refused;
+use crate::cold::medium::{Access, Medium, refused};
+use crate::cold::open::aside::is_batch;
 use crate::cold::shelf::Shelf;
+use crate::cold::write::leave;
 use crate::cold::write::packet::{Packet, bookkeeping};
 use crate::cold::write::writer::Writer;
 
@@ -59,35 +62,16 @@ pub(in crate::cold) fn erase(
     shelf: &Shelf,
     scope: Scope<'_>,
 ) -> Result<Erased> {
-    let (prefix, mut listed) = target(shelf, scope)?;
+    let (prefix, asked) = target(shelf, scope)?;
+    let mut listed = asked.clone();
+    let mut seen = BTreeSet::new();
     let mut told = Erased::default();
-    let upto = {
-        let index = shelf.known()?;
-        for segment in &index.segments {
-            for entry in &segment.listing()?.contents.entries {
-                interrupt::check()?;
-                if index.erasures.covers_seq(entry.seq) || is_bookkeeping(entry) {
-                    continue;
-                }
-                let (key, sources) = match segment.source.origin(*entry) {
-                    Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
-                    other => other?,
-                };
-                if index.erasures.covers(entry.seq, &key) {
-                    continue;
-                }
-                if listed.contains(&entry.seq) || begins(&key, scope) {
-                    told.records += 1;
-                    listed.insert(entry.seq);
-                } else if on(Defect::NoCascade) {
-                } else if sources.iter().any(|source| listed.contains(&source.0)) {
-                    told.derived += 1;
-                    listed.insert(entry.seq);
-                }
-            }
-        }
-        index.next_seq().saturating_sub(1)
-    };
+    // A batch of the spool may name what came behind it: then one look is not enough.
+    while look(shelf, scope, &asked, &mut listed, &mut seen)? {}
+    let upto = shelf.known()?.next_seq().saturating_sub(1);
+    told.records = wide(seen.iter().filter(|(_, derived)| !derived).count());
+    told.derived = wide(seen.len()).saturating_sub(told.records);
+    listed.retain(|seq| *seq <= upto);
     let tombstone = Tombstone::new(upto, prefix, &listed);
     let payload = tombstone.encode();
     let batch = [bookkeeping(Kind::Tombstone, &[], &payload)];
@@ -99,6 +83,45 @@ pub(in crate::cold) fn erase(
     Arc::make_mut(&mut shelf.write().erasures).add(tombstone);
     told.keys = clear(shelf)?;
     Ok(told)
+}
+
+/// Lists what is in a scope and what was made from what is listed, in the order of ids; tells whether
+/// something that is listed now may have been a source of something before it.
+fn look(
+    shelf: &Shelf,
+    scope: Scope<'_>,
+    asked: &BTreeSet<u64>,
+    listed: &mut BTreeSet<u64>,
+    seen: &mut BTreeSet<(u64, bool)>,
+) -> Result<bool> {
+    let index = shelf.known()?;
+    let (mut forward, before) = (false, seen.len());
+    for segment in &index.segments {
+        for entry in &segment.listing()?.contents.entries {
+            interrupt::check()?;
+            if index.erasures.covers_seq(entry.seq) || is_bookkeeping(entry) {
+                continue;
+            }
+            let (key, sources) = match segment.source.origin(*entry) {
+                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
+                other => other?,
+            };
+            if index.erasures.covers(entry.seq, &key) {
+                continue;
+            }
+            forward |= sources.iter().any(|source| source.0 >= entry.seq);
+            if begins(&key, scope) || asked.contains(&entry.seq) {
+                listed.insert(entry.seq);
+                seen.insert((entry.seq, false));
+            } else if sources.iter().any(|source| listed.contains(&source.0))
+                && !on(Defect::NoCascade)
+            {
+                listed.insert(entry.seq);
+                seen.insert((entry.seq, true));
+            }
+        }
+    }
+    Ok(forward && seen.len() > before)
 }
 
 /// How many erased records still lie in the segments.
@@ -148,7 +171,8 @@ fn begins(key: &[Vec<u8>], scope: Scope<'_>) -> bool {
     }
 }
 
-/// Removes the keys of what is erased, and every set-aside tail: nobody knows what is in them.
+/// Removes the keys of what is erased, and the bytes of all that was set aside: nobody knows what is
+/// in them.
 pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
     let erasures = Arc::clone(&shelf.known()?.erasures);
     if erasures.count() == 0 {
@@ -157,18 +181,31 @@ pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
     let keys = shelf
         .keyring
         .shred(|scope, born| erasures.covers_scope(scope, born))?;
+    leave::sweep(shelf)?;
     let trouble = |error| refused("remove", &shelf.medium.path(TORN), error);
     let names = shelf.medium.list(TORN).map_err(trouble)?;
     for name in &names {
-        shelf
-            .medium
-            .remove(&format!("{TORN}/{name}"))
-            .map_err(trouble)?;
+        let own = format!("{TORN}/{name}");
+        if is_batch(name) {
+            // Its name goes on saying that a batch was lost.
+            empty(&*shelf.medium, &own).map_err(trouble)?;
+        } else {
+            shelf.medium.remove(&own).map_err(trouble)?;
+        }
     }
     if !names.is_empty() {
         shelf.medium.sync_dir(TORN).map_err(trouble)?;
     }
     Ok(keys)
+}
+
+fn empty(medium: &dyn Medium, name: &str) -> io::Result<()> {
+    let file = medium.open(name, Access::Write)?;
+    if file.len()? == 0 {
+        return Ok(());
+    }
+    file.set_len(0)?;
+    file.sync_data()
 }
 
 /// The erased records of a segment; `None` if it has none.

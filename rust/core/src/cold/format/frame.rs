@@ -94,16 +94,14 @@ impl RecordHeader {
         let meta = part(self.meta_len.into())?;
         let sources = part(u64::from(self.sources) * 8)?;
         let payload = part(self.payload_len)?;
-        let crc = [meta, sources]
-            .iter()
-            .fold(crc32c::crc32c(key), |crc, b| crc32c::crc32c_append(crc, b));
-        if crc != self.body_crc {
+        let start = HEADER + key.len() + meta.len() + sources.len();
+        let covered = whole.get(HEADER..start).ok_or(cut)?;
+        if crc32c::crc32c(covered) != self.body_crc {
             return Err("the checksum of key, meta and sources differs");
         }
         if content_hash(payload) != self.hash && !on(Defect::PayloadUnchecked) {
             return Err("the hash of the payload differs");
         }
-        let start = HEADER + key.len() + meta.len() + sources.len();
         let end = start + payload.len();
         let rest = whole.get(end..).ok_or(cut)?;
         let (padding, trailer) = rest.split_last_chunk::<TRAILER>().ok_or(cut)?;

@@ -8,6 +8,8 @@
 //!             spool/<token>.spl           batches that found the lock busy; spool/bell rings for them
 //!             keys/<key id>.key           one key a conversation, where the store is encrypted
 //!             torn/<segment>-<offset>.bin what recovery cut off, as it was found
+//!             torn/spool-<token>.bin      a batch of the spool that is not what was written; erasing
+//!                                         empties it, and its name says that it was lost
 //!
 //! segment     0      128   preamble: the header
 //!             128    384   zeros
@@ -69,8 +71,9 @@
 //!
 //! spool file  0      8     magic "wsspool\0"      8  16 store uuid   24 16 token
 //!             40     8     number of records      48 8  length of what follows
-//!             56     4     zeros                  60 4  crc32c of bytes 0..60
-//!             64           records as in a segment whose salt is the token, from offset 64 on
+//!             56     8     the next id, as far as  64 4  zeros
+//!                          it was known then       68 4  crc32c of bytes 0..68
+//!             72           records as in a segment whose salt is the token, from offset 72 on
 //!
 //! key file    0      8     magic "wskey\0\0\0"    8  16 key id       24 8  next id at its birth
 //!             32     8     1 if wrapped           40 8  length of what follows

@@ -1,7 +1,7 @@
 //! The real medium: a directory of the file system, through the standard library only.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
-use std::io;
+use std::io::{self, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
@@ -90,14 +90,28 @@ impl Medium for Disk {
         self.lock.try_lock(&self.path(LOCK))
     }
 
+    fn replaced(&self) -> u64 {
+        self.lock.replaced()
+    }
+
     fn owner(&self) -> String {
         self.lock.owner(&self.path(LOCK))
     }
 }
 
 impl MediumFile for File {
+    /// Asked before each read of a map, and where the end is costs half of what all
+    /// that there is to know of the file costs. Nothing uses the position that this moves.
     fn len(&self) -> io::Result<u64> {
-        Ok(self.metadata()?.len())
+        let mut file = self;
+        file.seek(SeekFrom::End(0))
+    }
+
+    #[cfg(unix)]
+    fn named_len(&self) -> io::Result<Option<u64>> {
+        let found = self.metadata()?;
+        let named = std::os::unix::fs::MetadataExt::nlink(&found) > 0;
+        Ok(named.then_some(found.len()))
     }
 
     fn read_at(&self, buffer: &mut [u8], offset: u64) -> io::Result<usize> {

@@ -9,6 +9,7 @@
 use std::collections::BTreeSet;
 use std::fs::{File, OpenOptions, TryLockError};
 use std::path::Path;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, thread};
@@ -17,7 +18,7 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 
 use crate::cold::medium::disk::private;
-use crate::cold::medium::{Hold, Medium, read_full, refused, write_full};
+use crate::cold::medium::{Hold, Medium, MediumFile, read_full, refused, write_full};
 
 /// How often the lock is tried while waiting for it, at first and at last.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(10));
@@ -54,7 +55,7 @@ pub(in crate::cold) fn acquire(medium: &dyn Medium, wait: Duration) -> Result<Bo
 
 /// The lock file of a directory, opened when it is needed first.
 #[derive(Debug, Default)]
-pub(in crate::cold) struct LockFile(Mutex<Option<(Arc<File>, Place)>>);
+pub(in crate::cold) struct LockFile(Mutex<Option<(Arc<File>, Place)>>, AtomicU64);
 
 /// A file of this process: process, device and number.
 type Place = (u32, u64, u64);
@@ -68,7 +69,13 @@ impl LockFile {
     ///
     /// What the operating system answers.
     pub(in crate::cold) fn try_lock(&self, path: &Path) -> io::Result<Option<Box<dyn Hold>>> {
-        let (file, place) = self.file(path)?;
+        let (mut file, mut place) = self.file(path)?;
+        if !is_at(path, place)? {
+            // Somebody removed the file, or put another directory there: nobody else locks this one.
+            *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+            (file, place) = self.file(path)?;
+            self.1.fetch_add(1, Ordering::Relaxed);
+        }
         if !held().insert(place) {
             return Ok(None);
         }
@@ -93,6 +100,11 @@ impl LockFile {
             "" => "another process".to_owned(),
             words => words.to_owned(),
         }
+    }
+
+    /// How often another file was found in its place.
+    pub(in crate::cold) fn replaced(&self) -> u64 {
+        self.1.load(Ordering::Relaxed)
     }
 
     fn file(&self, path: &Path) -> io::Result<(Arc<File>, Place)> {
@@ -131,7 +143,11 @@ impl Guard {
     }
 }
 
-impl Hold for Guard {}
+impl Hold for Guard {
+    fn stands(&self) -> io::Result<bool> {
+        MediumFile::named_len(&*self.file).map(|len| len.is_some())
+    }
+}
 
 impl Drop for Guard {
     /// After a fork the child shares the lock with its parent: it must not give away what is not its.
@@ -148,6 +164,22 @@ fn held() -> std::sync::MutexGuard<'static, BTreeSet<Place>> {
     HELD.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
+/// Whether a locked file is still the one of that name.
+#[cfg(unix)]
+fn is_at(path: &Path, place: Place) -> io::Result<bool> {
+    use std::os::unix::fs::MetadataExt;
+    match std::fs::metadata(path) {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
+        found => found.map(|found| (found.dev(), found.ino()) == (place.1, place.2)),
+    }
+}
+
+/// Elsewhere an open file keeps its name.
+#[cfg(not(unix))]
+fn is_at(_path: &Path, _place: Place) -> io::Result<bool> {
+    Ok(true)
+}
+
 #[cfg(unix)]
 fn place_of(file: &File) -> io::Result<Place> {
     use std::os::unix::fs::MetadataExt;
@@ -158,7 +190,6 @@ fn place_of(file: &File) -> io::Result<Place> {
 /// Elsewhere the lock belongs to the handle, and no second list is needed.
 #[cfg(not(unix))]
 fn place_of(_file: &File) -> io::Result<Place> {
-    use std::sync::atomic::{AtomicU64, Ordering};
     static NEXT: AtomicU64 = AtomicU64::new(0);
     Ok((std::process::id(), 0, NEXT.fetch_add(1, Ordering::Relaxed)))
 }

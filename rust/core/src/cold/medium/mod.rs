@@ -25,7 +25,15 @@ pub enum Access {
 }
 
 /// The writers' lock, held until it is dropped by the process that took it.
-pub trait Hold: Debug + Send {}
+pub trait Hold: Debug + Send {
+    /// Whether it guards anything still: a lock on a file that was removed does not.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn stands(&self) -> io::Result<bool> {
+        Ok(true)
+    }
+}
 
 /// A directory. Names are relative to it; one level of subdirectory is written `sub/name`.
 ///
@@ -86,6 +94,11 @@ pub trait Medium: Debug + Send + Sync {
 
     /// Who took the lock last, in words.
     fn owner(&self) -> String;
+
+    /// Grows when the lock is found to lie in another file than before: then another store may be here.
+    fn replaced(&self) -> u64 {
+        0
+    }
 }
 
 /// An open file.
@@ -96,6 +109,15 @@ pub trait MediumFile: Debug + Send + Sync {
     /// # Errors
     /// What the operating system answers.
     fn len(&self) -> io::Result<u64>;
+
+    /// The present length; `None` if the file has no name any more, so that what is written to it is
+    /// lost, where the medium can tell.
+    ///
+    /// # Errors
+    /// What the operating system answers.
+    fn named_len(&self) -> io::Result<Option<u64>> {
+        self.len().map(Some)
+    }
 
     /// Reads some bytes at an offset; 0 at or behind the end.
     ///

@@ -8,7 +8,7 @@ use crate::error::{Error, Result};
 use crate::cold::erase::erasures::Tombstone;
 use crate::cold::mark::{Mark, MarkFile};
 use crate::cold::medium::refused;
-use crate::cold::open::aside::move_file;
+use crate::cold::open::aside::{damaged_batches, move_file};
 use crate::cold::open::load::{Loaded, Loading, Repair};
 use crate::cold::open::survey::Found;
 use crate::cold::options::Read;
@@ -34,6 +34,7 @@ impl Loading<'_> {
             }
         }
         self.tombstones()?;
+        self.index.damages.extend(damaged_batches(self.medium));
         let last = self.index.segments.last();
         self.index.mark = Mark {
             segment: self.next_number.saturating_sub(1),

@@ -1,5 +1,6 @@
 //! What lies in a directory, before anything in it is touched: a store, a new one, or a refusal.
 
+use std::io;
 use std::sync::Arc;
 
 use crate::error::{Error, Result};
@@ -12,6 +13,9 @@ use crate::cold::format::{
 };
 use crate::cold::medium::{Access, Medium, MediumFile, read_full, refused, remove_if_there};
 use crate::cold::open::load::Repair;
+
+/// How often a directory is listed again whose files change meanwhile.
+const TRIES: u32 = 100;
 
 /// A segment file and what its preamble says.
 #[derive(Debug)]
@@ -49,15 +53,27 @@ pub(in crate::cold) fn survey(
     access: Access,
 ) -> Result<Vec<Found>> {
     let root = medium.path("");
-    let names = medium
-        .list("")
-        .map_err(|error| refused("list", &root, error))?;
-    let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment_number(n)).collect();
-    numbers.sort_unstable();
-    let found: Vec<Found> = numbers
-        .into_iter()
-        .map(|number| look(medium, number, access))
-        .collect::<Result<_>>()?;
+    let mut tries = TRIES;
+    let (names, found) = loop {
+        let names = medium
+            .list("")
+            .map_err(|error| refused("list", &root, error))?;
+        let mut numbers: Vec<u64> = names.iter().filter_map(|n| segment_number(n)).collect();
+        numbers.sort_unstable();
+        let found: Result<Vec<Found>> = numbers
+            .into_iter()
+            .map(|number| look(medium, number, access))
+            .collect();
+        match found {
+            // Whoever holds the lock set it aside after it was listed.
+            Err(Error::Io { source, .. })
+                if source.kind() == io::ErrorKind::NotFound && tries > 0 =>
+            {
+                tries -= 1;
+            }
+            other => break (names, other?),
+        }
+    };
 
     let parts = [LOCK, MARK, TORN, SPOOL, KEYS];
     let own = |name: &String| parts.contains(&name.as_str()) || is_rewritten(name);

@@ -51,12 +51,13 @@ pub(in crate::cold) fn follow(shelf: &Shelf, index: &mut Index) -> Result<()> {
 
 /// Reads the directory anew, without changing anything in it.
 fn reload(shelf: &Shelf, index: &mut Index) -> Result<()> {
-    let loaded = load(
+    let mut loaded = load(
         &*shelf.medium,
         &shelf.options,
         Repair::Forbidden,
         shelf.uuid,
     )?;
+    loaded.index.keep_strays(index);
     *index = loaded.index;
     shelf.keyring.forget();
     Ok(())

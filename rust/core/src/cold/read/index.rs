@@ -51,9 +51,9 @@ impl Index {
         }
     }
 
-    /// Tells other handles how far this one has come. If that fails, they learn it later: nothing
-    /// depends on it but when.
-    pub(in crate::cold) fn tell(&mut self) {
+    /// Tells other handles how far this one has come; `false` if that failed. Then they learn it later:
+    /// nothing depends on it but when, unless the caller says otherwise.
+    pub(in crate::cold) fn tell(&mut self) -> bool {
         let mark = Mark {
             count: self.mark.count.saturating_add(1),
             ..self.mark
@@ -62,7 +62,9 @@ impl Index {
             && file.write(&mark).is_ok()
         {
             self.mark = mark;
+            return true;
         }
+        false
     }
 
     /// The place of a record.
@@ -127,6 +129,15 @@ impl Index {
     pub(in crate::cold) fn note(&mut self, damage: Damage) {
         if !self.all_damages().any(|known| *known == damage) {
             self.damages.push(damage);
+        }
+    }
+
+    /// Takes over what is known to be damaged outside of the segments.
+    pub(in crate::cold) fn keep_strays(&mut self, before: &Self) {
+        for damage in before.damages.iter().filter(|d| d.segment == 0) {
+            if !self.damages.iter().any(|known| known.path == damage.path) {
+                self.damages.push(damage.clone());
+            }
         }
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, OnceLock};
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
-use crate::cold::crypt::cipher::{key_of_record, open_record};
+use crate::cold::crypt::cipher::{KeyId, key_of_record, open_record};
 use crate::cold::crypt::keyring::Keyring;
 use crate::cold::format::bytes::{narrow, wide};
 use crate::cold::format::footer::Entry;
@@ -61,6 +61,17 @@ impl Source {
     pub(in crate::cold) fn len(&self) -> Result<u64> {
         self.file
             .len()
+            .map_err(|error| refused("stat", &self.path, error))
+    }
+
+    /// The present length of the file, if it has a name.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn named_len(&self) -> Result<Option<u64>> {
+        self.file
+            .named_len()
             .map_err(|error| refused("stat", &self.path, error))
     }
 
@@ -122,6 +133,20 @@ impl Source {
         bytes.drain(..place.start);
         record.payload = bytes;
         Ok(record)
+    }
+
+    /// The name of the key of an entry's record, if it is encrypted.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] or [`Error::Truncated`]; what the operating system answers.
+    pub(in crate::cold) fn key_id(&self, entry: Entry) -> Result<Option<KeyId>> {
+        let bytes = self.bytes(entry.offset, entry.len)?;
+        let header = self.header_in(entry, &bytes)?;
+        let body = header.body(&bytes);
+        let body = body.map_err(|detail| self.corrupt(entry, detail))?;
+        let encrypted = header.flags & ENCRYPTED != 0;
+        Ok(encrypted.then(|| key_of_record(body.meta)).flatten())
     }
 
     /// The record whose header these bytes are, if they are one at that offset.

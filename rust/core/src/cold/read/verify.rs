@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use crate::entry::Seq;
-use crate::error::Result;
+use crate::error::{Error, Result};
 use crate::interrupt;
 
 use crate::cold::format::PREAMBLE;
@@ -16,6 +16,10 @@ use crate::cold::read::index::Index;
 use crate::cold::read::segment::Segment;
 use crate::cold::read::source::Source;
 use crate::cold::report::{Damage, DamageKind, VerifyReport};
+use crate::cold::shelf::Shelf;
+
+/// What is said of a record whose key is missing.
+pub(in crate::cold) const NO_KEY: &str = "its key is not here";
 
 /// A segment as it was when the check began.
 pub(in crate::cold) struct Subject {
@@ -74,7 +78,11 @@ pub(in crate::cold) fn subjects(index: &Index) -> Result<Vec<Subject>> {
 /// # Errors
 ///
 /// What the operating system answers; damage is no error.
-pub(in crate::cold) fn check(subject: &Subject, report: &mut VerifyReport) -> Result<()> {
+pub(in crate::cold) fn check(
+    subject: &Subject,
+    shelf: &Shelf,
+    report: &mut VerifyReport,
+) -> Result<()> {
     interrupt::check()?;
     let source = &*subject.source;
     let mut preamble = vec![0; narrow(PREAMBLE)];
@@ -90,7 +98,9 @@ pub(in crate::cold) fn check(subject: &Subject, report: &mut VerifyReport) -> Re
 
     let present = source.len()?.min(subject.len);
     let found = scan(source, present, subject.place)?;
-    report.records += wide(found.entries.len());
+    let lost = without_key(source, &found.entries, shelf)?;
+    report.records += wide(found.entries.len().saturating_sub(lost.len()));
+    report.damages.extend(lost);
     report.bytes = report.bytes.saturating_add(present);
     let named = |seq: u64| found.damages.iter().any(|d| d.covers(Seq(seq)));
     let intact = |entry: &Entry| {
@@ -114,4 +124,32 @@ pub(in crate::cold) fn check(subject: &Subject, report: &mut VerifyReport) -> Re
     }
     report.damages.extend(found.damages);
     Ok(())
+}
+
+/// The records whose key is not here, though this handle has the store's other keys; not those whose
+/// key went because they were erased.
+fn without_key(source: &Source, entries: &[Entry], shelf: &Shelf) -> Result<Vec<Damage>> {
+    let mut lost = Vec::new();
+    if !shelf.keyring.is_on() {
+        return Ok(lost);
+    }
+    for entry in entries {
+        interrupt::check()?;
+        let key = match source.key_id(*entry) {
+            // What changed since the scan is the next scan's.
+            Err(Error::Corrupt { .. } | Error::Truncated { .. }) | Ok(None) => continue,
+            other => other?,
+        };
+        let Some(Err(Error::NoKey { .. })) = key.map(|id| shelf.keyring.find(id, entry.seq)) else {
+            continue;
+        };
+        let (key, _) = source.origin(*entry)?;
+        // Another process may have erased it since: its tombstone came before the key went.
+        if !shelf.fresh()?.erasures.covers(entry.seq, &key) {
+            let bytes = entry.offset..entry.offset.saturating_add(entry.len);
+            let seqs = entry.seq..=entry.seq;
+            lost.push(source.damage(bytes, seqs, DamageKind::Missing, NO_KEY));
+        }
+    }
+    Ok(lost)
 }

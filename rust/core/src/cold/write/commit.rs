@@ -39,17 +39,19 @@ impl Writer {
     /// Leaves the tickets whose packets may be written as they are.
     fn admit(common: &Shelf, tickets: &mut Vec<Arc<Ticket>>) {
         let index = common.peek();
-        if index.erasures.count() == 0 {
-            return;
-        }
+        let (erased, next) = (index.erasures.count(), index.next_seq());
         tickets.retain(|ticket| {
             let packet = ticket.packet();
-            let stale = common.keyring.is_on() && packet.erasures != index.erasures.count();
+            let stale = common.keyring.is_on() && packet.erasures != erased;
             let mut sources = packet.sources.iter().copied();
             let gone = sources.find(|seq| index.erasures.covers_seq(seq.0));
+            let known = packet.check_sources(next);
             drop(packet);
             if stale {
                 ticket.answer(Answer::Stale);
+            } else if let Err(error) = known {
+                ticket.answer(Answer::Done(Err(error)));
+                return false;
             } else if let Some(seq) = gone {
                 ticket.answer(Answer::Done(Err(Error::Erased { seq })));
             }

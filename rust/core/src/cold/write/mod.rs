@@ -1,6 +1,7 @@
 //! Writing: one owner of the end, one write a group, one sync before it is acknowledged.
 
 mod commit;
+pub(in crate::cold) mod leave;
 pub(in crate::cold) mod packet;
 pub(in crate::cold) mod queue;
 mod rotate;

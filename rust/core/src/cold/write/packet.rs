@@ -18,6 +18,8 @@ use crate::cold::record::Draft;
 
 /// How many parts of a record's key name whose it is.
 pub(in crate::cold) const SCOPE: usize = 2;
+/// How many bytes less a batch in the spool may have.
+const SPOOL_MARGIN: u64 = 4096;
 
 /// Room for most encoded keys.
 const KEY: usize = 256;
@@ -73,7 +75,9 @@ impl Packet {
     ///
     /// [`Error::TooLarge`]; what the keyring answers.
     pub(in crate::cold) fn own(press: &Press<'_>, batch: &[Draft<'_>]) -> Result<Self> {
-        let size = measure(batch, press.limit)?;
+        // The record that names a batch of the spool comes beside it.
+        let most = MAX_BATCH - if press.for_spool { SPOOL_MARGIN } else { 0 };
+        let size = measure(batch, press.limit, most)?;
         let mut packet = Self {
             bytes: Vec::with_capacity(narrow(size)),
             records: Vec::with_capacity(batch.len()),
@@ -122,6 +126,23 @@ impl Packet {
         let len = encode(&mut self.bytes, &parts).ok_or_else(too_large)?;
         self.records.push((len, parts.kind));
         Ok(())
+    }
+
+    /// Refuses what its records cannot have been made from: `next` is the id that comes next. Erasing a
+    /// record goes on to what comes after it, never to what came before.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`].
+    pub(in crate::cold) fn check_sources(&self, next: u64) -> Result<()> {
+        match self.sources.iter().find(|source| source.0 >= next) {
+            None => Ok(()),
+            Some(source) => Err(Error::Argument {
+                name: "sources",
+                expected: format!("ids of records in the store, which are below {next}"),
+                found: source.0.to_string(),
+            }),
+        }
     }
 
     /// How many bytes it takes.
@@ -176,7 +197,7 @@ impl Packet {
 }
 
 /// Checks a batch against the limits, and gives about how many bytes it takes.
-fn measure(batch: &[Draft<'_>], limit: u64) -> Result<u64> {
+fn measure(batch: &[Draft<'_>], limit: u64, most: u64) -> Result<u64> {
     let mut total = 0_u64;
     for draft in batch {
         let key = draft.key.iter().map(|part| wide(part.len())).sum();
@@ -195,10 +216,10 @@ fn measure(batch: &[Draft<'_>], limit: u64) -> Result<u64> {
         total = sizes.into_iter().fold(total, u64::saturating_add);
         total = total.saturating_add(around);
     }
-    if total > MAX_BATCH || u32::try_from(batch.len()).is_err() {
+    if total > most || u32::try_from(batch.len()).is_err() {
         return Err(Error::TooLarge {
             size: total,
-            limit: MAX_BATCH,
+            limit: most,
         });
     }
     Ok(total)

@@ -14,60 +14,27 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::entry::{Kind, Seq};
+use crate::entry::Kind;
 use crate::error::{Error, Result};
 
+use crate::cold::crypt::cipher::KeyId;
 use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::frame::HEADER;
-use crate::cold::format::header::{Header, Identity, random};
+use crate::cold::format::header::Header;
 use crate::cold::format::{BELL, MAX_BATCH, SPOOL};
 use crate::cold::medium::{
-    Access, Medium, MediumFile, put_file, read_file, refused, remove_if_there,
+    Access, Medium, MediumFile, read_file, read_full, refused, remove_if_there,
 };
+use crate::cold::open::aside;
 use crate::cold::options::Read;
 use crate::cold::read::source::Source;
 use crate::cold::record::{Draft, Record};
-use crate::cold::report::Cut;
+use crate::cold::report::{Damage, DamageKind};
 use crate::cold::shelf::Shelf;
+use crate::cold::write::leave::{HEAD, MAGIC, identity, ring, token_of, waiting};
 use crate::cold::write::packet::{Packet, bookkeeping};
 use crate::cold::write::writer::Writer;
-
-const MAGIC: [u8; 8] = *b"wsspool\0";
-const HEAD: usize = 64;
-const SUFFIX: &str = ".spl";
-
-/// Leaves a batch for the next writer; gives its token.
-///
-/// # Errors
-///
-/// As [`Packet::new`]; what the operating system answers.
-pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
-    let mut packet = Packet::new(&common.press(true)?, batch)?;
-    let token = random();
-    packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
-    let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
-    bytes.extend(MAGIC);
-    bytes.extend(common.uuid);
-    bytes.extend(token);
-    bytes.extend(packet.count().to_le_bytes());
-    bytes.extend(packet.len().to_le_bytes());
-    bytes.extend([0; 4]);
-    bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
-    bytes.extend_from_slice(packet.bytes());
-    let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
-    let medium = &*common.medium;
-    medium
-        .make_dir(SPOOL)
-        .and_then(|()| medium.sync_dir(""))
-        .and_then(|()| put_file(medium, SPOOL, &format!("{name}.new"), &name, &bytes))
-        .map_err(|error| refused("write", &medium.path(&name), error))?;
-    // If nobody hears it, the next open finds the file all the same.
-    let _ = medium
-        .open(BELL, Access::Write)
-        .and_then(|bell| ring(&*bell));
-    Ok(token)
-}
 
 /// The bell as one handle hears it.
 #[derive(Debug)]
@@ -105,10 +72,6 @@ pub(in crate::cold) fn answer(writer: &mut Writer, common: &Shelf) -> Result<()>
     Ok(())
 }
 
-fn ring(bell: &dyn MediumFile) -> io::Result<()> {
-    bell.write_at(&[1], bell.len()?).map(drop)
-}
-
 fn find_bell(medium: &dyn Medium) -> io::Result<Arc<dyn MediumFile>> {
     match medium.open(BELL, Access::Write) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
@@ -117,19 +80,6 @@ fn find_bell(medium: &dyn Medium) -> io::Result<Arc<dyn MediumFile>> {
         }
         other => other,
     }
-}
-
-/// How many batches wait.
-///
-/// # Errors
-///
-/// What the operating system answers.
-pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
-    let names = common.medium.list(SPOOL);
-    let names = names.map_err(|error| refused("list", &common.medium.path(SPOOL), error))?;
-    let mut names: Vec<String> = names.into_iter().filter(|n| n.ends_with(SUFFIX)).collect();
-    names.sort_unstable();
-    Ok(names)
 }
 
 /// Takes up every batch that waits. The lock is held.
@@ -149,46 +99,75 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
     // it appends, also where whoever spooled ended before it rang.
     ring(bell).map_err(trouble)?;
     let mut known = already(common)?;
-    let mut all = true;
+    let mut used = BTreeSet::new();
     for name in &names {
+        let taken_up = token_of(name).is_some_and(|token| known.contains(&token));
         let name = format!("{SPOOL}/{name}");
-        let bytes = read_file(medium, &name, MAX_BATCH).map_err(trouble)?;
+        if taken_up {
+            // Whoever did so came no further, and nothing of it need be readable now.
+            remove_if_there(medium, &name).map_err(trouble)?;
+            continue;
+        }
+        let bytes = match fetch(medium, &name) {
+            Ok(bytes) => bytes,
+            Err(error) => {
+                leave_alone(common, &name, &error.to_string());
+                continue;
+            }
+        };
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
-            Some(Ok((token, records))) => {
+            Some(Ok(left)) => {
                 if on(Defect::SpoolRemovedFirst) {
                     remove_if_there(medium, &name).map_err(trouble)?;
                     medium.sync_dir(SPOOL).map_err(trouble)?;
                 }
-                if known.insert(token) {
-                    take_up(writer, common, token, &records)?;
+                if known.insert(left.token) {
+                    take_up(writer, common, &left)?;
                 }
                 remove_if_there(medium, &name).map_err(trouble)?;
+                used.extend(left.keys);
             }
-            Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name)?,
+            Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name),
             // It waits for whoever has its key.
-            Some(Err(Error::NoKey { .. })) => all = false,
-            Some(Err(other)) => return Err(other),
+            Some(Err(Error::NoKey { .. })) => {}
+            Some(Err(other)) => leave_alone(common, &name, &other.to_string()),
         }
     }
     medium.sync_dir(SPOOL).map_err(trouble)?;
-    if all {
-        common.keyring.clear_spool()?;
+    if used.is_empty() {
+        return Ok(());
     }
-    Ok(())
+    common.keyring.clear_spool(&used)
 }
 
-fn take_up(writer: &mut Writer, common: &Shelf, token: [u8; 16], records: &[Record]) -> Result<()> {
-    let keys: Vec<Vec<&[u8]>> = records
+/// A batch as it was left.
+struct Left {
+    token: [u8; 16],
+    /// The id that was next then, as far as whoever left it knew.
+    next: u64,
+    records: Vec<Record>,
+    /// The names of their keys.
+    keys: Vec<KeyId>,
+}
+
+fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
+    let keys: Vec<Vec<&[u8]>> = left
+        .records
         .iter()
         .map(|record| record.key.iter().map(Vec::as_slice).collect())
         .collect();
-    let named: [&[u8]; 1] = [&token];
+    let named: [&[u8]; 1] = [&left.token];
     let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
     let erasures = common.known()?.erasures.clone();
-    let erased = |seq: &Seq| erasures.covers_seq(seq.0);
-    let left = records.iter().zip(&keys);
-    let left = left.filter(|(record, _)| !record.sources.iter().any(erased));
-    batch.extend(left.map(|(record, key)| Draft {
+    // An erasure since then got that id itself, or a later one, and covers all below it.
+    let before = left.next.saturating_sub(1);
+    let goes = |record: &Record| {
+        let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
+        made_from || erasures.covers_key(before, &record.key)
+    };
+    let records = left.records.iter().zip(&keys);
+    let records = records.filter(|(record, _)| !goes(record));
+    batch.extend(records.map(|(record, key)| Draft {
         kind: record.kind,
         key,
         meta: &record.meta,
@@ -231,15 +210,8 @@ fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
     Ok(tokens)
 }
 
-/// What a batch in the spool is bound to.
-fn identity(common: &Shelf, token: [u8; 16]) -> Identity {
-    Identity {
-        uuid: common.uuid,
-        salt: token,
-    }
-}
-
-fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
+/// What a file in the spool holds.
+fn decode(common: &Shelf, bytes: &[u8]) -> Result<Left> {
     let broken = || Error::Corrupt {
         path: common.medium.path(SPOOL),
         offset: 0,
@@ -255,11 +227,13 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
     }
     let token: [u8; 16] = fields.array().ok_or_else(broken)?;
     let count = fields.u64().ok_or_else(broken)?;
+    let next = fields.u64().and_then(|_| fields.u64());
+    let next = next.ok_or_else(broken)?;
     let file = crate::cold::medium::ram::RamFile::new(bytes.to_vec());
     let header = Header::bound(identity(common, token));
     let path = common.medium.path(SPOOL);
     let source = Source::new(header, path, Arc::new(file), Read::Positional);
-    let mut records = Vec::new();
+    let (mut records, mut keys) = (Vec::new(), Vec::new());
     let mut at = wide(HEAD);
     for seq in 1..=count {
         let rest = bytes.get(narrow(at)..).unwrap_or_default();
@@ -272,14 +246,41 @@ fn decode(common: &Shelf, bytes: &[u8]) -> Result<([u8; 16], Vec<Record>)> {
                 other => other,
             })?;
         at = at.saturating_add(entry.len);
+        keys.extend(source.key_id(entry)?);
         records.push(record);
     }
-    Ok((token, records))
+    Ok(Left {
+        token,
+        next,
+        records,
+        keys,
+    })
 }
 
-/// A batch that is not what was written is kept where recovery keeps what it cut.
-fn set_aside(common: &Shelf, name: &str) -> Result<()> {
-    let cut = crate::cold::open::aside::move_file(&*common.medium, name, 0, 0)?;
-    common.note_cut(Cut { bytes: 0, ..cut });
-    Ok(())
+/// The bytes of a batch that waits; `None` if it is longer than any.
+fn fetch(medium: &dyn Medium, name: &str) -> io::Result<Option<Vec<u8>>> {
+    // Reading tells a directory, whose length may be anything.
+    read_full(&*medium.open(name, Access::Read)?, &mut [0], 0)?;
+    read_file(medium, name, MAX_BATCH)
+}
+
+/// A batch that is not what was written is kept where recovery keeps what it cut, under a name of its
+/// own, and is damage from now on.
+fn set_aside(common: &Shelf, name: &str) {
+    match aside::move_batch(&*common.medium, name) {
+        Ok(damage) => common.write().note(damage),
+        Err(error) => leave_alone(common, name, &error.to_string()),
+    }
+}
+
+/// What is no batch, or cannot be read now, stays where it is, and is reported: it stops nobody.
+fn leave_alone(common: &Shelf, name: &str, detail: &str) {
+    common.write().note(Damage {
+        segment: 0,
+        path: common.medium.path(name),
+        bytes: 0..0,
+        seqs: None,
+        kind: DamageKind::Corrupt,
+        detail: format!("a file in the spool that cannot be taken up: {detail}"),
+    });
 }

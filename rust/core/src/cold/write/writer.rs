@@ -17,23 +17,29 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
-use crate::cold::format::{PREAMBLE, segment_name};
+use crate::cold::format::{LOCK, PREAMBLE, segment_name};
 use crate::cold::medium::{Access, Hold, lock, refused};
 use crate::cold::options::{Durability, Mode};
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::spool;
 
+/// How many batches that are not synced may pass before the names of open files are looked at again.
+const LOOK: u64 = 32;
+
 #[derive(Debug, Default)]
 pub(in crate::cold) struct Writer {
     /// The lock of an exclusive handle.
-    #[expect(dead_code, reason = "it is there to be dropped")]
     hold: Option<Box<dyn Hold>>,
     /// Why the writer stopped.
     pub(super) stopped: Option<String>,
     pub(super) buffer: Vec<u8>,
     /// Rings when somebody spooled.
     pub(super) bell: Option<spool::Bell>,
+    /// How often the lock's file had been replaced when the directory was last read.
+    replaced: u64,
+    /// How often this handle has brought itself up to date.
+    rounds: u64,
     /// Whether this handle has appended anything.
     pub(in crate::cold) used: bool,
 }
@@ -90,21 +96,58 @@ impl Writer {
                 return Err(Error::ReadOnly { path });
             }
             Mode::Shared => Some(lock::acquire(&*common.medium, common.options.lock_wait)?),
-            Mode::Exclusive => None,
+            Mode::Exclusive => {
+                if self.looks_up(common) {
+                    self.keep(common)?;
+                }
+                None
+            }
         };
         self.ready(common)?;
         Ok(hold)
+    }
+
+    /// Whether the names of open files are looked at this time: with each batch that is synced, and else
+    /// with every so many, because looking costs as much as a part of an append.
+    fn looks_up(&self, common: &Shelf) -> bool {
+        common.options.durability == Durability::Fsync || self.rounds.is_multiple_of(LOOK)
+    }
+
+    /// The lock of an exclusive handle: taken once more where its file was removed, because somebody else
+    /// may have locked another one since.
+    fn keep(&mut self, common: &Shelf) -> Result<()> {
+        let trouble = |error| refused("look at", &common.medium.path(LOCK), error);
+        let stands = self.hold.as_ref().map_or(Ok(false), |hold| hold.stands());
+        if !stands.map_err(trouble)? {
+            self.hold = None;
+            let hold = lock::acquire(&*common.medium, common.options.lock_wait)?;
+            self.hold = Some(hold);
+        }
+        Ok(())
     }
 
     /// Whether the end is where this handle believes it to be; else the directory is read anew and
     /// mended. Then what lies in the spool is taken up.
     pub(in crate::cold) fn ready(&mut self, common: &Shelf) -> Result<()> {
         common.catch_up()?;
-        let as_known = {
+        let looks_up = self.looks_up(common);
+        self.rounds = self.rounds.wrapping_add(1);
+        let replaced = common.medium.replaced();
+        let as_known = replaced == self.replaced && {
             let index = common.known()?;
             match index.segments.last() {
                 Some(_) if index.beyond => false,
-                Some(last) if !last.is_sealed() && index.tail => last.source.len()? == last.len,
+                // Its file may be another one by now.
+                Some(last) if last.source.header.number == index.mark.tainted => false,
+                Some(last) if !last.is_sealed() && index.tail => {
+                    let source = &last.source;
+                    let len = if looks_up {
+                        source.named_len()?
+                    } else {
+                        Some(source.len()?)
+                    };
+                    len == Some(last.len)
+                }
                 // Whoever began the next segment may have ended before it said so.
                 Some(_) => index.file.is_some() && is_free(common, index.mark.segment + 1)?,
                 None => false,
@@ -112,6 +155,7 @@ impl Writer {
         };
         if !as_known {
             common.repair()?;
+            self.replaced = replaced;
             if common.known()?.segments.is_empty() {
                 // The lock's name first: beside it a first segment that is cut short is known as ours.
                 let trouble = |error| refused("sync", &common.medium.path(""), error);

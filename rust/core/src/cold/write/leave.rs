@@ -1,0 +1,113 @@
+//! Leaving a batch in the spool, and what lies there.
+
+pub(super) const MAGIC: [u8; 8] = *b"wsspool\0";
+pub(super) const HEAD: usize = 72;
+
+use std::io;
+
+use crate::error::Result;
+
+use crate::cold::format::bytes::wide;
+use crate::cold::format::header::{Identity, random};
+use crate::cold::format::{BELL, SPOOL};
+use crate::cold::medium::{Access, MediumFile, put_file, refused, remove_if_there};
+use crate::cold::record::Draft;
+use crate::cold::shelf::Shelf;
+use crate::cold::write::packet::Packet;
+
+const SUFFIX: &str = ".spl";
+/// Behind the name of a file that is not complete yet.
+const UNDER_WAY: &str = ".new";
+
+/// Leaves a batch for the next writer; gives its token.
+///
+/// # Errors
+///
+/// As [`Packet::new`]; what the operating system answers.
+pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
+    let next = common.fresh()?.next_seq();
+    let mut packet = Packet::new(&common.press(true)?, batch)?;
+    let token = random();
+    packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
+    let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
+    bytes.extend(MAGIC);
+    bytes.extend(common.uuid);
+    bytes.extend(token);
+    bytes.extend(packet.count().to_le_bytes());
+    bytes.extend(packet.len().to_le_bytes());
+    // What is erased from now on may concern it; what was erased before did not.
+    bytes.extend(next.to_le_bytes());
+    bytes.extend([0; 4]);
+    bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
+    bytes.extend_from_slice(packet.bytes());
+    let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
+    let medium = &*common.medium;
+    let put = || {
+        medium.make_dir(SPOOL)?;
+        medium.sync_dir("")?;
+        put_file(medium, SPOOL, &format!("{name}{UNDER_WAY}"), &name, &bytes)
+    };
+    match put() {
+        // Whoever erases sweeps away what is not complete yet: once more.
+        Err(error) if error.kind() == io::ErrorKind::NotFound => put(),
+        other => other,
+    }
+    .map_err(|error| refused("write", &medium.path(&name), error))?;
+    // If nobody hears it, the next open finds the file all the same.
+    let _ = medium
+        .open(BELL, Access::Write)
+        .and_then(|bell| ring(&*bell));
+    Ok(token)
+}
+
+/// Tells every handle that something may lie in the spool.
+pub(super) fn ring(bell: &dyn MediumFile) -> io::Result<()> {
+    bell.write_at(&[1], bell.len()?).map(drop)
+}
+
+/// How many batches wait.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
+    let names = common.medium.list(SPOOL);
+    let names = names.map_err(|error| refused("list", &common.medium.path(SPOOL), error))?;
+    let mut names: Vec<String> = names.into_iter().filter(|n| n.ends_with(SUFFIX)).collect();
+    names.sort_unstable();
+    Ok(names)
+}
+
+/// Removes what is left of batches whose writers ended before they were acknowledged.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn sweep(common: &Shelf) -> Result<()> {
+    let medium = &*common.medium;
+    let trouble = |error| refused("remove", &medium.path(SPOOL), error);
+    let names = medium.list(SPOOL).map_err(trouble)?;
+    let left: Vec<&String> = names.iter().filter(|n| n.ends_with(UNDER_WAY)).collect();
+    for name in &left {
+        remove_if_there(medium, &format!("{SPOOL}/{name}")).map_err(trouble)?;
+    }
+    if left.is_empty() {
+        return Ok(());
+    }
+    medium.sync_dir(SPOOL).map_err(trouble)
+}
+
+/// The token that a file's name gives.
+pub(super) fn token_of(name: &str) -> Option<[u8; 16]> {
+    let digits = name.strip_suffix(SUFFIX).filter(|d| d.len() == 32)?;
+    let token = u128::from_str_radix(digits, 16).ok()?;
+    Some(token.to_be_bytes())
+}
+
+/// What a batch in the spool is bound to.
+pub(super) fn identity(common: &Shelf, token: [u8; 16]) -> Identity {
+    Identity {
+        uuid: common.uuid,
+        salt: token,
+    }
+}
