@@ -1,8 +1,11 @@
 //! Exact nearest neighbours over vectors alone.
 
+use super::cascade::Cascade;
 use super::catalog::Catalog;
 use super::filter::{Filter, Labels};
+use super::head::Head;
 use super::rows::Rows;
+use super::sieve::Steps;
 use super::topk::TopK;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
@@ -18,6 +21,7 @@ pub type Neighbours = Vec<(u64, f32)>;
 #[derive(Debug)]
 pub struct Index {
     metric: Metric,
+    choice: Head,
     scanner: Scanner,
     catalog: Catalog,
     rows: Rows,
@@ -40,6 +44,14 @@ impl Index {
     /// # Errors
     /// [`Error::Argument`] if `dim` is 0 or over 65,536, or `WARMSET_SIMD` names no usable tier.
     pub fn new(dim: usize, metric: Metric) -> Result<Self> {
+        Self::with_head(dim, metric, Head::Auto, Scanner::from_environment()?)
+    }
+
+    /// An empty index with a head and a tier of one's own choice.
+    ///
+    /// # Errors
+    /// [`Error::Argument`] if `dim` is 0 or over 65,536.
+    pub fn with_head(dim: usize, metric: Metric, head: Head, scanner: Scanner) -> Result<Self> {
         if !(1..=65_536).contains(&dim) {
             return Err(Error::Argument {
                 name: "dim",
@@ -49,9 +61,10 @@ impl Index {
         }
         Ok(Self {
             metric,
-            scanner: Scanner::from_environment()?,
+            choice: head,
+            scanner,
             catalog: Catalog::default(),
-            rows: Rows::new(dim),
+            rows: Rows::with_head(dim, head, scanner),
         })
     }
 
@@ -116,6 +129,7 @@ impl Index {
             self.metric.prepare(vector, at, &mut row)?;
             prepared.extend_from_slice(&row);
         }
+        self.rows.reserve(batch.ids.len());
         let shared = batch.labels.first().copied().unwrap_or_default();
         for (at, (id, vector)) in batch.ids.iter().zip(prepared.chunks_exact(dim)).enumerate() {
             let labels = batch.labels.get(at).copied().unwrap_or(shared);
@@ -149,25 +163,21 @@ impl Index {
     /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&Filter>) -> Result<Neighbours> {
         let query = self.prepare(query, 0, k)?;
-        let mut top = TopK::new(k, self.len());
-        let mut push = |slot, score| {
-            if let Some(id) = self.catalog.id(slot) {
-                top.push(score, id);
-            }
-        };
-        match filter {
-            None => self.rows.scan_all(self.scanner, &query, &mut push),
-            Some(filter) => {
-                let slots = self.catalog.select(filter);
-                self.rows
-                    .scan_slots(self.scanner, &query, &slots, &mut push);
-            }
-        }
-        Ok(top
-            .into_sorted()
-            .into_iter()
-            .map(|hit| (hit.id, hit.score))
-            .collect())
+        Ok(self.nearest(&query, k, filter).0)
+    }
+
+    /// [`Index::search`], and how many rows each of its steps scored.
+    ///
+    /// # Errors
+    /// As [`Index::search`].
+    pub fn explain(
+        &self,
+        query: &[f32],
+        k: usize,
+        filter: Option<&Filter>,
+    ) -> Result<(Neighbours, Steps)> {
+        let query = self.prepare(query, 0, k)?;
+        Ok(self.nearest(&query, k, filter))
     }
 
     /// [`Index::search`] for each query of a row-major batch.
@@ -181,14 +191,50 @@ impl Index {
                 found: queries.len(),
             });
         }
-        queries
+        let queries = queries
             .chunks_exact(self.dim())
             .enumerate()
-            .map(|(at, query)| {
-                self.prepare(query, at, k)?;
-                self.search(query, k, None)
-            })
-            .collect()
+            .map(|(at, query)| self.prepare(query, at, k))
+            .collect::<Result<Vec<_>>>()?;
+        match self.cascade(self.len(), k) {
+            Some(cascade) if queries.len() > 1 => {
+                let found = cascade.nearest_of_each(&queries, k, |slot| self.catalog.id(slot));
+                Ok(found.into_iter().map(neighbours).collect())
+            }
+            _ => Ok(queries
+                .iter()
+                .map(|query| self.nearest(query, k, None).0)
+                .collect()),
+        }
+    }
+
+    /// The search itself.
+    fn nearest(&self, query: &[Lanes], k: usize, filter: Option<&Filter>) -> (Neighbours, Steps) {
+        let mut top = TopK::new(k, self.len());
+        let spans = filter.map(|filter| self.rows.spans(&self.catalog.select(filter)));
+        let admitted = spans.as_ref().map_or(self.len(), |spans| {
+            spans.iter().map(ExactSizeIterator::len).sum()
+        });
+        if let Some(cascade) = self.cascade(admitted, k) {
+            let id = |slot| self.catalog.id(slot);
+            let steps = cascade.nearest(query, spans.as_deref(), &mut top, id);
+            return (neighbours(top), steps);
+        }
+        let push = |slot, score| {
+            if let Some(id) = self.catalog.id(slot) {
+                top.push(score, id);
+            }
+        };
+        self.rows.scan(self.scanner, query, spans, push);
+        let steps = Steps {
+            exact: admitted,
+            ..Steps::default()
+        };
+        (neighbours(top), steps)
+    }
+
+    fn cascade(&self, rows: usize, k: usize) -> Option<Cascade<'_>> {
+        self.rows.cascade(self.choice, self.scanner, rows, k)
     }
 
     fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {
@@ -211,4 +257,11 @@ impl Index {
         Lanes::extend(&mut lanes, &prepared);
         Ok(lanes)
     }
+}
+
+fn neighbours(top: TopK) -> Neighbours {
+    top.into_sorted()
+        .into_iter()
+        .map(|hit| (hit.id, hit.score))
+        .collect()
 }

@@ -7,17 +7,23 @@
 //! ```text
 //! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …)
 //! rows      slot ─▶ rows of f32                       dense score of a slot = its best row
+//! head      row ─▶ eight-bit codes                    bounds of a row's score, a quarter of the bytes
+//! cascade   rows + head                               the rows that may be among the best, then the best
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
 //! index     catalog + rows                             exact top-k for vectors alone
 //! retriever catalog + rows + lexicon                   fused top-k with its terms
 //! ```
 
+mod cascade;
 mod catalog;
 mod filter;
+mod head;
 mod index;
 mod lexicon;
+mod margin;
 mod retriever;
 mod rows;
+mod sieve;
 mod signals;
 mod stopwords;
 mod terms;
@@ -25,9 +31,11 @@ mod topk;
 mod vectors;
 
 pub use filter::{Branches, Filter, Labels};
+pub use head::Head;
 pub use index::{Batch, Index, Neighbours};
 pub use lexicon::{Bm25, LexicalHit};
 pub use retriever::Retriever;
+pub use sieve::Steps;
 pub use signals::{Cue, Scored, Weights};
 pub use terms::terms;
 pub use vectors::Metric;

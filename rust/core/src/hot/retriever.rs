@@ -12,6 +12,7 @@ use std::collections::{BTreeMap, HashMap};
 
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
+use super::head::Head;
 use super::lexicon::{Bm25, LexicalHit, Lexicon};
 use super::rows::Rows;
 use super::signals::{Cue, Scored, Weights};
@@ -98,7 +99,9 @@ impl Retriever {
         for (at, vector) in vectors.chunks(dim).enumerate() {
             Metric::InnerProduct.prepare(vector, at, &mut row)?;
         }
-        let rows = self.rows.get_or_insert_with(|| Rows::new(dim));
+        let rows = self
+            .rows
+            .get_or_insert_with(|| Rows::with_head(dim, Head::Auto, self.scanner));
         rows.put(slot, vectors)
     }
 
@@ -239,14 +242,24 @@ impl Retriever {
         let mut lanes = Vec::new();
         Lanes::extend(&mut lanes, &prepared);
         let slots = self.catalog.select(filter);
+        let spans = rows.spans(&slots);
+        let admitted = spans.iter().map(ExactSizeIterator::len).sum();
         let mut top = TopK::new(width, slots.len());
         let mut scores: HashMap<Slot, f32> = lexical.iter().map(|hit| (hit.slot, 0.0)).collect();
-        rows.scan_slots(self.scanner, &lanes, &slots, |slot, score| {
-            top.push(score, u64::from(slot));
-            if let Some(known) = scores.get_mut(&slot) {
-                *known = score;
-            }
-        });
+        if let Some(cascade) = rows.cascade(Head::Auto, self.scanner, admitted, width) {
+            cascade.nearest(&lanes, Some(&spans), &mut top, |slot| Some(u64::from(slot)));
+            let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
+            rows.scan_slots(self.scanner, &lanes, &found, |slot, score| {
+                scores.insert(slot, score);
+            });
+        } else {
+            rows.scan(self.scanner, &lanes, Some(spans), |slot, score| {
+                top.push(score, u64::from(slot));
+                if let Some(known) = scores.get_mut(&slot) {
+                    *known = score;
+                }
+            });
+        }
         for hit in top.into_sorted() {
             if let Ok(slot) = Slot::try_from(hit.id) {
                 scores.insert(slot, hit.score);

@@ -2,11 +2,14 @@
 //!
 //! One slot owns any number of rows that lie side by side: overlapping passages of one long text. Its
 //! score is its best row. Rows whose slot was removed or given new rows stay behind as dead rows until
-//! they are more than half; then the living ones move together.
+//! they are more than half; then the living ones move together. Codes of the rows, where they are
+//! kept, follow every such change.
 
 use std::ops::Range;
 
+use super::cascade::Cascade;
 use super::catalog::{Slot, position};
+use super::head::{Head, Int8};
 use crate::error::{Error, Result};
 use crate::simd::{Lanes, Scanner};
 
@@ -28,12 +31,17 @@ pub(super) struct Rows {
     /// Slot ─▶ its rows; empty where there are none.
     span: Vec<Range<usize>>,
     dead: usize,
+    head: Option<Int8>,
+    /// Whether a slot has, or had, several rows.
+    shared: bool,
 }
 
 impl Rows {
     pub(super) fn new(dim: usize) -> Self {
         Self {
             dim,
+            head: None,
+            shared: false,
             width: dim.div_ceil(crate::simd::LANES),
             blocks: Vec::new(),
             owner: Vec::new(),
@@ -42,8 +50,58 @@ impl Rows {
         }
     }
 
+    /// Rows with what a head wants beside them.
+    pub(super) fn with_head(dim: usize, head: Head, scanner: Scanner) -> Self {
+        Self {
+            head: head.codes(dim, scanner).then(|| Int8::new(dim)),
+            ..Self::new(dim)
+        }
+    }
+
     pub(super) fn dim(&self) -> usize {
         self.dim
+    }
+
+    /// Whether a slot may have several rows.
+    pub(super) fn shared(&self) -> bool {
+        self.shared
+    }
+
+    /// The cascade, where it pays to ask `rows` rows for the best `k` by their codes first.
+    pub(super) fn cascade(
+        &self,
+        choice: Head,
+        scanner: Scanner,
+        rows: usize,
+        k: usize,
+    ) -> Option<Cascade<'_>> {
+        let head = self.head.as_ref().filter(|_| choice.pays(rows, k))?;
+        Some(Cascade {
+            rows: self,
+            head,
+            scanner,
+        })
+    }
+
+    /// The slot of a row, unless it is dead.
+    pub(super) fn owner(&self, row: usize) -> Option<Slot> {
+        self.owner.get(row).copied().filter(|slot| *slot != NOBODY)
+    }
+
+    /// Scores as many rows as `out` is long; whether they are there.
+    pub(super) fn score(
+        &self,
+        scanner: Scanner,
+        query: &[Lanes],
+        row: usize,
+        out: &mut [f32],
+    ) -> bool {
+        let blocks = row * self.width..(row + out.len()) * self.width;
+        let Some(blocks) = self.blocks.get(blocks) else {
+            return false;
+        };
+        scanner.dot_rows(query, blocks, out);
+        true
     }
 
     /// The number of rows that belong to somebody.
@@ -56,6 +114,15 @@ impl Rows {
         self.span_of(slot).is_some_and(|span| !span.is_empty())
     }
 
+    /// Makes room for so many rows more, at once.
+    pub(super) fn reserve(&mut self, rows: usize) {
+        self.blocks.reserve(rows * self.width);
+        self.owner.reserve(rows);
+        if let Some(head) = &mut self.head {
+            head.reserve(rows);
+        }
+    }
+
     /// Gives a slot its rows, `rows` being whole rows of floats; rows it had before die.
     pub(super) fn put(&mut self, slot: Slot, rows: &[f32]) -> Result<()> {
         if self.dim == 0 || !rows.len().is_multiple_of(self.dim) {
@@ -65,10 +132,14 @@ impl Rows {
             });
         }
         self.clear(slot);
+        self.shared |= rows.len() > self.dim;
         let start = self.owner.len();
         for row in rows.chunks_exact(self.dim) {
             Lanes::extend(&mut self.blocks, row);
             self.owner.push(slot);
+            if let Some(head) = &mut self.head {
+                head.push(row);
+            }
         }
         let at = position(slot);
         if self.span.len() <= at {
@@ -95,11 +166,6 @@ impl Rows {
         }
     }
 
-    /// Scores every slot that has rows.
-    pub(super) fn scan_all(&self, scanner: Scanner, query: &[Lanes], visit: impl FnMut(Slot, f32)) {
-        self.scan(scanner, query, std::iter::once(0..self.owner.len()), visit);
-    }
-
     /// Scores the slots that are named, ascending, and have rows; neighbours are scored together.
     pub(super) fn scan_slots(
         &self,
@@ -108,6 +174,11 @@ impl Rows {
         slots: &[Slot],
         visit: impl FnMut(Slot, f32),
     ) {
+        self.scan(scanner, query, Some(self.spans(slots)), visit);
+    }
+
+    /// The rows of slots, neighbours together, ascending.
+    pub(super) fn spans(&self, slots: &[Slot]) -> Vec<Range<usize>> {
         let mut spans: Vec<Range<usize>> = slots
             .iter()
             .filter_map(|slot| self.span_of(*slot).cloned())
@@ -121,18 +192,21 @@ impl Rows {
             }
             touches
         });
-        self.scan(scanner, query, spans.into_iter(), visit);
+        spans
     }
 
-    /// Scores whole spans of slots, in chunks; a slot's rows may cross chunks, never spans.
-    fn scan(
+    /// Scores whole spans of slots, or everything, in chunks; a slot's rows may cross chunks, never
+    /// spans.
+    pub(super) fn scan(
         &self,
         scanner: Scanner,
         query: &[Lanes],
-        spans: impl Iterator<Item = Range<usize>>,
+        spans: Option<Vec<Range<usize>>>,
         mut visit: impl FnMut(Slot, f32),
     ) {
         let mut scores = [0.0_f32; CHUNK];
+        let everything = 0..self.owner.len();
+        let spans = spans.unwrap_or_else(|| Vec::from([everything]));
         for span in spans {
             let mut best: Option<(Slot, f32)> = None;
             let mut start = span.start;
@@ -190,6 +264,15 @@ impl Rows {
                 owner.extend_from_slice(owners);
             }
             *span = start..owner.len();
+        }
+        if let Some(head) = &mut self.head {
+            *head = Int8::new(self.dim);
+            let mut flat = Vec::with_capacity(self.dim);
+            for row in blocks.chunks_exact(self.width) {
+                flat.clear();
+                flat.extend(row.iter().flat_map(|block| block.0).take(self.dim));
+                head.push(&flat);
+            }
         }
         self.blocks = blocks;
         self.owner = owner;

@@ -58,9 +58,13 @@ impl TopK {
         if score < self.floor || self.k == 0 {
             return;
         }
-        self.heap.push(Ranked { score, id });
-        if self.heap.len() > self.k {
-            self.heap.pop();
+        let new = Ranked { score, id };
+        if self.heap.len() < self.k {
+            self.heap.push(new);
+        } else if let Some(mut worst) = self.heap.peek_mut()
+            && new < *worst
+        {
+            *worst = new;
         }
         if self.heap.len() == self.k {
             self.floor = self
@@ -68,6 +72,16 @@ impl TopK {
                 .peek()
                 .map_or(f32::NEG_INFINITY, |worst| worst.score);
         }
+    }
+
+    /// How many are kept at most.
+    pub(super) fn k(&self) -> usize {
+        self.k
+    }
+
+    /// The score below which nothing gets in; `-inf` until there are k.
+    pub(super) fn floor(&self) -> f32 {
+        self.floor
     }
 
     /// Best first.

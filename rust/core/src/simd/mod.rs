@@ -14,6 +14,7 @@
 //! result = acc[0]
 //! ```
 
+pub mod codes;
 mod naive;
 #[cfg(target_arch = "aarch64")]
 mod neon;
@@ -121,6 +122,7 @@ impl Proof {
 pub struct Scanner {
     tier: Tier,
     proof: Proof,
+    codes: codes::Proof,
 }
 
 impl Scanner {
@@ -145,13 +147,18 @@ impl Scanner {
             .unwrap_or(Self {
                 tier: Tier::Scalar,
                 proof: Proof::Scalar,
+                codes: codes::Proof::Scalar,
             })
     }
 
     /// That tier, if the machine has it.
     #[must_use]
     pub fn of(tier: Tier) -> Option<Self> {
-        Proof::of(tier).map(|proof| Self { tier, proof })
+        Proof::of(tier).map(|proof| Self {
+            tier,
+            proof,
+            codes: codes::Proof::of(tier),
+        })
     }
 
     /// The tier of that name.

@@ -1,18 +1,23 @@
 //! Kernels for x86-64.
 //!
-//! Each scores [`GROUP`] rows at once: their sums are independent, so the additions of one hide the
+//! Each kernel of floats scores [`GROUP`] rows at once: their sums are independent, so the additions of one hide the
 //! latency of the others while every row keeps its own canonical order. Multiplication and addition
-//! stay two roundings: Rust never contracts them into an FMA.
+//! stay two roundings: Rust never contracts them into an FMA. The kernels of codes widen bytes to 16
+//! bits on AVX2, whose product of bytes would saturate; VNNI adds four products to 32 bits at once.
 
 use std::arch::x86_64::{
-    __m128, __m256, __m512, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps, _mm_shuffle_ps,
-    _mm256_add_ps, _mm256_castpd_ps, _mm256_castps256_ps128, _mm256_extractf128_ps,
-    _mm256_loadu_ps, _mm256_mul_ps, _mm256_setzero_ps, _mm512_add_ps, _mm512_castps_pd,
-    _mm512_castps512_ps256, _mm512_extractf64x4_pd, _mm512_loadu_ps, _mm512_mul_ps,
-    _mm512_setzero_ps,
+    __m128, __m256, __m256i, __m512, __m512i, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps,
+    _mm_shuffle_ps, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_castpd_ps,
+    _mm256_castps256_ps128, _mm256_extractf128_ps, _mm256_loadu_ps, _mm256_loadu_si256,
+    _mm256_madd_epi16, _mm256_mul_ps, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_ps,
+    _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16, _mm256_storeu_si256, _mm512_add_ps,
+    _mm512_castps_pd, _mm512_castps512_ps256, _mm512_dpbusd_epi32, _mm512_extractf64x4_pd,
+    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi32, _mm512_setzero_ps,
+    _mm512_storeu_si512,
 };
 
 use super::Lanes;
+use super::codes::{BLOCK, Group, Margins, Panel, reach};
 
 /// Rows that are scored side by side.
 const GROUP: usize = 4;
@@ -33,6 +38,20 @@ impl Avx2 {
         // SAFETY: `self` exists only where `detect` saw AVX2.
         unsafe { dot_rows_avx2(query, rows, out) }
     }
+
+    /// The sums of a block, and which rows' upper bounds reach the floor.
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn screen<const M: usize>(
+        self,
+        panel: &Panel<M>,
+        block: &[Group],
+        margins: &Margins,
+        floors: &[f32; M],
+        sums: &mut [[i32; BLOCK]; M],
+    ) -> [u64; M] {
+        // SAFETY: `self` exists only where `detect` saw AVX2.
+        unsafe { screen_avx2(panel, block, margins, floors, sums) }
+    }
 }
 
 /// Proof that this machine has AVX-512F.
@@ -50,6 +69,33 @@ impl Avx512 {
     pub(super) fn dot_rows(self, query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
         // SAFETY: `self` exists only where `detect` saw AVX-512F.
         unsafe { dot_rows_avx512(query, rows, out) }
+    }
+}
+
+/// Proof that this machine has AVX-512F and its VNNI.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Vnni(());
+
+impl Vnni {
+    /// The proof, where the machine has the instructions.
+    pub(super) fn detect() -> Option<Self> {
+        let has = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512vnni");
+        has.then_some(Self(()))
+    }
+
+    /// The sums of a block, and which rows' upper bounds reach the floor.
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn screen<const M: usize>(
+        self,
+        panel: &Panel<M>,
+        block: &[Group],
+        margins: &Margins,
+        floors: &[f32; M],
+        sums: &mut [[i32; BLOCK]; M],
+    ) -> [u64; M] {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F and VNNI.
+        unsafe { screen_vnni(panel, block, margins, floors, sums) }
     }
 }
 
@@ -165,4 +211,81 @@ fn dot_rows_avx512(query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
         }
         *score = reduce(sum);
     }
+}
+
+#[target_feature(enable = "avx2")]
+fn screen_avx2<const M: usize>(
+    panel: &Panel<M>,
+    block: &[Group],
+    margins: &Margins,
+    floors: &[f32; M],
+    sums: &mut [[i32; BLOCK]; M],
+) -> [u64; M] {
+    let low_bytes = _mm256_set1_epi16(0xff);
+    // Sixteen rows at a time: the sums of four queries stay in registers.
+    for part in 0..BLOCK / 16 {
+        let mut acc: [[__m256i; 2]; M] =
+            panel.terms.map(|terms| [_mm256_set1_epi32(terms.bias); 2]);
+        for (words, group) in panel.words.iter().zip(block) {
+            let codes = group.0.as_chunks::<64>().0.get(part).unwrap_or(&[0; 64]);
+            let mut even = [low_bytes; 2];
+            let mut odd = [low_bytes; 2];
+            let halves = codes.as_chunks::<32>().0;
+            for ((even, odd), half) in even.iter_mut().zip(&mut odd).zip(halves) {
+                // SAFETY: `half` is 32 bytes long.
+                let codes = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
+                *even = _mm256_and_si256(codes, low_bytes);
+                *odd = _mm256_srli_epi16::<8>(codes);
+            }
+            for (acc, word) in acc.iter_mut().zip(words) {
+                let word = _mm256_set1_epi32(*word);
+                let word_even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(word));
+                let word_odd = _mm256_srai_epi16::<8>(word);
+                for ((acc, even), odd) in acc.iter_mut().zip(even).zip(odd) {
+                    let even = _mm256_madd_epi16(even, word_even);
+                    let odd = _mm256_madd_epi16(odd, word_odd);
+                    *acc = _mm256_add_epi32(*acc, _mm256_add_epi32(even, odd));
+                }
+            }
+        }
+        for (sums, acc) in sums.iter_mut().zip(acc) {
+            let sums = sums.as_chunks_mut::<8>().0.iter_mut().skip(2 * part);
+            for (out, acc) in sums.zip(acc) {
+                // SAFETY: `out` is eight integers long.
+                unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), acc) };
+            }
+        }
+    }
+    reach(sums, panel, margins, floors)
+}
+
+#[target_feature(enable = "avx512f,avx512vnni")]
+fn screen_vnni<const M: usize>(
+    panel: &Panel<M>,
+    block: &[Group],
+    margins: &Margins,
+    floors: &[f32; M],
+    sums: &mut [[i32; BLOCK]; M],
+) -> [u64; M] {
+    let mut acc: [[__m512i; 4]; M] = panel.terms.map(|terms| [_mm512_set1_epi32(terms.bias); 4]);
+    for (words, group) in panel.words.iter().zip(block) {
+        let words = words.map(|word| _mm512_set1_epi32(word));
+        let parts = group.0.as_chunks::<64>().0;
+        for (at, part) in parts.iter().enumerate() {
+            // SAFETY: `part` is 64 bytes long.
+            let codes = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
+            for (acc, word) in acc.iter_mut().zip(words) {
+                if let Some(acc) = acc.get_mut(at) {
+                    *acc = _mm512_dpbusd_epi32(*acc, codes, word);
+                }
+            }
+        }
+    }
+    for (sums, acc) in sums.iter_mut().zip(acc) {
+        for (out, acc) in sums.as_chunks_mut::<16>().0.iter_mut().zip(acc) {
+            // SAFETY: `out` is sixteen integers long.
+            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), acc) };
+        }
+    }
+    reach(sums, panel, margins, floors)
 }
