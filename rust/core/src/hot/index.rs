@@ -1,15 +1,15 @@
 //! Exact nearest neighbours over vectors alone.
 
-use super::cascade::Cascade;
+use super::cascade::Field;
 use super::catalog::Catalog;
+use super::explain::Explanation;
 use super::filter::{Filter, Labels};
 use super::head::Head;
-use super::rows::Rows;
-use super::sieve::Steps;
-use super::topk::TopK;
+use super::hunt::Hunt;
+use super::rows::{Pieces, Rows, count};
 use super::vectors::Metric;
 use crate::error::{Error, Result};
-use crate::simd::{Lanes, Scanner, Tier};
+use crate::simd::{Scanner, Tier};
 
 /// Ids with their scores, best first.
 pub type Neighbours = Vec<(u64, f32)>;
@@ -21,7 +21,6 @@ pub type Neighbours = Vec<(u64, f32)>;
 #[derive(Debug)]
 pub struct Index {
     metric: Metric,
-    choice: Head,
     scanner: Scanner,
     catalog: Catalog,
     rows: Rows,
@@ -61,10 +60,9 @@ impl Index {
         }
         Ok(Self {
             metric,
-            choice: head,
             scanner,
             catalog: Catalog::default(),
-            rows: Rows::with_head(dim, head, scanner),
+            rows: Rows::new(dim, head, scanner),
         })
     }
 
@@ -163,10 +161,10 @@ impl Index {
     /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&Filter>) -> Result<Neighbours> {
         let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(&query, k, filter).0)
+        Ok(self.nearest(query, k, filter).0)
     }
 
-    /// [`Index::search`], and how many rows each of its steps scored.
+    /// [`Index::search`], and what it did.
     ///
     /// # Errors
     /// As [`Index::search`].
@@ -175,9 +173,9 @@ impl Index {
         query: &[f32],
         k: usize,
         filter: Option<&Filter>,
-    ) -> Result<(Neighbours, Steps)> {
+    ) -> Result<(Neighbours, Explanation)> {
         let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(&query, k, filter))
+        Ok(self.nearest(query, k, filter))
     }
 
     /// [`Index::search`] for each query of a row-major batch.
@@ -196,48 +194,54 @@ impl Index {
             .enumerate()
             .map(|(at, query)| self.prepare(query, at, k))
             .collect::<Result<Vec<_>>>()?;
-        match self.cascade(self.len(), k) {
-            Some(cascade) if queries.len() > 1 => {
-                let found = cascade.nearest_of_each(&queries, k, |slot| self.catalog.id(slot));
-                Ok(found.into_iter().map(neighbours).collect())
-            }
-            _ => Ok(queries
-                .iter()
-                .map(|query| self.nearest(query, k, None).0)
-                .collect()),
-        }
+        let pieces = self.rows.all();
+        Ok(self
+            .hunt(&queries, k, &pieces)
+            .into_iter()
+            .map(neighbours)
+            .collect())
     }
 
     /// The search itself.
-    fn nearest(&self, query: &[Lanes], k: usize, filter: Option<&Filter>) -> (Neighbours, Steps) {
-        let mut top = TopK::new(k, self.len());
-        let spans = filter.map(|filter| self.rows.spans(&self.catalog.select(filter)));
-        let admitted = spans.as_ref().map_or(self.len(), |spans| {
-            spans.iter().map(ExactSizeIterator::len).sum()
-        });
-        if let Some(cascade) = self.cascade(admitted, k) {
-            let id = |slot| self.catalog.id(slot);
-            let steps = cascade.nearest(query, spans.as_deref(), &mut top, id);
-            return (neighbours(top), steps);
-        }
-        let push = |slot, score| {
-            if let Some(id) = self.catalog.id(slot) {
-                top.push(score, id);
-            }
+    fn nearest(
+        &self,
+        query: Vec<f32>,
+        k: usize,
+        filter: Option<&Filter>,
+    ) -> (Neighbours, Explanation) {
+        let pieces = match filter {
+            Some(filter) => self.rows.of_slots(&self.catalog.select(filter)),
+            None => self.rows.all(),
         };
-        self.rows.scan(self.scanner, query, spans, push);
-        let steps = Steps {
-            exact: admitted,
-            ..Steps::default()
-        };
-        (neighbours(top), steps)
+        let (heads, bytes) = self.rows.heads(self.rows.head().pays(count(&pieces), k));
+        let mut hunts = self.hunt(&[query], k, &pieces);
+        let hunt = hunts.pop();
+        hunt.map_or_else(Default::default, |hunt| {
+            let explanation = Explanation {
+                heads,
+                steps: hunt.steps,
+                bytes,
+                bound: hunt.bound,
+            };
+            (neighbours(hunt), explanation)
+        })
     }
 
-    fn cascade(&self, rows: usize, k: usize) -> Option<Cascade<'_>> {
-        self.rows.cascade(self.choice, self.scanner, rows, k)
+    fn hunt(&self, queries: &[Vec<f32>], k: usize, pieces: &[Pieces]) -> Vec<Hunt> {
+        let most = count(pieces);
+        let mut hunts: Vec<Hunt> = queries
+            .iter()
+            .map(|query| Hunt::new(query, k, most))
+            .collect();
+        let field = Field {
+            rows: &self.rows,
+            id: |slot| self.catalog.id(slot),
+        };
+        field.search(&mut hunts, pieces, self.rows.head().pays(most, k));
+        hunts
     }
 
-    fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {
+    fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<f32>> {
         if k == 0 {
             return Err(Error::Argument {
                 name: "k",
@@ -253,14 +257,13 @@ impl Index {
         }
         let mut prepared = Vec::with_capacity(query.len());
         self.metric.prepare(query, row, &mut prepared)?;
-        let mut lanes = Vec::new();
-        Lanes::extend(&mut lanes, &prepared);
-        Ok(lanes)
+        Ok(prepared)
     }
 }
 
-fn neighbours(top: TopK) -> Neighbours {
-    top.into_sorted()
+fn neighbours(hunt: Hunt) -> Neighbours {
+    hunt.top
+        .into_sorted()
         .into_iter()
         .map(|hit| (hit.id, hit.score))
         .collect()

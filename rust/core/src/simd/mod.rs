@@ -19,8 +19,11 @@ mod naive;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+mod scalar_codes;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(target_arch = "x86_64")]
+mod x86_codes;
 
 use crate::error::{Error, Result};
 
