@@ -172,6 +172,19 @@ pub enum Error {
         /// The id.
         id: u64,
     },
+    /// Bytes of a saved index are not what was written.
+    #[error(
+        "{path} is damaged at byte {offset} ({detail}); delete it and rebuild it from the store \
+         or the vectors that it was made of"
+    )]
+    IndexDamaged {
+        /// The saved index.
+        path: PathBuf,
+        /// Where the damage begins.
+        offset: u64,
+        /// What did not agree.
+        detail: String,
+    },
     /// An argument is outside of its range.
     #[error("{name}: expected {expected}, found {found}")]
     Argument {

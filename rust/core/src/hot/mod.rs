@@ -16,6 +16,7 @@
 
 mod cascade;
 mod catalog;
+mod column;
 mod filter;
 mod head;
 mod index;
@@ -23,6 +24,7 @@ mod lexicon;
 mod margin;
 mod retriever;
 mod rows;
+mod section;
 mod sieve;
 mod signals;
 mod stopwords;
@@ -35,6 +37,7 @@ pub use head::Head;
 pub use index::{Batch, Index, Neighbours};
 pub use lexicon::{Bm25, LexicalHit};
 pub use retriever::Retriever;
+pub use section::SharedBytes;
 pub use sieve::Steps;
 pub use signals::{Cue, Scored, Weights};
 pub use terms::terms;
