@@ -5,8 +5,8 @@
 //! 0 …                                          cut() │ cut() …            len()
 //! ```
 //!
-//! Saved values are little-endian and aligned; a section that is not is refused when the column is
-//! made. A saved value whose block is damaged is not there: [`Column::get`] and [`Column::slice`] say
+//! Saved values are little-endian. They lie aligned in a file; bytes that the caller placed otherwise are
+//! copied into memory when the column is made. A saved value whose block is damaged is not there: [`Column::get`] and [`Column::slice`] say
 //! `None`, and the section's damage is noted. To change a saved value copies all of them into memory.
 
 use std::ops::Range;
@@ -45,7 +45,7 @@ impl<T: Pod> Column<T> {
     /// The values of a saved section.
     ///
     /// # Errors
-    /// [`Error::IndexDamaged`] if the section is not made of whole, aligned values;
+    /// [`Error::IndexDamaged`] if the section is not made of whole values;
     /// [`Error::Argument`] on a big-endian machine.
     pub(super) fn saved(section: Section) -> Result<Self> {
         if cfg!(target_endian = "big") {
@@ -55,8 +55,16 @@ impl<T: Pod> Column<T> {
                 found: "a big-endian one; rebuild the index in memory".into(),
             });
         }
-        if !section.len().is_multiple_of(size_of::<T>()) || !section.is_aligned(align_of::<T>()) {
-            return Err(section.refuse("its length or its place is not that of its values"));
+        if !section.len().is_multiple_of(size_of::<T>()) {
+            return Err(section.refuse("its length is not that of its values"));
+        }
+        if !section.is_aligned(align_of::<T>()) {
+            section.verify()?;
+            let mut values = vec![T::zeroed(); section.len() / size_of::<T>()];
+            if let Some(bytes) = section.get(0..section.len()) {
+                bytemuck::cast_slice_mut(&mut values).copy_from_slice(bytes);
+            }
+            return Ok(values.into());
         }
         Ok(Self {
             cut: section.len() / size_of::<T>(),
@@ -122,18 +130,24 @@ impl<T: Pod> Column<T> {
         &mut self.grown
     }
 
+    /// A copy of all values. What is damaged becomes zeros, and the damage is noted.
+    pub(super) fn all(&self) -> Vec<T> {
+        let mut all = vec![T::zeroed(); self.cut];
+        let step = (super::section::BLOCK / size_of::<T>().max(1)).max(1);
+        for (part, start) in all.chunks_mut(step).zip((0..).step_by(step)) {
+            if let Some(found) = self.saved_slice(start..start + part.len()) {
+                part.copy_from_slice(found);
+            }
+        }
+        all.extend_from_slice(&self.grown);
+        all
+    }
+
     /// All values in memory, to be changed; saved ones are copied first. What is damaged becomes
     /// zeros, and the damage is noted.
     pub(super) fn make_mut(&mut self) -> &mut Vec<T> {
         if self.cut > 0 {
-            let mut all = vec![T::zeroed(); self.cut];
-            let step = (super::section::BLOCK / size_of::<T>().max(1)).max(1);
-            for (part, start) in all.chunks_mut(step).zip((0..).step_by(step)) {
-                if let Some(found) = self.saved_slice(start..start + part.len()) {
-                    part.copy_from_slice(found);
-                }
-            }
-            all.append(&mut self.grown);
+            let all = self.all();
             *self = Self::from(all);
         }
         &mut self.grown
@@ -172,8 +186,7 @@ mod tests {
             steps in prop::collection::vec((any::<bool>(), any::<u32>(), 0_usize..80), 0..40),
             ranges in prop::collection::vec((0_usize..120, 0_usize..120), 8),
         ) {
-            let bytes = bytemuck::cast_slice(&saved).to_vec();
-            let mut column = Column::<u32>::saved(of(bytes).0).unwrap();
+            let mut column = Column::<u32>::saved(of(bytemuck::cast_slice(&saved)).0).unwrap();
             let mut all = saved;
             for (push, value, at) in steps {
                 if push {
@@ -201,9 +214,18 @@ mod tests {
     }
 
     #[test]
+    fn values_out_of_place_are_copied() {
+        let mut bytes = vec![0; 4];
+        bytes.extend(bytemuck::cast_slice::<u64, u8>(&[1, 2, 3]));
+        let section = of(&bytes).0.part(4..28);
+        let column = Column::<u64>::saved(section).unwrap();
+        assert_eq!((column.cut(), column.all()), (0, vec![1, 2, 3]));
+    }
+
+    #[test]
     fn values_that_do_not_fit_are_refused() {
-        assert!(Column::<u64>::saved(of(vec![0; 12]).0).is_err());
-        assert!(Column::<u64>::saved(of(vec![0; 16]).0).is_ok());
+        assert!(Column::<u64>::saved(of(&[0; 12]).0).is_err());
+        assert!(Column::<u64>::saved(of(&[0; 16]).0).is_ok());
     }
 
     #[test]

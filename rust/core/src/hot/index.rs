@@ -1,10 +1,14 @@
 //! Exact nearest neighbours over vectors alone.
 
+use std::num::NonZero;
+use std::ops::Range;
+
 use super::cascade::Cascade;
 use super::catalog::Catalog;
 use super::filter::{Filter, Labels};
 use super::head::Head;
 use super::rows::Rows;
+use super::saved::Saved;
 use super::sieve::Steps;
 use super::topk::TopK;
 use super::vectors::Metric;
@@ -20,11 +24,14 @@ pub type Neighbours = Vec<(u64, f32)>;
 /// total order of score descending, then id ascending, on every instruction set.
 #[derive(Debug)]
 pub struct Index {
-    metric: Metric,
-    choice: Head,
-    scanner: Scanner,
-    catalog: Catalog,
-    rows: Rows,
+    pub(super) metric: Metric,
+    pub(super) choice: Head,
+    pub(super) scanner: Scanner,
+    pub(super) catalog: Catalog,
+    pub(super) rows: Rows,
+    pub(super) fingerprint: Option<String>,
+    /// What it was opened from.
+    pub(super) saved: Option<Saved>,
 }
 
 /// Entries to add together: all of them, or none.
@@ -65,6 +72,8 @@ impl Index {
             scanner,
             catalog: Catalog::default(),
             rows: Rows::with_head(dim, head, scanner),
+            fingerprint: None,
+            saved: None,
         })
     }
 
@@ -93,9 +102,12 @@ impl Index {
     }
 
     /// Whether an id is present.
-    #[must_use]
-    pub fn contains(&self, id: u64) -> bool {
-        self.catalog.contains(id)
+    ///
+    /// # Errors
+    /// [`Error::IndexDamaged`] if it cannot be told.
+    pub fn contains(&self, id: u64) -> Result<bool> {
+        let found = self.catalog.contains(id);
+        self.intact().map(|()| found)
     }
 
     /// The instruction set in use.
@@ -119,7 +131,7 @@ impl Index {
         }
         let mut seen = std::collections::HashSet::with_capacity(batch.ids.len());
         for id in batch.ids {
-            if self.catalog.contains(*id) || !seen.insert(*id) {
+            if self.contains(*id)? || !seen.insert(*id) {
                 return Err(Error::DuplicateId { id: *id });
             }
         }
@@ -136,7 +148,7 @@ impl Index {
             let slot = self.catalog.add(*id, labels)?;
             self.rows.put(slot, vector)?;
         }
-        Ok(())
+        self.intact()
     }
 
     /// Removes entries: all of them, or none.
@@ -146,7 +158,7 @@ impl Index {
     pub fn remove(&mut self, ids: &[u64]) -> Result<()> {
         let mut seen = std::collections::HashSet::with_capacity(ids.len());
         for id in ids {
-            if !self.catalog.contains(*id) || !seen.insert(*id) {
+            if !self.contains(*id)? || !seen.insert(*id) {
                 return Err(Error::UnknownId { id: *id });
             }
         }
@@ -154,7 +166,7 @@ impl Index {
             let slot = self.catalog.remove(*id)?;
             self.rows.clear(slot);
         }
-        Ok(())
+        self.intact()
     }
 
     /// The `k` entries nearest to `query` that pass the filter, or fewer if there are fewer.
@@ -162,8 +174,7 @@ impl Index {
     /// # Errors
     /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&Filter>) -> Result<Neighbours> {
-        let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(&query, k, filter).0)
+        self.explain(query, k, filter).map(|(found, _)| found)
     }
 
     /// [`Index::search`], and how many rows each of its steps scored.
@@ -177,7 +188,8 @@ impl Index {
         filter: Option<&Filter>,
     ) -> Result<(Neighbours, Steps)> {
         let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(&query, k, filter))
+        let found = self.nearest(&query, k, filter);
+        self.intact().map(|()| found)
     }
 
     /// [`Index::search`] for each query of a row-major batch.
@@ -185,59 +197,56 @@ impl Index {
     /// # Errors
     /// As [`Index::search`]; the error names the query's row.
     pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Neighbours>> {
-        if !queries.len().is_multiple_of(self.dim()) {
-            return Err(Error::Dimension {
-                expected: self.dim(),
-                found: queries.len(),
-            });
-        }
-        let queries = queries
-            .chunks_exact(self.dim())
-            .enumerate()
-            .map(|(at, query)| self.prepare(query, at, k))
-            .collect::<Result<Vec<_>>>()?;
-        match self.cascade(self.len(), k) {
-            Some(cascade) if queries.len() > 1 => {
-                let found = cascade.nearest_of_each(&queries, k, |slot| self.catalog.id(slot));
-                Ok(found.into_iter().map(neighbours).collect())
-            }
-            _ => Ok(queries
-                .iter()
-                .map(|query| self.nearest(query, k, None).0)
-                .collect()),
-        }
+        self.search_batch_on(queries, k, None, NonZero::<usize>::MIN)
     }
 
     /// The search itself.
     fn nearest(&self, query: &[Lanes], k: usize, filter: Option<&Filter>) -> (Neighbours, Steps) {
-        let mut top = TopK::new(k, self.len());
-        let spans = filter.map(|filter| self.rows.spans(&self.catalog.select(filter)));
-        let admitted = spans.as_ref().map_or(self.len(), |spans| {
+        let spans = self.spans(filter);
+        let (top, steps) = self.within(query, k, spans.as_deref());
+        (neighbours(top), steps)
+    }
+
+    /// The rows that a filter admits.
+    pub(super) fn spans(&self, filter: Option<&Filter>) -> Option<Vec<Range<usize>>> {
+        filter.map(|filter| self.rows.selected(&self.catalog.selection(filter)))
+    }
+
+    /// The best of some rows, or of all.
+    pub(super) fn within(
+        &self,
+        query: &[Lanes],
+        k: usize,
+        spans: Option<&[Range<usize>]>,
+    ) -> (TopK, Steps) {
+        let admitted = spans.map_or(self.len(), |spans| {
             spans.iter().map(ExactSizeIterator::len).sum()
         });
+        let mut top = TopK::new(k, admitted);
         if let Some(cascade) = self.cascade(admitted, k) {
             let id = |slot| self.catalog.id(slot);
-            let steps = cascade.nearest(query, spans.as_deref(), &mut top, id);
-            return (neighbours(top), steps);
+            let steps = cascade.nearest(query, spans, &mut top, id);
+            return (top, steps);
         }
         let push = |slot, score| {
             if let Some(id) = self.catalog.id(slot) {
                 top.push(score, id);
             }
         };
+        let spans = spans.map(<[_]>::to_vec);
         self.rows.scan(self.scanner, query, spans, push);
         let steps = Steps {
             exact: admitted,
             ..Steps::default()
         };
-        (neighbours(top), steps)
+        (top, steps)
     }
 
-    fn cascade(&self, rows: usize, k: usize) -> Option<Cascade<'_>> {
+    pub(super) fn cascade(&self, rows: usize, k: usize) -> Option<Cascade<'_>> {
         self.rows.cascade(self.choice, self.scanner, rows, k)
     }
 
-    fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {
+    pub(super) fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {
         if k == 0 {
             return Err(Error::Argument {
                 name: "k",
@@ -259,7 +268,7 @@ impl Index {
     }
 }
 
-fn neighbours(top: TopK) -> Neighbours {
+pub(super) fn neighbours(top: TopK) -> Neighbours {
     top.into_sorted()
         .into_iter()
         .map(|hit| (hit.id, hit.score))

@@ -137,7 +137,7 @@ impl Retriever {
             tenant,
             conversation,
             ..
-        }) = self.catalog.labels_of(slot).copied()
+        }) = self.catalog.labels_of(slot)
         {
             self.lexicon.remove((tenant, conversation), slot);
         }
@@ -178,7 +178,7 @@ impl Retriever {
         }
         let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
         for (slot, entry) in &mut pool {
-            let labels = self.catalog.labels_of(*slot).copied().unwrap_or_default();
+            let labels = self.catalog.labels_of(*slot).unwrap_or_default();
             entry.speaker = f32::from(u8::from(cue.speakers.contains(&labels.speaker)));
             entry.score = weights.dense * entry.dense
                 + weights.lexical * entry.lexical
@@ -191,7 +191,7 @@ impl Retriever {
         let mut top = TopK::new(k, pool.len());
         let mut by_id: HashMap<u64, Scored> = HashMap::with_capacity(pool.len());
         for (slot, mut entry) in pool {
-            let labels = self.catalog.labels_of(slot).copied().unwrap_or_default();
+            let labels = self.catalog.labels_of(slot).unwrap_or_default();
             entry.session = sessions
                 .get(&(labels.conversation, labels.session))
                 .copied()

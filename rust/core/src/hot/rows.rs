@@ -6,9 +6,11 @@
 //! kept, follow every such change.
 
 use std::ops::Range;
+use std::sync::OnceLock;
 
 use super::cascade::Cascade;
-use super::catalog::{Slot, position};
+use super::catalog::{Selection, Slot, position};
+use super::column::Column;
 use super::head::{Head, Int8};
 use crate::error::{Error, Result};
 use crate::simd::{Lanes, Scanner};
@@ -22,39 +24,38 @@ const CHUNK: usize = 256;
 /// The rows of all slots.
 #[derive(Debug)]
 pub(super) struct Rows {
-    dim: usize,
+    pub(super) dim: usize,
     /// Blocks in one row.
-    width: usize,
-    blocks: Vec<Lanes>,
+    pub(super) width: usize,
+    pub(super) blocks: Column<Lanes>,
     /// Row ─▶ slot.
-    owner: Vec<Slot>,
-    /// Slot ─▶ its rows; empty where there are none.
-    span: Vec<Range<usize>>,
-    dead: usize,
-    head: Option<Int8>,
+    pub(super) owner: Column<Slot>,
+    /// Slot ─▶ its first row and how many it has.
+    pub(super) span: Column<[u32; 2]>,
+    pub(super) dead: usize,
+    /// Whether codes are kept; those of saved rows are made at the first search that wants them.
+    pub(super) coded: bool,
+    pub(super) head: OnceLock<Int8>,
     /// Whether a slot has, or had, several rows.
-    shared: bool,
+    pub(super) shared: bool,
+    /// Whether every row has the number of its slot.
+    pub(super) plain: bool,
 }
 
 impl Rows {
-    pub(super) fn new(dim: usize) -> Self {
-        Self {
-            dim,
-            head: None,
-            shared: false,
-            width: dim.div_ceil(crate::simd::LANES),
-            blocks: Vec::new(),
-            owner: Vec::new(),
-            span: Vec::new(),
-            dead: 0,
-        }
-    }
-
-    /// Rows with what a head wants beside them.
+    /// No rows, with what a head wants beside them.
     pub(super) fn with_head(dim: usize, head: Head, scanner: Scanner) -> Self {
         Self {
-            head: head.codes(dim, scanner).then(|| Int8::new(dim)),
-            ..Self::new(dim)
+            dim,
+            width: dim.div_ceil(crate::simd::LANES),
+            blocks: Column::default(),
+            owner: Column::default(),
+            span: Column::default(),
+            dead: 0,
+            coded: head.codes(dim, scanner),
+            head: OnceLock::new(),
+            shared: false,
+            plain: true,
         }
     }
 
@@ -75,17 +76,17 @@ impl Rows {
         rows: usize,
         k: usize,
     ) -> Option<Cascade<'_>> {
-        let head = self.head.as_ref().filter(|_| choice.pays(rows, k))?;
-        Some(Cascade {
+        let pays = self.coded && choice.pays(rows, k);
+        pays.then(|| Cascade {
             rows: self,
-            head,
+            head: self.head.get_or_init(|| self.codes()),
             scanner,
         })
     }
 
     /// The slot of a row, unless it is dead.
     pub(super) fn owner(&self, row: usize) -> Option<Slot> {
-        self.owner.get(row).copied().filter(|slot| *slot != NOBODY)
+        self.owner.get(row).filter(|slot| *slot != NOBODY)
     }
 
     /// Scores as many rows as `out` is long; whether they are there.
@@ -96,12 +97,28 @@ impl Rows {
         row: usize,
         out: &mut [f32],
     ) -> bool {
-        let blocks = row * self.width..(row + out.len()) * self.width;
-        let Some(blocks) = self.blocks.get(blocks) else {
-            return false;
-        };
-        scanner.dot_rows(query, blocks, out);
+        let saved = self.cut().saturating_sub(row).min(out.len());
+        let (front, back) = out.split_at_mut(saved);
+        let mut start = row;
+        for part in [front, back] {
+            let end = start + part.len();
+            let Some(blocks) = self.blocks.slice(start * self.width..end * self.width) else {
+                return false;
+            };
+            scanner.dot_rows(query, blocks, part);
+            start = end;
+        }
         true
+    }
+
+    /// The number of rows that lie in a saved index; they come first.
+    fn cut(&self) -> usize {
+        self.blocks.cut() / self.width.max(1)
+    }
+
+    /// All rows, dead ones too.
+    pub(super) fn range(&self) -> Range<usize> {
+        0..self.owner.len()
     }
 
     /// The number of rows that belong to somebody.
@@ -111,14 +128,14 @@ impl Rows {
 
     /// Whether a slot has rows.
     pub(super) fn has(&self, slot: Slot) -> bool {
-        self.span_of(slot).is_some_and(|span| !span.is_empty())
+        !self.span_of(slot).is_empty()
     }
 
     /// Makes room for so many rows more, at once.
     pub(super) fn reserve(&mut self, rows: usize) {
         self.blocks.reserve(rows * self.width);
         self.owner.reserve(rows);
-        if let Some(head) = &mut self.head {
+        if let Some(head) = self.head.get_mut() {
             head.reserve(rows);
         }
     }
@@ -132,35 +149,44 @@ impl Rows {
             });
         }
         self.clear(slot);
-        self.shared |= rows.len() > self.dim;
         let start = self.owner.len();
+        let count = rows.len() / self.dim;
+        let (Ok(first), Ok(more)) = (u32::try_from(start), u32::try_from(count)) else {
+            return Err(Error::Argument {
+                name: "vectors",
+                expected: "at most 2^32 rows in one index".into(),
+                found: "one more".into(),
+            });
+        };
+        self.shared |= count > 1;
+        self.plain &= count == 1 && first == slot;
+        if self.coded && start == 0 {
+            self.head.get_or_init(|| Int8::new(self.dim));
+        }
         for row in rows.chunks_exact(self.dim) {
-            Lanes::extend(&mut self.blocks, row);
+            Lanes::extend(self.blocks.grown(), row);
             self.owner.push(slot);
-            if let Some(head) = &mut self.head {
+            if let Some(head) = self.head.get_mut() {
                 head.push(row);
             }
         }
         let at = position(slot);
-        if self.span.len() <= at {
-            self.span.resize(at + 1, 0..0);
+        while self.span.len() <= at {
+            self.span.push([0, 0]);
         }
-        if let Some(span) = self.span.get_mut(at) {
-            *span = start..self.owner.len();
-        }
+        self.span.set(at, [first, more]);
         Ok(())
     }
 
     /// Takes a slot's rows away.
     pub(super) fn clear(&mut self, slot: Slot) {
-        let Some(span) = self.span.get_mut(position(slot)) else {
+        let rows = self.span_of(slot);
+        if rows.is_empty() {
             return;
-        };
-        let rows = std::mem::replace(span, 0..0);
-        self.dead += rows.len();
-        for owner in self.owner.get_mut(rows).into_iter().flatten() {
-            *owner = NOBODY;
         }
+        self.span.set(position(slot), [0, 0]);
+        self.dead += rows.len();
+        rows.for_each(|row| self.owner.set(row, NOBODY));
         if self.dead * 2 > self.owner.len() && self.dead > CHUNK {
             self.compact();
         }
@@ -181,7 +207,7 @@ impl Rows {
     pub(super) fn spans(&self, slots: &[Slot]) -> Vec<Range<usize>> {
         let mut spans: Vec<Range<usize>> = slots
             .iter()
-            .filter_map(|slot| self.span_of(*slot).cloned())
+            .map(|slot| self.span_of(*slot))
             .filter(|span| !span.is_empty())
             .collect();
         spans.sort_unstable_by_key(|span| span.start);
@@ -193,6 +219,17 @@ impl Rows {
             touches
         });
         spans
+    }
+
+    /// The rows of slots that pass a filter, neighbours together, ascending.
+    pub(super) fn selected(&self, selection: &Selection) -> Vec<Range<usize>> {
+        if !self.plain {
+            return self.spans(&selection.slots());
+        }
+        let (runs, rows) = (selection.runs().into_iter(), self.owner.len());
+        runs.map(|run| position(run.start)..position(run.end).min(rows))
+            .filter(|span| !span.is_empty())
+            .collect()
     }
 
     /// Scores whole spans of slots, or everything, in chunks; a slot's rows may cross chunks, never
@@ -212,15 +249,14 @@ impl Rows {
             let mut start = span.start;
             while start < span.end {
                 let end = span.end.min(start + CHUNK);
-                let (Some(blocks), Some(owners), Some(out)) = (
-                    self.blocks.get(start * self.width..end * self.width),
-                    self.owner.get(start..end),
-                    scores.get_mut(..end - start),
-                ) else {
+                let Some(out) = scores.get_mut(..end - start) else {
                     return;
                 };
-                scanner.dot_rows(query, blocks, out);
-                for (owner, score) in owners.iter().zip(out.iter()) {
+                if !self.score(scanner, query, start, out) {
+                    return;
+                }
+                let owners = self.owner.pieces(start..end).into_iter().flatten();
+                for (owner, score) in owners.zip(out.iter()) {
                     best = match best {
                         Some((slot, top)) if slot == *owner => Some((slot, top.max(*score))),
                         other => {
@@ -239,44 +275,9 @@ impl Rows {
         }
     }
 
-    fn span_of(&self, slot: Slot) -> Option<&Range<usize>> {
-        self.span.get(position(slot))
-    }
-
-    /// Moves the living rows together, in their order.
-    fn compact(&mut self) {
-        let mut blocks = Vec::with_capacity(self.len() * self.width);
-        let mut owner = Vec::with_capacity(self.len());
-        let mut spans = std::mem::take(&mut self.span);
-        let mut order: Vec<&mut Range<usize>> = spans
-            .iter_mut()
-            .filter(|span| span.start < span.end)
-            .collect();
-        order.sort_unstable_by_key(|span| span.start);
-        for span in order {
-            let start = owner.len();
-            if let (Some(rows), Some(owners)) = (
-                self.blocks
-                    .get(span.start * self.width..span.end * self.width),
-                self.owner.get(span.clone()),
-            ) {
-                blocks.extend_from_slice(rows);
-                owner.extend_from_slice(owners);
-            }
-            *span = start..owner.len();
-        }
-        if let Some(head) = &mut self.head {
-            *head = Int8::new(self.dim);
-            let mut flat = Vec::with_capacity(self.dim);
-            for row in blocks.chunks_exact(self.width) {
-                flat.clear();
-                flat.extend(row.iter().flat_map(|block| block.0).take(self.dim));
-                head.push(&flat);
-            }
-        }
-        self.blocks = blocks;
-        self.owner = owner;
-        self.span = spans;
-        self.dead = 0;
+    /// The rows of a slot; empty where there are none.
+    pub(super) fn span_of(&self, slot: Slot) -> Range<usize> {
+        let [start, count] = self.span.get(position(slot)).unwrap_or_default();
+        position(start)..position(start) + position(count)
     }
 }

@@ -47,11 +47,16 @@ impl Damage {
     pub(super) fn check(&self) -> Result<()> {
         match self.first.get() {
             None => Ok(()),
-            Some((offset, detail)) => Err(Error::IndexDamaged {
-                path: self.path.clone(),
-                offset: *offset,
-                detail: detail.clone(),
-            }),
+            Some((offset, detail)) => Err(self.error(*offset, detail.clone())),
+        }
+    }
+
+    /// The error that says so.
+    pub(super) fn error(&self, offset: u64, detail: String) -> Error {
+        Error::IndexDamaged {
+            path: self.path.clone(),
+            offset,
+            detail,
         }
     }
 }
@@ -99,6 +104,15 @@ impl Section {
                 damage,
             }),
         }
+    }
+
+    /// A part of a test's section, with checksums of its own.
+    #[cfg(test)]
+    pub(super) fn part(&self, range: Range<usize>) -> Self {
+        let bytes = self.get(range.clone()).unwrap();
+        let sums = bytes.chunks(BLOCK).map(crc32c::crc32c).collect();
+        let damage = Arc::clone(&self.guard.damage);
+        Self::new("part", Arc::clone(&self.bytes), range, sums, damage)
     }
 
     /// The number of bytes.
@@ -153,11 +167,7 @@ impl Section {
     pub(super) fn refuse(&self, detail: &str) -> Error {
         let offset = u64::try_from(self.range.start).unwrap_or(u64::MAX);
         let detail = format!("section {:?}: {detail}", self.guard.name);
-        Error::IndexDamaged {
-            path: self.guard.damage.path.clone(),
-            offset,
-            detail,
-        }
+        self.guard.damage.error(offset, detail)
     }
 
     #[cold]
@@ -180,7 +190,7 @@ impl Section {
 
 /// A section of a test's own bytes.
 #[cfg(test)]
-pub(super) fn of(bytes: Vec<u8>) -> (Section, Arc<Damage>) {
+pub(super) fn of(bytes: &[u8]) -> (Section, Arc<Damage>) {
     let sums = bytes.chunks(BLOCK).map(crc32c::crc32c).collect();
     with_sums(bytes, sums)
 }
@@ -190,16 +200,16 @@ pub(super) fn of(bytes: Vec<u8>) -> (Section, Arc<Damage>) {
 pub(super) fn broken(mut bytes: Vec<u8>, at: usize) -> (Section, Arc<Damage>) {
     let sums = bytes.chunks(BLOCK).map(crc32c::crc32c).collect();
     bytes[at] ^= 1;
-    with_sums(bytes, sums)
+    with_sums(&bytes, sums)
 }
 
 #[cfg(test)]
-fn with_sums(bytes: Vec<u8>, sums: Vec<u32>) -> (Section, Arc<Damage>) {
+fn with_sums(bytes: &[u8], sums: Vec<u32>) -> (Section, Arc<Damage>) {
     let damage = Arc::new(Damage::none("test".into()));
     // Aligned as a file's section is.
     let mut aligned = vec![crate::simd::Lanes::ZERO; bytes.len().div_ceil(64)];
     let place: &mut [u8] = bytemuck::cast_slice_mut(&mut aligned);
-    place[..bytes.len()].copy_from_slice(&bytes);
+    place[..bytes.len()].copy_from_slice(bytes);
     let range = 0..bytes.len();
     let bytes: SharedBytes = Arc::new(Aligned(aligned));
     let section = Section::new("test", bytes, range, sums, Arc::clone(&damage));
