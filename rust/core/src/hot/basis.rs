@@ -101,6 +101,24 @@ impl Basis {
         self
     }
 
+    /// The directions themselves, as they are saved.
+    pub(super) fn directions(&self) -> &[Lanes] {
+        &self.directions
+    }
+
+    /// The basis of saved directions; what they are off by is measured anew.
+    pub(super) fn open(dim: usize, directions: &[Lanes], unseen: f64) -> Self {
+        let width = dim.div_ceil(crate::simd::LANES);
+        let span: Vec<Vec<f64>> = directions
+            .chunks_exact(width)
+            .map(|row| super::segment::flat(row, dim).map(f64::from).collect())
+            .collect();
+        Self {
+            unseen,
+            ..Self::of(dim, &span)
+        }
+    }
+
     /// The number of directions.
     pub(super) fn count(&self) -> usize {
         self.count

@@ -17,8 +17,9 @@
 use super::catalog::Slot;
 use super::fine::Fine;
 use super::hunt::Hunt;
+use super::pieces::{Pieces, bits, runs};
 use super::probe::Probe;
-use super::rows::{Pieces, Rows, bits, runs};
+use super::rows::Rows;
 use super::segment::{Codes, SEGMENT, Segment};
 use crate::simd::codes::BLOCK;
 

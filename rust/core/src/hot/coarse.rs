@@ -1,11 +1,17 @@
 //! Small codes of many rows, in blocks of sixty-four: what a search reads of every row.
 
+use std::io::{self, Write};
+
+use super::column::Column;
 use super::quantise::{Codebook, Fit};
+use super::saved::{Saved, Writer};
+use crate::error::Result;
 use crate::simd::Scanner;
 use crate::simd::codes::{BLOCK, Group, Margins, Packing, Panel, Terms, margin};
 
 /// The largest factors of a block's rows: the margin of any of them is at most that of these.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
+#[repr(C)]
 struct Ceiling {
     error: f32,
     norm: f32,
@@ -18,9 +24,9 @@ pub(super) struct Coarse {
     packing: Packing,
     /// Groups in one block.
     groups: usize,
-    codes: Vec<Group>,
-    margins: Vec<Margins>,
-    ceilings: Vec<Ceiling>,
+    codes: Column<Group>,
+    margins: Column<Margins>,
+    ceilings: Column<Ceiling>,
 }
 
 impl Coarse {
@@ -29,9 +35,9 @@ impl Coarse {
         Self {
             packing,
             groups: dim.div_ceil(packing.dimensions()),
-            codes: Vec::new(),
-            margins: Vec::new(),
-            ceilings: Vec::new(),
+            codes: Column::default(),
+            margins: Column::default(),
+            ceilings: Column::default(),
         }
     }
 
@@ -59,13 +65,14 @@ impl Coarse {
     /// Writes the codes of a row, of one that is there or of the next.
     pub(super) fn put(&mut self, row: usize, codes: &[u8], fit: &Fit, factors: [f32; 3]) {
         let (block, at) = (row / BLOCK, row % BLOCK);
-        if block >= self.margins.len() {
-            let zeros = self.packing.zeros();
-            self.codes.resize((block + 1) * self.groups, zeros);
-            self.margins.resize(block + 1, Margins::ZERO);
-            self.ceilings.resize(block + 1, Ceiling::default());
-        }
-        let groups = self.codes.iter_mut().skip(block * self.groups);
+        self.codes
+            .grow((block + 1) * self.groups, self.packing.zeros());
+        self.margins.grow(block + 1, Margins::ZERO);
+        self.ceilings.grow(block + 1, Ceiling::default());
+        let groups = self
+            .codes
+            .slice_mut(block * self.groups..(block + 1) * self.groups);
+        let groups = groups.into_iter().flatten();
         let (words, _) = codes.as_chunks::<4>();
         match self.packing {
             Packing::Eight => {
@@ -86,7 +93,7 @@ impl Coarse {
             }
         }
         let [error, norm, tail] = factors;
-        if let Some(margins) = self.margins.get_mut(block) {
+        if let Some([margins]) = self.margins.slice_mut(block..block + 1) {
             let columns = [
                 (&mut margins.scale, fit.scale),
                 (&mut margins.error, error),
@@ -99,7 +106,7 @@ impl Coarse {
                 }
             }
         }
-        if let Some(ceiling) = self.ceilings.get_mut(block) {
+        if let Some([ceiling]) = self.ceilings.slice_mut(block..block + 1) {
             ceiling.error = ceiling.error.max(error);
             ceiling.norm = ceiling.norm.max(norm);
             ceiling.tail = ceiling.tail.max(tail);
@@ -120,8 +127,11 @@ impl Coarse {
         out: &mut [[f32; BLOCK]; M],
     ) -> [f32; M] {
         let codes = block * self.groups..(block + 1) * self.groups;
-        match (self.codes.get(codes), self.margins.get(block)) {
-            (Some(codes), Some(margins)) => {
+        match (
+            self.codes.slice(codes),
+            self.margins.slice(block..block + 1),
+        ) {
+            (Some(codes), Some([margins])) => {
                 scanner.estimate(self.packing, panel, (codes, &margins.scale), admitted, out)
             }
             _ => [f32::NEG_INFINITY; M],
@@ -144,15 +154,18 @@ impl Coarse {
         terms: &Terms,
         floor: f32,
     ) -> u64 {
-        self.margins.get(block).map_or(u64::MAX, |margins| {
-            scanner.reaching(estimates, margins, terms, floor)
-        })
+        match self.margins.slice(block..block + 1) {
+            Some([margins]) => scanner.reaching(estimates, margins, terms, floor),
+            _ => u64::MAX,
+        }
     }
 
     /// How far a row's score may be from its estimate.
     pub(super) fn margin(&self, row: usize, terms: &Terms) -> f32 {
         let at = row % BLOCK;
-        let factors = self.margins.get(row / BLOCK).and_then(|margins| {
+        let block = row / BLOCK;
+        let margins = self.margins.slice(block..block + 1).and_then(<[_]>::first);
+        let factors = margins.and_then(|margins| {
             Some([
                 *margins.error.get(at)?,
                 *margins.norm.get(at)?,
@@ -160,5 +173,21 @@ impl Coarse {
             ])
         });
         factors.map_or(f32::INFINITY, |factors| margin(factors, terms))
+    }
+
+    /// Writes its columns as sections whose names end in that.
+    pub(super) fn save<W: Write>(&self, out: &mut Writer<W>, end: &str) -> io::Result<()> {
+        out.column(&format!("codes{end}"), &self.codes)?;
+        out.column(&format!("margins{end}"), &self.margins)?;
+        out.column(&format!("ceilings{end}"), &self.ceilings)
+    }
+
+    /// Takes its columns, for so many rows, from a saved index.
+    pub(super) fn open(&mut self, saved: &Saved, end: &str, rows: usize) -> Result<()> {
+        let blocks = rows.div_ceil(BLOCK);
+        self.codes = saved.column_of(&format!("codes{end}"), blocks * self.groups)?;
+        self.margins = saved.column_of(&format!("margins{end}"), blocks)?;
+        self.ceilings = saved.column_of(&format!("ceilings{end}"), blocks)?;
+        Ok(())
     }
 }

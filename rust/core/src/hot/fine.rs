@@ -1,7 +1,12 @@
 //! Eight-bit codes row by row: what a search reads of the few rows that the coarse codes let through.
 
+use std::io::{self, Write};
+
+use super::column::Column;
 use super::margin::Slack;
 use super::quantise::Fit;
+use super::saved::{Saved, Writer};
+use crate::error::Result;
 use crate::simd::Scanner;
 use crate::simd::codes::{Line, Terms, estimate, margin};
 
@@ -13,16 +18,16 @@ type Factors = [f32; 3];
 pub(super) struct Fine {
     /// Lines in one row.
     width: usize,
-    lines: Vec<Line>,
-    factors: Vec<Factors>,
+    lines: Column<Line>,
+    factors: Column<Factors>,
 }
 
 impl Fine {
     pub(super) fn new(dim: usize) -> Self {
         Self {
             width: dim.div_ceil(64),
-            lines: Vec::new(),
-            factors: Vec::new(),
+            lines: Column::default(),
+            factors: Column::default(),
         }
     }
 
@@ -35,20 +40,18 @@ impl Fine {
 
     /// Writes the codes of a row, of one that is there or of the next.
     pub(super) fn put(&mut self, row: usize, codes: &[u8], fit: &Fit, slack: &Slack) {
-        if row >= self.factors.len() {
-            self.lines.resize((row + 1) * self.width, Line([128; 64]));
-            self.factors.resize(row + 1, [0.0; 3]);
-        }
-        let lines = self.lines.iter_mut().skip(row * self.width);
-        for (line, codes) in lines.zip(codes.chunks(64)) {
+        self.lines.grow((row + 1) * self.width, Line([128; 64]));
+        self.factors.grow(row + 1, [0.0; 3]);
+        let lines = self
+            .lines
+            .slice_mut(row * self.width..(row + 1) * self.width);
+        for (line, codes) in lines.into_iter().flatten().zip(codes.chunks(64)) {
             for (place, code) in line.0.iter_mut().zip(codes) {
                 *place = *code;
             }
         }
         let [error, norm, _] = slack.row(fit);
-        if let Some(factors) = self.factors.get_mut(row) {
-            *factors = [fit.scale, error, norm];
-        }
+        self.factors.set(row, [fit.scale, error, norm]);
     }
 
     /// What each of some rows scores at least, and at most.
@@ -59,19 +62,41 @@ impl Fine {
         rows: &[usize],
     ) -> Vec<(f32, f32)> {
         let mut sums = vec![0; rows.len()];
-        scanner.sum_lines(query.lines, &self.lines, rows, &mut sums);
-        let factors = rows.iter().map(|row| self.factors.get(*row));
-        let bound = |(sum, factors): (i32, Option<&Factors>)| {
+        let bound = |(sum, factors): (i32, Option<Factors>)| {
             factors.map_or(
                 (f32::NEG_INFINITY, f32::INFINITY),
                 |[scale, error, norm]| {
-                    let score = estimate(sum.wrapping_add(query.bias), *scale, query.scale);
-                    let margin = margin([*error, *norm, 0.0], query.terms);
+                    let score = estimate(sum.wrapping_add(query.bias), scale, query.scale);
+                    let margin = margin([error, norm, 0.0], query.terms);
                     (score - margin, score + margin)
                 },
             )
         };
+        let factors = rows.iter().map(|row| self.factors.get(*row));
+        // Saved lines are taken row by row: what is not touched is not read.
+        if let Some(lines) = self.lines.in_memory() {
+            scanner.sum_lines(query.lines, lines, rows, &mut sums);
+        } else {
+            for (row, sum) in rows.iter().zip(&mut sums) {
+                let lines = self.lines.slice(row * self.width..(row + 1) * self.width);
+                let lines = lines.unwrap_or_default();
+                scanner.sum_lines(query.lines, lines, &[0], std::slice::from_mut(sum));
+            }
+        }
         sums.into_iter().zip(factors).map(bound).collect()
+    }
+
+    /// Writes its columns as sections whose names end in that.
+    pub(super) fn save<W: Write>(&self, out: &mut Writer<W>, end: &str) -> io::Result<()> {
+        out.column(&format!("lines{end}"), &self.lines)?;
+        out.column(&format!("factors{end}"), &self.factors)
+    }
+
+    /// Takes its columns, for so many rows, from a saved index.
+    pub(super) fn open(&mut self, saved: &Saved, end: &str, rows: usize) -> Result<()> {
+        self.lines = saved.column_of(&format!("lines{end}"), rows * self.width)?;
+        self.factors = saved.column_of(&format!("factors{end}"), rows)?;
+        Ok(())
     }
 }
 

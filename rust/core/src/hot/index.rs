@@ -1,12 +1,16 @@
 //! Exact nearest neighbours over vectors alone.
 
+use std::num::NonZero;
+
 use super::cascade::Field;
 use super::catalog::Catalog;
 use super::explain::Explanation;
 use super::filter::{Filter, Labels};
 use super::head::Head;
 use super::hunt::Hunt;
-use super::rows::{Pieces, Rows, count};
+use super::pieces::{Pieces, count};
+use super::rows::Rows;
+use super::saved::Saved;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
 use crate::simd::{Scanner, Tier};
@@ -20,10 +24,13 @@ pub type Neighbours = Vec<(u64, f32)>;
 /// total order of score descending, then id ascending, on every instruction set.
 #[derive(Debug)]
 pub struct Index {
-    metric: Metric,
-    scanner: Scanner,
-    catalog: Catalog,
-    rows: Rows,
+    pub(super) metric: Metric,
+    pub(super) scanner: Scanner,
+    pub(super) catalog: Catalog,
+    pub(super) rows: Rows,
+    pub(super) fingerprint: Option<String>,
+    /// What it was opened from.
+    pub(super) saved: Option<Saved>,
 }
 
 /// Entries to add together: all of them, or none.
@@ -63,6 +70,8 @@ impl Index {
             scanner,
             catalog: Catalog::default(),
             rows: Rows::new(dim, head, scanner),
+            fingerprint: None,
+            saved: None,
         })
     }
 
@@ -91,9 +100,12 @@ impl Index {
     }
 
     /// Whether an id is present.
-    #[must_use]
-    pub fn contains(&self, id: u64) -> bool {
-        self.catalog.contains(id)
+    ///
+    /// # Errors
+    /// [`Error::IndexDamaged`] if it cannot be told.
+    pub fn contains(&self, id: u64) -> Result<bool> {
+        let found = self.catalog.contains(id);
+        self.intact().map(|()| found)
     }
 
     /// The instruction set in use.
@@ -117,7 +129,7 @@ impl Index {
         }
         let mut seen = std::collections::HashSet::with_capacity(batch.ids.len());
         for id in batch.ids {
-            if self.catalog.contains(*id) || !seen.insert(*id) {
+            if self.contains(*id)? || !seen.insert(*id) {
                 return Err(Error::DuplicateId { id: *id });
             }
         }
@@ -134,7 +146,7 @@ impl Index {
             let slot = self.catalog.add(*id, labels)?;
             self.rows.put(slot, vector)?;
         }
-        Ok(())
+        self.intact()
     }
 
     /// Removes entries: all of them, or none.
@@ -144,7 +156,7 @@ impl Index {
     pub fn remove(&mut self, ids: &[u64]) -> Result<()> {
         let mut seen = std::collections::HashSet::with_capacity(ids.len());
         for id in ids {
-            if !self.catalog.contains(*id) || !seen.insert(*id) {
+            if !self.contains(*id)? || !seen.insert(*id) {
                 return Err(Error::UnknownId { id: *id });
             }
         }
@@ -152,7 +164,7 @@ impl Index {
             let slot = self.catalog.remove(*id)?;
             self.rows.clear(slot);
         }
-        Ok(())
+        self.intact()
     }
 
     /// The `k` entries nearest to `query` that pass the filter, or fewer if there are fewer.
@@ -160,8 +172,7 @@ impl Index {
     /// # Errors
     /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&Filter>) -> Result<Neighbours> {
-        let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(query, k, filter).0)
+        self.explain(query, k, filter).map(|(found, _)| found)
     }
 
     /// [`Index::search`], and what it did.
@@ -175,7 +186,8 @@ impl Index {
         filter: Option<&Filter>,
     ) -> Result<(Neighbours, Explanation)> {
         let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(query, k, filter))
+        let found = self.nearest(query, k, filter);
+        self.intact().map(|()| found)
     }
 
     /// [`Index::search`] for each query of a row-major batch.
@@ -183,23 +195,7 @@ impl Index {
     /// # Errors
     /// As [`Index::search`]; the error names the query's row.
     pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Neighbours>> {
-        if !queries.len().is_multiple_of(self.dim()) {
-            return Err(Error::Dimension {
-                expected: self.dim(),
-                found: queries.len(),
-            });
-        }
-        let queries = queries
-            .chunks_exact(self.dim())
-            .enumerate()
-            .map(|(at, query)| self.prepare(query, at, k))
-            .collect::<Result<Vec<_>>>()?;
-        let pieces = self.rows.all();
-        Ok(self
-            .hunt(&queries, k, &pieces)
-            .into_iter()
-            .map(neighbours)
-            .collect())
+        self.search_batch_on(queries, k, None, NonZero::<usize>::MIN)
     }
 
     /// The search itself.
@@ -209,14 +205,10 @@ impl Index {
         k: usize,
         filter: Option<&Filter>,
     ) -> (Neighbours, Explanation) {
-        let pieces = match filter {
-            Some(filter) => self.rows.of_slots(&self.catalog.select(filter)),
-            None => self.rows.all(),
-        };
+        let pieces = self.pieces(filter);
         let (heads, bytes) = self.rows.heads(self.rows.head().pays(count(&pieces), k));
         let mut hunts = self.hunt(&[query], k, &pieces);
-        let hunt = hunts.pop();
-        hunt.map_or_else(Default::default, |hunt| {
+        hunts.pop().map_or_else(Default::default, |hunt| {
             let explanation = Explanation {
                 heads,
                 steps: hunt.steps,
@@ -227,7 +219,16 @@ impl Index {
         })
     }
 
-    fn hunt(&self, queries: &[Vec<f32>], k: usize, pieces: &[Pieces]) -> Vec<Hunt> {
+    /// The rows that a filter admits.
+    pub(super) fn pieces(&self, filter: Option<&Filter>) -> Vec<Pieces> {
+        match filter {
+            Some(filter) => self.rows.selected(&self.catalog.selection(filter)),
+            None => self.rows.all(),
+        }
+    }
+
+    /// The best of some rows for each query.
+    pub(super) fn hunt(&self, queries: &[Vec<f32>], k: usize, pieces: &[Pieces]) -> Vec<Hunt> {
         let most = count(pieces);
         let mut hunts: Vec<Hunt> = queries
             .iter()
@@ -241,7 +242,7 @@ impl Index {
         hunts
     }
 
-    fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<f32>> {
+    pub(super) fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<f32>> {
         if k == 0 {
             return Err(Error::Argument {
                 name: "k",
@@ -261,7 +262,7 @@ impl Index {
     }
 }
 
-fn neighbours(hunt: Hunt) -> Neighbours {
+pub(super) fn neighbours(hunt: Hunt) -> Neighbours {
     hunt.top
         .into_sorted()
         .into_iter()

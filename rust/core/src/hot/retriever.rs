@@ -16,7 +16,8 @@ use super::filter::{Filter, Labels};
 use super::head::Head;
 use super::hunt::Hunt;
 use super::lexicon::{Bm25, LexicalHit, Lexicon};
-use super::rows::{Rows, count};
+use super::pieces::count;
+use super::rows::Rows;
 use super::signals::{Cue, Scored, Weights};
 use super::topk::TopK;
 use super::vectors::Metric;
@@ -139,7 +140,7 @@ impl Retriever {
             tenant,
             conversation,
             ..
-        }) = self.catalog.labels_of(slot).copied()
+        }) = self.catalog.labels_of(slot)
         {
             self.lexicon.remove((tenant, conversation), slot);
         }
@@ -180,7 +181,7 @@ impl Retriever {
         }
         let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
         for (slot, entry) in &mut pool {
-            let labels = self.catalog.labels_of(*slot).copied().unwrap_or_default();
+            let labels = self.catalog.labels_of(*slot).unwrap_or_default();
             entry.speaker = f32::from(u8::from(cue.speakers.contains(&labels.speaker)));
             entry.score = weights.dense * entry.dense
                 + weights.lexical * entry.lexical
@@ -193,7 +194,7 @@ impl Retriever {
         let mut top = TopK::new(k, pool.len());
         let mut by_id: HashMap<u64, Scored> = HashMap::with_capacity(pool.len());
         for (slot, mut entry) in pool {
-            let labels = self.catalog.labels_of(slot).copied().unwrap_or_default();
+            let labels = self.catalog.labels_of(slot).unwrap_or_default();
             entry.session = sessions
                 .get(&(labels.conversation, labels.session))
                 .copied()
@@ -241,7 +242,7 @@ impl Retriever {
         }
         let mut prepared = Vec::with_capacity(query.len());
         Metric::Cosine.prepare(query, 0, &mut prepared)?;
-        let pieces = rows.of_slots(&self.catalog.select(filter));
+        let pieces = rows.selected(&self.catalog.selection(filter));
         let admitted = count(&pieces);
         let field = Field {
             rows,

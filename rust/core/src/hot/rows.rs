@@ -6,9 +6,11 @@
 
 use std::ops::Range;
 
-use super::catalog::{Slot, position};
+use super::catalog::{Selection, Slot, position};
+use super::column::Column;
 use super::head::{Head, Model};
-use super::segment::{Codes, SEGMENT, Segment};
+use super::pieces::{Pieces, gather};
+use super::segment::{SEGMENT, Segment, flat};
 use crate::error::{Error, Result};
 use crate::simd::Scanner;
 use crate::simd::codes::BLOCK;
@@ -19,9 +21,6 @@ const NOBODY: Slot = Slot::MAX;
 /// So few holes never make rows move.
 const FEW: usize = 256;
 
-/// Blocks of one segment, each with a bit for every row that is asked for.
-pub(super) type Pieces = Vec<(usize, u64)>;
-
 /// The rows of all slots.
 #[derive(Debug)]
 pub(super) struct Rows {
@@ -30,16 +29,18 @@ pub(super) struct Rows {
     scanner: Scanner,
     /// How the first segment's rows are coded at the beginning.
     begins: Model,
-    segments: Vec<Segment>,
+    pub(super) segments: Vec<Segment>,
     /// Row ─▶ slot.
-    owner: Vec<Slot>,
+    pub(super) owner: Column<Slot>,
     /// Block ─▶ its living rows.
-    living: Vec<u64>,
-    /// Slot ─▶ its rows; empty where there are none.
-    span: Vec<Range<usize>>,
-    holes: Vec<usize>,
+    pub(super) living: Vec<u64>,
+    /// Slot ─▶ its first row and how many it has.
+    pub(super) span: Column<[u32; 2]>,
+    pub(super) holes: Vec<usize>,
     /// Whether a slot has, or had, several rows.
-    shared: bool,
+    pub(super) shared: bool,
+    /// Whether every row has the number of its slot.
+    pub(super) plain: bool,
 }
 
 impl Rows {
@@ -50,11 +51,12 @@ impl Rows {
             scanner,
             begins: Model::Plain,
             segments: Vec::new(),
-            owner: Vec::new(),
+            owner: Column::default(),
             living: Vec::new(),
-            span: Vec::new(),
+            span: Column::default(),
             holes: Vec::new(),
             shared: false,
+            plain: true,
         }
     }
 
@@ -80,29 +82,9 @@ impl Rows {
         &self.segments
     }
 
-    /// The names of the codes that rows have, with the number of rows, and the bytes of codes that a
-    /// search reads of a row first.
-    pub(super) fn heads(&self, codes: bool) -> (Vec<(&'static str, usize)>, usize) {
-        let mut heads: Vec<(&'static str, usize)> = Vec::new();
-        let mut bytes = 0;
-        for segment in &self.segments {
-            let name = if codes {
-                segment.model().name()
-            } else {
-                Model::Plain.name()
-            };
-            bytes = bytes.max(segment.codes().filter(|_| codes).map_or(0, Codes::bytes));
-            match heads.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, rows)) => *rows += segment.len(),
-                None => heads.push((name, segment.len())),
-            }
-        }
-        (heads, bytes)
-    }
-
     /// The slot of a row, unless it is a hole.
     pub(super) fn owner(&self, row: usize) -> Option<Slot> {
-        self.owner.get(row).copied().filter(|slot| *slot != NOBODY)
+        self.owner.get(row).filter(|slot| *slot != NOBODY)
     }
 
     /// The number of rows that belong to somebody.
@@ -112,7 +94,7 @@ impl Rows {
 
     /// Whether a slot has rows.
     pub(super) fn has(&self, slot: Slot) -> bool {
-        self.span_of(slot).is_some_and(|span| !span.is_empty())
+        !self.span_of(slot).is_empty()
     }
 
     /// Makes room for so many rows more, at once.
@@ -132,15 +114,22 @@ impl Rows {
             });
         }
         let count = rows.len() / self.dim;
-        let known = self.span_of(slot).cloned().unwrap_or(0..0);
+        let known = self.span_of(slot);
         if known.len() == count {
             for (at, row) in known.zip(rows.chunks_exact(self.dim)) {
                 self.replace(at, row);
             }
             return Ok(());
         }
+        let most = u32::try_from(self.owner.len() + count);
+        let (Ok(_), Ok(wide)) = (most, u32::try_from(count)) else {
+            return Err(Error::Argument {
+                name: "vectors",
+                expected: "at most 2^32 rows in one index".into(),
+                found: "one more".into(),
+            });
+        };
         self.clear(slot);
-        self.shared |= count > 1;
         let start = match (count, self.holes.pop()) {
             (1, Some(hole)) => {
                 self.replace(hole, rows);
@@ -155,27 +144,28 @@ impl Rows {
                 start
             }
         };
-        let at = position(slot);
-        if self.span.len() <= at {
-            self.span.resize(at + 1, 0..0);
-        }
+        let first = u32::try_from(start).unwrap_or(u32::MAX);
+        self.shared |= count > 1;
+        self.plain &= count == 1 && first == slot;
         self.own(start..start + count, slot);
-        if let Some(span) = self.span.get_mut(at) {
-            *span = start..start + count;
-        }
+        let at = position(slot);
+        self.span.grow(at + 1, [0, 0]);
+        self.span.set(at, [first, wide]);
         Ok(())
     }
 
     /// Takes a slot's rows away.
     pub(super) fn clear(&mut self, slot: Slot) {
-        let Some(span) = self.span.get_mut(position(slot)) else {
+        let rows = self.span_of(slot);
+        if rows.is_empty() {
             return;
-        };
-        let rows = std::mem::replace(span, 0..0);
+        }
+        self.span.set(position(slot), [0, 0]);
         self.own(rows.clone(), NOBODY);
         self.holes.extend(rows);
         if self.holes.len() * 2 > self.owner.len() && self.holes.len() > FEW {
-            self.compact();
+            let slots: Vec<Slot> = (0..).take(self.span.len()).collect();
+            *self = self.gathered(&slots);
         }
     }
 
@@ -185,11 +175,26 @@ impl Rows {
         gather(words.filter(|(_, mask)| *mask != 0))
     }
 
+    /// The rows of slots that pass a filter.
+    pub(super) fn selected(&self, selection: &Selection) -> Vec<Pieces> {
+        match selection {
+            // Where rows have the numbers of their slots, the bits of slots are those of rows.
+            Selection::Words(words) if self.plain => {
+                let words = words
+                    .iter()
+                    .zip(&self.living)
+                    .map(|(word, living)| word & living);
+                gather(words.enumerate().filter(|(_, mask)| *mask != 0))
+            }
+            _ => self.of_slots(&selection.slots()),
+        }
+    }
+
     /// The rows of slots.
     pub(super) fn of_slots(&self, slots: &[Slot]) -> Vec<Pieces> {
         let mut spans: Vec<Range<usize>> = slots
             .iter()
-            .filter_map(|slot| self.span_of(*slot).cloned())
+            .map(|slot| self.span_of(*slot))
             .filter(|span| !span.is_empty())
             .collect();
         if !spans.is_sorted_by_key(|span| span.start) {
@@ -214,8 +219,10 @@ impl Rows {
         gather(words.into_iter())
     }
 
-    fn span_of(&self, slot: Slot) -> Option<&Range<usize>> {
-        self.span.get(position(slot))
+    /// The rows of a slot; empty where there are none.
+    pub(super) fn span_of(&self, slot: Slot) -> Range<usize> {
+        let [start, count] = self.span.get(position(slot)).unwrap_or_default();
+        position(start)..position(start) + position(count)
     }
 
     fn push(&mut self, row: &[f32]) {
@@ -246,10 +253,8 @@ impl Rows {
 
     fn own(&mut self, rows: Range<usize>, slot: Slot) {
         for row in rows {
-            if let (Some(owner), Some(living)) =
-                (self.owner.get_mut(row), self.living.get_mut(row / BLOCK))
-            {
-                *owner = slot;
+            self.owner.set(row, slot);
+            if let Some(living) = self.living.get_mut(row / BLOCK) {
                 let bit = 1 << (row % BLOCK);
                 *living = if slot == NOBODY {
                     *living & !bit
@@ -260,86 +265,24 @@ impl Rows {
         }
     }
 
-    /// Moves the living rows together, in their order.
-    fn compact(&mut self) {
+    /// The rows of slots without holes, each slot's number being its place in the list.
+    pub(super) fn gathered(&self, slots: &[Slot]) -> Self {
         let mut new = Self::new(self.dim, self.head, self.scanner);
-        new.shared = self.shared;
         if let Some(first) = self.segments.first() {
             new.begins = first.model().clone();
         }
-        let mut spans = std::mem::take(&mut self.span);
-        let mut order: Vec<(usize, &mut Range<usize>)> = spans
-            .iter_mut()
-            .enumerate()
-            .filter(|(_, span)| span.start < span.end)
-            .collect();
-        order.sort_unstable_by_key(|(_, span)| span.start);
-        let mut flat = Vec::with_capacity(self.dim);
-        for (slot, span) in order {
-            let start = new.owner.len();
-            for row in span.clone() {
-                let (segment, at) = (row / SEGMENT, row % SEGMENT);
-                let blocks = self.segments.get(segment).and_then(|one| one.blocks(at, 1));
-                flat.clear();
-                flat.extend(
-                    blocks
-                        .into_iter()
-                        .flatten()
-                        .flat_map(|b| b.0)
-                        .take(self.dim),
-                );
-                new.push(&flat);
+        let mut rows = Vec::new();
+        for (number, slot) in (0..).zip(slots) {
+            rows.clear();
+            for row in self.span_of(*slot) {
+                let segment = self.segments.get(row / SEGMENT);
+                let row = segment.and_then(|segment| segment.row(row % SEGMENT));
+                rows.extend(flat(row.unwrap_or_default(), self.dim));
             }
-            *span = start..new.owner.len();
-            new.own(span.clone(), Slot::try_from(slot).unwrap_or(NOBODY));
+            // There were no more rows before, so there is room for them.
+            let _ = new.put(number, &rows);
         }
-        new.span = spans;
-        *self = new;
+        new.shared = self.shared;
+        new
     }
-}
-
-/// Sorts blocks, which ascend, by their segments.
-fn gather(words: impl Iterator<Item = (usize, u64)>) -> Vec<Pieces> {
-    const BLOCKS: usize = SEGMENT / BLOCK;
-    let mut out: Vec<Pieces> = Vec::new();
-    for (block, mask) in words {
-        let segment = block / BLOCKS;
-        if out.len() <= segment {
-            out.resize(segment + 1, Vec::new());
-        }
-        if let Some(pieces) = out.get_mut(segment) {
-            pieces.push((block % BLOCKS, mask));
-        }
-    }
-    out
-}
-
-/// The rows that pieces ask for.
-pub(super) fn count(pieces: &[Pieces]) -> usize {
-    let ones = pieces.iter().flatten().map(|(_, mask)| mask.count_ones());
-    ones.map(|ones| usize::try_from(ones).unwrap_or(0)).sum()
-}
-
-/// The runs of rows within a block: where each begins, and how long it is.
-pub(super) fn runs(mut mask: u64) -> impl Iterator<Item = (usize, usize)> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let first = mask.trailing_zeros();
-            let count = (!(mask >> first)).trailing_zeros().min(u64::BITS - first);
-            mask &= u64::MAX.checked_shl(first + count).unwrap_or(0);
-            let wide = |n: u32| usize::try_from(n).unwrap_or(0);
-            (wide(first), wide(count))
-        })
-    })
-}
-
-/// The places of the bits that are set.
-pub(super) fn bits(mut mask: u64) -> impl Iterator<Item = usize> {
-    std::iter::from_fn(move || {
-        (mask != 0).then(|| {
-            let at = mask.trailing_zeros();
-            mask &= mask - 1;
-            usize::try_from(at).unwrap_or(0)
-        })
-    })
 }

@@ -6,6 +6,7 @@
 
 use super::basis::Basis;
 use super::coarse::Coarse;
+use super::column::Column;
 use super::fine::Fine;
 use super::head::{DIRECTIONS, Head, Model};
 use super::margin::Slack;
@@ -32,11 +33,11 @@ pub(super) struct Segment {
     /// Blocks of floats in one row.
     width: usize,
     slack: Slack,
-    rows: Vec<Lanes>,
-    count: usize,
+    pub(super) rows: Column<Lanes>,
+    pub(super) count: usize,
     head: Head,
     scanner: Scanner,
-    codes: Codes,
+    pub(super) codes: Codes,
 }
 
 /// The codes of a segment.
@@ -46,8 +47,8 @@ pub(super) struct Codes {
     pub(super) coarse: Coarse,
     pub(super) fine: Option<Fine>,
     /// The squares of the rows that were projected, and what of them was unseen.
-    square: f64,
-    unseen: f64,
+    pub(super) square: f64,
+    pub(super) unseen: f64,
     scratch: Scratch,
 }
 
@@ -66,7 +67,7 @@ impl Segment {
             dim,
             width: dim.div_ceil(crate::simd::LANES),
             slack: Slack::of(dim),
-            rows: Vec::new(),
+            rows: Column::default(),
             count: 0,
             head,
             scanner,
@@ -89,6 +90,11 @@ impl Segment {
         &self.codes.model
     }
 
+    /// Blocks of floats in one row.
+    pub(super) fn width(&self) -> usize {
+        self.width
+    }
+
     /// Bytes of a row in full.
     pub(super) fn bytes(&self) -> usize {
         self.width * size_of::<Lanes>()
@@ -104,14 +110,13 @@ impl Segment {
 
     /// Adds a row, as long as there are fewer than [`SEGMENT`].
     pub(super) fn push(&mut self, row: &[f32]) {
-        Lanes::extend(&mut self.rows, row);
+        Lanes::extend(self.rows.grown(), row);
         let at = self.count;
         self.count += 1;
         self.encode(at);
         let begins = self.head.from(self.dim, self.scanner) == Some(self.count);
         if begins && self.codes().is_none() {
-            let model = self.head.first(|| self.basis());
-            self.recode(model);
+            self.begin();
         } else if LOOKS.contains(&self.count) && self.codes().is_some() && self.moved() {
             let model = self
                 .head
@@ -122,27 +127,40 @@ impl Segment {
         }
     }
 
+    /// Codes the rows that are there, as the head wants it.
+    pub(super) fn begin(&mut self) {
+        let model = self.head.first(|| self.basis());
+        self.recode(model);
+    }
+
     /// Writes another row in place of one.
     pub(super) fn replace(&mut self, at: usize, row: &[f32]) {
         let mut blocks = Vec::with_capacity(self.width);
         Lanes::extend(&mut blocks, row);
-        if let Some(place) = self.rows.get_mut(at * self.width..(at + 1) * self.width) {
+        if let Some(place) = self.rows.slice_mut(at * self.width..(at + 1) * self.width) {
             place.copy_from_slice(&blocks);
             self.encode(at);
         }
     }
 
-    /// Rows that lie side by side, in full; none if they are not all there.
-    pub(super) fn blocks(&self, first: usize, count: usize) -> Option<&[Lanes]> {
-        self.rows
-            .get(first * self.width..(first + count) * self.width)
+    /// A row in full.
+    pub(super) fn row(&self, at: usize) -> Option<&[Lanes]> {
+        self.rows.slice(at * self.width..(at + 1) * self.width)
     }
 
     /// Scores rows that lie side by side; whether they are there.
     pub(super) fn score(&self, query: &[Lanes], first: usize, out: &mut [f32]) -> bool {
-        self.blocks(first, out.len()).is_some_and(|blocks| {
-            self.scanner.dot_rows(query, blocks, out);
-            true
+        let saved = self.rows.cut() / self.width.max(1);
+        let (front, back) = out.split_at_mut(saved.saturating_sub(first).min(out.len()));
+        let mut start = first;
+        [front, back].into_iter().all(|part| {
+            let end = start + part.len();
+            let blocks = self.rows.slice(start * self.width..end * self.width);
+            start = end;
+            blocks.is_some_and(|blocks| {
+                self.scanner.dot_rows(query, blocks, part);
+                true
+            })
         })
     }
 
@@ -161,15 +179,8 @@ impl Segment {
     /// The directions of a sample of the rows, evenly spread.
     fn basis(&self) -> Basis {
         let step = self.count.div_ceil(SAMPLE).max(1);
-        let rows = self.rows.chunks_exact(self.width).step_by(step);
-        let sample: Vec<Vec<f32>> = rows
-            .map(|row| {
-                row.iter()
-                    .flat_map(|block| block.0)
-                    .take(self.dim)
-                    .collect()
-            })
-            .collect();
+        let rows = (0..self.count).step_by(step).filter_map(|at| self.row(at));
+        let sample: Vec<Vec<f32>> = rows.map(|row| flat(row, self.dim).collect()).collect();
         Basis::fit(self.scanner, self.dim, &sample, DIRECTIONS.min(self.dim))
     }
 
@@ -182,14 +193,14 @@ impl Segment {
     }
 
     fn encode(&mut self, at: usize) {
-        if let Some(row) = self.rows.get(at * self.width..(at + 1) * self.width) {
+        if let Some(row) = self.rows.slice(at * self.width..(at + 1) * self.width) {
             self.codes.put(at, row, self.dim, &self.slack, self.scanner);
         }
     }
 }
 
 impl Codes {
-    fn new(model: Model, dim: usize) -> Self {
+    pub(super) fn new(model: Model, dim: usize) -> Self {
         let (packing, values) = match &model {
             Model::Plain | Model::Int8 => (Packing::Eight, dim),
             Model::Int4 => (Packing::Four, dim),
@@ -227,9 +238,7 @@ impl Codes {
         }
         let scratch = &mut self.scratch;
         scratch.flat.clear();
-        scratch
-            .flat
-            .extend(row.iter().flat_map(|block| block.0).take(dim));
+        scratch.flat.extend(flat(row, dim));
         scratch.coarse.resize(self.coarse.width(), 0);
         let fine = self.fine.as_mut().map(|fine| {
             scratch.fine.resize(dim, 0);
@@ -252,4 +261,9 @@ impl Codes {
         };
         self.coarse.put(at, &scratch.coarse, &fit, factors);
     }
+}
+
+/// The values of a row, without what pads it.
+pub(super) fn flat(row: &[Lanes], dim: usize) -> impl Iterator<Item = f32> {
+    row.iter().flat_map(|block| block.0).take(dim)
 }

@@ -24,12 +24,12 @@ use super::{Scanner, Tier, scalar_codes};
 pub const BLOCK: usize = 64;
 
 /// Codes of a block: of four dimensions with eight bits, of eight with four.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 pub struct Group(pub [u8; 4 * BLOCK]);
 
 /// Sixty-four eight-bit codes of one row: plus 128 in an index, as they are in a query.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 pub struct Line(pub [u8; 64]);
 
@@ -72,7 +72,7 @@ impl Packing {
 }
 
 /// One value a row of a block, for each factor that the row brings into estimate and margin.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 pub struct Margins {
     /// What a code of the row stands for.
