@@ -10,7 +10,8 @@
 //! Nothing relies on V being exact: what it is off by is measured and paid for (see [`super::margin`]).
 //! Directions within the span are left as they come: that spreads a vector over all codes.
 
-use super::margin::{SMALLEST, Skew, Slack};
+use super::margin::{LOOSE, SMALLEST, Skew, gamma};
+use crate::simd::quantise::{Quad, mix_steps};
 use crate::simd::{Lanes, Scanner};
 
 /// How often the span is turned towards the data.
@@ -26,6 +27,8 @@ pub(super) struct Basis {
     dim: usize,
     directions: Vec<Lanes>,
     count: usize,
+    /// Dimension ─▶ what it brings into each direction, in whole quads.
+    columns: Vec<Quad>,
     pub(super) skew: Skew,
     /// The mean share of a sampled row's square that the directions do not see.
     unseen: f64,
@@ -81,9 +84,10 @@ impl Basis {
             dim,
             directions,
             count,
+            columns: columns(span, dim),
             skew: Skew {
-                delta: off.sqrt() + super::margin::LOOSE,
-                stray: Slack::of(dim).gamma * all.sqrt(),
+                delta: off.sqrt() + LOOSE,
+                stray: gamma(mix_steps(dim)) * all.sqrt(),
                 lost: scale(count).sqrt() * scale(dim + 8) * SMALLEST,
                 tail: 1.0,
             },
@@ -129,11 +133,11 @@ impl Basis {
         self.unseen
     }
 
-    /// How far a vector goes in each direction.
-    pub(super) fn project(&self, scanner: Scanner, vector: &[Lanes], out: &mut Vec<f32>) {
+    /// How far a vector goes in each direction; what pads it to whole quads is zeros.
+    pub(super) fn project(&self, scanner: Scanner, vector: &[Lanes], out: &mut Vec<Quad>) {
         out.clear();
-        out.resize(self.count, 0.0);
-        scanner.dot_rows(vector, &self.directions, out);
+        out.resize(self.count.div_ceil(64), [Lanes::ZERO; 4]);
+        scanner.mix(bytemuck::cast_slice(vector), &self.columns, out);
     }
 
     /// One of the directions, counted round and round.
@@ -184,6 +188,24 @@ fn orthonormal(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
         }
     }
     rows
+}
+
+/// The transposed directions, padded to whole quads.
+fn columns(span: &[Vec<f64>], dim: usize) -> Vec<Quad> {
+    let mut wide = Vec::with_capacity(span.len().next_multiple_of(64));
+    let mut out = Vec::new();
+    for at in 0..dim {
+        wide.clear();
+        wide.extend(
+            span.iter()
+                .filter_map(|row| row.get(at).copied().map(narrow)),
+        );
+        wide.resize(span.len().next_multiple_of(64), 0.0);
+        let mut lanes = Vec::new();
+        Lanes::extend(&mut lanes, &wide);
+        out.extend_from_slice(lanes.as_chunks::<4>().0);
+    }
+    out
 }
 
 fn transposed(rows: &[Vec<f64>], dim: usize) -> Vec<Vec<f64>> {

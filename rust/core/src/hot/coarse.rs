@@ -3,11 +3,11 @@
 use std::io::{self, Write};
 
 use super::column::Column;
-use super::quantise::{Codebook, Fit};
 use super::saved::{Saved, Writer};
 use crate::error::Result;
 use crate::simd::Scanner;
 use crate::simd::codes::{BLOCK, Group, Margins, Packing, Panel, Terms, margin};
+use crate::simd::quantise::{Codebook, Fit};
 
 /// The largest factors of a block's rows: the margin of any of them is at most that of these.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -111,11 +111,6 @@ impl Coarse {
             ceiling.norm = ceiling.norm.max(norm);
             ceiling.tail = ceiling.tail.max(tail);
         }
-    }
-
-    /// Values that codes of one vector take, whole groups of them.
-    pub(super) fn width(&self) -> usize {
-        self.groups * self.packing.dimensions()
     }
 
     /// Writes the estimates of a block for each query; see [`Scanner::estimate`].

@@ -4,11 +4,11 @@ use std::io::{self, Write};
 
 use super::column::Column;
 use super::margin::Slack;
-use super::quantise::Fit;
 use super::saved::{Saved, Writer};
 use crate::error::Result;
 use crate::simd::Scanner;
 use crate::simd::codes::{Line, Terms, estimate, margin};
+use crate::simd::quantise::Fit;
 
 /// Scale, error and norm of a row.
 type Factors = [f32; 3];

@@ -3,6 +3,7 @@
 use super::explain::Steps;
 use super::probe::Probe;
 use super::topk::TopK;
+use crate::simd::Scanner;
 
 /// So many rows may wait to be settled before those that no longer can matter are looked for.
 const MANY: usize = 1_024;
@@ -23,9 +24,9 @@ pub(super) struct Hunt {
 }
 
 impl Hunt {
-    pub(super) fn new(query: &[f32], k: usize, most: usize) -> Self {
+    pub(super) fn new(scanner: Scanner, query: &[f32], k: usize, most: usize) -> Self {
         Self {
-            probe: Probe::new(query),
+            probe: Probe::new(scanner, query),
             top: TopK::new(k, most),
             steps: Steps::default(),
             lowest: TopK::new(k, most),

@@ -232,7 +232,7 @@ impl Index {
         let most = count(pieces);
         let mut hunts: Vec<Hunt> = queries
             .iter()
-            .map(|query| Hunt::new(query, k, most))
+            .map(|query| Hunt::new(self.scanner, query, k, most))
             .collect();
         let field = Field {
             rows: &self.rows,

@@ -34,12 +34,12 @@
 //! roundings. Norms are computed in f64 from the f32 values that are used, enlarged by 2⁻³⁰ (their own
 //! roundings are below 2⁻³⁵ for 65,536 dimensions), and rounded up to f32.
 
-use super::quantise::Fit;
 use crate::simd::LANES;
 use crate::simd::codes::Terms;
+use crate::simd::quantise::Fit;
 
 /// The unit roundoff of f32.
-pub(super) const EPSILON: f64 = 1.0 / 16_777_216.0;
+const EPSILON: f64 = 1.0 / 16_777_216.0;
 
 /// What the sums in f64 may be off by, and more.
 pub(super) const LOOSE: f64 = 1.0 / 1_073_741_824.0;
@@ -48,6 +48,12 @@ const WIDE: f64 = 1.0 + LOOSE;
 /// The smallest number above zero, and so the most that a product below the normal numbers loses.
 pub(super) const SMALLEST: f64 = 1.401_298_464_324_817e-45;
 
+/// What so many roundings may be off by, in units of what is summed.
+pub(super) fn gamma(steps: usize) -> f64 {
+    let part = u32::try_from(steps).map_or(f64::INFINITY, f64::from) * EPSILON;
+    part / (1.0 - part)
+}
+
 /// What margins of vectors of one dimension are made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
@@ -55,7 +61,7 @@ pub(super) struct Slack {
     row: f64,
     query: f64,
     /// How far the canonical sum may be from the true one, in units of both norms.
-    pub(super) gamma: f64,
+    gamma: f64,
     /// What products may lose below the smallest normal number, in units of 2⁻¹⁴⁹.
     grain: u32,
 }
@@ -90,12 +96,10 @@ impl Skew {
 
 impl Slack {
     pub(super) fn of(dim: usize) -> Self {
-        let steps = u32::try_from(dim.div_ceil(LANES) + 5).unwrap_or(u32::MAX);
-        let part = f64::from(steps) * EPSILON;
         Self {
             row: 1.0,
             query: 1.0,
-            gamma: part / (1.0 - part),
+            gamma: gamma(dim.div_ceil(LANES) + 5),
             grain: u32::try_from(dim + 8).unwrap_or(u32::MAX),
         }
     }

@@ -1,7 +1,7 @@
 use super::*;
 use crate::hot::basis::Basis;
-use crate::hot::quantise::Codebook;
 use crate::simd::codes::{Terms, estimate, margin};
+use crate::simd::quantise::Codebook;
 use crate::simd::{Lanes, Scanner, canonical_dot};
 
 struct Noise(u64);
@@ -24,6 +24,15 @@ impl Noise {
     fn level(&mut self, dim: usize) -> Vec<f32> {
         vec![self.next() + 1.0; dim]
     }
+}
+
+fn fit(book: Codebook, vector: &[f32], codes: &mut [u8]) -> Fit {
+    let mut blocks = Vec::new();
+    Lanes::extend(&mut blocks, vector);
+    let mut all = vec![0; 16 * blocks.len()];
+    let fit = Scanner::best().fit(book, vector.len(), &blocks, &mut all);
+    codes.copy_from_slice(&all[..codes.len()]);
+    fit
 }
 
 fn signed(codes: &[u8], zero: u8) -> Vec<i32> {
@@ -51,7 +60,7 @@ fn outside(
 /// Whether a pair's canonical sum is outside of its bounds, by codes of the vectors themselves.
 fn escapes(slack: &Slack, book: Codebook, x: &[f32], y: &[f32]) -> bool {
     let (mut c, mut q) = (vec![0; x.len()], vec![0; y.len()]);
-    let (row, query) = (book.fit(x, &mut c), Codebook::Eight.fit(y, &mut q));
+    let (row, query) = (fit(book, x, &mut c), fit(Codebook::Eight, y, &mut q));
     let zero = if book == Codebook::Eight { 128 } else { 8 };
     let codes = (&signed(&c, zero)[..], &signed(&q, 128)[..]);
     outside(
@@ -70,8 +79,9 @@ fn escapes_projected(slack: &Slack, skew: &Skew, basis: &Basis, x: &[f32], y: &[
         Lanes::extend(&mut lanes, vector);
         let mut out = Vec::new();
         basis.project(Scanner::best(), &lanes, &mut out);
-        let mut codes = vec![0; out.len()];
-        let fit = Codebook::Eight.fit(&out, &mut codes);
+        let seen: Vec<f32> = out.iter().flatten().flat_map(|lanes| lanes.0).collect();
+        let mut codes = vec![0; seen.len()];
+        let fit = fit(Codebook::Eight, &seen, &mut codes);
         let norm = vector
             .iter()
             .map(|v| f64::from(*v) * f64::from(*v))
@@ -97,7 +107,7 @@ fn pairs(dims: &[usize], turns: usize, mut visit: impl FnMut(&[f32], &[f32])) {
             visit(&x, &x);
             // The row lies along what the query's codes miss.
             let mut codes = vec![0; dim];
-            let fit = Codebook::Eight.fit(&x, &mut codes);
+            let fit = fit(Codebook::Eight, &x, &mut codes);
             let missed: Vec<f32> = codes
                 .iter()
                 .zip(&x)

@@ -8,7 +8,7 @@
 //! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …)
 //! rows      slot ─▶ rows of f32, in segments           dense score of a slot = its best row
 //! segment   rows ─▶ coarse and fine codes              bounds of a row's score, a tenth of the bytes
-//!           head: which codes, quantise, basis: how they are made, margin: what they are worth
+//!           head: which codes, basis: of what, margin: what they are worth
 //! cascade   query + rows                              the rows that may be among the best, then the best
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
 //! index     catalog + rows                             exact top-k for vectors alone
@@ -31,7 +31,6 @@ mod margin;
 mod persist;
 mod pieces;
 mod probe;
-mod quantise;
 mod retriever;
 mod rows;
 mod rows_saved;

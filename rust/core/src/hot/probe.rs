@@ -6,8 +6,8 @@ use super::basis::Basis;
 use super::fine::Coded;
 use super::head::Model;
 use super::margin::Slack;
-use super::quantise::Codebook;
 use crate::simd::codes::{Line, Packing, Panel, Terms};
+use crate::simd::quantise::Codebook;
 use crate::simd::{Lanes, Scanner};
 
 /// The eight-bit codes of one vector.
@@ -33,12 +33,12 @@ pub(super) struct Probe {
 
 impl Probe {
     /// A query from its values as the metric compares them.
-    pub(super) fn new(values: &[f32]) -> Self {
+    pub(super) fn new(scanner: Scanner, values: &[f32]) -> Self {
         let slack = Slack::of(values.len());
         let mut floats = Vec::new();
         Lanes::extend(&mut floats, values);
-        let mut codes = vec![0; values.len().next_multiple_of(64)];
-        let fit = Codebook::Eight.fit(values, &mut codes);
+        let mut codes = vec![128; values.len().next_multiple_of(64)];
+        let fit = scanner.fit(Codebook::Eight, values.len(), &floats, &mut codes);
         let lines = codes
             .as_chunks::<64>()
             .0
@@ -65,8 +65,9 @@ impl Probe {
         }
         let mut seen = Vec::new();
         basis.project(scanner, &self.lanes, &mut seen);
-        let mut codes = vec![0; seen.len().next_multiple_of(8)];
-        let fit = Codebook::Eight.fit(&seen, &mut codes);
+        let seen = seen.as_flattened();
+        let mut codes = vec![128; size_of_val(seen) / 4];
+        let fit = scanner.fit(Codebook::Eight, basis.count(), seen, &mut codes);
         let terms = self.slack.projected_query(&basis.skew, &fit, self.norm);
         let words = Words::new(&codes, fit.scale, terms);
         self.projected = Some((Arc::clone(basis), words));

@@ -248,10 +248,10 @@ impl Retriever {
             rows,
             id: |slot| Some(u64::from(slot)),
         };
-        let mut best = [Hunt::new(&prepared, width, admitted)];
+        let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
         field.search(&mut best, &pieces, rows.head().pays(admitted, width));
         let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
-        let mut others = [Hunt::new(&prepared, found.len(), found.len())];
+        let mut others = [Hunt::new(self.scanner, &prepared, found.len(), found.len())];
         field.search(&mut others, &rows.of_slots(&found), false);
         let mut scores: HashMap<Slot, f32> = lexical.iter().map(|hit| (hit.slot, 0.0)).collect();
         for hit in best

@@ -10,8 +10,8 @@ use super::column::Column;
 use super::fine::Fine;
 use super::head::{DIRECTIONS, Head, Model};
 use super::margin::Slack;
-use super::quantise::Codebook;
 use crate::simd::codes::{BLOCK, Packing};
+use crate::simd::quantise::{Codebook, Quad};
 use crate::simd::{Lanes, Scanner};
 
 /// Rows of a full segment; whole blocks.
@@ -54,8 +54,7 @@ pub(super) struct Codes {
 
 #[derive(Debug, Default)]
 struct Scratch {
-    flat: Vec<f32>,
-    projected: Vec<f32>,
+    projected: Vec<Quad>,
     coarse: Vec<u8>,
     fine: Vec<u8>,
 }
@@ -237,26 +236,24 @@ impl Codes {
             return;
         }
         let scratch = &mut self.scratch;
-        scratch.flat.clear();
-        scratch.flat.extend(flat(row, dim));
-        scratch.coarse.resize(self.coarse.width(), 0);
         let fine = self.fine.as_mut().map(|fine| {
-            scratch.fine.resize(dim, 0);
-            let fit = Codebook::Eight.fit(&scratch.flat, &mut scratch.fine);
+            scratch.fine.resize(size_of_val(row) / 4, 0);
+            let fit = scanner.fit(Codebook::Eight, dim, row, &mut scratch.fine);
             fine.put(at, &scratch.fine, &fit, slack);
             fit
         });
+        let book = self.coarse.book();
         let (fit, factors) = if let (Model::Projected(basis), Some(fine)) = (&self.model, fine) {
             basis.project(scanner, row, &mut scratch.projected);
-            let fit = self
-                .coarse
-                .book()
-                .fit(&scratch.projected, &mut scratch.coarse);
+            let seen = scratch.projected.as_flattened();
+            scratch.coarse.resize(size_of_val(seen) / 4, 0);
+            let fit = scanner.fit(book, basis.count(), seen, &mut scratch.coarse);
             self.square += fine.norm * fine.norm;
             self.unseen += (fine.norm * fine.norm - fit.norm * fit.norm).max(0.0);
             (fit, slack.projected_row(&basis.skew, &fit, fine.norm))
         } else {
-            let fit = self.coarse.book().fit(&scratch.flat, &mut scratch.coarse);
+            scratch.coarse.resize(size_of_val(row) / 4, 0);
+            let fit = scanner.fit(book, dim, row, &mut scratch.coarse);
             (fit, slack.row(&fit))
         };
         self.coarse.put(at, &scratch.coarse, &fit, factors);

@@ -16,10 +16,6 @@
 //! Whoever fills [`Margins`] and [`Terms`] promises that the canonical sum lies within
 //! `estimate ± margin` as computed here, roundings included.
 
-#[cfg(target_arch = "x86_64")]
-use super::x86;
-use super::{Scanner, Tier, scalar_codes};
-
 /// The number of rows whose codes lie together.
 pub const BLOCK: usize = 64;
 
@@ -220,91 +216,6 @@ pub(super) fn reaching(
         mask |= u64::from(bit) << at;
     }
     mask
-}
-
-/// Possession proves that the machine has the instructions; a tier without kernels of its own for
-/// codes has the portable ones.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Proof {
-    Scalar,
-    #[cfg(target_arch = "x86_64")]
-    Avx2(x86::Avx2),
-    #[cfg(target_arch = "x86_64")]
-    Vnni(x86::Vnni),
-}
-
-impl Proof {
-    pub(super) fn of(tier: Tier) -> Self {
-        #[cfg(target_arch = "x86_64")]
-        {
-            let vnni = (tier == Tier::Avx512).then(x86::Vnni::detect).flatten();
-            let avx2 = matches!(tier, Tier::Avx512 | Tier::Avx2)
-                .then(x86::Avx2::detect)
-                .flatten();
-            if let Some(proof) = vnni.map(Self::Vnni).or(avx2.map(Self::Avx2)) {
-                return proof;
-            }
-        }
-        let _ = tier;
-        Self::Scalar
-    }
-}
-
-impl Scanner {
-    /// Whether codes are scored by kernels of their own, not by the portable ones.
-    #[must_use]
-    pub fn has_codes(self) -> bool {
-        !matches!(self.codes, Proof::Scalar)
-    }
-
-    /// Writes the estimates of a block for each query of a panel, −∞ for rows whose bit in `admitted`
-    /// is not set, and returns the greatest of each query.
-    pub fn estimate<const M: usize>(
-        self,
-        packing: Packing,
-        panel: &Panel<M>,
-        block: (&[Group], &[f32; BLOCK]),
-        admitted: u64,
-        out: &mut [[f32; BLOCK]; M],
-    ) -> [f32; M] {
-        match self.codes {
-            #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(kernel) => kernel.estimate(packing, panel, block, admitted, out),
-            #[cfg(target_arch = "x86_64")]
-            Proof::Vnni(kernel) => kernel.estimate(packing, panel, block, admitted, out),
-            Proof::Scalar => scalar_codes::estimate(packing, panel, block, admitted, out),
-        }
-    }
-
-    /// Which rows of a block may score at least the floor, the first row in the lowest bit.
-    #[must_use]
-    pub fn reaching(
-        self,
-        estimates: &[f32; BLOCK],
-        margins: &Margins,
-        terms: &Terms,
-        floor: f32,
-    ) -> u64 {
-        match self.codes {
-            #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(kernel) => kernel.reaching(estimates, margins, terms, floor),
-            #[cfg(target_arch = "x86_64")]
-            Proof::Vnni(kernel) => kernel.reaching(estimates, margins, terms, floor),
-            Proof::Scalar => reaching(estimates, margins, terms, floor),
-        }
-    }
-
-    /// Writes `Σ (code + 128) · query's code` of the rows that are picked; `query` is as long as a row.
-    /// A row that is not there has the sum 0.
-    pub fn sum_lines(self, query: &[Line], rows: &[Line], picked: &[usize], out: &mut [i32]) {
-        match self.codes {
-            #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(kernel) => kernel.sum_lines(query, rows, picked, out),
-            #[cfg(target_arch = "x86_64")]
-            Proof::Vnni(kernel) => kernel.sum_lines(query, rows, picked, out),
-            Proof::Scalar => scalar_codes::sum_lines(query, rows, picked, out),
-        }
-    }
 }
 
 /// The lines of a row that was picked; none if there is no such row.

@@ -1,26 +1,19 @@
-//! Proofs of instruction sets and the kernels over floats for x86-64; those over codes are in
-//! `x86_codes`.
-//!
-//! Each kernel scores [`GROUP`] rows at once: their sums are independent, so the additions of one hide
-//! the latency of the others while every row keeps its own canonical order. Multiplication and addition
-//! stay two roundings: Rust never contracts them into an FMA.
+//! Proofs of instruction sets for x86-64, the kernels that they open, and how registers are filled and
+//! emptied: all that the compiler cannot check. What the kernels do is in `x86_floats` and `x86_codes`.
 
 use std::arch::x86_64::{
-    __m128, __m256, __m256i, __m512, __m512i, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps,
-    _mm_shuffle_ps, _mm256_add_ps, _mm256_castpd_ps, _mm256_castps256_ps128, _mm256_extractf128_ps,
-    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_mul_ps, _mm256_setzero_ps, _mm256_storeu_si256,
-    _mm512_add_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_extractf64x4_pd,
-    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_setzero_ps, _mm512_storeu_si512,
+    __m256, __m256i, __m512, __m512i, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_si256,
+    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_storeu_si512,
 };
 
 use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
+use super::quantise::{Codebook, Fit, Quad};
 use super::x86_codes::{
-    estimate_avx2, estimate_vnni, reaching_avx2, reaching_vnni, sum_lines_avx2, sum_lines_vnni,
+    estimate_avx2, estimate_vnni, fit_avx2, fit_vnni, mix_avx2, mix_vnni, reaching_avx2,
+    reaching_vnni, sum_lines_avx2, sum_lines_vnni,
 };
-
-/// Rows that are scored side by side.
-const GROUP: usize = 4;
+use super::x86_floats::{dot_rows_avx2, dot_rows_avx512};
 
 /// Proof that this machine has AVX2.
 #[derive(Clone, Copy, Debug)]
@@ -77,6 +70,20 @@ impl Avx2 {
     ) {
         // SAFETY: `self` exists only where `detect` saw AVX2.
         unsafe { sum_lines_avx2(query, rows, picked, out) }
+    }
+
+    /// The codes of a vector; see [`super::Scanner::fit`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn fit(self, book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+        // SAFETY: `self` exists only where `detect` saw AVX2.
+        unsafe { fit_avx2(book, dim, row, codes) }
+    }
+
+    /// A weighted sum of rows; see [`super::Scanner::mix`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn mix(self, weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+        // SAFETY: `self` exists only where `detect` saw AVX2.
+        unsafe { mix_avx2(weights, rows, out) }
     }
 }
 
@@ -150,22 +157,26 @@ impl Vnni {
         // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
         unsafe { sum_lines_vnni(query, rows, picked, out) }
     }
-}
 
-/// The last three levels of the canonical tree: eight lanes to one.
-#[inline]
-#[target_feature(enable = "avx2")]
-fn reduce8(sum: __m256) -> f32 {
-    let four: __m128 = _mm_add_ps(_mm256_castps256_ps128(sum), _mm256_extractf128_ps::<1>(sum));
-    let two = _mm_add_ps(four, _mm_movehl_ps(four, four));
-    let one = _mm_add_ss(two, _mm_shuffle_ps::<1>(two, two));
-    _mm_cvtss_f32(one)
+    /// The codes of a vector; see [`super::Scanner::fit`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn fit(self, book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
+        unsafe { fit_vnni(book, dim, row, codes) }
+    }
+
+    /// A weighted sum of rows; see [`super::Scanner::mix`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn mix(self, weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
+        unsafe { mix_vnni(weights, rows, out) }
+    }
 }
 
 /// The low and the high half of one block.
 #[inline]
 #[target_feature(enable = "avx2")]
-fn load_halves(block: &Lanes) -> (__m256, __m256) {
+pub(super) fn load_halves(block: &Lanes) -> (__m256, __m256) {
     let (low, high) = block.0.split_at(8);
     // SAFETY: `low` is eight floats long: it is the first half of a block of sixteen.
     let low = unsafe { _mm256_loadu_ps(low.as_ptr()) };
@@ -174,96 +185,11 @@ fn load_halves(block: &Lanes) -> (__m256, __m256) {
     (low, high)
 }
 
-/// The rows of one group.
-#[inline]
-fn split(group: &[Lanes], width: usize) -> [&[Lanes]; GROUP] {
-    let (front, back) = group.split_at(2 * width);
-    let ((r0, r1), (r2, r3)) = (front.split_at(width), back.split_at(width));
-    [r0, r1, r2, r3]
-}
-
 #[inline]
 #[target_feature(enable = "avx512f")]
-fn load_block(block: &Lanes) -> __m512 {
+pub(super) fn load_block(block: &Lanes) -> __m512 {
     // SAFETY: a block is sixteen floats long.
     unsafe { _mm512_loadu_ps(block.0.as_ptr()) }
-}
-
-#[target_feature(enable = "avx2")]
-fn dot_rows_avx2(query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
-    let width = query.len();
-    if width == 0 {
-        out.fill(0.0);
-        return;
-    }
-    let one = |row: &[Lanes]| {
-        let mut low = _mm256_setzero_ps();
-        let mut high = _mm256_setzero_ps();
-        for (q, x) in query.iter().zip(row) {
-            let ((q0, q1), (x0, x1)) = (load_halves(q), load_halves(x));
-            low = _mm256_add_ps(low, _mm256_mul_ps(q0, x0));
-            high = _mm256_add_ps(high, _mm256_mul_ps(q1, x1));
-        }
-        reduce8(_mm256_add_ps(low, high))
-    };
-    let mut groups = rows.chunks_exact(width * GROUP);
-    let (scores, rest) = out.as_chunks_mut::<GROUP>();
-    for (group, score) in groups.by_ref().zip(scores) {
-        let [r0, r1, r2, r3] = split(group, width);
-        let mut low = [_mm256_setzero_ps(); GROUP];
-        let mut high = [_mm256_setzero_ps(); GROUP];
-        for ((((q, x0), x1), x2), x3) in query.iter().zip(r0).zip(r1).zip(r2).zip(r3) {
-            let (q_low, q_high) = load_halves(q);
-            for (i, x) in [x0, x1, x2, x3].into_iter().enumerate() {
-                let (x_low, x_high) = load_halves(x);
-                if let (Some(low), Some(high)) = (low.get_mut(i), high.get_mut(i)) {
-                    *low = _mm256_add_ps(*low, _mm256_mul_ps(q_low, x_low));
-                    *high = _mm256_add_ps(*high, _mm256_mul_ps(q_high, x_high));
-                }
-            }
-        }
-        for ((score, low), high) in score.iter_mut().zip(low).zip(high) {
-            *score = reduce8(_mm256_add_ps(low, high));
-        }
-    }
-    for (row, score) in groups.remainder().chunks_exact(width).zip(rest) {
-        *score = one(row);
-    }
-}
-
-#[target_feature(enable = "avx512f,avx2")]
-fn dot_rows_avx512(query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
-    let width = query.len();
-    if width == 0 {
-        out.fill(0.0);
-        return;
-    }
-    let reduce = |sum: __m512| {
-        let high = _mm256_castpd_ps(_mm512_extractf64x4_pd::<1>(_mm512_castps_pd(sum)));
-        reduce8(_mm256_add_ps(_mm512_castps512_ps256(sum), high))
-    };
-    let mut groups = rows.chunks_exact(width * GROUP);
-    let (scores, rest) = out.as_chunks_mut::<GROUP>();
-    for (group, score) in groups.by_ref().zip(scores) {
-        let [r0, r1, r2, r3] = split(group, width);
-        let mut sums = [_mm512_setzero_ps(); GROUP];
-        for ((((q, x0), x1), x2), x3) in query.iter().zip(r0).zip(r1).zip(r2).zip(r3) {
-            let q = load_block(q);
-            for (sum, x) in sums.iter_mut().zip([x0, x1, x2, x3]) {
-                *sum = _mm512_add_ps(*sum, _mm512_mul_ps(q, load_block(x)));
-            }
-        }
-        for (score, sum) in score.iter_mut().zip(sums) {
-            *score = reduce(sum);
-        }
-    }
-    for (row, score) in groups.remainder().chunks_exact(width).zip(rest) {
-        let mut sum = _mm512_setzero_ps();
-        for (q, x) in query.iter().zip(row) {
-            sum = _mm512_add_ps(sum, _mm512_mul_ps(load_block(q), load_block(x)));
-        }
-        *score = reduce(sum);
-    }
 }
 
 #[inline]

@@ -12,7 +12,9 @@ use std::arch::x86_64::{
     _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_srai_epi32,
 };
 
+use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms, finish, line_of, reaching};
+use super::quantise::{self, Codebook, Fit, Quad};
 use super::x86::{load_256, load_512, store_256, store_512};
 
 /// A block's codes and its rows' scales.
@@ -36,6 +38,26 @@ pub(super) fn reaching_vnni(
     floor: f32,
 ) -> u64 {
     reaching(estimates, margins, terms, floor)
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn fit_avx2(book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    quantise::fit(book, dim, row, codes)
+}
+
+#[target_feature(enable = "avx2")]
+pub(super) fn mix_avx2(weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+    quantise::mix(weights, rows, out);
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub(super) fn fit_vnni(book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    quantise::fit(book, dim, row, codes)
+}
+
+#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
+pub(super) fn mix_vnni(weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+    quantise::mix(weights, rows, out);
 }
 
 #[target_feature(enable = "avx2")]
