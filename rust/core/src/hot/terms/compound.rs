@@ -147,8 +147,9 @@ fn rest_is_a_thousand(text: &str) -> bool {
 /// Whether joined words are one name, and not prose.
 ///
 /// `_`, `::`, `@` and the comma of a number make names, and so does `.` unless it stands between single
-/// letters (a.m.). Words joined by `-` or `/` alone are a name if there are three or more and no stop
-/// word among them (one-to-one), if one mixes letters and digits, or if digits follow letters (utf-8).
+/// letters (a.m.). Words joined by `-` or `/` alone are a name if one mixes letters and digits, if
+/// digits follow letters (utf-8), or if there are three or more, no stop word among them (one-to-one)
+/// and no number before words (4-year-old).
 pub(super) fn is_name(words: &[Word<'_>]) -> bool {
     let joints = || words.iter().skip(1).filter_map(|word| word.joint);
     let loose = |joint: Joint| matches!(joint, Joint::Dash | Joint::Slash);
@@ -159,9 +160,10 @@ pub(super) fn is_name(words: &[Word<'_>]) -> bool {
     let digits = |word: &Word<'_>| word.text.contains(is_digit);
     let letters = |word: &Word<'_>| word.text.contains(char::is_alphabetic);
     let stop = |word: &Word<'_>| is_stop_word(&word.text.to_ascii_lowercase());
+    let counted = words.first().is_some_and(|word| !letters(word)) && words.iter().any(letters);
     words.iter().any(|word| digits(word) && letters(word))
         || (words.iter().any(letters) && words.last().is_some_and(digits))
-        || (words.len() > 2 && !words.iter().any(stop))
+        || (words.len() > 2 && !counted && !words.iter().any(stop))
 }
 
 fn is_digit(c: char) -> bool {
