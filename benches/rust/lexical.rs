@@ -124,6 +124,14 @@ struct Made {
     saved: LexicalIndex,
 }
 
+/// Asks all queries, one after the other.
+fn all(queries: &[Vec<String>], search: impl Fn(&[String]) -> Vec<(u64, f32)>) -> usize {
+    queries
+        .iter()
+        .map(|query| search(black_box(query)).len())
+        .sum()
+}
+
 static MADE: LazyLock<Mutex<HashMap<usize, &'static Made>>> = LazyLock::new(Mutex::default);
 
 fn made(count: usize) -> &'static Made {
@@ -164,30 +172,25 @@ fn made(count: usize) -> &'static Made {
 #[divan::bench(consts = [10_000, 100_000])]
 fn plain<const COUNT: usize>(bencher: Bencher<'_, '_>) {
     let (made, queries) = (made(COUNT), queries());
-    let mut turn = queries.iter().cycle();
-    bencher.bench_local(|| made.plain.search(black_box(turn.next().unwrap()), WIDTH));
+    bencher
+        .counter(ItemsCount::new(QUERIES))
+        .bench_local(|| all(&queries, |query| made.plain.search(query, WIDTH)));
 }
 
 #[divan::bench(consts = [10_000, 100_000, 1_000_000])]
 fn added<const COUNT: usize>(bencher: Bencher<'_, '_>) {
     let (made, queries) = (made(COUNT), queries());
-    let mut turn = queries.iter().cycle();
-    bencher.bench_local(|| {
-        made.index
-            .search(black_box(turn.next().unwrap()), WIDTH)
-            .unwrap()
-    });
+    bencher
+        .counter(ItemsCount::new(QUERIES))
+        .bench_local(|| all(&queries, |query| made.index.search(query, WIDTH).unwrap()));
 }
 
 #[divan::bench(consts = [10_000, 100_000, 1_000_000])]
 fn saved<const COUNT: usize>(bencher: Bencher<'_, '_>) {
     let (made, queries) = (made(COUNT), queries());
-    let mut turn = queries.iter().cycle();
-    bencher.bench_local(|| {
-        made.saved
-            .search(black_box(turn.next().unwrap()), WIDTH)
-            .unwrap()
-    });
+    bencher
+        .counter(ItemsCount::new(QUERIES))
+        .bench_local(|| all(&queries, |query| made.saved.search(query, WIDTH).unwrap()));
 }
 
 /// Opening, and one search, which reads and checks what it needs for the first time.

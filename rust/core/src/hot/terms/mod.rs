@@ -44,7 +44,7 @@ pub fn terms(text: &str) -> Vec<String> {
     while let Some(start) = rest.find(char::is_alphanumeric) {
         rest = rest.get(start..).unwrap_or_default();
         rest = compound::read(rest, &mut words);
-        rest = sink.name(&words, rest);
+        sink.name(&words, rest);
     }
     sink.out
 }
@@ -55,17 +55,8 @@ struct Sink {
 }
 
 impl Sink {
-    /// The terms of a name and of what ends it; gives back the text after that.
-    fn name<'a>(&mut self, words: &[Word<'_>], after: &'a str) -> &'a str {
-        let negated = after
-            .strip_prefix("'t")
-            .or_else(|| after.strip_prefix("'T"))
-            .filter(|rest| !rest.starts_with(char::is_alphanumeric));
-        if let ([word], Some(rest)) = (words, negated)
-            && is_auxiliary(word.text)
-        {
-            return rest;
-        }
+    /// The terms of a name, given the text after it.
+    fn name(&mut self, words: &[Word<'_>], after: &str) {
         for word in words {
             self.word(word.text, words.len() == 1);
         }
@@ -81,7 +72,6 @@ impl Sink {
         if let [word] = words {
             self.language(word.text, after);
         }
-        after
     }
 
     /// One word, and its parts.
@@ -140,14 +130,6 @@ impl Sink {
             self.out.push(word.to_lowercase() + sign);
         }
     }
-}
-
-/// Whether a word before `'t` makes a negation such as `didn't`.
-fn is_auxiliary(word: &str) -> bool {
-    let word = word.to_ascii_lowercase();
-    let rest = ["ai", "ca", "might", "must", "need", "sha", "wo"];
-    word.strip_suffix('n')
-        .is_some_and(|verb| is_stop_word(verb) || rest.contains(&verb))
 }
 
 /// Whether a word in small letters is the digits of a hash, or the first of them.
