@@ -22,7 +22,7 @@ type Found<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f32>>);
 /// parts, pairs of characters where a script has no spaces. Safe to use from several threads.
 ///
 /// Args:
-///     k1: How soon repeats of a term stop counting, from 0 up.
+///     k1: How soon repeats of a term stop counting, 0 to 1,000.
 ///     b: How much length is held against a text, 0 to 1.
 ///
 /// Raises:

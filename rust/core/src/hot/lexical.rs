@@ -43,11 +43,11 @@ impl LexicalIndex {
     /// An empty index.
     ///
     /// # Errors
-    /// [`Error::Argument`] if `k1` is negative or no number, or `b` is not from 0 to 1.
+    /// [`Error::Argument`] if `k1` is not from 0 to 1,000, or `b` not from 0 to 1.
     pub fn new(constants: Bm25) -> Result<Self> {
         let Bm25 { k1, b } = constants;
-        if !(k1.is_finite() && k1 >= 0.0) {
-            return Err(wrong("k1", "a number from 0 up", &k1));
+        if !(0.0..=1000.0).contains(&k1) {
+            return Err(wrong("k1", "a number from 0 to 1,000", &k1));
         }
         if !(0.0..=1.0).contains(&b) {
             return Err(wrong("b", "a number from 0 to 1", &b));

@@ -147,7 +147,7 @@ impl Lexicon {
             .iter()
             .map(|held| constants.weight(scope.documents, held.documents))
             .collect();
-        let asked = Asked {
+        let mut asked = Asked {
             most: weights.iter().sum(),
             weights: weights
                 .into_iter()
@@ -155,8 +155,10 @@ impl Lexicon {
                 .filter_map(|(weight, held)| (held.documents > 0).then_some(weight))
                 .collect(),
             norm: constants.norm(scope.documents, scope.length),
+            peaks: Vec::new(),
         };
         held.retain(|held| held.documents > 0);
+        asked.peaks = held.iter().map(|held| held.peak).collect();
         ranking::best(&asked, scope.sides(&self.dead, &held), width, admit)
     }
 

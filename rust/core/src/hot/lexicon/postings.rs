@@ -37,22 +37,35 @@ pub(super) fn times([_, _, _, _, e, f]: Posting) -> u16 {
 pub(super) enum List {
     /// One document has the term.
     One(Posting),
-    /// Several do.
-    Many(Vec<Posting>),
+    /// Several do; how often the one does that has it most often.
+    Many(Vec<Posting>, u16),
 }
 
 impl List {
     pub(super) fn push(&mut self, new: Posting) {
         match self {
-            Self::One(first) => *self = Self::Many(vec![*first, new]),
-            Self::Many(all) => all.push(new),
+            Self::One(first) => {
+                *self = Self::Many(vec![*first, new], times(*first).max(times(new)));
+            }
+            Self::Many(all, peak) => {
+                all.push(new);
+                *peak = times(new).max(*peak);
+            }
         }
     }
 
     pub(super) fn as_slice(&self) -> &[Posting] {
         match self {
             Self::One(only) => std::slice::from_ref(only),
-            Self::Many(all) => all,
+            Self::Many(all, _) => all,
+        }
+    }
+
+    /// How often a document has the term at most.
+    pub(super) fn peak(&self) -> u16 {
+        match self {
+            Self::One(only) => times(*only),
+            Self::Many(_, peak) => *peak,
         }
     }
 }

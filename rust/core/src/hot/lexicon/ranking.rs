@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! terms in order of weight, the heaviest (the rarest) first; a score is summed in that order
-//! rest(i) = sum of the weights of terms i, i + 1 …       no document gets more from these than that
+//! rest(i) = what a document of one word could get from terms i, i + 1 … if it had each as often as any
+//!           document has: nobody gets more
 //!
-//! for each window of documents:
+//! for each window of documents, small ones first:
 //!     e = the first term whose rest is below the k-th best score so far
 //!     terms before e: walk their postings, add to an accumulator for each document
 //!     each document met: add the terms from e on, one after the other, and leave it as soon as
@@ -20,10 +21,13 @@ use super::postings::{self, Marks, Posting, doc, times};
 use super::saved::Saved;
 use super::{Slot, position};
 use crate::error::Result;
-use crate::hot::topk::{Ranked, TopK};
+use crate::hot::topk::Ranked;
 
 /// Documents in one window: as many accumulators as a fast cache holds.
 const WINDOW: u32 = 4096;
+
+/// Documents in the first window; each is twice the one before, since a floor is worth having early.
+const FIRST_WINDOW: u32 = 512;
 
 /// More than sums of weights can be off by.
 const SLACK: f64 = 1e-9;
@@ -37,6 +41,8 @@ pub(super) struct Asked {
     pub(super) weights: Vec<f64>,
     /// What a document could reach at most.
     pub(super) most: f64,
+    /// How often a document has each of these terms at most.
+    pub(super) peaks: Vec<u16>,
     /// How length counts.
     pub(super) norm: Norm,
 }
@@ -92,39 +98,39 @@ pub(super) fn best(
     admit: impl FnMut(Slot) -> Option<u64>,
 ) -> Result<Vec<Ranked>> {
     let documents = sides.iter().map(|side| side.end.saturating_sub(side.first));
-    let room = documents.clone().max().unwrap_or(0).min(WINDOW);
-    let all = documents.fold(0_u32, u32::saturating_add);
-    let lists = sides.iter().flat_map(|side| &side.lists);
-    let postings = lists.fold(0, |sum: usize, list| sum.saturating_add(list.len()));
+    let room = documents.max().unwrap_or(0).min(WINDOW);
     let mut rest: Vec<f64> = Vec::with_capacity(asked.weights.len() + 1);
     rest.push(0.0);
-    for weight in asked.weights.iter().rev() {
-        let next = rest.last().copied().unwrap_or(0.0) + weight;
-        rest.push(next);
+    for (weight, peak) in asked.weights.iter().zip(&asked.peaks).rev() {
+        let most = asked.norm.part(*weight, *peak, 1);
+        rest.push(rest.last().copied().unwrap_or(0.0) + most);
     }
     rest.reverse();
     let mut ranking = Ranking {
         asked,
         rest,
-        top: TopK::new(width, position(all).min(postings)),
+        best: Best::new(width),
         floor: f64::NEG_INFINITY,
         admit,
+        window: FIRST_WINDOW,
         sums: vec![0.0; position(room)],
         met: vec![0; position(room.div_ceil(64))],
     };
     for side in sides {
         ranking.side(side)?;
     }
-    Ok(ranking.top.into_sorted())
+    Ok(ranking.best.into_sorted())
 }
 
 struct Ranking<'a, F> {
     asked: &'a Asked,
     rest: Vec<f64>,
-    top: TopK,
+    best: Best,
     /// A sum below this is not among the best.
     floor: f64,
     admit: F,
+    /// Documents in the next window.
+    window: u32,
     /// Of the window's documents.
     sums: Vec<f64>,
     /// Which of them have a sum, one bit each.
@@ -145,19 +151,22 @@ impl<F: FnMut(Slot) -> Option<u64>> Ranking<'_, F> {
             let Some(start) = next.filter(|start| *start < side.end) else {
                 return Ok(());
             };
-            let end = side.end.min(start.saturating_add(WINDOW));
+            let end = side.end.min(start.saturating_add(self.window));
+            self.window = WINDOW.min(self.window * 2);
             let lengths = side.source.lengths(start, end)?;
+            let (sums, met) = (self.sums.as_mut_slice(), self.met.as_mut_slice());
+            let norm = self.asked.norm;
             for (list, weight) in side.lists.iter_mut().zip(&self.asked.weights).take(heavy) {
                 let split = list.split_at_checked(postings::before(list, end));
                 let (now, later) = split.unwrap_or((list, &[]));
                 *list = later;
                 for posting in now {
                     let at = position(doc(*posting).wrapping_sub(start));
-                    if let Some(sum) = self.sums.get_mut(at)
-                        && let Some(word) = self.met.get_mut(at / 64)
+                    if let Some(sum) = sums.get_mut(at)
+                        && let Some(word) = met.get_mut(at / 64)
                     {
                         let length = lengths.get(at).copied().map_or(0, u32::from_le_bytes);
-                        *sum += self.asked.norm.part(*weight, times(*posting), length);
+                        *sum += norm.part(*weight, times(*posting), length);
                         *word |= 1 << (at % 64);
                     }
                 }
@@ -224,8 +233,10 @@ impl<F: FnMut(Slot) -> Option<u64>> Ranking<'_, F> {
         }
         let slot = side.source.slot(doc)?;
         if let Some(tie) = slot.and_then(|slot| (self.admit)(slot)) {
-            self.top.push(narrow(sum / self.asked.most), tie);
-            self.floor = f64::from(self.top.floor()) * self.asked.most * (1.0 - ROUNDING);
+            let score = narrow(sum / self.asked.most);
+            if let Some(floor) = self.best.push(Ranked { score, id: tie }) {
+                self.floor = f64::from(floor) * self.asked.most * (1.0 - ROUNDING);
+            }
         }
         Ok(())
     }
@@ -233,6 +244,38 @@ impl<F: FnMut(Slot) -> Option<u64>> Ranking<'_, F> {
     /// Whether a sum, or a bound of it, may be among the best.
     fn reaches(&self, sum: f64) -> bool {
         sum * (1.0 + SLACK) >= self.floor
+    }
+}
+
+/// Keeps the best `k` of what is pushed, and somewhat more, so that a push rarely costs anything.
+struct Best {
+    k: usize,
+    kept: Vec<Ranked>,
+}
+
+impl Best {
+    fn new(k: usize) -> Self {
+        let kept = Vec::new();
+        Self { k, kept }
+    }
+
+    /// Gives back the k-th best score when it was found anew.
+    fn push(&mut self, new: Ranked) -> Option<f32> {
+        self.kept.push(new);
+        if self.kept.len() < self.k.saturating_mul(2).max(32) {
+            return None;
+        }
+        let (_, last, _) = self.kept.select_nth_unstable(self.k - 1);
+        let floor = last.score;
+        self.kept.truncate(self.k);
+        Some(floor)
+    }
+
+    /// Best first.
+    fn into_sorted(mut self) -> Vec<Ranked> {
+        self.kept.sort_unstable();
+        self.kept.truncate(self.k);
+        self.kept
     }
 }
 

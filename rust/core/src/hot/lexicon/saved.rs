@@ -3,7 +3,8 @@
 //! ```text
 //! column     an entry
 //! postings   6   document 4, how often 2; of the first term, then of the second …
-//! terms      16  where the term's text ends 8, where its postings end 8; terms in order of bytes
+//! terms      24  where the term's text ends 8, where its postings end 8, how often a document has it
+//!                at most 8; terms in order of bytes
 //! text       1   UTF-8 of the terms, without anything between them
 //! forward    4   numbers of the terms of the first document, ascending, then of the second …
 //! ends       8   where a document's terms end
@@ -67,7 +68,7 @@ impl Saved {
 
     /// The number of terms.
     pub(super) fn terms(&self) -> u32 {
-        u32::try_from(self.section.len(TERMS, 16)).unwrap_or(u32::MAX)
+        u32::try_from(self.section.len(TERMS, 24)).unwrap_or(u32::MAX)
     }
 
     /// The number of documents.
@@ -118,6 +119,15 @@ impl Saved {
             self.section.partition(POSTINGS, begin..end, below(to))?
         };
         self.section.entries(POSTINGS, begin..end)
+    }
+
+    /// How often a document has a term at most.
+    pub(super) fn peak(&self, term: u32) -> Result<u16> {
+        if term >= self.terms() {
+            return Ok(0);
+        }
+        let entry: [u8; 24] = self.section.entry(TERMS, position(term))?;
+        Ok(u16::try_from(word(&entry, 4)).unwrap_or(u16::MAX))
     }
 
     /// What a conversation has here.
@@ -171,7 +181,7 @@ impl Saved {
 
     /// Where the text (0) or the postings (8) of a term lie.
     fn ends_of(&self, term: u32, field: usize) -> Result<(usize, usize)> {
-        let range = self.span(TERMS, 16, field, term)?;
+        let range = self.span(TERMS, 24, field, term)?;
         Ok((range.start, range.end))
     }
 

@@ -25,6 +25,8 @@ pub(super) struct Scope<'a> {
 pub(super) struct Held<'a> {
     /// How many living documents have it.
     pub(super) documents: u32,
+    /// How often one of them has it at most.
+    pub(super) peak: u16,
     /// Its postings in each span, then in each part.
     lists: Vec<&'a [Posting]>,
 }
@@ -72,6 +74,7 @@ impl<'a> Scope<'a> {
     pub(super) fn held(&mut self, number: Option<u32>) -> Result<Held<'a>> {
         let mut held = Held {
             documents: 0,
+            peak: 0,
             lists: Vec::with_capacity(self.spans.len() + self.parts.len()),
         };
         let Some(number) = number else {
@@ -85,11 +88,13 @@ impl<'a> Scope<'a> {
             documents += list.len();
             held.lists.push(list);
         }
+        if let Some(saved) = self.saved.filter(|_| documents > 0) {
+            held.peak = saved.peak(number)?;
+        }
         for part in &self.parts {
-            let list = part
-                .lists
-                .get(&number)
-                .map_or(Default::default(), List::as_slice);
+            let list = part.lists.get(&number);
+            held.peak = list.map_or(0, List::peak).max(held.peak);
+            let list = list.map_or(Default::default(), List::as_slice);
             documents += list.len();
             held.lists.push(list);
             for left in [&part.gone, &part.lost_terms] {

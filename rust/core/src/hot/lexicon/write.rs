@@ -68,6 +68,8 @@ impl Lexicon {
             text.extend_from_slice(term);
             ends.extend(long(text.len()).to_le_bytes());
             ends.extend(written.to_le_bytes());
+            let peak = found.iter().map(|posting| times(*posting)).max();
+            ends.extend(u64::from(peak.unwrap_or(0)).to_le_bytes());
             stream.put(found.as_flattened())?;
         }
         stream.column()?;
