@@ -1,4 +1,4 @@
-"""The index of terms: against `bm25s`, through additions, removals and bytes; odd input; threads."""
+"""The index of terms: against `bm25s`, through additions, removals, bytes; odd input; threads."""
 
 from __future__ import annotations
 
@@ -20,14 +20,29 @@ from warmset.errors import (
 )
 
 K1, B = 1.2, 0.6
-COMMON = "pool size twelve worker fails lunch noon deploy review friday index window".split()
+COMMON = [
+    "pool",
+    "size",
+    "twelve",
+    "worker",
+    "fails",
+    "lunch",
+    "noon",
+    "deploy",
+    "review",
+    "friday",
+    "index",
+    "window",
+]
 NAMES = ["src/db_pool.rs", "HTTPServerError", "v1.2.3", "max_retry_count", "東京都", "café"]
 
 
 def text(rng: random.Random, longest: int = 30) -> str:
     words = [*COMMON, *NAMES, *(f"word{n}" for n in range(400))]
     # Few words are common, and most are rare.
-    return " ".join(words[int(len(words) ** rng.random()) - 1] for _ in range(rng.randint(0, longest)))
+    return " ".join(
+        words[int(len(words) ** rng.random()) - 1] for _ in range(rng.randint(0, longest))
+    )
 
 
 def scored(texts: dict[int, str], query: str) -> dict[int, float]:

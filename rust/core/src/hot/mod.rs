@@ -9,8 +9,11 @@
 //! rows      slot ─▶ rows of f32                       dense score of a slot = its best row
 //! head      row ─▶ eight-bit codes                    bounds of a row's score, a quarter of the bytes
 //! cascade   rows + head                               the rows that may be among the best, then the best
+//! terms     text ─▶ terms                              words, names and their parts
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
+//! section   columns in bytes, checked as they are read  what a saved index is made of
 //! index     catalog + rows                             exact top-k for vectors alone
+//! lexical   lexicon + ids                              exact top-k for terms alone
 //! retriever catalog + rows + lexicon                   fused top-k with its terms
 //! ```
 
