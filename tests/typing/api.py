@@ -12,6 +12,7 @@ from warmset import (
     Filter,
     Hit,
     HotIndex,
+    LexicalIndex,
     LLMPicker,
     Memory,
     Synced,
@@ -21,6 +22,7 @@ from warmset import (
     count_tokens,
     pack,
     pack_batch,
+    terms,
 )
 
 
@@ -53,6 +55,11 @@ def low_level() -> None:
     ids, scores = index.search(np.eye(384)[0], 2)
     assert_type(ids, NDArray[np.uint64])
     assert_type(scores, NDArray[np.float32])
+    words = LexicalIndex(k1=1.2, b=0.6)
+    words.add([1, 2], ["the pool", "src/db_pool.rs"])
+    assert_type(words.search("db_pool", 2), tuple[NDArray[np.uint64], NDArray[np.float32]])
+    assert_type(LexicalIndex.from_bytes(words.to_bytes()), LexicalIndex)
+    assert_type(terms("src/db_pool.rs"), list[str])
     assert_type(pack([1, 2], [0.5, 0.25], 2, must=[0]), NDArray[np.int64])
     pack_batch([0, 2], [1, 2], [0.5, 0.25], [3])
     assert_type(count_tokens("hello", model="gpt-4o"), TokenCount)

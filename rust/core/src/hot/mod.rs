@@ -10,8 +10,11 @@
 //! segment   rows ─▶ coarse and fine codes              bounds of a row's score, a tenth of the bytes
 //!           head: which codes, basis: of what, margin: what they are worth
 //! cascade   query + rows                              the rows that may be among the best, then the best
+//! terms     text ─▶ terms                              words, names and their parts
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
+//! saved     sections and columns in bytes, checked as they are read
 //! index     catalog + rows                             exact top-k for vectors alone
+//! lexical   lexicon + ids                              exact top-k for terms alone
 //! retriever catalog + rows + lexicon                   fused top-k with its terms
 //! ```
 
@@ -26,8 +29,10 @@ mod fine;
 mod head;
 mod hunt;
 mod index;
+mod lexical;
 mod lexicon;
 mod margin;
+mod packed;
 mod persist;
 mod pieces;
 mod probe;
@@ -39,7 +44,7 @@ mod section;
 mod segment;
 mod segment_saved;
 mod signals;
-mod stopwords;
+mod stream;
 mod terms;
 mod threads;
 mod topk;
@@ -49,7 +54,8 @@ pub use explain::{Explanation, Steps};
 pub use filter::{Branches, Filter, Labels};
 pub use head::Head;
 pub use index::{Batch, Index, Neighbours};
-pub use lexicon::{Bm25, LexicalHit};
+pub use lexical::LexicalIndex;
+pub use lexicon::Bm25;
 pub use persist::Opening;
 pub use retriever::Retriever;
 pub use section::SharedBytes;
