@@ -123,7 +123,7 @@ impl Rows {
 
     /// The number of rows that belong to somebody.
     pub(super) fn len(&self) -> usize {
-        self.owner.len() - self.dead
+        self.owner.len().saturating_sub(self.dead)
     }
 
     /// Whether a slot has rows.
@@ -278,6 +278,8 @@ impl Rows {
     /// The rows of a slot; empty where there are none.
     pub(super) fn span_of(&self, slot: Slot) -> Range<usize> {
         let [start, count] = self.span.get(position(slot)).unwrap_or_default();
-        position(start)..position(start) + position(count)
+        // Whatever a saved span says, there are no more rows than these.
+        let rows = self.owner.len();
+        position(start).min(rows)..(position(start) + position(count)).min(rows)
     }
 }

@@ -11,7 +11,7 @@ use std::io::{self, Write};
 use std::ops::Range;
 use std::sync::OnceLock;
 
-use super::catalog::{Kept, position};
+use super::catalog::Kept;
 use super::head::Head;
 use super::rows::Rows;
 use super::saved::{Saved, Writer};
@@ -25,11 +25,10 @@ impl Rows {
         let mut spans = Vec::with_capacity(kept.len());
         let mut runs: Vec<Range<usize>> = Vec::new();
         for (slot, number) in kept.slots().zip(0..) {
-            let [_, count] = self.span.get(position(slot)).unwrap_or_default();
-            let first = u32::try_from(owners.len()).unwrap_or(u32::MAX);
-            spans.push([first, count]);
-            owners.extend((0..count).map(|_| number));
             let rows = self.span_of(slot);
+            let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
+            spans.push([narrow(owners.len()), narrow(rows.len())]);
+            owners.extend(rows.clone().map(|_| number));
             match runs.last_mut() {
                 Some(last) if last.end == rows.start => last.end = rows.end,
                 _ => runs.push(rows),

@@ -6,6 +6,7 @@ use bytemuck::Pod;
 
 use super::edge::{ALIGN, EDGE, END_MAGIC, MAGIC, MAJOR, MINOR, NAME, narrow, sealed, wide};
 use crate::hot::section::BLOCK;
+use crate::interrupt;
 
 /// Writes the file front to back.
 pub(in crate::hot) struct Writer<W> {
@@ -121,6 +122,7 @@ impl<W: Write> Write for SectionWriter<'_, W> {
         if self.open.1 == BLOCK {
             self.sums.push(self.open.0);
             self.open = (0, 0);
+            interrupt::check().map_err(io::Error::other)?;
         }
         Ok(part.len())
     }
