@@ -5,14 +5,19 @@
 //! is scored; what was removed is never returned.
 //!
 //! ```text
-//! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …)
+//! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …); filter ─▶ slots
 //! rows      slot ─▶ rows of f32                       dense score of a slot = its best row
 //! head      row ─▶ eight-bit codes                    bounds of a row's score, a quarter of the bytes
 //! cascade   rows + head                               the rows that may be among the best, then the best
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
-//! index     catalog + rows                             exact top-k for vectors alone
+//! index     catalog + rows                             exact top-k for vectors alone; threads share it
 //! retriever catalog + rows + lexicon                   fused top-k with its terms
+//!
+//! persist   index ─▶ saved ─▶ section ─▶ column        a file's values, read where they lie, checked
+//!                                                      a block at a time, copied when they change
 //! ```
+//!
+//! This stage opens no file: whoever saves or opens an index brings the bytes (see [`crate::file`]).
 
 mod cascade;
 mod catalog;
