@@ -196,7 +196,7 @@ impl Catalog {
     pub(super) fn conversations(&self, filter: &Filter) -> Vec<(u32, u32)> {
         let mut keys: Vec<(u32, u32)> = self
             .places
-            .keys(filter.tenant)
+            .keys(filter.tenant, filter.conversation)
             .filter(|(key, slots)| {
                 filter.conversation.is_none_or(|wanted| wanted == key.1)
                     && slots.iter().any(|slot| self.present.get(*slot))
