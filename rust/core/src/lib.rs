@@ -10,7 +10,7 @@
 //! | [`pack`] | the chosen never exceed the budget |
 //! | [`evict`] | units leave whole, protected units never |
 //!
-//! [`file`] joins stages that open no files of their own with the file system.
+//! [`mod@file`] joins stages that open no files of their own with the file system.
 
 pub mod cold;
 pub mod entry;

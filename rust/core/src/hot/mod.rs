@@ -17,7 +17,7 @@
 //!                                                      a block at a time, copied when they change
 //! ```
 //!
-//! This stage opens no file: whoever saves or opens an index brings the bytes (see [`crate::file`]).
+//! This stage opens no file: whoever saves or opens an index brings the bytes (see [`mod@crate::file`]).
 
 mod cascade;
 mod catalog;
