@@ -77,7 +77,7 @@ impl Plain {
             for word in words {
                 let list = postings.entry(word.clone()).or_default();
                 match list.last_mut() {
-                    Some((last, times)) if last == id => *times += 1.0,
+                    Some((latest, times)) if latest == id => *times += 1.0,
                     _ => list.push((*id, 1.0)),
                 }
             }

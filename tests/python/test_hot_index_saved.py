@@ -11,6 +11,7 @@ import sys
 import numpy as np
 import oracle_index as oracle
 import pytest
+from test_cold_interrupts import Alarm, Alarmed
 
 from warmset import Filter, HotIndex
 from warmset.errors import (
@@ -308,3 +309,25 @@ def test_arguments_that_cannot_be(tmp_path):
             filled(50).save(bad)
     with pytest.raises(TypeError):
         HotIndex.open(tmp_path / "index", fingerprint=7)
+
+
+# --- long calls ----------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("read", READS)
+def test_ctrl_c_ends_a_long_call(tmp_path, read):
+    index = HotIndex(64)
+    index.add(range(60_000), np.random.default_rng(1).standard_normal((60_000, 64)))
+    index.save(tmp_path / "index")
+    before = (tmp_path / "index").read_bytes()
+    opened = HotIndex.open(tmp_path / "index", read=read)
+
+    def again_and_again(use):
+        while True:
+            use()
+
+    for use in (opened.verify, lambda: opened.save(tmp_path / "index")):
+        Alarm(Alarmed()).ends(lambda use=use: again_and_again(use))
+        assert [path.name for path in tmp_path.iterdir()] == ["index"]
+        assert (tmp_path / "index").read_bytes() == before
+    opened.verify()

@@ -8,6 +8,7 @@ import sys
 import tomllib
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,6 +35,24 @@ def test_the_example_runs_and_finds_what_it_says(tmp_path: Path) -> None:
     sent, _, whole, *_, found = run.stdout.split()
     assert found == "True"
     assert int(sent) <= 1500 < int(whole)
+
+
+def test_the_example_of_an_index_runs(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    (example,) = [block for block in _blocks("python") if "HotIndex(" in block]
+    rng = np.random.default_rng(1)
+    vectors = rng.standard_normal((50, 384)).astype(np.float16)
+    given = {
+        "ids": range(50),
+        "vectors": vectors,
+        "conversations": [at % 10 for at in range(50)],
+        "times": range(50),
+        "query": vectors[27],
+    }
+    monkeypatch.chdir(tmp_path)
+    exec(example, given)  # noqa: S102 - our own example
+    assert given["ids"].tolist()[0] == 27
+    assert sorted(given["ids"].tolist()) == [7, 17, 27, 37, 47]
+    assert len(given["index"]) == 50
 
 
 def test_the_test_command_is_the_one_that_ci_runs() -> None:

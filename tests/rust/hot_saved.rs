@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use warmset_core::cold::Read;
-use warmset_core::hot::{Batch, Filter, Index, Labels, Metric, Opening, SharedBytes};
+use warmset_core::hot::{Batch, Filter, Head, Index, Labels, Metric, Opening, SharedBytes};
 use warmset_core::simd::Lanes;
 use warmset_core::{Error, Result, file};
 
@@ -120,20 +120,12 @@ fn is_typed(error: &Error) -> bool {
 
 /// Which bytes of a file belong to a section, the table, the header or the end block.
 fn covered(bytes: &[u8]) -> Vec<bool> {
-    let number = |at: usize| {
-        let bytes: [u8; 8] = bytes[at..at + 8].try_into().unwrap();
-        usize::try_from(u64::from_le_bytes(bytes)).unwrap()
-    };
-    let end = bytes.len() - 64;
-    let (table, length) = (number(end + 8), number(end + 16));
+    let (places, table) = sections(bytes);
     let mut covered = vec![false; bytes.len()];
     covered[..64].fill(true);
     covered[table..].fill(true);
-    let mut at = table;
-    while at < table + length {
-        let (offset, length) = (number(at + 32), number(at + 40));
-        covered[offset..offset + length].fill(true);
-        at += 48 + 4 * length.div_ceil(1 << 20);
+    for (_, range) in places {
+        covered[range].fill(true);
     }
     covered
 }
@@ -312,4 +304,77 @@ fn a_file_is_replaced_whole_or_not_at_all() {
     assert_eq!(std::fs::read(&path).unwrap(), before);
     let names: Vec<_> = std::fs::read_dir(folder.path()).unwrap().collect();
     assert_eq!(names.len(), 1, "{names:?}");
+}
+
+/// Where each section lies, and the table's own place.
+fn sections(bytes: &[u8]) -> (Vec<(usize, std::ops::Range<usize>)>, usize) {
+    let number = |at: usize| {
+        let bytes: [u8; 8] = bytes[at..at + 8].try_into().unwrap();
+        usize::try_from(u64::from_le_bytes(bytes)).unwrap()
+    };
+    let end = bytes.len() - 64;
+    let (table, length) = (number(end + 8), number(end + 16));
+    let mut found = Vec::new();
+    let mut at = table;
+    while at < table + length {
+        let (offset, length) = (number(at + 32), number(at + 40));
+        found.push((at + 48, offset..offset + length));
+        at += 48 + 4 * length.div_ceil(1 << 20);
+    }
+    (found, table)
+}
+
+/// Makes all checksums right, whatever the sections say.
+fn seal(bytes: &mut [u8]) {
+    let (sections, table) = sections(bytes);
+    for (sums, range) in sections {
+        let blocks: Vec<u32> = bytes[range].chunks(1 << 20).map(crc32c::crc32c).collect();
+        for (at, sum) in (sums..).step_by(4).zip(blocks) {
+            bytes[at..at + 4].copy_from_slice(&sum.to_le_bytes());
+        }
+    }
+    let end = bytes.len() - 64;
+    let sum = crc32c::crc32c(&bytes[table..end]);
+    bytes[end + 40..end + 44].copy_from_slice(&sum.to_le_bytes());
+    let sum = crc32c::crc32c(&bytes[end..end + 60]);
+    bytes[end + 60..].copy_from_slice(&sum.to_le_bytes());
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+
+    #[test]
+    fn nonsense_with_right_checksums_is_never_fatal(
+        changes in prop::collection::vec((any::<prop::sample::Index>(), any::<prop::sample::Index>(), any::<u8>()), 1..5),
+        head in prop::sample::select(vec![Head::Auto, Head::Int8]),
+        removed in prop::collection::btree_set(0_u64..300, 1..40),
+    ) {
+        let mut index = Index::new(DIM, Metric::InnerProduct).unwrap();
+        add(&mut index, (0..300).rev());
+        let mut bytes = saved(&index);
+        let (places, _) = sections(&bytes);
+        for (section, place, value) in changes {
+            let (_, range) = &places[section.index(places.len())];
+            if !range.is_empty() {
+                bytes[range.start + place.index(range.len())] = value;
+            }
+        }
+        seal(&mut bytes);
+        let how = Opening { head, ..Opening::new(Path::new("saved"), None).unwrap() };
+        if let Ok(mut index) = Index::open(&aligned(&bytes), &how) {
+            let _ = answers(&index);
+            let mine: Vec<u64> = removed.into_iter().filter(|id| index.contains(*id).unwrap()).collect();
+            let _ = index.remove(&mine);
+            let _ = answers(&index);
+            let ids: Vec<u64> = (1_000..1_300).collect();
+            let rows: Vec<f32> = ids.iter().flat_map(|id| vector(*id)).collect();
+            if index.dim() == DIM {
+                let labels = [Labels::default()];
+                let _ = index.add(Batch { ids: &ids, vectors: &rows, labels: &labels });
+            }
+            let _ = answers(&index);
+            let again = saved(&index);
+            let _ = open(&again).map(|index| answers(&index));
+        }
+    }
 }

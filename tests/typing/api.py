@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import assert_type
 
 import numpy as np
@@ -50,9 +51,13 @@ async def twins() -> None:
 
 
 def low_level() -> None:
-    index = HotIndex(384)
-    index.add([1, 2], np.eye(384)[:2])
-    ids, scores = index.search(np.eye(384)[0], 2)
+    index = HotIndex(384, fingerprint="minilm")
+    index.add([1, 2], np.eye(384)[:2], kind="turn", role=[0, 1])
+    index.save("index")
+    index = HotIndex.open(Path("index"), fingerprint="minilm", read="pread")
+    ids, scores = index.search(np.eye(384)[0], 2, threads=2)
+    _, _, counts = index.search_batch(np.eye(384), 2, where=Filter(kind="turn"))
+    assert_type(counts, NDArray[np.int64])
     assert_type(ids, NDArray[np.uint64])
     assert_type(scores, NDArray[np.float32])
     words = LexicalIndex(k1=1.2, b=0.6)

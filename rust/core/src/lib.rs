@@ -9,6 +9,8 @@
 //! | [`tokens`] | byte-pair counts that equal the reference's; an honest estimate otherwise |
 //! | [`pack`] | the chosen never exceed the budget |
 //! | [`evict`] | units leave whole, protected units never |
+//!
+//! [`mod@file`] joins stages that open no files of their own with the file system.
 
 pub mod cold;
 pub mod entry;

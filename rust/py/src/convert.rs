@@ -103,25 +103,29 @@ where
 {
     let py = value.py();
     let no_column = |why: &str| invalid(&format!("{name}: not a column of integers ({why})"));
-    let is_array = value.hasattr(intern!(py, "dtype"))?;
+    if value.hasattr(intern!(py, "dtype"))? {
+        return from_array(value, name);
+    }
     let is_text = value.is_instance_of::<PyString>() || value.is_instance_of::<PyBytes>();
-    let wide: Vec<i128> = if is_array {
-        from_array(value, name)?
-    } else if is_text {
+    if is_text {
         return Err(no_column("a text"));
-    } else if let Ok(items) = value.try_iter() {
-        // Item by item: numpy would make floats of a list that mixes small and large integers.
-        items
-            .map(|item| whole(&item?).ok_or_else(|| no_column("one is no integer")))
-            .collect::<PyResult<_>>()?
-    } else {
-        vec![whole(value).ok_or_else(|| no_column(&value.get_type().to_string()))?]
+    }
+    let Ok(items) = value.try_iter() else {
+        let one = whole(value).ok_or_else(|| no_column(&value.get_type().to_string()))?;
+        return Ok(vec![fitting(one, name)?]);
     };
-    wide.into_iter()
-        .map(|value| {
-            T::try_from(value).map_err(|_| invalid(&format!("{name}: {value} is out of range")))
+    // Item by item: numpy would make floats of a list that mixes small and large integers.
+    items
+        .map(|item| {
+            let item = whole(&item?).ok_or_else(|| no_column("one is no integer"))?;
+            fitting(item, name)
         })
         .collect()
+}
+
+/// An integer as the type of its column.
+fn fitting<T: TryFrom<i128>>(value: i128, name: &str) -> PyResult<T> {
+    T::try_from(value).map_err(|_| invalid(&format!("{name}: {value} is out of range")))
 }
 
 /// One integer that is no truth value.
@@ -133,7 +137,7 @@ fn whole(value: &Bound<'_, PyAny>) -> Option<i128> {
 }
 
 /// The integers of an array of at most one dimension, whatever its strides.
-fn from_array(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<i128>> {
+fn from_array<T: TryFrom<i128>>(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<T>> {
     let py = array.py();
     let numpy = py.import(intern!(py, "numpy"))?;
     let array = numpy.call_method1(intern!(py, "atleast_1d"), (array,))?;
@@ -159,19 +163,21 @@ fn from_array(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<i128>> {
                 .map_err(|_| wrong())?;
             return items
                 .iter()
-                .map(|item| whole(item).ok_or_else(wrong))
+                .map(|item| fitting(whole(item).ok_or_else(wrong)?, name))
                 .collect();
         }
         _ => return Err(wrong()),
     };
     let array = numpy.call_method1("require", (&array, wide, ["C", "A"]))?;
     if let Ok(column) = array.cast::<PyArray1<i64>>() {
-        let values = column.to_vec().map_err(|_| wrong())?;
-        return Ok(values.into_iter().map(i128::from).collect());
+        let values = column.try_readonly().map_err(|_| wrong())?;
+        let values = values.as_slice().map_err(|_| wrong())?.iter();
+        return values.map(|value| fitting((*value).into(), name)).collect();
     }
     let column = array.cast::<PyArray1<u64>>().map_err(|_| wrong())?;
-    let values = column.to_vec().map_err(|_| wrong())?;
-    Ok(values.into_iter().map(i128::from).collect())
+    let values = column.try_readonly().map_err(|_| wrong())?;
+    let values = values.as_slice().map_err(|_| wrong())?.iter();
+    values.map(|value| fitting((*value).into(), name)).collect()
 }
 
 /// The text of a `str`; lone surrogates, which no encoding has a place for, become U+FFFD.

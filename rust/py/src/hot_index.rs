@@ -13,6 +13,7 @@ use crate::cold_options::Word;
 use crate::convert::{filter, integers, matrix};
 use crate::error::{invalid, raise};
 use crate::hot_arguments::{Columns, Found, of_dim, positive, table, thread_count};
+use crate::signals::run;
 
 type Ids<'py> = Bound<'py, PyArray1<u64>>;
 type Scores<'py> = Bound<'py, PyArray1<f32>>;
@@ -90,7 +91,7 @@ impl HotIndex {
             let how = Opening::new(&path, fingerprint.as_deref())?;
             Index::open(&file::bytes(&path, read.0)?, &how)
         };
-        let index = RwLock::new(py.detach(open).map_err(raise)?);
+        let index = RwLock::new(run(py, open)?);
         Ok(Self { index })
     }
 
@@ -102,8 +103,9 @@ impl HotIndex {
     ///     IndexDamaged: The index was opened from a file that is damaged.
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
-        py.detach(|| file::replace(&path, |out| self.read().save(out, &path)))
-            .map_err(raise)
+        run(py, || {
+            file::replace(&path, |out| self.read().save(out, &path))
+        })
     }
 
     /// Check every byte of the file that the index was opened from; one that was not opened is right.
@@ -111,7 +113,7 @@ impl HotIndex {
     /// Raises:
     ///     IndexDamaged: Something is not what was saved; the message says where.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.read().verify()).map_err(raise)
+        run(py, || self.read().verify())
     }
 
     /// The vectors' dimension.

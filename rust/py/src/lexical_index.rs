@@ -175,7 +175,7 @@ impl LexicalIndex {
         k: &Bound<'py, PyAny>,
     ) -> PyResult<Found<'py>> {
         let query = text(query);
-        let k = positive(k)?;
+        let k = positive(k, "k")?.get();
         let found = py
             .detach(|| self.read().search(&terms(&query), k))
             .map_err(raise)?;

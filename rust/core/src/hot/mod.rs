@@ -5,18 +5,22 @@
 //! is scored; what was removed is never returned.
 //!
 //! ```text
-//! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …)
+//! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …); filter ─▶ slots
 //! rows      slot ─▶ rows of f32, in segments           dense score of a slot = its best row
 //! segment   rows ─▶ coarse and fine codes              bounds of a row's score, a tenth of the bytes
 //!           head: which codes, basis: of what, margin: what they are worth
 //! cascade   query + rows                              the rows that may be among the best, then the best
 //! terms     text ─▶ terms                              words, names and their parts
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
-//! saved     sections and columns in bytes, checked as they are read
-//! index     catalog + rows                             exact top-k for vectors alone
+//! index     catalog + rows                             exact top-k for vectors alone; threads share it
 //! lexical   lexicon + ids                              exact top-k for terms alone
 //! retriever catalog + rows + lexicon                   fused top-k with its terms
+//!
+//! persist   index ─▶ saved ─▶ section ─▶ column        a file's values, read where they lie, checked
+//!                                                      a block at a time, copied when they change
 //! ```
+//!
+//! This stage opens no file: whoever saves or opens an index brings the bytes (see [`mod@crate::file`]).
 
 mod basis;
 mod cascade;

@@ -49,15 +49,18 @@ impl Index {
     /// Writes the index: the same entries always give the same bytes.
     ///
     /// # Errors
-    /// [`Error::Io`] with what `out` says; [`Error::IndexDamaged`] if the index was opened from a file
+    /// [`Error::Io`] with what `out` says; [`Error::Interrupted`]; [`Error::IndexDamaged`] if the index was opened from a file
     /// that turns out to be damaged: what was written is then worth nothing.
     pub fn save(&self, out: impl Write, path: &Path) -> Result<()> {
         let written = self.write(out);
         self.intact()?;
-        written.map_err(|source| Error::Io {
-            op: "save",
-            path: path.into(),
-            source,
+        written.map_err(|source| match source.downcast::<Error>() {
+            Ok(own) => own,
+            Err(source) => Error::Io {
+                op: "save",
+                path: path.into(),
+                source,
+            },
         })
     }
 

@@ -89,7 +89,7 @@ impl Rows {
 
     /// The number of rows that belong to somebody.
     pub(super) fn len(&self) -> usize {
-        self.owner.len() - self.holes.len()
+        self.owner.len().saturating_sub(self.holes.len())
     }
 
     /// Whether a slot has rows.
@@ -165,7 +165,8 @@ impl Rows {
         self.holes.extend(rows);
         if self.holes.len() * 2 > self.owner.len() && self.holes.len() > FEW {
             let slots: Vec<Slot> = (0..).take(self.span.len()).collect();
-            *self = self.gathered(&slots);
+            let begins = self.segments.first().map_or(&self.begins, Segment::model);
+            *self = self.gathered(&slots, begins);
         }
     }
 
@@ -222,7 +223,9 @@ impl Rows {
     /// The rows of a slot; empty where there are none.
     pub(super) fn span_of(&self, slot: Slot) -> Range<usize> {
         let [start, count] = self.span.get(position(slot)).unwrap_or_default();
-        position(start)..position(start) + position(count)
+        // Whatever a saved span says, there are no more rows than these.
+        let rows = self.owner.len();
+        position(start).min(rows)..(position(start) + position(count)).min(rows)
     }
 
     fn push(&mut self, row: &[f32]) {
@@ -266,11 +269,10 @@ impl Rows {
     }
 
     /// The rows of slots without holes, each slot's number being its place in the list.
-    pub(super) fn gathered(&self, slots: &[Slot]) -> Self {
+    /// The first segment begins as told.
+    pub(super) fn gathered(&self, slots: &[Slot], begins: &Model) -> Self {
         let mut new = Self::new(self.dim, self.head, self.scanner);
-        if let Some(first) = self.segments.first() {
-            new.begins = first.model().clone();
-        }
+        new.begins = begins.clone();
         let mut rows = Vec::new();
         for (number, slot) in (0..).zip(slots) {
             rows.clear();

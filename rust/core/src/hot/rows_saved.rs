@@ -12,7 +12,7 @@
 use std::io::{self, Write};
 
 use super::catalog::{Kept, Slot, position};
-use super::head::Head;
+use super::head::{Head, Model};
 use super::rows::Rows;
 use super::saved::{Saved, Writer};
 use super::segment_saved;
@@ -28,7 +28,7 @@ impl Rows {
             && self.len() == self.owner.len()
             && slots.iter().zip(0..).all(|(slot, number)| *slot == number);
         if !as_they_are {
-            return self.gathered(&slots).write(out, slots.len());
+            return self.gathered(&slots, &Model::Plain).write(out, slots.len());
         }
         self.write(out, slots.len())
     }
@@ -58,14 +58,14 @@ impl Rows {
         let plain = shape.get(1) == Some(1);
         saved.damage().check()?;
         let rows = position(rows.ok_or_else(|| saved.lacks("shape"))?);
-        let mut living = vec![u64::MAX; rows.div_ceil(BLOCK)];
-        if let (Some(last), odd @ 1..) = (living.last_mut(), rows % BLOCK) {
-            *last >>= BLOCK - odd;
-        }
         let mut opened = Self::new(dim, head, scanner);
         opened.segments = segment_saved::open(saved, dim, head, scanner, rows)?;
         opened.owner = saved.column_of("owners", rows)?;
         opened.span = saved.column_of("spans", slots)?;
+        let mut living = vec![u64::MAX; rows.div_ceil(BLOCK)];
+        if let (Some(last), odd @ 1..) = (living.last_mut(), rows % BLOCK) {
+            *last >>= BLOCK - odd;
+        }
         opened.living = living;
         opened.shared = !plain;
         opened.plain = plain;

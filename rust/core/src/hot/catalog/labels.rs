@@ -5,7 +5,7 @@ use std::io::{self, Write};
 use super::kept::Kept;
 use crate::error::Result;
 use crate::hot::column::Column;
-use crate::hot::filter::Labels;
+use crate::hot::filter::{Filter, Labels};
 use crate::hot::saved::{Saved, Writer};
 
 /// Every label but `live`, which is a bit.
@@ -44,6 +44,32 @@ impl LabelColumns {
             at: self.at.get(at)?,
             live,
         })
+    }
+
+    /// Whether the tenant and the conversation of a slot are those of the filter.
+    pub(super) fn placed(&self, at: usize, filter: &Filter) -> bool {
+        let is = |column: &Column<u32>, wanted: Option<u32>| {
+            wanted.is_none() || column.get(at) == wanted
+        };
+        is(&self.tenant, filter.tenant) && is(&self.conversation, filter.conversation)
+    }
+
+    /// Whether the other labels of a slot pass. Only what the filter names is read.
+    pub(super) fn pass(&self, at: usize, filter: &Filter) -> bool {
+        let among = |column: &Column<u16>, wanted: &Option<Vec<u16>>| {
+            wanted
+                .as_ref()
+                .is_none_or(|wanted| column.get(at).is_some_and(|own| wanted.contains(&own)))
+        };
+        let within = || {
+            self.at.get(at).is_some_and(|at| {
+                filter.since.is_none_or(|since| at >= since)
+                    && filter.before.is_none_or(|before| at < before)
+            })
+        };
+        among(&self.kind, &filter.kinds)
+            && among(&self.role, &filter.roles)
+            && ((filter.since, filter.before) == (None, None) || within())
     }
 
     /// Writes one section a label.

@@ -125,9 +125,23 @@ impl Catalog {
 
     /// Whether the entry of a slot is present and passes the filter.
     pub(super) fn admits(&self, slot: Slot, filter: &Filter) -> bool {
-        self.id(slot)
-            .zip(self.labels_of(slot))
-            .is_some_and(|(id, labels)| filter.admits(id, &labels))
+        let listed = filter.ids.as_ref().is_none_or(|ids| {
+            self.id(slot)
+                .is_some_and(|id| ids.binary_search(&id).is_ok())
+        });
+        listed && self.labels.placed(position(slot), filter) && self.passes(slot, filter)
+    }
+
+    /// Whether the entry of a slot is present and passes the filter, but for the tenant, the
+    /// conversation and the list of ids, which led to the slot.
+    fn passes(&self, slot: Slot, filter: &Filter) -> bool {
+        self.present.get(slot)
+            && (filter.branches == Branches::All || self.live.get(slot))
+            && self.labels.pass(position(slot), filter)
+            && (filter.except.is_empty()
+                || self
+                    .id(slot)
+                    .is_some_and(|id| filter.except.binary_search(&id).is_err()))
     }
 
     /// The slots that pass a filter.
@@ -149,7 +163,11 @@ impl Catalog {
         };
         let mut words = match few {
             Some(mut few) if few.len() <= most => {
-                few.retain(|slot| self.admits(*slot, filter));
+                let listed = filter.ids.is_some();
+                few.retain(|slot| {
+                    (!listed || self.labels.placed(position(*slot), filter))
+                        && self.passes(*slot, filter)
+                });
                 few.sort_unstable();
                 few.dedup();
                 return Selection::Few(few);
@@ -173,7 +191,7 @@ impl Catalog {
     pub(super) fn conversations(&self, filter: &Filter) -> Vec<(u32, u32)> {
         let mut keys: Vec<(u32, u32)> = self
             .places
-            .keys(filter.tenant)
+            .keys(filter.tenant, filter.conversation)
             .filter(|(key, slots)| {
                 filter.conversation.is_none_or(|wanted| wanted == key.1)
                     && slots.iter().any(|slot| self.present.get(*slot))

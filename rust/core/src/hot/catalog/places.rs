@@ -75,11 +75,16 @@ impl Places {
         Some(found)
     }
 
-    /// Every conversation between two, with its slots; ascending within the saved ones and within the
-    /// fresh ones.
-    pub(super) fn keys(&self, tenant: Option<u32>) -> impl Iterator<Item = (Key, &[Slot])> {
-        let from = (tenant.unwrap_or(0), 0);
-        let to = (tenant.unwrap_or(u32::MAX), u32::MAX);
+    /// The conversations of a tenant, or of all, with their slots: the saved ones, then the fresh ones,
+    /// each ascending. One conversation of a tenant is found without a look at the others.
+    pub(super) fn keys(
+        &self,
+        tenant: Option<u32>,
+        conversation: Option<u32>,
+    ) -> impl Iterator<Item = (Key, &[Slot])> {
+        let own = conversation.filter(|_| tenant.is_some());
+        let from = (tenant.unwrap_or(0), own.unwrap_or(0));
+        let to = (tenant.unwrap_or(u32::MAX), own.unwrap_or(u32::MAX));
         let saved = self.saved_keys(from, to).filter_map(|at| {
             let [tenant, conversation] = self.keys.get(at)?;
             Some(((tenant, conversation), self.saved_slots(at..at + 1)?))

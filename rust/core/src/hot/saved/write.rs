@@ -7,6 +7,7 @@ use bytemuck::Pod;
 use super::edge::{ALIGN, EDGE, END_MAGIC, MAGIC, MAJOR, MINOR, NAME, narrow, sealed, wide};
 use crate::hot::column::Column;
 use crate::hot::section::BLOCK;
+use crate::interrupt;
 
 /// Writes the file front to back.
 pub(in crate::hot) struct Writer<W> {
@@ -139,6 +140,7 @@ impl<W: Write> Write for SectionWriter<'_, W> {
         if self.open.1 == BLOCK {
             self.sums.push(self.open.0);
             self.open = (0, 0);
+            interrupt::check().map_err(io::Error::other)?;
         }
         Ok(part.len())
     }
