@@ -98,7 +98,7 @@ def test_every_query_gets_the_answer_of_the_brute_force(kind, name):
 
 
 def test_the_deep_profile_asks_ten_thousand():
-    assert QUERIES == (10_000 if DEEP else 64)
+    assert QUERIES in ({10_000} if DEEP else {64})
     assert len(TIERS) > 1, "a machine without vector instructions proves little"
     assert set(index_vectors.KINDS) == {"isotropic", "like", "real"}
 

@@ -1,0 +1,101 @@
+"""How searches are timed: in turns, each contestant's calls spread over the whole contest.
+
+Also how fast this core reads memory in a row, which is what a scan cannot beat.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from itertools import count
+from statistics import median
+from typing import TYPE_CHECKING
+
+import numpy as np
+from race import Result
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+LONG = 20_000  # microseconds: calls that take longer come one at a time
+CAP = 16  # calls in one turn
+_BEGIN = time.perf_counter()
+
+
+def progress(what: str) -> None:
+    """Say what is being done, on one line that is written over."""
+    seconds = time.perf_counter() - _BEGIN
+    print(f"\r\033[K{seconds:5.0f} s  {what}", end="", file=sys.stderr, flush=True)
+
+
+def turns(name: str, calls: dict[str, Callable[[int], object]], seconds: float) -> Result:
+    """Let contestants take turns; each call gets a number.
+
+    A turn is a few calls, fewer where they take long, and its first is not counted: it pays for
+    what the one before left in the caches. Who goes first changes from round to round.
+
+    Args:
+        name: The contest's name.
+        calls: What to call, ours first.
+        seconds: About how long it may take; there are never fewer than five rounds.
+
+    Returns:
+        The medians; among the notes, the 95th percentile of each.
+    """
+    once = {}
+    for one, call in calls.items():
+        begin = time.perf_counter()
+        call(0)
+        once[one] = (time.perf_counter() - begin) * 1e6
+    turn = {one: min(CAP, max(1, int(LONG / micros))) for one, micros in once.items()}
+    a_round = sum((turn[one] + 1) * micros for one, micros in once.items())
+    rounds = min(60, max(5, int(seconds * 1e6 / a_round)))
+    times: dict[str, list[float]] = {one: [] for one in calls}
+    numbers = {one: count(1) for one in calls}
+    order = list(calls)
+    for done in range(rounds):
+        progress(f"{name}: round {done + 1} of {rounds}")
+        for one in order:
+            call, number = calls[one], numbers[one]
+            call(next(number))
+            for _ in range(turn[one]):
+                at = next(number)
+                begin = time.perf_counter_ns()
+                call(at)
+                times[one].append((time.perf_counter_ns() - begin) / 1e3)
+        order.append(order.pop(0))
+    progress("")
+    ours = next(iter(calls))
+    result = Result(name, {one: median(found) for one, found in times.items()}, len(times[ours]))
+    for one, found in times.items():
+        result.notes[f"p95 of {one}"] = float(np.quantile(found, 0.95))
+    return result
+
+
+class Memory:
+    """Reading so many bytes in a row, over and over: the greatest of float32, and a dot product.
+
+    Of numpy's loops these two read fastest; the faster of the two is the bandwidth. Both stand in a
+    contest beside the scan that they are a measure of, so that all see the same machine.
+    """
+
+    def __init__(self, size: float) -> None:
+        self.size = int(size) // 4 * 4
+        self._values = np.ones(self.size // 4, np.float32)
+
+    def calls(self) -> dict[str, Callable[[int], object]]:
+        """Give both, to stand among contestants."""
+        values = self._values
+        return {"read: max": lambda _: values.max(), "read: dot": lambda _: values @ values}
+
+    def note(self, result: Result, scanned: float) -> None:
+        """Take both out of a result, and note the bandwidth and a scan's share of it."""
+        ours = next(iter(result.microseconds))
+        micros = min(result.microseconds.pop(one) for one in self.calls())
+        for one in self.calls():
+            del result.notes[f"p95 of {one}"]
+        result.notes["GB/s read in a row"] = self.size / micros / 1e3
+        result.notes["GB/s of the scan"] = scanned / result.microseconds[ours] / 1e3
+        result.notes["share of the bandwidth"] = (
+            result.notes["GB/s of the scan"] / result.notes["GB/s read in a row"]
+        )
