@@ -66,14 +66,15 @@ def queries_that_codes_miss(rng, top):
     missed[abs(codes) > 125] = 0
     query = codes + missed
     turned = missed - codes * ((missed @ codes) / (codes @ codes))
-    side = np.rint(turned * (60 / abs(turned).max()))
-    side[rng.integers(DIM)] = 127
-    gain = 2 * (side @ missed)
+    side, base = np.rint(turned * (60 / abs(turned).max())), np.rint(codes / 2)
+    better, worse = base + side, base - side
+    better[0] = worse[0] = 127
+    gain = (better - worse) @ missed
     rows = []
     for share in rng.uniform(0.8, 1, GROUP):
-        ahead = share * gain + 2 * (side @ codes)
-        rows += [-side + steps(rng, codes, ahead, side, 127), side]
-    return np.array(rows) / np.linalg.norm(side), query / np.linalg.norm(query)
+        ahead = share * gain + (better - worse) @ codes
+        rows += [worse + steps(rng, codes, ahead, worse, 127), better]
+    return np.array(rows) / np.linalg.norm(better), query / np.linalg.norm(query)
 
 
 def tails_that_a_head_misses(rng, top):
