@@ -7,16 +7,11 @@ import time
 from typing import TYPE_CHECKING
 
 # One thread, before numpy starts more.
-from setting import ROOT
-
-sys.path.insert(0, str(ROOT / "tests" / "python"))  # the oracle, and the vectors
+from from_tests import index_vectors, oracle, real_vectors
 
 # isort: split
 import index_peers as peers
-import index_vectors
 import numpy as np
-import oracle_index as oracle
-import real_vectors
 from index_timing import Memory, progress, turns
 from race import Result, check
 

@@ -25,8 +25,7 @@ from setting import setting
 
 # isort: split
 import index_peers as peers
-import index_vectors
-import real_vectors
+from from_tests import index_vectors, real_vectors
 from index_bars import judge
 from index_contests import convenience, filters, searches
 from index_timing import progress
