@@ -11,14 +11,18 @@ from from_tests import index_vectors, oracle, real_vectors
 
 # isort: split
 import index_peers as peers
+import index_stores as stores
 import numpy as np
 from index_timing import Memory, progress, turns
 from race import Result, check
 
 from warmset import Filter, HotIndex
+from warmset.corpus import locomo
+from warmset.corpus import rows as file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from pathlib import Path
 
 K = peers.K
 QUERIES = 256
@@ -29,10 +33,10 @@ TALKS, TENANTS, STRETCH = 1_000, 10, 20  # of a million rows: turns come in stre
 GRAPHS = {"hnswlib": peers.Hnswlib, "faiss HNSW": peers.FaissGraph}
 SCANS = {"usearch exact bf16": peers.Usearch, "usearch exact i8": peers.UsearchBytes}
 CONVENIENT = {
-    "sqlite-vec": peers.SqliteVec,
-    "lancedb": peers.LanceDb,
-    "qdrant local": peers.Qdrant,
-    "a loop in Python": peers.Loop,
+    "sqlite-vec": stores.SqliteVec,
+    "lancedb": stores.LanceDb,
+    "qdrant local": stores.Qdrant,
+    "a loop in Python": stores.Loop,
 }
 
 
@@ -86,16 +90,33 @@ def build(name: str, make: type[peers.Peer], rows) -> peers.Peer | None:
         return None
 
 
-def searches(kind: str, n: int, seconds: float) -> Iterator[Result]:
-    """Race single queries, then batches of 64, over n rows of a kind; fewer real ones, if need be.
+def drawn(kind: str, n: int):
+    """Give n rows of a kind and the queries; as many real ones as there are, at most.
 
     Raises:
         NoModel: Real vectors were not made yet, and the local model is not here.
     """
-    progress(f"{kind} {n:,}: vectors")
     if kind == "real":
         n = min(n, len(real_vectors.texts()) // 1_000 * 1_000 - QUERIES)
-    rows, queries = index_vectors.vectors(kind, n, QUERIES)
+    return index_vectors.vectors(kind, n, QUERIES)
+
+
+def said(path: Path):
+    """Give the turns of LoCoMo's conversations as rows, and questions about them as queries.
+
+    Raises:
+        NoModel: They were not embedded yet, and the local model is not here.
+    """
+    talks = list(locomo.read_all(locomo.samples(file.whole(path)) or []))
+    lines = [str(line.message["content"]) for talk in talks for line in talk.lines]
+    asked = [question.text for talk in talks for question in talk.questions]
+    few = asked[:: max(1, len(asked) // QUERIES)][:QUERIES]
+    return real_vectors.embedded([line for line in lines if line]), real_vectors.embedded(few)
+
+
+def searches(kind: str, rows, queries, seconds: float) -> Iterator[Result]:
+    """Race single queries, then batches of 64."""
+    n, m = len(rows), len(queries)
     index, insert = ours(rows)
     found, scores, _ = index.search_batch(queries, K)
     answers = brute_force(rows, queries[:CHECKED])
@@ -103,27 +124,27 @@ def searches(kind: str, n: int, seconds: float) -> Iterator[Result]:
         check(oracle.same(index.search(queries[at], K), answer), f"ours, {kind} {n}, {at}")
         check(oracle.same((found[at], scores[at]), answer), f"our batch, {kind} {n}, {at}")
 
-    calls = {"warmset": lambda at: index.search(queries[at % QUERIES], K)}
+    calls = {"warmset": lambda at: index.search(queries[at % m], K)}
     batches = {"warmset": lambda _: index.search_batch(queries[:64], K)}
     notes: dict[str, float | str] = {"µs an insert of warmset": insert}
     for name, make in contestants(kind, n).items():
         peer = build(name, make, rows)
         if peer is None:
             continue
-        sample = QUERIES if n < MILLION else 64
+        sample = m if n < MILLION else 64
         settled = peer.settle(queries[:sample], found[:sample])
         check(not peer.exact or settled["recall"] > 0.999, f"{name}, {kind} {n}: {settled}")
         if not peer.exact:
             notes |= {f"{what} of {name}": value for what, value in settled.items()}
         notes[f"µs an insert of {name}"] = peer.seconds * 1e6 / n
-        calls[name] = lambda at, peer=peer: peer.one(queries[at % QUERIES])
+        calls[name] = lambda at, peer=peer: peer.one(queries[at % m])
         if name in {"faiss flat", "numpy"}:
             batches[name] = lambda _, peer=peer: peer.many(queries[:64])
     memory = Memory(scanned(n, rows.shape[1]))
     result = turns(f"{kind} {n:,}", calls | memory.calls(), seconds)
     memory.note(result, scanned(n, rows.shape[1]))
     result.notes |= notes
-    for at in range(0, QUERIES, QUERIES // CHECKED):
+    for at in range(0, m, m // CHECKED):
         again = index.search(queries[at], K)
         check(oracle.same(again, (found[at], scores[at])), f"the same answer again, {kind} {n}")
     yield result
@@ -153,6 +174,7 @@ def filters(n: int, seconds: float) -> Iterator[Result]:
     rng = np.random.default_rng(1)
     talk = np.repeat(rng.integers(TALKS, size=-(-n // STRETCH)), STRETCH)[:n].astype(np.uint32)
     tenant, at = talk % TENANTS, np.arange(n) * 1_000
+    mine, whose = int(talk[n // 2]), int(tenant[n // 2])
     index = HotIndex(rows.shape[1], metric="ip")
     for start in range(0, n, 10_000):
         part = np.arange(start, min(n, start + 10_000))
@@ -162,8 +184,8 @@ def filters(n: int, seconds: float) -> Iterator[Result]:
     end = at[-1] + 1
     places = np.arange(n)
     parts = {
-        "one conversation": (Filter(tenant=7, conversation=7), talk == 7),
-        "one tenant": (Filter(tenant=7), tenant == 7),
+        "one conversation": (Filter(tenant=whose, conversation=mine), talk == mine),
+        "one tenant": (Filter(tenant=whose), tenant == whose),
         "one kind": (Filter(kind="summary"), places % 10 == 0),
         "the newest hundredth": (Filter(since=int(end * 0.99)), at >= int(end * 0.99)),
         "the newest half": (Filter(since=int(end // 2)), at >= int(end // 2)),

@@ -18,7 +18,7 @@ import sys
 import time
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 # One thread, before numpy starts more.
 from setting import setting
@@ -27,11 +27,11 @@ from setting import setting
 import index_peers as peers
 from from_tests import index_vectors, real_vectors
 from index_bars import judge
-from index_contests import convenience, filters, searches
+from index_contests import convenience, drawn, filters, said, searches
 from index_timing import progress
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from race import Result
 
@@ -41,19 +41,27 @@ SECONDS = 6.0
 VERSIONS = ("numpy", "faiss-cpu", "pyarrow", *peers.PACKAGES)
 
 
-def contests(kinds: list[str], sizes: list[int], seconds: float) -> Iterator[Result]:
+def contests(options: argparse.Namespace, sizes: list[int], seconds: float) -> Iterator[Result]:
     """Hold all contests, the small ones first."""
     for n in sizes:
-        for kind in kinds:
+        for kind in options.kinds:
             if kind == "real" and n > 100_000:
                 continue  # there are 92,000 texts
-            try:
-                yield from searches(kind, n, seconds)
-            except real_vectors.NoModel as error:
-                print(f"no real vectors: {error}", file=sys.stderr)
-            gc.collect()
-    yield from convenience(min(10_000, max(sizes)), seconds)
-    yield from filters(max(sizes), seconds)
+            yield from raced(kind, seconds, lambda kind=kind, n=n: drawn(kind, n))
+    if options.locomo:
+        yield from raced("LoCoMo", seconds, lambda: said(options.locomo))
+    yield from convenience(10_000, seconds)
+    yield from filters(max(10_000, *sizes), seconds)
+
+
+def raced(kind: str, seconds: float, give: Callable[[], tuple[Any, Any]]) -> Iterator[Result]:
+    """Make vectors, race with them, and let them go."""
+    progress(f"{kind}: vectors")
+    try:
+        yield from searches(kind, *give(), seconds)
+    except real_vectors.NoModel as error:
+        print(f"skipped {kind}: {error}", file=sys.stderr)
+    gc.collect()
 
 
 def show(result: Result) -> None:
@@ -81,6 +89,7 @@ def main() -> None:
     parser.add_argument("--install", action="store_true", help="fetch them with pip")
     parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--kinds", nargs="+", choices=index_vectors.KINDS, default=KINDS)
+    parser.add_argument("--locomo", type=Path, help="LoCoMo's file: turns as rows, questions asked")
     parser.add_argument("--quick", action="store_true", help="up to 10,000 rows, few calls")
     options = parser.parse_args()
     named = os.environ.get(peers.VARIABLE)
@@ -94,13 +103,14 @@ def main() -> None:
     if options.quick:
         sizes, seconds = [n for n in sizes if n <= 10_000] or [1_000], 1.0
     found, begin = setting(VERSIONS), time.perf_counter()
-    if options.peers:  # where somebody keeps packages says nothing about a number
-        found["command"] = str(found["command"]).replace(str(options.peers), "DIR")
+    for given, word in ((options.peers, "DIR"), (options.locomo, "FILE")):
+        if given:  # where somebody keeps packages and data says nothing about a number
+            found["command"] = str(found["command"]).replace(str(given), word)
     print(json.dumps(found, indent=1, ensure_ascii=False))
     if found["cores"] != 1:
         print("not pinned: run it under taskset -c 0", file=sys.stderr)
     made = []
-    for result in contests(options.kinds, sizes, seconds):
+    for result in contests(options, sizes, seconds):
         judge(result)
         progress("")
         show(result)
