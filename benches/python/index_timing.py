@@ -31,8 +31,9 @@ def progress(what: str) -> None:
 def turns(name: str, calls: dict[str, Callable[[int], object]], seconds: float) -> Result:
     """Let contestants take turns; each call gets a number.
 
-    A turn is a few calls, fewer where they take long, and its first is not counted: it pays for
-    what the one before left in the caches. Who goes first changes from round to round.
+    A turn is a few calls, and one more before them that is not counted: it pays for what the one
+    before left in the caches. Calls that take long come one at a time, and all count. Who goes
+    first changes from round to round.
 
     Args:
         name: The contest's name.
@@ -48,7 +49,8 @@ def turns(name: str, calls: dict[str, Callable[[int], object]], seconds: float) 
         call(0)
         once[one] = (time.perf_counter() - begin) * 1e6
     turn = {one: min(CAP, max(1, int(LONG / micros))) for one, micros in once.items()}
-    a_round = sum((turn[one] + 1) * micros for one, micros in once.items())
+    spare = {one: int(many > 1) for one, many in turn.items()}
+    a_round = sum((turn[one] + spare[one]) * micros for one, micros in once.items())
     rounds = min(60, max(5, int(seconds * 1e6 / a_round)))
     times: dict[str, list[float]] = {one: [] for one in calls}
     numbers = {one: count(1) for one in calls}
@@ -57,12 +59,12 @@ def turns(name: str, calls: dict[str, Callable[[int], object]], seconds: float) 
         progress(f"{name}: round {done + 1} of {rounds}")
         for one in order:
             call, number = calls[one], numbers[one]
-            call(next(number))
-            for _ in range(turn[one]):
+            for place in range(spare[one] + turn[one]):
                 at = next(number)
                 begin = time.perf_counter_ns()
                 call(at)
-                times[one].append((time.perf_counter_ns() - begin) / 1e3)
+                if place >= spare[one]:
+                    times[one].append((time.perf_counter_ns() - begin) / 1e3)
         order.append(order.pop(0))
     progress("")
     ours = next(iter(calls))
