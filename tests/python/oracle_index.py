@@ -51,6 +51,12 @@ class Scan:
             found.append(acc[0])
         return np.concatenate(found)
 
+    def best(self, ids, query, k):
+        """Rank the rows; those below the k-th score are left out before the sorting."""
+        found = self.scores(query)
+        least = np.partition(found, -k)[-k] if k < len(found) else -np.inf
+        return best(ids[found >= least], found[found >= least], k)
+
 
 def unit(rows):
     """Bring rows to length one: the norm in float64 from left to right, one rounding at the end.

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import ast
 import hashlib
+import json
 import re
 import sys
 import sysconfig
@@ -53,9 +54,7 @@ def _sentences(source):
         yield from re.split(r"(?<=[.!?:])\s+|\n\s*\n", text)
 
 
-@cache
-def texts() -> list[str]:
-    """Give all texts; a Python 3.11 has 27,000 sentences and 65,000 pieces of source."""
+def _read() -> list[str]:
     root = Path(sysconfig.get_path("stdlib"))
     paths = [p for p in root.rglob("*.py") if not _NOT_PROSE & {*p.relative_to(root).parts}]
     sources = [path.read_text(encoding="utf-8") for path in paths]
@@ -65,6 +64,18 @@ def texts() -> list[str]:
         "\n".join(one[at : at + LINES]) for one in lines for at in range(0, len(one), LINES)
     )
     return list(dict.fromkeys(prose + pieces))
+
+
+@cache
+def texts() -> list[str]:
+    """Give all texts; a Python 3.11 has 27,000 sentences and 65,000 pieces of source."""
+    # Reading takes seconds, so what was read is kept: for this Python, and this way of reading.
+    key = sys.version.encode() + Path(__file__).read_bytes()
+    path = cache_dir() / "vectors" / f"texts-{hashlib.sha256(key).hexdigest()[:24]}.json"
+    if not path.exists():
+        with landing(path) as draft:
+            draft.write_text(json.dumps(_read()), encoding="utf-8")
+    return json.loads(path.read_text(encoding="utf-8"))
 
 
 @cache
