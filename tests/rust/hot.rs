@@ -66,7 +66,7 @@ proptest! {
             if rows.is_empty() { break; }
             let (id, mut row) = rows.remove(at.index(rows.len()));
             index.remove(&[id]).unwrap();
-            prop_assert!(!index.contains(id));
+            prop_assert!(!index.contains(id).unwrap());
             if turn % 2 == 0 {
                 row.reverse();
                 index.add(Batch { ids: &[id], vectors: &row, labels: &labels }).unwrap();

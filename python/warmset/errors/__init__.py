@@ -7,6 +7,12 @@ what to do. All of them pickle: the constructor's arguments are the exception's 
 from warmset.errors.base import (
     WarmsetError,
 )
+from warmset.errors.index import (
+    IndexDamaged,
+    NewerIndex,
+    NotAnIndex,
+    SavedIndexError,
+)
 from warmset.errors.input import (
     BudgetTooSmall,
     ConversionError,
@@ -64,6 +70,7 @@ __all__ = [
     "Erased",
     "ForeignSegment",
     "Forked",
+    "IndexDamaged",
     "Interrupted",
     "InvalidInputError",
     "InvalidMessageError",
@@ -72,8 +79,10 @@ __all__ = [
     "ModelDamaged",
     "ModelMissing",
     "NewerFormat",
+    "NewerIndex",
     "NoKey",
     "NotAStore",
+    "NotAnIndex",
     "NotFiniteError",
     "NotFound",
     "NotPortable",
@@ -81,6 +90,7 @@ __all__ = [
     "Poisoned",
     "ReadOnly",
     "ReaderError",
+    "SavedIndexError",
     "StoreError",
     "StoreFull",
     "StoreIOError",

@@ -18,10 +18,10 @@ class ModelDamaged(EmbedderError):  # noqa: N818
 
 
 class EmbedderMismatch(EmbedderError):  # noqa: N818
-    """The store's vectors were made by another embedder.
+    """The vectors of a store or of a saved index were made by another embedder.
 
     Args:
-        stored: Name of the embedder that made the store's vectors.
+        stored: Name of the embedder that made the vectors.
         given: Name of the embedder that was given.
     """
 
@@ -32,8 +32,8 @@ class EmbedderMismatch(EmbedderError):  # noqa: N818
 
     def __str__(self) -> str:
         return (
-            f"the store's vectors were made by {self.stored}, not by {self.given}; "
-            "open it with that embedder, or call memory.reembed() to make them anew"
+            f"the vectors were made by {self.stored}, not by {self.given}; open them with that "
+            "embedder, or make them anew (memory.reembed() does, for a store)"
         )
 
 

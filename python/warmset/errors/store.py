@@ -35,7 +35,7 @@ class StoreFull(StoreError):  # noqa: N818
 
 
 class StoreIOError(StoreError, OSError):
-    """The operating system refused an operation on the store."""
+    """The operating system refused an operation on a store or a saved index."""
 
 
 class Corrupt(StoreError):  # noqa: N818

@@ -172,6 +172,46 @@ pub enum Error {
         /// The id.
         id: u64,
     },
+    /// Bytes of a saved index are not what was written.
+    #[error(
+        "{path} is damaged at byte {offset} ({detail}); delete it and rebuild it from the store \
+         or the vectors that it was made of"
+    )]
+    IndexDamaged {
+        /// The saved index.
+        path: PathBuf,
+        /// Where the damage begins.
+        offset: u64,
+        /// What did not agree.
+        detail: String,
+    },
+    /// The file is no saved index.
+    #[error("{path} is not a saved index; rebuild it from the store or name another file")]
+    NotAnIndex {
+        /// The file that was given.
+        path: PathBuf,
+    },
+    /// A saved index was written by a version with another major format.
+    #[error(
+        "{path} has index format {found}, this version reads {supported}; upgrade warmset, or \
+         rebuild it from the store or the vectors that it was made of"
+    )]
+    NewerIndex {
+        /// The saved index.
+        path: PathBuf,
+        /// The format that was found.
+        found: String,
+        /// The format that this version reads.
+        supported: String,
+    },
+    /// The vectors of a saved index were made by another embedder.
+    #[error("the vectors were made by {stored}, not by {given}; make them anew with one of them")]
+    EmbedderMismatch {
+        /// The embedder that the index names.
+        stored: String,
+        /// The embedder that was given.
+        given: String,
+    },
     /// An argument is outside of its range.
     #[error("{name}: expected {expected}, found {found}")]
     Argument {

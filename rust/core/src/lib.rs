@@ -14,6 +14,7 @@ pub mod cold;
 pub mod entry;
 pub mod error;
 pub mod evict;
+pub mod file;
 pub mod hot;
 pub mod interrupt;
 pub mod pack;

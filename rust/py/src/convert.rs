@@ -1,6 +1,6 @@
 //! From Python objects to the core's words: arrays, ids, filters, texts.
 
-use numpy::{PyArray1, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
@@ -33,11 +33,18 @@ impl Matrix {
     }
 }
 
-/// A vector or a matrix of real numbers as `f32`, copied out of the interpreter's reach.
+/// A vector or a matrix of real numbers as `f32`, copied out of the interpreter's reach: once where it
+/// lies row after row in `f32` already, otherwise after numpy converted it.
 ///
 /// # Errors
 /// `InvalidInputError` for anything that is not a one- or two-dimensional array of real numbers.
 pub(crate) fn matrix(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Matrix> {
+    if let Ok(array) = value.cast::<PyArrayDyn<f32>>()
+        && array.is_c_contiguous()
+        && array.data().addr().is_multiple_of(align_of::<f32>())
+    {
+        return copied(array, name);
+    }
     let py = value.py();
     let numpy = py.import(intern!(py, "numpy"))?;
     let array = numpy
@@ -62,8 +69,13 @@ pub(crate) fn matrix(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Matrix> {
     state.call_method1("__exit__", (py.None(), py.None(), py.None()))?;
     let array = array.map_err(|error| invalid(&format!("{name}: {error}")))?;
     let array = array
-        .cast::<numpy::PyArrayDyn<f32>>()
+        .cast::<PyArrayDyn<f32>>()
         .map_err(|_| invalid(&format!("{name}: cannot be read as float32")))?;
+    copied(array, name)
+}
+
+/// The values of a contiguous, aligned array.
+fn copied(array: &Bound<'_, PyArrayDyn<f32>>, name: &str) -> PyResult<Matrix> {
     let columns = match array.shape() {
         [] => 1,
         [columns] | [_, columns] => *columns,

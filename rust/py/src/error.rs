@@ -62,6 +62,19 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
             let file = path.display().to_string();
             return build(py, "Truncated", (file, *expected, *found));
         }
+        Error::IndexDamaged {
+            path,
+            offset,
+            detail,
+        } => {
+            let file = path.display().to_string();
+            return build(py, "IndexDamaged", (file, *offset, detail));
+        }
+        Error::EmbedderMismatch { stored, given } => {
+            return build(py, "EmbedderMismatch", (stored, given));
+        }
+        Error::NotAnIndex { .. } => "NotAnIndex",
+        Error::NewerIndex { .. } => "NewerIndex",
         Error::Erased { seq } => return build(py, "Erased", (seq.0,)),
         Error::NoKey { seq } => return build(py, "NoKey", (seq.0,)),
         Error::Poisoned { .. } => "Poisoned",

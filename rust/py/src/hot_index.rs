@@ -1,19 +1,21 @@
 //! The exact index of vectors, as `warmset.HotIndex`.
 
+use std::path::PathBuf;
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyBool;
-use warmset_core::hot::{Batch, Index, Labels, Metric};
+use warmset_core::cold::Read;
+use warmset_core::file;
+use warmset_core::hot::{Batch, Index, Metric, Opening};
 
-use crate::convert::{filter, integers, kind_code, matrix};
+use crate::cold_options::Word;
+use crate::convert::{filter, integers, matrix};
 use crate::error::{invalid, raise};
+use crate::hot_arguments::{Columns, Found, of_dim, positive, table, thread_count};
 
 type Ids<'py> = Bound<'py, PyArray1<u64>>;
 type Scores<'py> = Bound<'py, PyArray1<f32>>;
-type Table<'py, T> = Bound<'py, PyArray2<T>>;
-type Found<'py> = (Table<'py, u64>, Table<'py, f32>, Bound<'py, PyArray1<i64>>);
 
 /// An exact index of vectors.
 ///
@@ -23,6 +25,7 @@ type Found<'py> = (Table<'py, u64>, Table<'py, f32>, Bound<'py, PyArray1<i64>>);
 /// Args:
 ///     dim: The vectors' dimension, 1 to 65,536.
 ///     metric: "cosine" brings rows and queries to unit length; "ip" takes them as they are.
+///     fingerprint: Names the embedder that makes the vectors; `save` keeps it, `open` compares it.
 ///
 /// Raises:
 ///     InvalidInputError: The dimension or the metric is out of range.
@@ -44,15 +47,71 @@ impl HotIndex {
 #[pymethods]
 impl HotIndex {
     #[new]
-    #[pyo3(signature = (dim, *, metric="cosine"))]
-    fn new(dim: &Bound<'_, PyAny>, metric: &str) -> PyResult<Self> {
-        let dim = positive(dim)
+    #[pyo3(signature = (dim, *, metric="cosine", fingerprint=None))]
+    fn new(dim: &Bound<'_, PyAny>, metric: &str, fingerprint: Option<String>) -> PyResult<Self> {
+        let dim = positive(dim, "dim")
             .map_err(|_| invalid(&format!("dim: expected 1 to 65,536, found {dim}")))?;
         let metric = Metric::named(metric).map_err(raise)?;
-        let index = Index::new(dim, metric).map_err(raise)?;
+        let index = Index::new(dim.get(), metric).map_err(raise)?;
         Ok(Self {
-            index: RwLock::new(index),
+            index: RwLock::new(index.with_fingerprint(fingerprint)),
         })
+    }
+
+    /// Open a saved index; opening reads a few pages, whatever its size.
+    ///
+    /// Adds and removals stay in memory until the next `save`; the file is never written.
+    ///
+    /// Args:
+    ///     path: The file that `save` made.
+    ///     fingerprint: The embedder in use; an index that names another one, or none, is refused.
+    ///     read: "map" reads the file where it lies; a map cannot survive somebody else who writes
+    ///         into the file or cuts it (wrong answers, SIGBUS), which `save` never does. "pread"
+    ///         copies the file into memory first.
+    ///
+    /// Raises:
+    ///     NotAnIndex: The file is something else.
+    ///     NewerIndex: A newer version saved it.
+    ///     IndexDamaged: What was read so far is not what was saved. Blocks of the file are checked
+    ///         when they are first needed, so any later call may raise this too.
+    ///     EmbedderMismatch: The vectors are another embedder's.
+    ///     StoreIOError: The operating system refused.
+    #[staticmethod]
+    #[pyo3(signature = (path, *, fingerprint=None, read=Word(Read::Map)),
+           text_signature = "(path, *, fingerprint=None, read='map')")]
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
+    fn open(
+        py: Python<'_>,
+        path: PathBuf,
+        fingerprint: Option<String>,
+        read: Word<Read>,
+    ) -> PyResult<Self> {
+        let open = || {
+            let how = Opening::new(&path, fingerprint.as_deref())?;
+            Index::open(&file::bytes(&path, read.0)?, &how)
+        };
+        let index = RwLock::new(py.detach(open).map_err(raise)?);
+        Ok(Self { index })
+    }
+
+    /// Save the index, in place of the file that has that name: a reader finds the old file or the
+    /// new one, never a part. What was removed is not in it. Searches go on meanwhile.
+    ///
+    /// Raises:
+    ///     StoreIOError, StoreFull: The operating system refused; the old file is as it was.
+    ///     IndexDamaged: The index was opened from a file that is damaged.
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
+    fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
+        py.detach(|| file::replace(&path, |out| self.read().save(out, &path)))
+            .map_err(raise)
+    }
+
+    /// Check every byte of the file that the index was opened from; one that was not opened is right.
+    ///
+    /// Raises:
+    ///     IndexDamaged: Something is not what was saved; the message says where.
+    fn verify(&self, py: Python<'_>) -> PyResult<()> {
+        py.detach(|| self.read().verify()).map_err(raise)
     }
 
     /// The vectors' dimension.
@@ -67,31 +126,42 @@ impl HotIndex {
         self.read().metric().name()
     }
 
+    /// The embedder that made the vectors, where one was named.
+    #[getter]
+    fn fingerprint(&self) -> Option<String> {
+        self.read().fingerprint().map(str::to_owned)
+    }
+
     fn __len__(&self) -> usize {
         self.read().len()
     }
 
-    fn __contains__(&self, id: u64) -> bool {
-        self.read().contains(id)
+    fn __contains__(&self, id: u64) -> PyResult<bool> {
+        self.read().contains(id).map_err(raise)
     }
 
     /// Add entries: all of them, or none.
     ///
     /// Args:
     ///     ids: Integers, shape (n,); each is new.
-    ///     vectors: Real numbers, shape (n, dim); f32 is taken as it is, other types are converted.
-    ///     tenant: Small integers for filters, one an entry or one for all; so are the next two.
+    ///     vectors: Real numbers, shape (n, dim), of any layout; float32 is taken as it is, float16
+    ///         and bfloat16 are converted exactly, other types are rounded to float32.
+    ///     tenant: Small integers for filters, one an entry or one for all; so are conversation,
+    ///         kind and role.
     ///     conversation: The conversation within the tenant.
-    ///     kind: What the entries are, as "turn".
+    ///     kind: What the entries are; also a name for all, as "turn".
+    ///     role: Who speaks, by a number of the caller's own.
     ///     at: Times in milliseconds since 1970 UTC.
     ///
     /// Raises:
-    ///     InvalidInputError: Shapes do not fit, or a column is not made of integers.
+    ///     InvalidInputError: Shapes do not fit, vectors are not real numbers (complex, bool, object,
+    ///         text), or a column is not made of integers.
     ///     DimensionError: The vectors have another dimension.
     ///     NotFiniteError: A vector holds a NaN or an infinity.
     ///     ZeroNormError: A vector has no direction (cosine).
     ///     DuplicateIdError: An id is there already, or twice in the batch.
-    #[pyo3(signature = (ids, vectors, *, tenant=None, conversation=None, kind=None, at=None))]
+    #[pyo3(signature = (ids, vectors, *, tenant=None, conversation=None, kind=None, role=None,
+                        at=None))]
     #[expect(clippy::too_many_arguments, reason = "one optional column each")]
     fn add(
         &self,
@@ -101,16 +171,14 @@ impl HotIndex {
         tenant: Option<&Bound<'_, PyAny>>,
         conversation: Option<&Bound<'_, PyAny>>,
         kind: Option<&Bound<'_, PyAny>>,
+        role: Option<&Bound<'_, PyAny>>,
         at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
         let ids = integers::<u64>(ids, "ids")?;
-        let matrix = matrix(vectors, "vectors")?;
+        let mut matrix = matrix(vectors, "vectors")?;
         let dim = self.read().dim();
-        if matrix.columns != dim && !ids.is_empty() {
-            return Err(raise(warmset_core::Error::Dimension {
-                expected: dim,
-                found: matrix.columns,
-            }));
+        if !ids.is_empty() {
+            matrix = of_dim(matrix, dim)?;
         }
         if matrix.values.len() != ids.len() * dim {
             return Err(invalid(&format!(
@@ -119,18 +187,14 @@ impl HotIndex {
                 matrix.values.len() / dim
             )));
         }
-        let mut labels = vec![Labels::default(); ids.len()];
-        column(tenant, "tenant", &mut labels, |label, v| label.tenant = v)?;
-        column(conversation, "conversation", &mut labels, |label, v| {
-            label.conversation = v;
-        })?;
-        column(at, "at", &mut labels, |label, v| label.at = v)?;
-        if let Some(kind) = kind {
-            let code = kind_code(kind)?;
-            for label in &mut labels {
-                label.kind = code;
-            }
-        }
+        let columns = Columns {
+            tenant,
+            conversation,
+            kind,
+            role,
+            at,
+        };
+        let labels = columns.labels(ids.len())?;
         py.detach(|| {
             self.write().add(Batch {
                 ids: &ids,
@@ -153,37 +217,32 @@ impl HotIndex {
     /// Find the nearest entries.
     ///
     /// Args:
-    ///     query: Shape (dim,).
+    ///     query: Shape (dim,), as the vectors of `add`.
     ///     k: How many, at least 1; fewer come back if there are fewer.
     ///     where: A `Filter` of small integers; it decides before an entry is scored.
+    ///     threads: How many threads share the rows, at least 1; never changes the answer. A
+    ///         thread pays from about ten thousand rows on.
     ///
     /// Returns:
     ///     Ids (uint64) and scores (float32), best first, ties by id.
     ///
     /// Raises:
-    ///     InvalidInputError: `k`, the query or the filter is not usable.
-    #[pyo3(signature = (query, k, *, r#where=None))]
+    ///     InvalidInputError: `k`, `threads`, the query or the filter is not usable.
+    #[pyo3(signature = (query, k, *, r#where=None, threads=None),
+           text_signature = "($self, query, k, *, where=None, threads=1)")]
     fn search<'py>(
         &self,
         py: Python<'py>,
         query: &Bound<'py, PyAny>,
         k: &Bound<'py, PyAny>,
         r#where: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<(Ids<'py>, Scores<'py>)> {
-        let query = matrix(query, "query")?;
-        let dim = self.read().dim();
-        if query.columns != dim {
-            return Err(raise(warmset_core::Error::Dimension {
-                expected: dim,
-                found: query.columns,
-            }));
-        }
-        let query = query.one("query")?;
-        let k = positive(k)?;
+        let query = of_dim(matrix(query, "query")?, self.read().dim())?.one("query")?;
+        let (k, threads) = (positive(k, "k")?.get(), thread_count(threads)?);
         let filter = r#where.map(filter).transpose()?;
-        let hits = py
-            .detach(|| self.read().search(&query, k, filter.as_ref()))
-            .map_err(raise)?;
+        let search = || self.read().search_on(&query, k, filter.as_ref(), threads);
+        let hits = py.detach(search).map_err(raise)?;
         let (ids, scores): (Vec<u64>, Vec<f32>) = hits.into_iter().unzip();
         Ok((ids.into_pyarray(py), scores.into_pyarray(py)))
     }
@@ -191,48 +250,36 @@ impl HotIndex {
     /// Find the nearest entries of several queries.
     ///
     /// Args:
-    ///     queries: Shape (m, dim).
+    ///     queries: Shape (m, dim), as the vectors of `add`.
     ///     k: How many for each, at least 1.
+    ///     where: A `Filter` of small integers for all queries.
+    ///     threads: How many threads share the queries, at least 1; never changes the answer.
     ///
     /// Returns:
     ///     Ids and scores, shape (m, w) with w the longest result, and how many of each row count;
-    /// cells     behind a row's count hold the largest id and minus infinity.
+    ///     cells behind a row's count hold the largest id and minus infinity.
+    ///
+    /// Raises:
+    ///     InvalidInputError: `k`, `threads`, a query or the filter is not usable; the message names
+    ///         the query's row.
+    #[pyo3(signature = (queries, k, *, r#where=None, threads=None),
+           text_signature = "($self, queries, k, *, where=None, threads=1)")]
     fn search_batch<'py>(
         &self,
         py: Python<'py>,
         queries: &Bound<'py, PyAny>,
         k: &Bound<'py, PyAny>,
+        r#where: Option<&Bound<'py, PyAny>>,
+        threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Found<'py>> {
-        let queries = matrix(queries, "queries")?;
-        let k = positive(k)?;
-        let index = self.read();
-        if queries.columns != index.dim() {
-            return Err(raise(warmset_core::Error::Dimension {
-                expected: index.dim(),
-                found: queries.columns,
-            }));
-        }
-        drop(index);
-        let found = py
-            .detach(|| self.read().search_batch(&queries.values, k))
-            .map_err(raise)?;
-        let width = found.iter().map(Vec::len).max().unwrap_or(0);
-        let mut ids = vec![u64::MAX; found.len() * width];
-        let mut scores = vec![f32::NEG_INFINITY; found.len() * width];
-        let mut counts = Vec::with_capacity(found.len());
-        for (at, hits) in found.iter().enumerate() {
-            counts.push(i64::try_from(hits.len()).unwrap_or(i64::MAX));
-            let cells = ids.iter_mut().zip(&mut scores).skip(at * width);
-            for ((id, score), hit) in cells.zip(hits) {
-                (*id, *score) = *hit;
-            }
-        }
-        let shape = [found.len(), width];
-        Ok((
-            ids.into_pyarray(py).reshape(shape)?,
-            scores.into_pyarray(py).reshape(shape)?,
-            counts.into_pyarray(py),
-        ))
+        let queries = of_dim(matrix(queries, "queries")?, self.read().dim())?.values;
+        let (k, threads) = (positive(k, "k")?.get(), thread_count(threads)?);
+        let filter = r#where.map(filter).transpose()?;
+        let search = || {
+            let index = self.read();
+            index.search_batch_on(&queries, k, filter.as_ref(), threads)
+        };
+        table(py, &py.detach(search).map_err(raise)?)
     }
 
     fn __repr__(&self) -> String {
@@ -245,46 +292,4 @@ impl HotIndex {
             index.tier().name()
         )
     }
-}
-
-/// A number of results: at least one.
-pub(crate) fn positive(k: &Bound<'_, PyAny>) -> PyResult<usize> {
-    (!k.is_instance_of::<PyBool>())
-        .then(|| k.extract::<usize>().ok())
-        .flatten()
-        .filter(|k| *k > 0)
-        .ok_or_else(|| invalid(&format!("k: expected an integer of at least 1, found {k}")))
-}
-
-/// Writes one value an entry, or one for all, into the labels.
-fn column<T: TryFrom<i128> + Copy>(
-    value: Option<&Bound<'_, PyAny>>,
-    name: &str,
-    labels: &mut [Labels],
-    set: impl Fn(&mut Labels, T),
-) -> PyResult<()> {
-    let Some(value) = value else {
-        return Ok(());
-    };
-    let values = integers::<T>(value, name)?;
-    match values.as_slice() {
-        [one] => {
-            for label in labels {
-                set(label, *one);
-            }
-        }
-        many if many.len() == labels.len() => {
-            for (label, value) in labels.iter_mut().zip(many) {
-                set(label, *value);
-            }
-        }
-        many => {
-            return Err(invalid(&format!(
-                "{name}: expected 1 or {} values, found {}",
-                labels.len(),
-                many.len()
-            )));
-        }
-    }
-    Ok(())
 }

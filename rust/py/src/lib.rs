@@ -17,6 +17,7 @@ mod cold_store;
 mod convert;
 mod error;
 mod evict;
+mod hot_arguments;
 mod hot_index;
 mod pack;
 mod retriever;

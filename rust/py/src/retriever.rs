@@ -9,7 +9,7 @@ use warmset_core::hot::{Cue, Labels, Scored, Weights, terms};
 
 use crate::convert::{filter, matrix, text};
 use crate::error::{invalid, raise};
-use crate::hot_index::positive;
+use crate::hot_arguments::positive;
 
 /// The labels of one entry: tenant, conversation, session, speaker, kind, role, milliseconds, live.
 type LabelRow = (u32, u32, u32, u32, u16, u16, i64, bool);
@@ -130,7 +130,7 @@ impl Retriever {
         let query = query
             .map(|query| matrix(query, "query_vector")?.one("query_vector"))
             .transpose()?;
-        let k = positive(k)?;
+        let k = positive(k, "k")?.get();
         let filter = filter(r#where)?;
         let words = text(words);
         let (dense, lexical, speaker, session) = weights;

@@ -1,4 +1,4 @@
-//! Read-only maps of sealed segments: the one place in this stage with `unsafe`.
+//! Read-only maps of files: the one place in this stage with `unsafe`.
 
 use std::fs::File;
 use std::io;
@@ -50,5 +50,32 @@ impl Map {
     pub(super) fn copy(&self, offset: u64, len: u64) -> Option<Vec<u8>> {
         let end = offset.checked_add(len)?;
         self.0.get(narrow(offset)..narrow(end)).map(<[u8]>::to_vec)
+    }
+}
+
+/// A map of a whole file that is replaced by renaming and never written in place.
+///
+/// Whoever writes into the file or cuts it while it is mapped breaks that: reading may then show other
+/// bytes than were checked, or end the process with SIGBUS. warmset itself never does either.
+#[derive(Debug)]
+pub struct WholeMap(Mmap);
+
+impl WholeMap {
+    /// Maps a file as it is now.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub fn new(file: &File) -> io::Result<Self> {
+        // SAFETY: `file::replace` writes under another name and renames, so the bytes behind this
+        // handle stay; the type's doc says what somebody else must not do.
+        let map = unsafe { Mmap::map(file) }?;
+        Ok(Self(map))
+    }
+}
+
+impl AsRef<[u8]> for WholeMap {
+    fn as_ref(&self) -> &[u8] {
+        &self.0
     }
 }

@@ -47,7 +47,7 @@ mod write;
 pub use defect::{Defect, seed};
 pub use erase::compact::Compacted;
 pub use erase::{Erased, Scope};
-pub use map::Map;
+pub use map::{Map, WholeMap};
 pub use medium::ram::Ram;
 pub use medium::{Access, Hold, Medium, MediumFile};
 pub use options::{Durability, Encryption, Mode, OnBusy, Options, Read};

@@ -1,15 +1,19 @@
 //! Exact nearest neighbours over vectors alone.
 
-use super::cascade::Cascade;
+use std::num::NonZero;
+
+use super::cascade::Field;
 use super::catalog::Catalog;
+use super::explain::Explanation;
 use super::filter::{Filter, Labels};
 use super::head::Head;
+use super::hunt::Hunt;
+use super::pieces::{Pieces, count};
 use super::rows::Rows;
-use super::sieve::Steps;
-use super::topk::TopK;
+use super::saved::Saved;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
-use crate::simd::{Lanes, Scanner, Tier};
+use crate::simd::{Scanner, Tier};
 
 /// Ids with their scores, best first.
 pub type Neighbours = Vec<(u64, f32)>;
@@ -20,11 +24,13 @@ pub type Neighbours = Vec<(u64, f32)>;
 /// total order of score descending, then id ascending, on every instruction set.
 #[derive(Debug)]
 pub struct Index {
-    metric: Metric,
-    choice: Head,
-    scanner: Scanner,
-    catalog: Catalog,
-    rows: Rows,
+    pub(super) metric: Metric,
+    pub(super) scanner: Scanner,
+    pub(super) catalog: Catalog,
+    pub(super) rows: Rows,
+    pub(super) fingerprint: Option<String>,
+    /// What it was opened from.
+    pub(super) saved: Option<Saved>,
 }
 
 /// Entries to add together: all of them, or none.
@@ -61,10 +67,11 @@ impl Index {
         }
         Ok(Self {
             metric,
-            choice: head,
             scanner,
             catalog: Catalog::default(),
-            rows: Rows::with_head(dim, head, scanner),
+            rows: Rows::new(dim, head, scanner),
+            fingerprint: None,
+            saved: None,
         })
     }
 
@@ -93,9 +100,12 @@ impl Index {
     }
 
     /// Whether an id is present.
-    #[must_use]
-    pub fn contains(&self, id: u64) -> bool {
-        self.catalog.contains(id)
+    ///
+    /// # Errors
+    /// [`Error::IndexDamaged`] if it cannot be told.
+    pub fn contains(&self, id: u64) -> Result<bool> {
+        let found = self.catalog.contains(id);
+        self.intact().map(|()| found)
     }
 
     /// The instruction set in use.
@@ -119,7 +129,7 @@ impl Index {
         }
         let mut seen = std::collections::HashSet::with_capacity(batch.ids.len());
         for id in batch.ids {
-            if self.catalog.contains(*id) || !seen.insert(*id) {
+            if self.contains(*id)? || !seen.insert(*id) {
                 return Err(Error::DuplicateId { id: *id });
             }
         }
@@ -136,7 +146,7 @@ impl Index {
             let slot = self.catalog.add(*id, labels)?;
             self.rows.put(slot, vector)?;
         }
-        Ok(())
+        self.intact()
     }
 
     /// Removes entries: all of them, or none.
@@ -146,7 +156,7 @@ impl Index {
     pub fn remove(&mut self, ids: &[u64]) -> Result<()> {
         let mut seen = std::collections::HashSet::with_capacity(ids.len());
         for id in ids {
-            if !self.catalog.contains(*id) || !seen.insert(*id) {
+            if !self.contains(*id)? || !seen.insert(*id) {
                 return Err(Error::UnknownId { id: *id });
             }
         }
@@ -154,7 +164,7 @@ impl Index {
             let slot = self.catalog.remove(*id)?;
             self.rows.clear(slot);
         }
-        Ok(())
+        self.intact()
     }
 
     /// The `k` entries nearest to `query` that pass the filter, or fewer if there are fewer.
@@ -162,11 +172,10 @@ impl Index {
     /// # Errors
     /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&Filter>) -> Result<Neighbours> {
-        let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(&query, k, filter).0)
+        self.explain(query, k, filter).map(|(found, _)| found)
     }
 
-    /// [`Index::search`], and how many rows each of its steps scored.
+    /// [`Index::search`], and what it did.
     ///
     /// # Errors
     /// As [`Index::search`].
@@ -175,9 +184,10 @@ impl Index {
         query: &[f32],
         k: usize,
         filter: Option<&Filter>,
-    ) -> Result<(Neighbours, Steps)> {
+    ) -> Result<(Neighbours, Explanation)> {
         let query = self.prepare(query, 0, k)?;
-        Ok(self.nearest(&query, k, filter))
+        let found = self.nearest(query, k, filter);
+        self.intact().map(|()| found)
     }
 
     /// [`Index::search`] for each query of a row-major batch.
@@ -185,59 +195,54 @@ impl Index {
     /// # Errors
     /// As [`Index::search`]; the error names the query's row.
     pub fn search_batch(&self, queries: &[f32], k: usize) -> Result<Vec<Neighbours>> {
-        if !queries.len().is_multiple_of(self.dim()) {
-            return Err(Error::Dimension {
-                expected: self.dim(),
-                found: queries.len(),
-            });
-        }
-        let queries = queries
-            .chunks_exact(self.dim())
-            .enumerate()
-            .map(|(at, query)| self.prepare(query, at, k))
-            .collect::<Result<Vec<_>>>()?;
-        match self.cascade(self.len(), k) {
-            Some(cascade) if queries.len() > 1 => {
-                let found = cascade.nearest_of_each(&queries, k, |slot| self.catalog.id(slot));
-                Ok(found.into_iter().map(neighbours).collect())
-            }
-            _ => Ok(queries
-                .iter()
-                .map(|query| self.nearest(query, k, None).0)
-                .collect()),
-        }
+        self.search_batch_on(queries, k, None, NonZero::<usize>::MIN)
     }
 
     /// The search itself.
-    fn nearest(&self, query: &[Lanes], k: usize, filter: Option<&Filter>) -> (Neighbours, Steps) {
-        let mut top = TopK::new(k, self.len());
-        let spans = filter.map(|filter| self.rows.spans(&self.catalog.select(filter)));
-        let admitted = spans.as_ref().map_or(self.len(), |spans| {
-            spans.iter().map(ExactSizeIterator::len).sum()
-        });
-        if let Some(cascade) = self.cascade(admitted, k) {
-            let id = |slot| self.catalog.id(slot);
-            let steps = cascade.nearest(query, spans.as_deref(), &mut top, id);
-            return (neighbours(top), steps);
+    fn nearest(
+        &self,
+        query: Vec<f32>,
+        k: usize,
+        filter: Option<&Filter>,
+    ) -> (Neighbours, Explanation) {
+        let pieces = self.pieces(filter);
+        let (heads, bytes) = self.rows.heads(self.rows.head().pays(count(&pieces), k));
+        let mut hunts = self.hunt(&[query], k, &pieces);
+        hunts.pop().map_or_else(Default::default, |hunt| {
+            let explanation = Explanation {
+                heads,
+                steps: hunt.steps,
+                bytes,
+                bound: hunt.bound,
+            };
+            (neighbours(hunt), explanation)
+        })
+    }
+
+    /// The rows that a filter admits.
+    pub(super) fn pieces(&self, filter: Option<&Filter>) -> Vec<Pieces> {
+        match filter {
+            Some(filter) => self.rows.selected(&self.catalog.selection(filter)),
+            None => self.rows.all(),
         }
-        let push = |slot, score| {
-            if let Some(id) = self.catalog.id(slot) {
-                top.push(score, id);
-            }
-        };
-        self.rows.scan(self.scanner, query, spans, push);
-        let steps = Steps {
-            exact: admitted,
-            ..Steps::default()
-        };
-        (neighbours(top), steps)
     }
 
-    fn cascade(&self, rows: usize, k: usize) -> Option<Cascade<'_>> {
-        self.rows.cascade(self.choice, self.scanner, rows, k)
+    /// The best of some rows for each query.
+    pub(super) fn hunt(&self, queries: &[Vec<f32>], k: usize, pieces: &[Pieces]) -> Vec<Hunt> {
+        let most = count(pieces);
+        let mut hunts: Vec<Hunt> = queries
+            .iter()
+            .map(|query| Hunt::new(query, k, most))
+            .collect();
+        let field = Field {
+            rows: &self.rows,
+            id: |slot| self.catalog.id(slot),
+        };
+        field.search(&mut hunts, pieces, self.rows.head().pays(most, k));
+        hunts
     }
 
-    fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {
+    pub(super) fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<f32>> {
         if k == 0 {
             return Err(Error::Argument {
                 name: "k",
@@ -253,14 +258,13 @@ impl Index {
         }
         let mut prepared = Vec::with_capacity(query.len());
         self.metric.prepare(query, row, &mut prepared)?;
-        let mut lanes = Vec::new();
-        Lanes::extend(&mut lanes, &prepared);
-        Ok(lanes)
+        Ok(prepared)
     }
 }
 
-fn neighbours(top: TopK) -> Neighbours {
-    top.into_sorted()
+pub(super) fn neighbours(hunt: Hunt) -> Neighbours {
+    hunt.top
+        .into_sorted()
         .into_iter()
         .map(|hit| (hit.id, hit.score))
         .collect()

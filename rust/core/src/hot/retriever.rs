@@ -10,16 +10,19 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::cascade::Field;
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
 use super::head::Head;
+use super::hunt::Hunt;
 use super::lexicon::{Bm25, LexicalHit, Lexicon};
+use super::pieces::count;
 use super::rows::Rows;
 use super::signals::{Cue, Scored, Weights};
 use super::topk::TopK;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
-use crate::simd::{Lanes, Scanner, Tier};
+use crate::simd::{Scanner, Tier};
 
 /// Entries that each of the two searches brings into the pool.
 const POOL: usize = 256;
@@ -101,7 +104,7 @@ impl Retriever {
         }
         let rows = self
             .rows
-            .get_or_insert_with(|| Rows::with_head(dim, Head::Auto, self.scanner));
+            .get_or_insert_with(|| Rows::new(dim, Head::Auto, self.scanner));
         rows.put(slot, vectors)
     }
 
@@ -137,7 +140,7 @@ impl Retriever {
             tenant,
             conversation,
             ..
-        }) = self.catalog.labels_of(slot).copied()
+        }) = self.catalog.labels_of(slot)
         {
             self.lexicon.remove((tenant, conversation), slot);
         }
@@ -178,7 +181,7 @@ impl Retriever {
         }
         let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
         for (slot, entry) in &mut pool {
-            let labels = self.catalog.labels_of(*slot).copied().unwrap_or_default();
+            let labels = self.catalog.labels_of(*slot).unwrap_or_default();
             entry.speaker = f32::from(u8::from(cue.speakers.contains(&labels.speaker)));
             entry.score = weights.dense * entry.dense
                 + weights.lexical * entry.lexical
@@ -191,7 +194,7 @@ impl Retriever {
         let mut top = TopK::new(k, pool.len());
         let mut by_id: HashMap<u64, Scored> = HashMap::with_capacity(pool.len());
         for (slot, mut entry) in pool {
-            let labels = self.catalog.labels_of(slot).copied().unwrap_or_default();
+            let labels = self.catalog.labels_of(slot).unwrap_or_default();
             entry.session = sessions
                 .get(&(labels.conversation, labels.session))
                 .copied()
@@ -239,28 +242,23 @@ impl Retriever {
         }
         let mut prepared = Vec::with_capacity(query.len());
         Metric::Cosine.prepare(query, 0, &mut prepared)?;
-        let mut lanes = Vec::new();
-        Lanes::extend(&mut lanes, &prepared);
-        let slots = self.catalog.select(filter);
-        let spans = rows.spans(&slots);
-        let admitted = spans.iter().map(ExactSizeIterator::len).sum();
-        let mut top = TopK::new(width, slots.len());
+        let pieces = rows.selected(&self.catalog.selection(filter));
+        let admitted = count(&pieces);
+        let field = Field {
+            rows,
+            id: |slot| Some(u64::from(slot)),
+        };
+        let mut best = [Hunt::new(&prepared, width, admitted)];
+        field.search(&mut best, &pieces, rows.head().pays(admitted, width));
+        let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
+        let mut others = [Hunt::new(&prepared, found.len(), found.len())];
+        field.search(&mut others, &rows.of_slots(&found), false);
         let mut scores: HashMap<Slot, f32> = lexical.iter().map(|hit| (hit.slot, 0.0)).collect();
-        if let Some(cascade) = rows.cascade(Head::Auto, self.scanner, admitted, width) {
-            cascade.nearest(&lanes, Some(&spans), &mut top, |slot| Some(u64::from(slot)));
-            let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
-            rows.scan_slots(self.scanner, &lanes, &found, |slot, score| {
-                scores.insert(slot, score);
-            });
-        } else {
-            rows.scan(self.scanner, &lanes, Some(spans), |slot, score| {
-                top.push(score, u64::from(slot));
-                if let Some(known) = scores.get_mut(&slot) {
-                    *known = score;
-                }
-            });
-        }
-        for hit in top.into_sorted() {
+        for hit in best
+            .into_iter()
+            .chain(others)
+            .flat_map(|hunt| hunt.top.into_sorted())
+        {
             if let Ok(slot) = Slot::try_from(hit.id) {
                 scores.insert(slot, hit.score);
             }

@@ -1,60 +1,62 @@
-//! Rows of vectors and their scan.
+//! Rows of vectors, and whose they are.
 //!
 //! One slot owns any number of rows that lie side by side: overlapping passages of one long text. Its
-//! score is its best row. Rows whose slot was removed or given new rows stay behind as dead rows until
-//! they are more than half; then the living ones move together. Codes of the rows, where they are
-//! kept, follow every such change.
+//! score is its best row. Rows whose slot was removed or given other rows stay behind as holes, which
+//! later rows fill; when more than half are holes, the living rows move together.
 
 use std::ops::Range;
 
-use super::cascade::Cascade;
-use super::catalog::{Slot, position};
-use super::head::{Head, Int8};
+use super::catalog::{Selection, Slot, position};
+use super::column::Column;
+use super::head::{Head, Model};
+use super::pieces::{Pieces, gather};
+use super::segment::{SEGMENT, Segment, flat};
 use crate::error::{Error, Result};
-use crate::simd::{Lanes, Scanner};
+use crate::simd::Scanner;
+use crate::simd::codes::BLOCK;
 
-/// The owner of a dead row.
+/// The owner of a hole.
 const NOBODY: Slot = Slot::MAX;
 
-/// Rows that are scored in one call of the kernel.
-const CHUNK: usize = 256;
+/// So few holes never make rows move.
+const FEW: usize = 256;
 
 /// The rows of all slots.
 #[derive(Debug)]
 pub(super) struct Rows {
     dim: usize,
-    /// Blocks in one row.
-    width: usize,
-    blocks: Vec<Lanes>,
+    head: Head,
+    scanner: Scanner,
+    /// How the first segment's rows are coded at the beginning.
+    begins: Model,
+    pub(super) segments: Vec<Segment>,
     /// Row ─▶ slot.
-    owner: Vec<Slot>,
-    /// Slot ─▶ its rows; empty where there are none.
-    span: Vec<Range<usize>>,
-    dead: usize,
-    head: Option<Int8>,
+    pub(super) owner: Column<Slot>,
+    /// Block ─▶ its living rows.
+    pub(super) living: Vec<u64>,
+    /// Slot ─▶ its first row and how many it has.
+    pub(super) span: Column<[u32; 2]>,
+    pub(super) holes: Vec<usize>,
     /// Whether a slot has, or had, several rows.
-    shared: bool,
+    pub(super) shared: bool,
+    /// Whether every row has the number of its slot.
+    pub(super) plain: bool,
 }
 
 impl Rows {
-    pub(super) fn new(dim: usize) -> Self {
+    pub(super) fn new(dim: usize, head: Head, scanner: Scanner) -> Self {
         Self {
             dim,
-            head: None,
+            head,
+            scanner,
+            begins: Model::Plain,
+            segments: Vec::new(),
+            owner: Column::default(),
+            living: Vec::new(),
+            span: Column::default(),
+            holes: Vec::new(),
             shared: false,
-            width: dim.div_ceil(crate::simd::LANES),
-            blocks: Vec::new(),
-            owner: Vec::new(),
-            span: Vec::new(),
-            dead: 0,
-        }
-    }
-
-    /// Rows with what a head wants beside them.
-    pub(super) fn with_head(dim: usize, head: Head, scanner: Scanner) -> Self {
-        Self {
-            head: head.codes(dim, scanner).then(|| Int8::new(dim)),
-            ..Self::new(dim)
+            plain: true,
         }
     }
 
@@ -62,68 +64,48 @@ impl Rows {
         self.dim
     }
 
+    pub(super) fn scanner(&self) -> Scanner {
+        self.scanner
+    }
+
+    pub(super) fn head(&self) -> Head {
+        self.head
+    }
+
     /// Whether a slot may have several rows.
     pub(super) fn shared(&self) -> bool {
         self.shared
     }
 
-    /// The cascade, where it pays to ask `rows` rows for the best `k` by their codes first.
-    pub(super) fn cascade(
-        &self,
-        choice: Head,
-        scanner: Scanner,
-        rows: usize,
-        k: usize,
-    ) -> Option<Cascade<'_>> {
-        let head = self.head.as_ref().filter(|_| choice.pays(rows, k))?;
-        Some(Cascade {
-            rows: self,
-            head,
-            scanner,
-        })
+    /// The segments, in the order of their rows.
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
-    /// The slot of a row, unless it is dead.
+    /// The slot of a row, unless it is a hole.
     pub(super) fn owner(&self, row: usize) -> Option<Slot> {
-        self.owner.get(row).copied().filter(|slot| *slot != NOBODY)
-    }
-
-    /// Scores as many rows as `out` is long; whether they are there.
-    pub(super) fn score(
-        &self,
-        scanner: Scanner,
-        query: &[Lanes],
-        row: usize,
-        out: &mut [f32],
-    ) -> bool {
-        let blocks = row * self.width..(row + out.len()) * self.width;
-        let Some(blocks) = self.blocks.get(blocks) else {
-            return false;
-        };
-        scanner.dot_rows(query, blocks, out);
-        true
+        self.owner.get(row).filter(|slot| *slot != NOBODY)
     }
 
     /// The number of rows that belong to somebody.
     pub(super) fn len(&self) -> usize {
-        self.owner.len() - self.dead
+        self.owner.len() - self.holes.len()
     }
 
     /// Whether a slot has rows.
     pub(super) fn has(&self, slot: Slot) -> bool {
-        self.span_of(slot).is_some_and(|span| !span.is_empty())
+        !self.span_of(slot).is_empty()
     }
 
     /// Makes room for so many rows more, at once.
     pub(super) fn reserve(&mut self, rows: usize) {
-        self.blocks.reserve(rows * self.width);
         self.owner.reserve(rows);
-        if let Some(head) = &mut self.head {
-            head.reserve(rows);
+        if let Some(last) = self.segments.last_mut() {
+            last.reserve(rows);
         }
     }
 
-    /// Gives a slot its rows, `rows` being whole rows of floats; rows it had before die.
+    /// Gives a slot its rows, `rows` being whole rows of floats, in place of those it had.
     pub(super) fn put(&mut self, slot: Slot, rows: &[f32]) -> Result<()> {
         if self.dim == 0 || !rows.len().is_multiple_of(self.dim) {
             return Err(Error::Dimension {
@@ -131,152 +113,176 @@ impl Rows {
                 found: rows.len(),
             });
         }
-        self.clear(slot);
-        self.shared |= rows.len() > self.dim;
-        let start = self.owner.len();
-        for row in rows.chunks_exact(self.dim) {
-            Lanes::extend(&mut self.blocks, row);
-            self.owner.push(slot);
-            if let Some(head) = &mut self.head {
-                head.push(row);
+        let count = rows.len() / self.dim;
+        let known = self.span_of(slot);
+        if known.len() == count {
+            for (at, row) in known.zip(rows.chunks_exact(self.dim)) {
+                self.replace(at, row);
             }
+            return Ok(());
         }
+        let most = u32::try_from(self.owner.len() + count);
+        let (Ok(_), Ok(wide)) = (most, u32::try_from(count)) else {
+            return Err(Error::Argument {
+                name: "vectors",
+                expected: "at most 2^32 rows in one index".into(),
+                found: "one more".into(),
+            });
+        };
+        self.clear(slot);
+        let start = match (count, self.holes.pop()) {
+            (1, Some(hole)) => {
+                self.replace(hole, rows);
+                hole
+            }
+            (_, hole) => {
+                self.holes.extend(hole);
+                let start = self.owner.len();
+                for row in rows.chunks_exact(self.dim) {
+                    self.push(row);
+                }
+                start
+            }
+        };
+        let first = u32::try_from(start).unwrap_or(u32::MAX);
+        self.shared |= count > 1;
+        self.plain &= count == 1 && first == slot;
+        self.own(start..start + count, slot);
         let at = position(slot);
-        if self.span.len() <= at {
-            self.span.resize(at + 1, 0..0);
-        }
-        if let Some(span) = self.span.get_mut(at) {
-            *span = start..self.owner.len();
-        }
+        self.span.grow(at + 1, [0, 0]);
+        self.span.set(at, [first, wide]);
         Ok(())
     }
 
     /// Takes a slot's rows away.
     pub(super) fn clear(&mut self, slot: Slot) {
-        let Some(span) = self.span.get_mut(position(slot)) else {
+        let rows = self.span_of(slot);
+        if rows.is_empty() {
             return;
-        };
-        let rows = std::mem::replace(span, 0..0);
-        self.dead += rows.len();
-        for owner in self.owner.get_mut(rows).into_iter().flatten() {
-            *owner = NOBODY;
         }
-        if self.dead * 2 > self.owner.len() && self.dead > CHUNK {
-            self.compact();
+        self.span.set(position(slot), [0, 0]);
+        self.own(rows.clone(), NOBODY);
+        self.holes.extend(rows);
+        if self.holes.len() * 2 > self.owner.len() && self.holes.len() > FEW {
+            let slots: Vec<Slot> = (0..).take(self.span.len()).collect();
+            *self = self.gathered(&slots);
         }
     }
 
-    /// Scores the slots that are named, ascending, and have rows; neighbours are scored together.
-    pub(super) fn scan_slots(
-        &self,
-        scanner: Scanner,
-        query: &[Lanes],
-        slots: &[Slot],
-        visit: impl FnMut(Slot, f32),
-    ) {
-        self.scan(scanner, query, Some(self.spans(slots)), visit);
+    /// All living rows.
+    pub(super) fn all(&self) -> Vec<Pieces> {
+        let words = self.living.iter().copied().enumerate();
+        gather(words.filter(|(_, mask)| *mask != 0))
     }
 
-    /// The rows of slots, neighbours together, ascending.
-    pub(super) fn spans(&self, slots: &[Slot]) -> Vec<Range<usize>> {
+    /// The rows of slots that pass a filter.
+    pub(super) fn selected(&self, selection: &Selection) -> Vec<Pieces> {
+        match selection {
+            // Where rows have the numbers of their slots, the bits of slots are those of rows.
+            Selection::Words(words) if self.plain => {
+                let words = words
+                    .iter()
+                    .zip(&self.living)
+                    .map(|(word, living)| word & living);
+                gather(words.enumerate().filter(|(_, mask)| *mask != 0))
+            }
+            _ => self.of_slots(&selection.slots()),
+        }
+    }
+
+    /// The rows of slots.
+    pub(super) fn of_slots(&self, slots: &[Slot]) -> Vec<Pieces> {
         let mut spans: Vec<Range<usize>> = slots
             .iter()
-            .filter_map(|slot| self.span_of(*slot).cloned())
+            .map(|slot| self.span_of(*slot))
             .filter(|span| !span.is_empty())
             .collect();
-        spans.sort_unstable_by_key(|span| span.start);
-        spans.dedup_by(|next, last| {
-            let touches = next.start == last.end;
-            if touches {
-                last.end = next.end;
-            }
-            touches
-        });
-        spans
-    }
-
-    /// Scores whole spans of slots, or everything, in chunks; a slot's rows may cross chunks, never
-    /// spans.
-    pub(super) fn scan(
-        &self,
-        scanner: Scanner,
-        query: &[Lanes],
-        spans: Option<Vec<Range<usize>>>,
-        mut visit: impl FnMut(Slot, f32),
-    ) {
-        let mut scores = [0.0_f32; CHUNK];
-        let everything = 0..self.owner.len();
-        let spans = spans.unwrap_or_else(|| Vec::from([everything]));
+        if !spans.is_sorted_by_key(|span| span.start) {
+            spans.sort_unstable_by_key(|span| span.start);
+        }
+        let mut words: Vec<(usize, u64)> = Vec::new();
         for span in spans {
-            let mut best: Option<(Slot, f32)> = None;
             let mut start = span.start;
             while start < span.end {
-                let end = span.end.min(start + CHUNK);
-                let (Some(blocks), Some(owners), Some(out)) = (
-                    self.blocks.get(start * self.width..end * self.width),
-                    self.owner.get(start..end),
-                    scores.get_mut(..end - start),
-                ) else {
-                    return;
-                };
-                scanner.dot_rows(query, blocks, out);
-                for (owner, score) in owners.iter().zip(out.iter()) {
-                    best = match best {
-                        Some((slot, top)) if slot == *owner => Some((slot, top.max(*score))),
-                        other => {
-                            if let Some((slot, top)) = other {
-                                visit(slot, top);
-                            }
-                            (*owner != NOBODY).then_some((*owner, *score))
-                        }
-                    };
+                let block = start / BLOCK;
+                let end = span.end.min((block + 1) * BLOCK);
+                let count = u32::try_from(end - start).unwrap_or(u64::BITS);
+                let ones = u64::MAX >> (u64::BITS - count.clamp(1, u64::BITS));
+                let mask = ones << (start % BLOCK);
+                match words.last_mut() {
+                    Some((last, bits)) if *last == block => *bits |= mask,
+                    _ => words.push((block, mask)),
                 }
                 start = end;
             }
-            if let Some((slot, top)) = best {
-                visit(slot, top);
+        }
+        gather(words.into_iter())
+    }
+
+    /// The rows of a slot; empty where there are none.
+    pub(super) fn span_of(&self, slot: Slot) -> Range<usize> {
+        let [start, count] = self.span.get(position(slot)).unwrap_or_default();
+        position(start)..position(start) + position(count)
+    }
+
+    fn push(&mut self, row: &[f32]) {
+        let at = self.owner.len();
+        if at.is_multiple_of(SEGMENT) {
+            let model = self
+                .segments
+                .last()
+                .map_or(&self.begins, Segment::model)
+                .clone();
+            self.segments
+                .push(Segment::new(self.dim, self.head, self.scanner, model));
+        }
+        if let Some(last) = self.segments.last_mut() {
+            last.push(row);
+        }
+        self.owner.push(NOBODY);
+        if at.is_multiple_of(BLOCK) {
+            self.living.push(0);
+        }
+    }
+
+    fn replace(&mut self, at: usize, row: &[f32]) {
+        if let Some(segment) = self.segments.get_mut(at / SEGMENT) {
+            segment.replace(at % SEGMENT, row);
+        }
+    }
+
+    fn own(&mut self, rows: Range<usize>, slot: Slot) {
+        for row in rows {
+            self.owner.set(row, slot);
+            if let Some(living) = self.living.get_mut(row / BLOCK) {
+                let bit = 1 << (row % BLOCK);
+                *living = if slot == NOBODY {
+                    *living & !bit
+                } else {
+                    *living | bit
+                };
             }
         }
     }
 
-    fn span_of(&self, slot: Slot) -> Option<&Range<usize>> {
-        self.span.get(position(slot))
-    }
-
-    /// Moves the living rows together, in their order.
-    fn compact(&mut self) {
-        let mut blocks = Vec::with_capacity(self.len() * self.width);
-        let mut owner = Vec::with_capacity(self.len());
-        let mut spans = std::mem::take(&mut self.span);
-        let mut order: Vec<&mut Range<usize>> = spans
-            .iter_mut()
-            .filter(|span| span.start < span.end)
-            .collect();
-        order.sort_unstable_by_key(|span| span.start);
-        for span in order {
-            let start = owner.len();
-            if let (Some(rows), Some(owners)) = (
-                self.blocks
-                    .get(span.start * self.width..span.end * self.width),
-                self.owner.get(span.clone()),
-            ) {
-                blocks.extend_from_slice(rows);
-                owner.extend_from_slice(owners);
-            }
-            *span = start..owner.len();
+    /// The rows of slots without holes, each slot's number being its place in the list.
+    pub(super) fn gathered(&self, slots: &[Slot]) -> Self {
+        let mut new = Self::new(self.dim, self.head, self.scanner);
+        if let Some(first) = self.segments.first() {
+            new.begins = first.model().clone();
         }
-        if let Some(head) = &mut self.head {
-            *head = Int8::new(self.dim);
-            let mut flat = Vec::with_capacity(self.dim);
-            for row in blocks.chunks_exact(self.width) {
-                flat.clear();
-                flat.extend(row.iter().flat_map(|block| block.0).take(self.dim));
-                head.push(&flat);
+        let mut rows = Vec::new();
+        for (number, slot) in (0..).zip(slots) {
+            rows.clear();
+            for row in self.span_of(*slot) {
+                let segment = self.segments.get(row / SEGMENT);
+                let row = segment.and_then(|segment| segment.row(row % SEGMENT));
+                rows.extend(flat(row.unwrap_or_default(), self.dim));
             }
+            // There were no more rows before, so there is room for them.
+            let _ = new.put(number, &rows);
         }
-        self.blocks = blocks;
-        self.owner = owner;
-        self.span = spans;
-        self.dead = 0;
+        new.shared = self.shared;
+        new
     }
 }

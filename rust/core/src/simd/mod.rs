@@ -19,8 +19,11 @@ mod naive;
 #[cfg(target_arch = "aarch64")]
 mod neon;
 mod scalar;
+mod scalar_codes;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(target_arch = "x86_64")]
+mod x86_codes;
 
 use crate::error::{Error, Result};
 
@@ -30,7 +33,7 @@ pub use naive::dot as canonical_dot;
 pub const LANES: usize = 16;
 
 /// One block of sixteen floats on a cache line of its own; rows and queries are made of these.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
 #[repr(C, align(64))]
 pub struct Lanes(pub [f32; LANES]);
 

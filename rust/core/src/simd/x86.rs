@@ -1,23 +1,23 @@
-//! Kernels for x86-64.
+//! Proofs of instruction sets and the kernels over floats for x86-64; those over codes are in
+//! `x86_codes`.
 //!
-//! Each kernel of floats scores [`GROUP`] rows at once: their sums are independent, so the additions of one hide the
-//! latency of the others while every row keeps its own canonical order. Multiplication and addition
-//! stay two roundings: Rust never contracts them into an FMA. The kernels of codes widen bytes to 16
-//! bits on AVX2, whose product of bytes would saturate; VNNI adds four products to 32 bits at once.
+//! Each kernel scores [`GROUP`] rows at once: their sums are independent, so the additions of one hide
+//! the latency of the others while every row keeps its own canonical order. Multiplication and addition
+//! stay two roundings: Rust never contracts them into an FMA.
 
 use std::arch::x86_64::{
     __m128, __m256, __m256i, __m512, __m512i, _mm_add_ps, _mm_add_ss, _mm_cvtss_f32, _mm_movehl_ps,
-    _mm_shuffle_ps, _mm256_add_epi32, _mm256_add_ps, _mm256_and_si256, _mm256_castpd_ps,
-    _mm256_castps256_ps128, _mm256_extractf128_ps, _mm256_loadu_ps, _mm256_loadu_si256,
-    _mm256_madd_epi16, _mm256_mul_ps, _mm256_set1_epi16, _mm256_set1_epi32, _mm256_setzero_ps,
-    _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16, _mm256_storeu_si256, _mm512_add_ps,
-    _mm512_castps_pd, _mm512_castps512_ps256, _mm512_dpbusd_epi32, _mm512_extractf64x4_pd,
-    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_set1_epi32, _mm512_setzero_ps,
-    _mm512_storeu_si512,
+    _mm_shuffle_ps, _mm256_add_ps, _mm256_castpd_ps, _mm256_castps256_ps128, _mm256_extractf128_ps,
+    _mm256_loadu_ps, _mm256_loadu_si256, _mm256_mul_ps, _mm256_setzero_ps, _mm256_storeu_si256,
+    _mm512_add_ps, _mm512_castps_pd, _mm512_castps512_ps256, _mm512_extractf64x4_pd,
+    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_mul_ps, _mm512_setzero_ps, _mm512_storeu_si512,
 };
 
 use super::Lanes;
-use super::codes::{BLOCK, Group, Margins, Panel, reach};
+use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
+use super::x86_codes::{
+    estimate_avx2, estimate_vnni, reaching_avx2, reaching_vnni, sum_lines_avx2, sum_lines_vnni,
+};
 
 /// Rows that are scored side by side.
 const GROUP: usize = 4;
@@ -39,18 +39,44 @@ impl Avx2 {
         unsafe { dot_rows_avx2(query, rows, out) }
     }
 
-    /// The sums of a block, and which rows' upper bounds reach the floor.
+    /// The estimates of a block; see [`super::Scanner::estimate`].
     #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
-    pub(super) fn screen<const M: usize>(
+    pub(super) fn estimate<const M: usize>(
         self,
+        packing: Packing,
         panel: &Panel<M>,
-        block: &[Group],
-        margins: &Margins,
-        floors: &[f32; M],
-        sums: &mut [[i32; BLOCK]; M],
-    ) -> [u64; M] {
+        block: (&[Group], &[f32; BLOCK]),
+        admitted: u64,
+        out: &mut [[f32; BLOCK]; M],
+    ) -> [f32; M] {
         // SAFETY: `self` exists only where `detect` saw AVX2.
-        unsafe { screen_avx2(panel, block, margins, floors, sums) }
+        unsafe { estimate_avx2(packing, panel, block, admitted, out) }
+    }
+
+    /// Which rows may score at least the floor; see [`super::Scanner::reaching`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn reaching(
+        self,
+        estimates: &[f32; BLOCK],
+        margins: &Margins,
+        terms: &Terms,
+        floor: f32,
+    ) -> u64 {
+        // SAFETY: `self` exists only where `detect` saw AVX2.
+        unsafe { reaching_avx2(estimates, margins, terms, floor) }
+    }
+
+    /// The sums of rows; see [`super::Scanner::sum_lines`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn sum_lines(
+        self,
+        query: &[Line],
+        rows: &[Line],
+        picked: &[usize],
+        out: &mut [i32],
+    ) {
+        // SAFETY: `self` exists only where `detect` saw AVX2.
+        unsafe { sum_lines_avx2(query, rows, picked, out) }
     }
 }
 
@@ -72,7 +98,7 @@ impl Avx512 {
     }
 }
 
-/// Proof that this machine has AVX-512F and its VNNI.
+/// Proof that this machine has AVX-512F, BW and VNNI.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Vnni(());
 
@@ -80,22 +106,49 @@ impl Vnni {
     /// The proof, where the machine has the instructions.
     pub(super) fn detect() -> Option<Self> {
         let has = std::arch::is_x86_feature_detected!("avx512f")
+            && std::arch::is_x86_feature_detected!("avx512bw")
             && std::arch::is_x86_feature_detected!("avx512vnni");
         has.then_some(Self(()))
     }
 
-    /// The sums of a block, and which rows' upper bounds reach the floor.
+    /// The estimates of a block; see [`super::Scanner::estimate`].
     #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
-    pub(super) fn screen<const M: usize>(
+    pub(super) fn estimate<const M: usize>(
         self,
+        packing: Packing,
         panel: &Panel<M>,
-        block: &[Group],
+        block: (&[Group], &[f32; BLOCK]),
+        admitted: u64,
+        out: &mut [[f32; BLOCK]; M],
+    ) -> [f32; M] {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
+        unsafe { estimate_vnni(packing, panel, block, admitted, out) }
+    }
+
+    /// Which rows may score at least the floor; see [`super::Scanner::reaching`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn reaching(
+        self,
+        estimates: &[f32; BLOCK],
         margins: &Margins,
-        floors: &[f32; M],
-        sums: &mut [[i32; BLOCK]; M],
-    ) -> [u64; M] {
-        // SAFETY: `self` exists only where `detect` saw AVX-512F and VNNI.
-        unsafe { screen_vnni(panel, block, margins, floors, sums) }
+        terms: &Terms,
+        floor: f32,
+    ) -> u64 {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
+        unsafe { reaching_vnni(estimates, margins, terms, floor) }
+    }
+
+    /// The sums of rows; see [`super::Scanner::sum_lines`].
+    #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
+    pub(super) fn sum_lines(
+        self,
+        query: &[Line],
+        rows: &[Line],
+        picked: &[usize],
+        out: &mut [i32],
+    ) {
+        // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
+        unsafe { sum_lines_vnni(query, rows, picked, out) }
     }
 }
 
@@ -213,79 +266,30 @@ fn dot_rows_avx512(query: &[Lanes], rows: &[Lanes], out: &mut [f32]) {
     }
 }
 
+#[inline]
 #[target_feature(enable = "avx2")]
-fn screen_avx2<const M: usize>(
-    panel: &Panel<M>,
-    block: &[Group],
-    margins: &Margins,
-    floors: &[f32; M],
-    sums: &mut [[i32; BLOCK]; M],
-) -> [u64; M] {
-    let low_bytes = _mm256_set1_epi16(0xff);
-    // Sixteen rows at a time: the sums of four queries stay in registers.
-    for part in 0..BLOCK / 16 {
-        let mut acc: [[__m256i; 2]; M] =
-            panel.terms.map(|terms| [_mm256_set1_epi32(terms.bias); 2]);
-        for (words, group) in panel.words.iter().zip(block) {
-            let codes = group.0.as_chunks::<64>().0.get(part).unwrap_or(&[0; 64]);
-            let mut even = [low_bytes; 2];
-            let mut odd = [low_bytes; 2];
-            let halves = codes.as_chunks::<32>().0;
-            for ((even, odd), half) in even.iter_mut().zip(&mut odd).zip(halves) {
-                // SAFETY: `half` is 32 bytes long.
-                let codes = unsafe { _mm256_loadu_si256(half.as_ptr().cast()) };
-                *even = _mm256_and_si256(codes, low_bytes);
-                *odd = _mm256_srli_epi16::<8>(codes);
-            }
-            for (acc, word) in acc.iter_mut().zip(words) {
-                let word = _mm256_set1_epi32(*word);
-                let word_even = _mm256_srai_epi16::<8>(_mm256_slli_epi16::<8>(word));
-                let word_odd = _mm256_srai_epi16::<8>(word);
-                for ((acc, even), odd) in acc.iter_mut().zip(even).zip(odd) {
-                    let even = _mm256_madd_epi16(even, word_even);
-                    let odd = _mm256_madd_epi16(odd, word_odd);
-                    *acc = _mm256_add_epi32(*acc, _mm256_add_epi32(even, odd));
-                }
-            }
-        }
-        for (sums, acc) in sums.iter_mut().zip(acc) {
-            let sums = sums.as_chunks_mut::<8>().0.iter_mut().skip(2 * part);
-            for (out, acc) in sums.zip(acc) {
-                // SAFETY: `out` is eight integers long.
-                unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), acc) };
-            }
-        }
-    }
-    reach(sums, panel, margins, floors)
+pub(super) fn load_256(bytes: &[u8; 32]) -> __m256i {
+    // SAFETY: `bytes` is 32 bytes long.
+    unsafe { _mm256_loadu_si256(bytes.as_ptr().cast()) }
 }
 
-#[target_feature(enable = "avx512f,avx512vnni")]
-fn screen_vnni<const M: usize>(
-    panel: &Panel<M>,
-    block: &[Group],
-    margins: &Margins,
-    floors: &[f32; M],
-    sums: &mut [[i32; BLOCK]; M],
-) -> [u64; M] {
-    let mut acc: [[__m512i; 4]; M] = panel.terms.map(|terms| [_mm512_set1_epi32(terms.bias); 4]);
-    for (words, group) in panel.words.iter().zip(block) {
-        let words = words.map(|word| _mm512_set1_epi32(word));
-        let parts = group.0.as_chunks::<64>().0;
-        for (at, part) in parts.iter().enumerate() {
-            // SAFETY: `part` is 64 bytes long.
-            let codes = unsafe { _mm512_loadu_si512(part.as_ptr().cast()) };
-            for (acc, word) in acc.iter_mut().zip(words) {
-                if let Some(acc) = acc.get_mut(at) {
-                    *acc = _mm512_dpbusd_epi32(*acc, codes, word);
-                }
-            }
-        }
-    }
-    for (sums, acc) in sums.iter_mut().zip(acc) {
-        for (out, acc) in sums.as_chunks_mut::<16>().0.iter_mut().zip(acc) {
-            // SAFETY: `out` is sixteen integers long.
-            unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), acc) };
-        }
-    }
-    reach(sums, panel, margins, floors)
+#[inline]
+#[target_feature(enable = "avx2")]
+pub(super) fn store_256(out: &mut [i32; 8], value: __m256i) {
+    // SAFETY: `out` is eight integers long.
+    unsafe { _mm256_storeu_si256(out.as_mut_ptr().cast(), value) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn load_512(bytes: &[u8; 64]) -> __m512i {
+    // SAFETY: `bytes` is 64 bytes long.
+    unsafe { _mm512_loadu_si512(bytes.as_ptr().cast()) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store_512(out: &mut [i32; 16], value: __m512i) {
+    // SAFETY: `out` is sixteen integers long.
+    unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), value) }
 }

@@ -1,0 +1,148 @@
+//! From arguments of the hot index to the core's words, and from its answers to arrays.
+
+use std::num::NonZero;
+
+use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
+use pyo3::prelude::*;
+use pyo3::types::{PyBool, PyString};
+use warmset_core::Error;
+use warmset_core::hot::{Labels, Neighbours};
+
+use crate::convert::{Matrix, integers, kind_code};
+use crate::error::{invalid, raise};
+
+type Table<'py, T> = Bound<'py, PyArray2<T>>;
+
+/// Ids, scores, and how many of each row count.
+pub(crate) type Found<'py> = (Table<'py, u64>, Table<'py, f32>, Bound<'py, PyArray1<i64>>);
+
+/// The columns of labels, as they were given.
+pub(crate) struct Columns<'a, 'py> {
+    pub(crate) tenant: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) conversation: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) kind: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) role: Option<&'a Bound<'py, PyAny>>,
+    pub(crate) at: Option<&'a Bound<'py, PyAny>>,
+}
+
+impl Columns<'_, '_> {
+    /// The labels of so many entries.
+    ///
+    /// # Errors
+    /// `InvalidInputError` for a column that is not made of integers or is of another length.
+    pub(crate) fn labels(&self, entries: usize) -> PyResult<Vec<Labels>> {
+        let mut labels = vec![Labels::default(); entries];
+        let all = &mut labels;
+        column(self.tenant, "tenant", all, |label, v| label.tenant = v)?;
+        column(self.conversation, "conversation", all, |label, v| {
+            label.conversation = v;
+        })?;
+        column(self.role, "role", all, |label, v| label.role = v)?;
+        column(self.at, "at", all, |label, v| label.at = v)?;
+        match self.kind {
+            Some(name) if name.is_instance_of::<PyString>() => {
+                let code = kind_code(name)?;
+                for label in all {
+                    label.kind = code;
+                }
+            }
+            kinds => column(kinds, "kind", all, |label, v| label.kind = v)?,
+        }
+        Ok(labels)
+    }
+}
+
+/// A number of results or of threads: at least one.
+///
+/// # Errors
+/// `InvalidInputError` for anything else.
+pub(crate) fn positive(value: &Bound<'_, PyAny>, name: &str) -> PyResult<NonZero<usize>> {
+    (!value.is_instance_of::<PyBool>())
+        .then(|| value.extract::<usize>().ok())
+        .flatten()
+        .and_then(NonZero::new)
+        .ok_or_else(|| {
+            invalid(&format!(
+                "{name}: expected an integer of at least 1, found {value}"
+            ))
+        })
+}
+
+/// A number of threads; one where nothing is said.
+///
+/// # Errors
+/// `InvalidInputError` for anything but an integer of at least 1.
+pub(crate) fn thread_count(threads: Option<&Bound<'_, PyAny>>) -> PyResult<NonZero<usize>> {
+    threads.map_or(Ok(NonZero::<usize>::MIN), |threads| {
+        positive(threads, "threads")
+    })
+}
+
+/// A matrix whose rows are as long as the index's.
+///
+/// # Errors
+/// `DimensionError`.
+pub(crate) fn of_dim(matrix: Matrix, dim: usize) -> PyResult<Matrix> {
+    if matrix.columns == dim {
+        return Ok(matrix);
+    }
+    Err(raise(Error::Dimension {
+        expected: dim,
+        found: matrix.columns,
+    }))
+}
+
+/// The answers of a batch as arrays, as wide as the longest; cells behind the end of an answer hold
+/// the largest id and minus infinity.
+pub(crate) fn table<'py>(py: Python<'py>, found: &[Neighbours]) -> PyResult<Found<'py>> {
+    let width = found.iter().map(Vec::len).max().unwrap_or(0);
+    let mut ids = vec![u64::MAX; found.len() * width];
+    let mut scores = vec![f32::NEG_INFINITY; found.len() * width];
+    let mut counts = Vec::with_capacity(found.len());
+    for (at, hits) in found.iter().enumerate() {
+        counts.push(i64::try_from(hits.len()).unwrap_or(i64::MAX));
+        let cells = ids.iter_mut().zip(&mut scores).skip(at * width);
+        for ((id, score), hit) in cells.zip(hits) {
+            (*id, *score) = *hit;
+        }
+    }
+    let shape = [found.len(), width];
+    Ok((
+        ids.into_pyarray(py).reshape(shape)?,
+        scores.into_pyarray(py).reshape(shape)?,
+        counts.into_pyarray(py),
+    ))
+}
+
+/// Writes one value an entry, or one for all, into the labels.
+fn column<T: TryFrom<i128> + Copy>(
+    value: Option<&Bound<'_, PyAny>>,
+    name: &str,
+    labels: &mut [Labels],
+    set: impl Fn(&mut Labels, T),
+) -> PyResult<()> {
+    let Some(value) = value else {
+        return Ok(());
+    };
+    let values = integers::<T>(value, name)?;
+    match values.as_slice() {
+        [one] => {
+            for label in labels {
+                set(label, *one);
+            }
+        }
+        many if many.len() == labels.len() => {
+            for (label, value) in labels.iter_mut().zip(many) {
+                set(label, *value);
+            }
+        }
+        many => {
+            return Err(invalid(&format!(
+                "{name}: expected 1 or {} values, found {}",
+                labels.len(),
+                many.len()
+            )));
+        }
+    }
+    Ok(())
+}
