@@ -30,6 +30,8 @@ CHECKED = 8
 MILLION = 1_000_000
 TALKS, TENANTS, STRETCH = 1_000, 10, 20  # of a million rows: turns come in stretches
 
+SETTLED = 4_096  # rows at which the index has chosen its codes
+CODES = {"int8": 400.0, "int4": 208.0, "projected": 144.0}  # bytes a row, its factors among them
 GRAPHS = {"hnswlib": peers.Hnswlib, "faiss HNSW": peers.FaissGraph}
 SCANS = {"usearch exact bf16": peers.Usearch, "usearch exact i8": peers.UsearchBytes}
 CONVENIENT = {
@@ -74,9 +76,14 @@ def ours(rows, **labels) -> tuple[HotIndex, float]:
     return index, (time.perf_counter() - begin) * 1e6 / len(rows)
 
 
-def scanned(n: int, dim: int) -> float:
-    """Count the bytes that a scan of the codes reads: eight bits a value and three factors."""
-    return n * (dim + 3.0 * 4)
+def scanned(index: HotIndex, query, kind: str) -> tuple[str, float]:
+    """Name the codes that a search reads first, and count the bytes of all of them."""
+    n, explain = len(index), getattr(index, "explain", None)
+    if explain is not None:
+        told = explain(query, K)
+        return ", ".join(f"{head} {rows:,}" for head, rows in told.heads), float(told.bytes * n)
+    head = "int8" if n < SETTLED else "int4" if kind == "isotropic" else "projected"
+    return head, n * CODES[head]
 
 
 def build(name: str, make: type[peers.Peer], rows) -> peers.Peer | None:
@@ -141,9 +148,11 @@ def searches(kind: str, rows, queries, seconds: float) -> Iterator[Result]:
         calls[name] = lambda at, peer=peer: peer.one(queries[at % m])
         if name in {"faiss flat", "numpy"}:
             batches[name] = lambda _, peer=peer: peer.many(queries[:64])
-    memory = Memory(scanned(n, rows.shape[1]))
+    head, size = scanned(index, queries[0], kind)
+    memory = Memory(size)
     result = turns(f"{kind} {n:,}", calls | memory.calls(), seconds)
-    memory.note(result, scanned(n, rows.shape[1]))
+    memory.note(result)
+    result.notes |= {"read first": head, "bytes of a row read first": size / n}
     result.notes |= notes
     for at in range(0, m, m // CHECKED):
         again = index.search(queries[at], K)

@@ -91,17 +91,17 @@ class Memory:
         values = self._values
         return {"read: max": lambda _: values.max(), "read: dot": lambda _: values @ values}
 
-    def note(self, result: Result, scanned: float) -> None:
+    def note(self, result: Result) -> None:
         """Take both out of a result, and note the bandwidth and a scan's share of it."""
         ours = next(iter(result.microseconds))
         reads = [result.microseconds.pop(one) for one in self.calls()]
         fastest = [float(result.notes.pop(f"min of {one}")) for one in self.calls()]
         for one in self.calls():
             del result.notes[f"p95 of {one}"]
-        read, scan = self.size / min(reads) / 1e3, scanned / result.microseconds[ours] / 1e3
+        read, scan = self.size / min(reads) / 1e3, self.size / result.microseconds[ours] / 1e3
         at_best = self.size / min(fastest) / 1e3
         result.notes["GB/s read in a row"] = read
         result.notes["GB/s of the scan"] = scan
         result.notes["share of the bandwidth"] = scan / read
-        best = scanned / float(result.notes[f"min of {ours}"]) / 1e3
+        best = self.size / float(result.notes[f"min of {ours}"]) / 1e3
         result.notes["share of it, fastest calls"] = best / at_best

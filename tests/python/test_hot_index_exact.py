@@ -26,7 +26,7 @@ K = 12
 BATCH = 64
 SEED = 20
 # Real vectors are embedded where the cache does not have them, so a few in the ordinary profile.
-ROWS, QUERIES, REAL = (20_000, 10_000, 20_000) if DEEP else (4_000, 64, 936)
+ROWS, QUERIES, REAL = (20_000, 10_000, 20_000) if DEEP else (5_000, 64, 4_936)
 COUNT, MANY = (32, 24) if DEEP else (8, 4)  # of queries: with few rows, and with many
 ROUNDS = 30 if DEEP else 4
 

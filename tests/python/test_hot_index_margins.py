@@ -15,7 +15,7 @@ from warmset import HotIndex
 
 TIERS = warmset.simd_tiers()
 DIM = 384
-GROUP = 60  # rows of each group
+GROUP = 90  # rows of each group
 SETS = 24  # queries, each with its two groups
 K = 12
 
