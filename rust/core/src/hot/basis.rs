@@ -11,11 +11,11 @@
 //! Directions within the span are left as they come: that spreads a vector over all codes.
 
 use super::margin::{LOOSE, SMALLEST, Skew, gamma};
-use crate::simd::quantise::{Quad, mix_steps};
+use crate::simd::quantise::{Quad, TOGETHER, mix_steps};
 use crate::simd::{Lanes, Scanner};
 
 /// How often the span is turned towards the data.
-const TURNS: usize = 3;
+const TURNS: usize = 2;
 
 /// Of a direction that has less than this left, beside those before it, only noise is left.
 const LEAST: f64 = 1e-4;
@@ -23,21 +23,27 @@ const LEAST: f64 = 1e-4;
 /// Directions, and what projecting on them is worth.
 #[derive(Debug)]
 pub(super) struct Basis {
-    #[cfg(test)]
     dim: usize,
     directions: Vec<Lanes>,
     count: usize,
     /// Dimension ─▶ what it brings into each direction, in whole quads.
     columns: Vec<Quad>,
     pub(super) skew: Skew,
-    /// The mean share of a sampled row's square that the directions do not see.
+    /// The mean share of a row's square that the directions do not see.
     unseen: f64,
 }
 
 impl Basis {
     /// The span of `count` directions for rows like those of the sample, each `dim` values long.
     pub(super) fn fit(scanner: Scanner, dim: usize, sample: &[Vec<f32>], count: usize) -> Self {
-        let rows: Vec<Vec<f64>> = sample.iter().filter_map(|row| unit(row)).collect();
+        // Every fifth row is kept apart: what the directions do not see of it is what they will not see
+        // of others.
+        let part = |apart: bool| -> Vec<Vec<f64>> {
+            let rows = sample.iter().zip((0..5).cycle());
+            let rows = rows.filter(|(_, at)| (*at == 4) == apart);
+            rows.filter_map(|(row, _)| unit(row)).collect()
+        };
+        let rows = part(false);
         let by_row = matrix(&rows);
         let by_dimension = matrix(&transposed(&rows, dim));
         let step = rows.len().div_ceil(count).max(1);
@@ -54,7 +60,7 @@ impl Basis {
                 .collect();
             span = orthonormal(turned);
         }
-        Self::of(dim, &span).measured(scanner, &rows)
+        Self::of(dim, &span).measured(scanner, &part(true))
     }
 
     /// The basis of those directions; rows of zeros see nothing.
@@ -80,7 +86,6 @@ impl Basis {
         let count = span.len();
         let scale = |n: usize| u32::try_from(n).map_or(f64::MAX, f64::from);
         Self {
-            #[cfg(test)]
             dim,
             directions,
             count,
@@ -133,11 +138,27 @@ impl Basis {
         self.unseen
     }
 
-    /// How far a vector goes in each direction; what pads it to whole quads is zeros.
-    pub(super) fn project(&self, scanner: Scanner, vector: &[Lanes], out: &mut Vec<Quad>) {
-        out.clear();
-        out.resize(self.count.div_ceil(64), [Lanes::ZERO; 4]);
-        scanner.mix(bytemuck::cast_slice(vector), &self.columns, out);
+    /// How far vectors go in each direction, four at a time; what pads it to whole quads is zeros. An
+    /// element of `out` holds sixty-four directions of each.
+    pub(super) fn project(
+        &self,
+        scanner: Scanner,
+        vectors: [&[Lanes]; TOGETHER],
+        out: &mut Vec<[Quad; TOGETHER]>,
+    ) {
+        out.resize(self.count.div_ceil(64), [[Lanes::ZERO; 4]; TOGETHER]);
+        let weights = vectors.map(|vector| {
+            let weights: &[f32] = bytemuck::cast_slice(vector);
+            weights.get(..self.dim).unwrap_or(weights)
+        });
+        scanner.mix(weights, &self.columns, out);
+    }
+
+    /// How far one vector goes in each direction.
+    pub(super) fn project_one(&self, scanner: Scanner, vector: &[Lanes]) -> Vec<Quad> {
+        let mut out = Vec::new();
+        self.project(scanner, [vector; TOGETHER], &mut out);
+        out.into_iter().map(|[first, ..]| first).collect()
     }
 
     /// One of the directions, counted round and round.
@@ -151,7 +172,7 @@ impl Basis {
 }
 
 /// A row of length one; none if it has no direction.
-fn unit(row: &[f32]) -> Option<Vec<f64>> {
+pub(super) fn unit(row: &[f32]) -> Option<Vec<f64>> {
     let row: Vec<f64> = row.iter().copied().map(f64::from).collect();
     let norm = dot(&row, &row).sqrt();
     (norm > 0.0).then(|| row.into_iter().map(|value| value / norm).collect())
@@ -214,7 +235,7 @@ fn transposed(rows: &[Vec<f64>], dim: usize) -> Vec<Vec<f64>> {
         .collect()
 }
 
-fn matrix(rows: &[Vec<f64>]) -> Vec<Lanes> {
+pub(super) fn matrix(rows: &[Vec<f64>]) -> Vec<Lanes> {
     let mut out = Vec::new();
     for row in rows {
         let row: Vec<f32> = row.iter().copied().map(narrow).collect();
@@ -223,7 +244,7 @@ fn matrix(rows: &[Vec<f64>]) -> Vec<Lanes> {
     out
 }
 
-fn dots(scanner: Scanner, vector: &[f64], rows: &[Lanes], count: usize) -> Vec<f64> {
+pub(super) fn dots(scanner: Scanner, vector: &[f64], rows: &[Lanes], count: usize) -> Vec<f64> {
     let mut out = vec![0.0; count];
     scanner.dot_rows(&matrix(&[vector.to_vec()]), rows, &mut out);
     out.into_iter().map(f64::from).collect()
