@@ -99,6 +99,21 @@ fn reopened(catalog: &Catalog) -> Catalog {
 
 fn filters(list: &List, random: &mut Random) -> Vec<Filter> {
     let mut filters = vec![Filter::default()];
+    // The bounds of blocks are within: the first and the last time, and those beside them.
+    let times = || list.iter().map(|(_, labels)| labels.at);
+    for at in times().min().into_iter().chain(times().max()) {
+        for at in at - 1..=at + 1 {
+            let since = Some(at);
+            filters.push(Filter {
+                since,
+                ..Filter::default()
+            });
+            filters.push(Filter {
+                before: since,
+                ..Filter::default()
+            });
+        }
+    }
     for _ in 0..60 {
         let mut one =
             |odds: u32, bound: u32| (random.below(odds) == 0).then(|| random.below(bound));
