@@ -105,10 +105,11 @@ fn made(lie: Lie, rows: usize, head: Head, tier: Tier) -> &'static Index {
     if head != Head::Plain {
         let plain = made(lie, rows, Head::Plain, tier);
         let queries = vectors(lie, QUERIES, 2);
-        let (mut kept, mut exact) = (0, 0);
+        let (mut kept, mut refined, mut exact) = (0, 0, 0);
         let together = index.search_batch(&queries, K).unwrap();
         for (query, batched) in queries.chunks(DIM).zip(&together) {
-            let (found, steps) = index.explain(query, K, None).unwrap();
+            let (found, explained) = index.explain(query, K, None).unwrap();
+            let steps = explained.steps;
             let bits = |found: &[(u64, f32)]| -> Vec<(u64, u32)> {
                 found
                     .iter()
@@ -119,11 +120,13 @@ fn made(lie: Lie, rows: usize, head: Head, tier: Tier) -> &'static Index {
             assert_eq!(bits(&found), expected, "{key:?}");
             assert_eq!(bits(batched), expected, "{key:?}, together");
             kept += steps.kept;
+            refined += steps.refined;
             exact += steps.exact;
         }
         eprintln!(
-            "{key:?}: of {rows} rows, {} kept, {} scored in full, a query",
+            "{key:?}: of {rows} rows, {} kept, {} refined, {} scored in full, a query",
             kept / QUERIES,
+            refined / QUERIES,
             exact / QUERIES
         );
     }
@@ -133,8 +136,10 @@ fn made(lie: Lie, rows: usize, head: Head, tier: Tier) -> &'static Index {
 /// One query, another one every time; bytes are those of the rows in full.
 #[divan::bench(
     args = [
-        (Lie::Isotropic, Head::Plain), (Lie::Isotropic, Head::Int8),
-        (Lie::Clustered, Head::Plain), (Lie::Clustered, Head::Int8),
+        (Lie::Isotropic, Head::Plain), (Lie::Isotropic, Head::Int8), (Lie::Isotropic, Head::Int4),
+        (Lie::Isotropic, Head::Auto),
+        (Lie::Clustered, Head::Plain), (Lie::Clustered, Head::Int8), (Lie::Clustered, Head::Int4),
+        (Lie::Clustered, Head::Projected), (Lie::Clustered, Head::Auto),
     ],
     consts = [1_000, 10_000, 100_000]
 )]
@@ -176,7 +181,8 @@ fn filtered<const ROWS: usize>(bencher: Bencher<'_, '_>, head: Head) {
 /// 64 queries together.
 #[divan::bench(
     args = [
-        (Lie::Isotropic, Head::Plain), (Lie::Isotropic, Head::Int8), (Lie::Clustered, Head::Int8),
+        (Lie::Isotropic, Head::Plain), (Lie::Isotropic, Head::Int8), (Lie::Isotropic, Head::Int4),
+        (Lie::Clustered, Head::Int8), (Lie::Clustered, Head::Int4), (Lie::Clustered, Head::Projected),
     ],
     consts = [10_000, 100_000],
     sample_count = 20
@@ -221,7 +227,7 @@ fn retriever(bencher: Bencher<'_, '_>) {
 }
 
 /// 10,000 rows into an empty index.
-#[divan::bench(args = [Head::Plain, Head::Int8], sample_count = 20)]
+#[divan::bench(args = [Head::Plain, Head::Int8, Head::Int4, Head::Projected, Head::Auto], sample_count = 20)]
 fn add(bencher: Bencher<'_, '_>, head: Head) {
     let rows = vectors(Lie::Isotropic, 10_000, 1);
     let ids: Vec<u64> = (0..10_000).collect();

@@ -3,12 +3,14 @@
 from warmset._core import (
     ColdStore,
     HotIndex,
+    LexicalIndex,
     Record,
     keep_newest,
     pack,
     pack_batch,
     simd_tier,
     simd_tiers,
+    terms,
 )
 from warmset.budget import Budget
 from warmset.config import Filter, Weights
@@ -78,6 +80,7 @@ __all__ = [
     "Kept",
     "LLMPicker",
     "LatestToolResult",
+    "LexicalIndex",
     "Memory",
     "MiniLM",
     "Offload",
@@ -120,6 +123,7 @@ __all__ = [
     "retry_on_overflow",
     "simd_tier",
     "simd_tiers",
+    "terms",
     "trim_messages",
     "validate",
 ]

@@ -28,6 +28,36 @@ def scores(query, rows):
     return acc[:, 0]
 
 
+class Scan:
+    """`scores` of the same rows for many queries: the same sums in the same order, rows abreast."""
+
+    def __init__(self, rows, part=1024):
+        cuts = range(0, len(rows), part)
+        # (blocks, lanes, rows), so that numpy's inner loop runs over rows.
+        self._parts = [blocks(rows[at : at + part]).transpose(1, 2, 0).copy() for at in cuts]
+
+    def scores(self, query):
+        """Score each row."""
+        (query,) = blocks([query])
+        found = [np.empty(0, np.float32)]
+        for part in self._parts:
+            acc = np.zeros(part.shape[1:], np.float32)
+            product = np.empty_like(acc)
+            for x, y in zip(part, query[:, :, None], strict=True):
+                np.multiply(x, y, out=product)
+                np.add(acc, product, out=acc)
+            for width in (8, 4, 2, 1):
+                acc = acc[:width] + acc[width : 2 * width]
+            found.append(acc[0])
+        return np.concatenate(found)
+
+    def best(self, ids, query, k):
+        """Rank the rows; those below the k-th score are left out before the sorting."""
+        found = self.scores(query)
+        least = np.partition(found, -k)[-k] if k < len(found) else -np.inf
+        return best(ids[found >= least], found[found >= least], k)
+
+
 def unit(rows):
     """Bring rows to length one: the norm in float64 from left to right, one rounding at the end.
 

@@ -183,7 +183,13 @@ impl Bench {
     fn new(dim: usize, metric: Metric) -> Self {
         let mut indexes = Vec::new();
         for tier in Tier::available() {
-            for head in [Head::Plain, Head::Int8, Head::Auto] {
+            for head in [
+                Head::Plain,
+                Head::Int8,
+                Head::Int4,
+                Head::Projected,
+                Head::Auto,
+            ] {
                 let scanner = Scanner::of(tier).unwrap();
                 let index = Index::with_head(dim, metric, head, scanner).unwrap();
                 indexes.push((head, tier, index));
@@ -331,24 +337,32 @@ fn codes_leave_most_rows_unread() {
     };
     for (head, tier, index) in &bench.indexes {
         let name = format!("{head:?}, {}", tier.name());
-        let (found, steps) = index.explain(&query, 12, None).unwrap();
+        let (found, explained) = index.explain(&query, 12, None).unwrap();
+        let steps = explained.steps;
         assert_eq!(
             bits(&found),
             brute(Metric::Cosine, &bench.rows, &query, 12, |_| true),
             "{name}"
         );
-        let coded = *head == Head::Int8 || (*head == Head::Auto && *tier != Tier::Scalar);
+        let coded = matches!(head, Head::Int8 | Head::Int4 | Head::Projected)
+            || (*head == Head::Auto && *tier != Tier::Scalar);
         if coded {
             assert!(
-                steps.screened >= 2_000 && steps.exact <= steps.kept,
+                steps.screened >= 1_984 && steps.screened + steps.exact >= 2_000,
                 "{name}: {steps:?}"
+            );
+            let last = found.last().unwrap().1;
+            assert!(
+                explained.bound <= last && explained.bound > last - 0.1,
+                "{name}"
             );
             assert!(steps.exact < 100, "{name}: {steps:?}");
         } else {
             assert_eq!((steps.screened, steps.exact), (0, 2_000), "{name}");
         }
-        let (_, steps) = index.explain(&query, 12, Some(&filter)).unwrap();
-        let read = (steps.screened, steps.exact);
+        let (_, explained) = index.explain(&query, 12, Some(&filter)).unwrap();
+        assert!(explained.bound < f32::MIN, "{name}: nothing was left out");
+        let read = (explained.steps.screened, explained.steps.exact);
         assert_eq!(
             read,
             (0, ids.len()),

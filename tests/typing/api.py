@@ -13,6 +13,7 @@ from warmset import (
     Filter,
     Hit,
     HotIndex,
+    LexicalIndex,
     LLMPicker,
     Memory,
     Synced,
@@ -22,6 +23,7 @@ from warmset import (
     count_tokens,
     pack,
     pack_batch,
+    terms,
 )
 
 
@@ -58,6 +60,11 @@ def low_level() -> None:
     assert_type(counts, NDArray[np.int64])
     assert_type(ids, NDArray[np.uint64])
     assert_type(scores, NDArray[np.float32])
+    words = LexicalIndex(k1=1.2, b=0.6)
+    words.add([1, 2], ["the pool", "src/db_pool.rs"])
+    assert_type(words.search("db_pool", 2), tuple[NDArray[np.uint64], NDArray[np.float32]])
+    assert_type(LexicalIndex.from_bytes(words.to_bytes()), LexicalIndex)
+    assert_type(terms("src/db_pool.rs"), list[str])
     assert_type(pack([1, 2], [0.5, 0.25], 2, must=[0]), NDArray[np.int64])
     pack_batch([0, 2], [1, 2], [0.5, 0.25], [3])
     assert_type(count_tokens("hello", model="gpt-4o"), TokenCount)

@@ -41,6 +41,7 @@ from warmset.errors.store import (
     Erased,
     ForeignSegment,
     Forked,
+    IndexDamaged,
     Interrupted,
     Locked,
     NewerFormat,

@@ -1,4 +1,4 @@
-"""What the cold store raises."""
+"""What the cold store raises, and a saved index."""
 
 from __future__ import annotations
 
@@ -165,3 +165,10 @@ class Forked(StoreError):  # noqa: N818
 
 class Closed(StoreError):  # noqa: N818
     """The handle was closed; open the store again."""
+
+
+class IndexDamaged(WarmsetError):  # noqa: N818 - reads like Corrupt, and is milder
+    """A saved index is of another kind or version, or its bytes are not what was written.
+
+    It is a cache: make it anew from the texts.
+    """

@@ -128,6 +128,16 @@ pub enum Error {
     /// The handle was closed.
     #[error("the store is closed; open it again")]
     Closed,
+    /// A saved index is of another kind or version, or its bytes are not what was written.
+    #[error(
+        "the saved index cannot be used at byte {offset}: {detail}; make it anew from the store"
+    )]
+    SavedIndex {
+        /// Where it was noticed.
+        offset: u64,
+        /// What did not agree.
+        detail: String,
+    },
     /// A vector has another dimension than the index.
     #[error("expected vectors of dimension {expected}, found {found}")]
     Dimension {

@@ -87,6 +87,7 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         Error::Interrupted => "Interrupted",
         Error::Forked => "Forked",
         Error::Closed => "Closed",
+        Error::SavedIndex { .. } => "IndexDamaged",
         Error::NotFinite { .. } => "NotFiniteError",
         Error::ZeroNorm { .. } => "ZeroNormError",
         Error::DuplicateId { .. } => "DuplicateIdError",

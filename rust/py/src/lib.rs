@@ -19,6 +19,7 @@ mod error;
 mod evict;
 mod hot_arguments;
 mod hot_index;
+mod lexical_index;
 mod pack;
 mod retriever;
 mod signals;
@@ -39,6 +40,8 @@ mod _core {
     use super::evict::{Roll, keep_newest, leave_lowest};
     #[pymodule_export]
     use super::hot_index::HotIndex;
+    #[pymodule_export]
+    use super::lexical_index::LexicalIndex;
     #[pymodule_export]
     use super::pack::{pack, pack_batch};
     #[pymodule_export]

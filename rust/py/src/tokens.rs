@@ -39,7 +39,18 @@ pub(crate) fn count_texts(
     Ok(py.detach(|| texts.iter().map(|text| encoding.count(text)).collect()))
 }
 
-/// The terms that the lexical index sees in a text, in order, with repeats.
+/// Return the terms that the lexical index sees in a text.
+///
+/// Words lose their endings (Snowball English) and stop words leave; accents are dropped. Names of
+/// joined words (`src/db_pool.rs`, `HTTPServerError`, `v1.2.3`) give their words, the names inside them
+/// and the whole; scripts without spaces give pairs of characters. Prose joins words too (well-being,
+/// and/or), and gives its words alone.
+///
+/// Args:
+///     text: Any text.
+///
+/// Returns:
+///     The terms, in order, with repeats.
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
 pub(crate) fn terms(py: Python<'_>, text: Bound<'_, PyString>) -> Vec<String> {

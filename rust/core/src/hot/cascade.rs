@@ -1,235 +1,296 @@
 //! The best k of all rows, most of them never read in full.
 //!
 //! ```text
-//! screen   every row's codes  ─▶ bounds; floor = the k-th best lower bound so far;
-//!                                rows whose upper bound reaches the floor are kept
-//! settle   kept rows, best upper bound first ─▶ canonical sums, until an upper bound is
-//!                                below the k-th best sum
+//! estimate  every row's coarse codes ─▶ estimates, and the greatest of each block
+//! seed      the rows with the best estimates ─▶ lower bounds by the finest codes there are;
+//!           floor = the k-th best lower bound so far
+//! sift      rows whose estimate + margin reaches the floor; of those, where there are finer codes, the
+//!           ones whose finer estimate + margin does
+//! settle    what is left at the end, best upper bound first ─▶ canonical sums, until an upper bound is
+//!           below the k-th best sum
 //! ```
 //!
-//! A row is left out only when k others are known to score more than it can, so ties are decided by
-//! the ids of all that tie, and the answer is that of a full scan whatever the codes are worth.
-
-use std::ops::Range;
+//! All but the last take one stretch of rows after the other; the floor only rises. A row is left out
+//! only when k others score more than it can, so ties are decided by the ids of all that tie, and the
+//! answer is that of a full scan whatever the codes are worth.
 
 use super::catalog::Slot;
-use super::head::Int8;
+use super::fine::Fine;
+use super::hunt::Hunt;
+use super::pieces::{Pieces, bits, runs};
+use super::probe::Probe;
 use super::rows::Rows;
-use super::sieve::{Best, Sieve, Steps};
-use super::topk::TopK;
-use crate::simd::codes::{BLOCK, Terms};
-use crate::simd::{Lanes, Scanner};
+use super::segment::{Codes, SEGMENT, Segment};
+use crate::simd::codes::BLOCK;
 
 /// Queries whose sums stay in registers while a block is read.
 const PANEL: usize = 4;
 
-/// Blocks that stay in the cache while one panel after the other is screened.
-const TILE: usize = 4;
+/// Blocks of codes that stay in the cache while one panel after the other is estimated, and blocks whose
+/// estimates for one query do.
+const STRETCH: usize = 128;
+const ONE_STRETCH: usize = 1_024;
 
-/// A block of which a filter admits no more rows than this is scored in full at once.
-const FEW: u32 = 12;
-
-/// Rows with codes, and how to score them.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct Cascade<'a> {
+/// Rows, and what their slots are called.
+#[derive(Clone, Copy)]
+pub(super) struct Field<'a, I> {
     pub(super) rows: &'a Rows,
-    pub(super) head: &'a Int8,
-    pub(super) scanner: Scanner,
+    pub(super) id: I,
 }
 
-impl Cascade<'_> {
-    /// Pushes the best rows into `top`: of all rows, or of those in `spans`, which ascend and do not
-    /// overlap.
-    pub(super) fn nearest(
-        self,
-        query: &[Lanes],
-        spans: Option<&[Range<usize>]>,
-        top: &mut TopK,
-        id: impl Fn(Slot) -> Option<u64>,
-    ) -> Steps {
-        let panel = self.head.panel([query]);
-        let [terms] = &panel.terms;
-        let mut sieve = Sieve::new(top.k(), self.rows.len());
-        let mut sums = [[0; BLOCK]];
-        let mut best = self.best(top, id);
-        let mut screen = |block: usize, admitted: u64, sieve: &mut Sieve| {
-            let floor = [sieve.floor()];
-            let [mask] = self
-                .head
-                .screen(self.scanner, &panel, block, &floor, &mut sums);
-            sieve.steps.screened += BLOCK;
-            let [sums] = &sums;
-            self.sift(sieve, block, mask & admitted, sums, terms);
-        };
-        match spans {
-            None => {
-                for block in 0..self.head.blocks() {
-                    screen(block, u64::MAX, &mut sieve);
-                }
+/// What coarse codes say of one stretch to one query.
+struct Seen<'a, const M: usize> {
+    codes: &'a Codes,
+    /// The first row of the segment.
+    base: usize,
+    pieces: &'a [(usize, u64)],
+    estimates: &'a mut [[[f32; BLOCK]; M]],
+    greatest: &'a [[f32; M]],
+    /// The query's place in the panel.
+    at: usize,
+}
+
+impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
+    /// Pushes the best of the rows that pieces ask for into each hunt's ranking. Codes are read once
+    /// for all hunts; with `codes` false not at all.
+    pub(super) fn search(&self, hunts: &mut [Hunt], pieces: &[Pieces], codes: bool) {
+        let segments = self.rows.segments().iter().zip(pieces);
+        for (at, (segment, pieces)) in segments.enumerate() {
+            let base = at * SEGMENT;
+            let Some(codes) = segment.codes().filter(|_| codes) else {
+                self.read(segment, base, pieces, hunts);
+                continue;
+            };
+            // A block of which few rows are asked for costs less in full than its codes do.
+            let few = codes.bytes() * BLOCK / (segment.bytes() + 1);
+            let few = u32::try_from(few).unwrap_or(u32::MAX);
+            let (sparse, dense): (Pieces, Pieces) = pieces
+                .iter()
+                .partition(|(_, mask)| mask.count_ones() <= few);
+            self.read(segment, base, &sparse, hunts);
+            for hunt in hunts.iter_mut() {
+                hunt.probe.turn_to(&codes.model, self.rows.scanner());
             }
-            Some(spans) => {
-                for (block, admitted) in pieces(spans) {
-                    if admitted.count_ones() > FEW {
-                        screen(block, admitted, &mut sieve);
-                    } else {
-                        self.score(query, block, admitted, &mut sieve, &mut best);
-                    }
-                }
+            match hunts {
+                [_] => self.screen::<1>(codes, base, dense.chunks(ONE_STRETCH), hunts),
+                _ => self.screen::<PANEL>(codes, base, dense.chunks(STRETCH), hunts),
             }
         }
-        self.settle(query, sieve, best)
-    }
-
-    /// [`Cascade::nearest`] of all rows for several queries; codes are read once for all of them.
-    pub(super) fn nearest_of_each(
-        self,
-        queries: &[Vec<Lanes>],
-        k: usize,
-        id: impl Fn(Slot) -> Option<u64>,
-    ) -> Vec<TopK> {
-        let rows = self.rows.len();
-        let mut panels: Vec<_> = queries
-            .chunks(PANEL)
-            .map(|queries| {
-                let views =
-                    std::array::from_fn(|at| queries.get(at).map_or(&[][..], Vec::as_slice));
-                let sieves: [Sieve; PANEL] = std::array::from_fn(|at| {
-                    Sieve::new(if at < queries.len() { k } else { 0 }, rows)
-                });
-                (self.head.panel(views), sieves)
-            })
-            .collect();
-        let mut sums = [[0; BLOCK]; PANEL];
-        for first in (0..self.head.blocks()).step_by(TILE) {
-            for (panel, sieves) in &mut panels {
-                for block in first..self.head.blocks().min(first + TILE) {
-                    let floors = sieves.each_ref().map(Sieve::floor);
-                    let masks = self
-                        .head
-                        .screen(self.scanner, panel, block, &floors, &mut sums);
-                    let found = masks.into_iter().zip(&sums).zip(&panel.terms);
-                    for (sieve, ((mask, sums), terms)) in sieves.iter_mut().zip(found) {
-                        self.sift(sieve, block, mask, sums, terms);
-                    }
-                }
-            }
-        }
-        let sieves = panels.into_iter().flat_map(|(_, sieves)| sieves);
-        queries
-            .iter()
-            .zip(sieves)
-            .map(|(query, sieve)| {
-                let mut top = TopK::new(k, rows);
-                self.settle(query, sieve, self.best(&mut top, &id));
-                top
-            })
-            .collect()
-    }
-
-    fn best<I: Fn(Slot) -> Option<u64>>(self, top: &mut TopK, id: I) -> Best<'_, I> {
-        let waiting = self.rows.shared().then(Vec::new);
-        Best { top, id, waiting }
-    }
-
-    /// Keeps the rows of a block whose bits are set, unless they are dead.
-    #[inline]
-    fn sift(
-        self,
-        sieve: &mut Sieve,
-        block: usize,
-        mut mask: u64,
-        sums: &[i32; BLOCK],
-        terms: &Terms,
-    ) {
-        while mask != 0 {
-            let (row, sum) = (block * BLOCK + bit(mask), sums.get(bit(mask)));
-            mask &= mask - 1;
-            if let (Some(slot), Some(sum)) = (self.rows.owner(row), sum) {
-                sieve.offer(row, slot, self.head.bounds(terms, row, *sum));
-            }
+        for hunt in hunts {
+            self.settle(hunt);
         }
     }
 
-    /// Scores the rows of a block whose bits are set in full; neighbours together. The scores are
-    /// bounds like others for the floor.
-    fn score(
-        self,
-        query: &[Lanes],
-        block: usize,
-        mut mask: u64,
-        sieve: &mut Sieve,
-        best: &mut Best<'_, impl Fn(Slot) -> Option<u64>>,
-    ) {
+    /// Scores rows in full, neighbours together.
+    fn read(&self, segment: &Segment, base: usize, pieces: &[(usize, u64)], hunts: &mut [Hunt]) {
         let mut scores = [0.0; BLOCK];
-        while mask != 0 {
-            let first = bit(mask);
-            let count = bit(!(mask >> first)).min(BLOCK - first);
-            let start = block * BLOCK + first;
-            mask &= u64::MAX
-                .checked_shl(u32::try_from(first + count).unwrap_or(64))
-                .unwrap_or(0);
-            if let Some(out) = scores.get_mut(..count)
-                && self.rows.score(self.scanner, query, start, out)
-            {
-                for (row, score) in (start..).zip(out.iter()) {
-                    if let Some(slot) = self.rows.owner(row) {
-                        sieve.raise(slot, *score);
-                        best.see(slot, *score);
+        for (block, mask) in pieces {
+            for (first, count) in runs(*mask) {
+                let start = block * BLOCK + first;
+                let Some(out) = scores.get_mut(..count) else {
+                    continue;
+                };
+                for hunt in hunts.iter_mut() {
+                    if segment.score(&hunt.probe.lanes, start, out) {
+                        hunt.steps.exact += count;
+                        for (row, score) in (base + start..).zip(out.iter()) {
+                            self.raise(hunt, row, *score);
+                            self.rank(hunt, row, *score);
+                        }
                     }
                 }
-                sieve.steps.exact += count;
             }
         }
     }
 
-    /// Scores what was kept, as far as it can still matter.
-    fn settle(
-        self,
-        query: &[Lanes],
-        sieve: Sieve,
-        mut best: Best<'_, impl Fn(Slot) -> Option<u64>>,
-    ) -> Steps {
-        let (kept, mut steps) = sieve.finish();
-        for (upper, row) in kept {
-            if upper < best.floor() {
+    fn screen<'p, const M: usize>(
+        &self,
+        codes: &Codes,
+        base: usize,
+        stretches: impl Iterator<Item = &'p [(usize, u64)]>,
+        hunts: &mut [Hunt],
+    ) {
+        let scanner = self.rows.scanner();
+        let panels: Vec<_> = hunts
+            .chunks(M)
+            .map(|some| Probe::panel::<M>(some.iter().map(|hunt| &hunt.probe), &codes.model))
+            .collect();
+        let (mut estimates, mut greatest) = (Vec::new(), Vec::new());
+        for pieces in stretches {
+            estimates.resize(pieces.len(), [[0.0; BLOCK]; M]);
+            greatest.resize(pieces.len(), [0.0; M]);
+            for (panel, hunts) in panels.iter().zip(hunts.chunks_mut(M)) {
+                let out = estimates.iter_mut().zip(&mut greatest);
+                for (piece, (out, greatest)) in pieces.iter().zip(out) {
+                    *greatest = codes.coarse.estimate(scanner, panel, *piece, out);
+                }
+                for (at, hunt) in hunts.iter_mut().enumerate() {
+                    hunt.steps.screened += pieces.len() * BLOCK;
+                    let mut seen = Seen {
+                        codes,
+                        base,
+                        pieces,
+                        estimates: &mut estimates,
+                        greatest: &greatest,
+                        at,
+                    };
+                    self.seed(&mut seen, hunt);
+                    self.sift(&seen, hunt);
+                }
+            }
+        }
+    }
+
+    /// Raises the floor by the rows with the best estimates.
+    fn seed<const M: usize>(&self, seen: &mut Seen<'_, M>, hunt: &mut Hunt) {
+        let wanted = hunt.top.k() + hunt.top.k() / 2 + 4;
+        let floor = hunt.floor();
+        let best = seen
+            .greatest
+            .iter()
+            .filter_map(|one| one.get(seen.at).copied());
+        let mut best: Vec<f32> = best.filter(|one| *one > floor).collect();
+        let enough = if best.len() > wanted {
+            let (_, least, _) = best.select_nth_unstable_by(wanted, |a, b| b.total_cmp(a));
+            *least
+        } else {
+            floor
+        };
+        let mut seeds: Vec<(f32, usize, usize)> = Vec::new();
+        for (at, (greatest, estimates)) in seen.greatest.iter().zip(&*seen.estimates).enumerate() {
+            if greatest.get(seen.at).is_some_and(|one| *one > enough)
+                && let Some(estimates) = estimates.get(seen.at)
+            {
+                let rows = (0..).zip(estimates).filter(|(_, one)| **one > enough);
+                seeds.extend(rows.map(|(row, one)| (*one, at, row)));
+            }
+        }
+        if seeds.len() > wanted {
+            seeds.select_nth_unstable_by(wanted, |a, b| b.0.total_cmp(&a.0));
+            seeds.truncate(wanted);
+        }
+        let row = |at: usize, place: usize| {
+            let (block, _) = seen.pieces.get(at).copied().unwrap_or_default();
+            block * BLOCK + place
+        };
+        let Some(fine) = &seen.codes.fine else {
+            let terms = *hunt.probe.terms(&seen.codes.model);
+            for (estimate, at, place) in seeds {
+                let row = row(at, place);
+                let lower = estimate - seen.codes.coarse.margin(row, &terms);
+                self.raise(hunt, seen.base + row, lower);
+            }
+            return;
+        };
+        let rows: Vec<usize> = seeds
+            .iter()
+            .map(|(_, at, place)| row(*at, *place))
+            .collect();
+        for (_, at, place) in seeds {
+            let estimates = seen
+                .estimates
+                .get_mut(at)
+                .and_then(|one| one.get_mut(seen.at));
+            if let Some(estimate) = estimates.and_then(|one| one.get_mut(place)) {
+                *estimate = f32::NEG_INFINITY;
+            }
+        }
+        self.refine(fine, seen.base, &rows, hunt);
+    }
+
+    /// Lets the rows of a stretch wait that may reach the floor.
+    fn sift<const M: usize>(&self, seen: &Seen<'_, M>, hunt: &mut Hunt) {
+        let terms = *hunt.probe.terms(&seen.codes.model);
+        let (coarse, floor) = (&seen.codes.coarse, hunt.floor());
+        let mut rows: Vec<usize> = Vec::new();
+        let found = seen.greatest.iter().zip(&*seen.estimates);
+        for ((block, admitted), (greatest, estimates)) in seen.pieces.iter().zip(found) {
+            let (Some(greatest), Some(estimates)) = (greatest.get(seen.at), estimates.get(seen.at))
+            else {
+                continue;
+            };
+            if greatest + coarse.ceiling(*block, &terms) < floor {
                 continue;
             }
+            let mask = coarse.reaching(self.rows.scanner(), *block, estimates, &terms, floor);
+            for at in bits(mask & admitted) {
+                let estimate = estimates.get(at).copied().unwrap_or(f32::NEG_INFINITY);
+                let row = block * BLOCK + at;
+                if seen.codes.fine.is_none() {
+                    hunt.steps.kept += 1;
+                    hunt.keep(estimate + coarse.margin(row, &terms), seen.base + row);
+                } else if estimate > f32::NEG_INFINITY {
+                    // What was a seed is not refined again.
+                    rows.push(row);
+                }
+            }
+        }
+        if let Some(fine) = &seen.codes.fine {
+            self.refine(fine, seen.base, &rows, hunt);
+        }
+    }
+
+    /// Bounds rows by their finer codes.
+    fn refine(&self, fine: &Fine, base: usize, rows: &[usize], hunt: &mut Hunt) {
+        hunt.steps.kept += rows.len();
+        hunt.steps.refined += rows.len();
+        let bounds = fine.bounds(self.rows.scanner(), &hunt.probe.coded(), rows);
+        for (row, (lower, upper)) in rows.iter().zip(bounds) {
+            self.raise(hunt, base + row, lower);
+            hunt.keep(upper, base + row);
+        }
+    }
+
+    /// Scores the rows in full that still wait, as far as they can matter.
+    fn settle(&self, hunt: &mut Hunt) {
+        let floor = hunt.floor();
+        let mut kept = std::mem::take(&mut hunt.kept);
+        kept.retain(|(upper, _)| *upper >= floor);
+        kept.sort_unstable_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        // With codes asked for, a row that was dropped could not reach the floor of that moment.
+        if hunt.steps.screened > 0 {
+            hunt.bound = floor;
+        }
+        for (upper, row) in kept {
+            if upper < hunt.top.floor() {
+                hunt.bound = hunt.bound.max(upper);
+                break;
+            }
             let mut score = [0.0];
-            if let Some(slot) = self.rows.owner(row)
-                && self.rows.score(self.scanner, query, row, &mut score)
-            {
-                steps.exact += 1;
+            let (segment, at) = (row / SEGMENT, row % SEGMENT);
+            let segment = self.rows.segments().get(segment);
+            if segment.is_some_and(|one| one.score(&hunt.probe.lanes, at, &mut score)) {
+                hunt.steps.exact += 1;
                 let [score] = score;
-                best.see(slot, score);
+                self.rank(hunt, row, score);
             }
         }
-        best.finish();
-        steps
     }
-}
 
-/// The place of the lowest bit that is set; 64 where there is none.
-fn bit(mask: u64) -> usize {
-    usize::try_from(mask.trailing_zeros()).unwrap_or(BLOCK)
-}
-
-/// The blocks that spans touch, each with a bit for every row within.
-fn pieces(spans: &[Range<usize>]) -> Vec<(usize, u64)> {
-    let mut pieces: Vec<(usize, u64)> = Vec::new();
-    for span in spans {
-        let mut start = span.start;
-        while start < span.end {
-            let block = start / BLOCK;
-            let end = span.end.min((block + 1) * BLOCK);
-            let count = u32::try_from(end - start).unwrap_or(64);
-            let ones = u64::MAX >> (u64::BITS - count.clamp(1, 64));
-            let mask = ones << (start % BLOCK);
-            match pieces.last_mut() {
-                Some((last, bits)) if *last == block => *bits |= mask,
-                _ => pieces.push((block, mask)),
-            }
-            start = end;
+    /// Takes note that a row scores at least so much.
+    fn raise(&self, hunt: &mut Hunt, row: usize, lower: f32) {
+        if lower < hunt.floor() {
+            return;
+        }
+        if !self.rows.shared() {
+            hunt.lowest
+                .push(lower, u64::try_from(row).unwrap_or(u64::MAX));
+        } else if let Some(slot) = self.rows.owner(row) {
+            hunt.lowest.push_best(lower, u64::from(slot));
         }
     }
-    pieces
+
+    /// Brings a row's score into the ranking.
+    fn rank(&self, hunt: &mut Hunt, row: usize, score: f32) {
+        if score < hunt.top.floor() {
+            return;
+        }
+        if let Some(id) = self.rows.owner(row).and_then(|slot| (self.id)(slot)) {
+            if self.rows.shared() {
+                hunt.top.push_best(score, id);
+            } else {
+                hunt.top.push(score, id);
+            }
+        }
+    }
 }

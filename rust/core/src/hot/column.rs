@@ -106,6 +106,12 @@ impl<T: Pod> Column<T> {
         }
     }
 
+    /// All values, if none of them is a saved one.
+    #[inline]
+    pub(super) fn in_memory(&self) -> Option<&[T]> {
+        (self.cut == 0).then_some(&self.grown)
+    }
+
     /// A range as at most two slices: what of it is saved, then what is grown. What is damaged or
     /// beyond the end is left out.
     pub(super) fn pieces(&self, range: Range<usize>) -> [&[T]; 2] {
@@ -151,6 +157,23 @@ impl<T: Pod> Column<T> {
             *self = Self::from(all);
         }
         &mut self.grown
+    }
+
+    /// Values that lie side by side, to be changed; `None` beyond the end. To change a saved one copies
+    /// all of them into memory.
+    pub(super) fn slice_mut(&mut self, range: Range<usize>) -> Option<&mut [T]> {
+        if range.start < self.cut {
+            self.make_mut();
+        }
+        self.grown
+            .get_mut(range.start - self.cut..range.end.checked_sub(self.cut)?)
+    }
+
+    /// Adds values until there are so many.
+    pub(super) fn grow(&mut self, len: usize, value: T) {
+        if len > self.len() {
+            self.grown.resize(len - self.cut, value);
+        }
     }
 
     /// Writes one value over; does nothing beyond the end.

@@ -1,170 +1,111 @@
-//! Eight-bit codes of all rows: a quarter of the bytes of the rows, read first. What they are worth is
-//! derived in [`super::margin`].
+//! What is kept beside rows in full, so that a search reads less of them.
 
-use super::margin::{Slack, fit};
-use crate::simd::codes::{BLOCK, Group, Margins, Panel, Terms, estimate};
-use crate::simd::{Lanes, Scanner};
+use std::sync::Arc;
+
+use super::basis::Basis;
+use crate::simd::Scanner;
 
 /// Fewer dimensions than this get no codes by themselves.
 const DIM_FROM: usize = 32;
 
 /// Fewer rows than this are scanned in full, and so are fewer than so many times k.
-const ROWS_FROM: usize = 256;
+pub(super) const ROWS_FROM: usize = 256;
 const ROWS_FROM_TIMES_K: usize = 8;
+
+/// Directions of a projection.
+pub(super) const DIRECTIONS: usize = 128;
+
+/// A projection is kept for at least so many dimensions, where it is a third of them or less.
+const PROJECTED_FROM: usize = 3 * DIRECTIONS;
+
+/// Of rows that leave more than this share of their square unseen, a projection tells too little.
+const UNSEEN: f64 = 0.25;
 
 /// What is kept beside the rows so that fewer bytes are read. It changes the time of an answer and
 /// never the answer.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Head {
-    /// Codes where they have been seen to pay: by dimension, instruction set, number of rows and k.
+    /// What pays: by dimension, instruction set, number of rows, k, and how the energy of the vectors
+    /// is spread over directions.
     #[default]
     Auto,
     /// The rows alone: every search reads them in full.
     Plain,
-    /// Eight-bit codes, and every search begins with them.
+    /// Eight-bit codes.
     Int8,
+    /// Four-bit codes, then eight-bit ones of the rows that are left.
+    Int4,
+    /// Eight-bit codes of a projection on the 128 leading directions, then eight-bit ones of the rows
+    /// that are left.
+    Projected,
+}
+
+/// How the rows of one segment are coded.
+#[derive(Clone, Debug)]
+pub(super) enum Model {
+    Plain,
+    Int8,
+    Int4,
+    Projected(Arc<Basis>),
+}
+
+impl Model {
+    /// Its name in reports.
+    pub(super) fn name(&self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Int8 => "int8",
+            Self::Int4 => "int4",
+            Self::Projected(_) => "projected",
+        }
+    }
 }
 
 impl Head {
-    /// Whether codes are kept.
-    pub(super) fn codes(self, dim: usize, scanner: Scanner) -> bool {
+    /// From how many rows on a segment has codes; none if never.
+    pub(super) fn from(self, dim: usize, scanner: Scanner) -> Option<usize> {
         match self {
-            Self::Auto => dim >= DIM_FROM && scanner.has_codes(),
-            Self::Plain => false,
-            Self::Int8 => true,
+            Self::Auto => (dim >= DIM_FROM && scanner.has_codes()).then_some(ROWS_FROM),
+            Self::Plain => None,
+            Self::Int8 | Self::Int4 => Some(1),
+            Self::Projected => Some(16),
+        }
+    }
+
+    /// The model of a segment that has just got codes.
+    pub(super) fn first(self, basis: impl FnOnce() -> Basis) -> Model {
+        match self {
+            Self::Plain => Model::Plain,
+            Self::Auto | Self::Int8 => Model::Int8,
+            Self::Int4 => Model::Int4,
+            Self::Projected => Model::Projected(Arc::new(basis())),
+        }
+    }
+
+    /// Another model for a segment that has enough rows to know how they lie; none if `now` will do.
+    pub(super) fn settled(
+        self,
+        now: &Model,
+        dim: usize,
+        basis: impl FnOnce() -> Basis,
+    ) -> Option<Model> {
+        match (self, now) {
+            (Self::Auto, Model::Int8) if dim < PROJECTED_FROM => None,
+            (Self::Auto, _) => {
+                let basis = basis();
+                if basis.unseen() <= UNSEEN {
+                    Some(Model::Projected(Arc::new(basis)))
+                } else {
+                    (!matches!(now, Model::Int4)).then_some(Model::Int4)
+                }
+            }
+            (Self::Projected, _) => Some(Model::Projected(Arc::new(basis()))),
+            _ => None,
         }
     }
 
     /// Whether to ask `rows` rows for the best `k` by their codes first.
     pub(super) fn pays(self, rows: usize, k: usize) -> bool {
-        self == Self::Int8 || rows >= ROWS_FROM.max(k.saturating_mul(ROWS_FROM_TIMES_K))
-    }
-}
-
-/// The codes of all rows, in their order.
-#[derive(Debug)]
-pub(super) struct Int8 {
-    dim: usize,
-    slack: Slack,
-    /// Groups of four dimensions in a row.
-    groups: usize,
-    codes: Vec<Group>,
-    margins: Vec<Margins>,
-    rows: usize,
-}
-
-impl Int8 {
-    pub(super) fn new(dim: usize) -> Self {
-        Self {
-            dim,
-            slack: Slack::of(dim),
-            groups: dim.div_ceil(4),
-            codes: Vec::new(),
-            margins: Vec::new(),
-            rows: 0,
-        }
-    }
-
-    /// The number of blocks.
-    pub(super) fn blocks(&self) -> usize {
-        self.margins.len()
-    }
-
-    /// Makes room for so many rows more, at once.
-    pub(super) fn reserve(&mut self, rows: usize) {
-        let blocks = (self.rows + rows)
-            .div_ceil(BLOCK)
-            .saturating_sub(self.margins.len());
-        self.codes.reserve(blocks * self.groups);
-        self.margins.reserve(blocks);
-    }
-
-    /// Adds the codes of one more row.
-    pub(super) fn push(&mut self, row: &[f32]) {
-        let at = self.rows % BLOCK;
-        if at == 0 {
-            self.codes
-                .resize(self.codes.len() + self.groups, Group::ZERO);
-            self.margins.push(Margins::ZERO);
-        }
-        self.rows += 1;
-        let mut codes = vec![[0_u8; 4]; self.groups];
-        let fit = fit(row, codes.as_flattened_mut());
-        let start = self.codes.len() - self.groups;
-        for (group, code) in self.codes.iter_mut().skip(start).zip(codes) {
-            if let Some(place) = group.0.as_chunks_mut::<4>().0.get_mut(at) {
-                *place = code;
-            }
-        }
-        let (error, norm) = self.slack.margin(&fit);
-        if let Some(margins) = self.margins.last_mut()
-            && let (Some(scale_at), Some(error_at), Some(norm_at)) = (
-                margins.scale.get_mut(at),
-                margins.error.get_mut(at),
-                margins.norm.get_mut(at),
-            )
-        {
-            (*scale_at, *error_at, *norm_at) = (fit.scale, error, norm);
-        }
-    }
-
-    /// The codes of several queries. Where there are fewer than `M`, the rest are zeros.
-    pub(super) fn panel<const M: usize>(&self, queries: [&[Lanes]; M]) -> Panel<M> {
-        let mut words = vec![[0_i32; M]; self.groups];
-        let mut codes = vec![[0_u8; 4]; self.groups];
-        let mut at = 0..;
-        let terms = queries.map(|query| {
-            let place = at.next().unwrap_or(0);
-            let values: Vec<f32> = query
-                .iter()
-                .flat_map(|block| block.0)
-                .take(self.dim)
-                .collect();
-            codes.fill([128; 4]);
-            let fit = fit(&values, codes.as_flattened_mut());
-            let mut sum = 0_i32;
-            for (word, code) in words.iter_mut().zip(&codes) {
-                let signed = code.map(|byte| byte.wrapping_sub(128));
-                sum += signed
-                    .map(|byte| i32::from(byte.cast_signed()))
-                    .iter()
-                    .sum::<i32>();
-                if let Some(word) = word.get_mut(place) {
-                    *word = i32::from_le_bytes(signed);
-                }
-            }
-            self.slack.terms(&fit, sum)
-        });
-        Panel { words, terms }
-    }
-
-    /// Which rows of a block may score at least the floor, for each query; their sums in `sums`.
-    pub(super) fn screen<const M: usize>(
-        &self,
-        scanner: Scanner,
-        panel: &Panel<M>,
-        block: usize,
-        floors: &[f32; M],
-        sums: &mut [[i32; BLOCK]; M],
-    ) -> [u64; M] {
-        let codes = block * self.groups..(block + 1) * self.groups;
-        match (self.codes.get(codes), self.margins.get(block)) {
-            (Some(codes), Some(margins)) => scanner.screen(panel, codes, margins, floors, sums),
-            _ => [0; M],
-        }
-    }
-
-    /// The bounds of one row's score, the lower one first.
-    pub(super) fn bounds(&self, terms: &Terms, row: usize, sum: i32) -> (f32, f32) {
-        let at = row % BLOCK;
-        let factors = self.margins.get(row / BLOCK).and_then(|margins| {
-            Some([
-                *margins.scale.get(at)?,
-                *margins.error.get(at)?,
-                *margins.norm.get(at)?,
-            ])
-        });
-        let (score, margin) = estimate(sum, factors.unwrap_or([0.0; 3]), terms);
-        (score - margin, score + margin)
+        self != Self::Auto || rows >= ROWS_FROM.max(k.saturating_mul(ROWS_FROM_TIMES_K))
     }
 }

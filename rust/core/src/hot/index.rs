@@ -1,19 +1,19 @@
 //! Exact nearest neighbours over vectors alone.
 
 use std::num::NonZero;
-use std::ops::Range;
 
-use super::cascade::Cascade;
+use super::cascade::Field;
 use super::catalog::Catalog;
+use super::explain::Explanation;
 use super::filter::{Filter, Labels};
 use super::head::Head;
+use super::hunt::Hunt;
+use super::pieces::{Pieces, count};
 use super::rows::Rows;
 use super::saved::Saved;
-use super::sieve::Steps;
-use super::topk::TopK;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
-use crate::simd::{Lanes, Scanner, Tier};
+use crate::simd::{Scanner, Tier};
 
 /// Ids with their scores, best first.
 pub type Neighbours = Vec<(u64, f32)>;
@@ -25,7 +25,6 @@ pub type Neighbours = Vec<(u64, f32)>;
 #[derive(Debug)]
 pub struct Index {
     pub(super) metric: Metric,
-    pub(super) choice: Head,
     pub(super) scanner: Scanner,
     pub(super) catalog: Catalog,
     pub(super) rows: Rows,
@@ -68,10 +67,9 @@ impl Index {
         }
         Ok(Self {
             metric,
-            choice: head,
             scanner,
             catalog: Catalog::default(),
-            rows: Rows::with_head(dim, head, scanner),
+            rows: Rows::new(dim, head, scanner),
             fingerprint: None,
             saved: None,
         })
@@ -179,7 +177,7 @@ impl Index {
         self.explain(query, k, filter).map(|(found, _)| found)
     }
 
-    /// [`Index::search`], and how many rows each of its steps scored.
+    /// [`Index::search`], and what it did.
     ///
     /// # Errors
     /// As [`Index::search`].
@@ -188,9 +186,9 @@ impl Index {
         query: &[f32],
         k: usize,
         filter: Option<&Filter>,
-    ) -> Result<(Neighbours, Steps)> {
+    ) -> Result<(Neighbours, Explanation)> {
         let query = self.prepare(query, 0, k)?;
-        let found = self.nearest(&query, k, filter);
+        let found = self.nearest(query, k, filter);
         self.intact().map(|()| found)
     }
 
@@ -203,54 +201,50 @@ impl Index {
     }
 
     /// The search itself.
-    fn nearest(&self, query: &[Lanes], k: usize, filter: Option<&Filter>) -> (Neighbours, Steps) {
-        let spans = self.spans(filter);
-        let (top, steps) = self.within(query, k, spans.as_deref());
-        (neighbours(top), steps)
+    fn nearest(
+        &self,
+        query: Vec<f32>,
+        k: usize,
+        filter: Option<&Filter>,
+    ) -> (Neighbours, Explanation) {
+        let pieces = self.pieces(filter);
+        let (heads, bytes) = self.rows.heads(self.rows.head().pays(count(&pieces), k));
+        let mut hunts = self.hunt(&[query], k, &pieces);
+        hunts.pop().map_or_else(Default::default, |hunt| {
+            let explanation = Explanation {
+                heads,
+                steps: hunt.steps,
+                bytes,
+                bound: hunt.bound,
+            };
+            (neighbours(hunt), explanation)
+        })
     }
 
     /// The rows that a filter admits.
-    pub(super) fn spans(&self, filter: Option<&Filter>) -> Option<Vec<Range<usize>>> {
-        filter.map(|filter| self.rows.selected(&self.catalog.selection(filter)))
-    }
-
-    /// The best of some rows, or of all.
-    pub(super) fn within(
-        &self,
-        query: &[Lanes],
-        k: usize,
-        spans: Option<&[Range<usize>]>,
-    ) -> (TopK, Steps) {
-        let admitted = spans.map_or(self.len(), |spans| {
-            spans.iter().map(ExactSizeIterator::len).sum()
-        });
-        let mut top = TopK::new(k, admitted);
-        if let Some(cascade) = self.cascade(admitted, k) {
-            let id = |slot| self.catalog.id(slot);
-            let steps = cascade.nearest(query, spans, &mut top, id);
-            return (top, steps);
+    pub(super) fn pieces(&self, filter: Option<&Filter>) -> Vec<Pieces> {
+        match filter {
+            Some(filter) => self.rows.selected(&self.catalog.selection(filter)),
+            None => self.rows.all(),
         }
-        let push = |slot, score| {
-            if score >= top.floor()
-                && let Some(id) = self.catalog.id(slot)
-            {
-                top.push(score, id);
-            }
-        };
-        let spans = spans.map(<[_]>::to_vec);
-        self.rows.scan(self.scanner, query, spans, push);
-        let steps = Steps {
-            exact: admitted,
-            ..Steps::default()
-        };
-        (top, steps)
     }
 
-    pub(super) fn cascade(&self, rows: usize, k: usize) -> Option<Cascade<'_>> {
-        self.rows.cascade(self.choice, self.scanner, rows, k)
+    /// The best of some rows for each query.
+    pub(super) fn hunt(&self, queries: &[Vec<f32>], k: usize, pieces: &[Pieces]) -> Vec<Hunt> {
+        let most = count(pieces);
+        let mut hunts: Vec<Hunt> = queries
+            .iter()
+            .map(|query| Hunt::new(self.scanner, query, k, most))
+            .collect();
+        let field = Field {
+            rows: &self.rows,
+            id: |slot| self.catalog.id(slot),
+        };
+        field.search(&mut hunts, pieces, self.rows.head().pays(most, k));
+        hunts
     }
 
-    pub(super) fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<Lanes>> {
+    pub(super) fn prepare(&self, query: &[f32], row: usize, k: usize) -> Result<Vec<f32>> {
         if k == 0 {
             return Err(Error::Argument {
                 name: "k",
@@ -266,14 +260,13 @@ impl Index {
         }
         let mut prepared = Vec::with_capacity(query.len());
         self.metric.prepare(query, row, &mut prepared)?;
-        let mut lanes = Vec::new();
-        Lanes::extend(&mut lanes, &prepared);
-        Ok(lanes)
+        Ok(prepared)
     }
 }
 
-pub(super) fn neighbours(top: TopK) -> Neighbours {
-    top.into_sorted()
+pub(super) fn neighbours(hunt: Hunt) -> Neighbours {
+    hunt.top
+        .into_sorted()
         .into_iter()
         .map(|hit| (hit.id, hit.score))
         .collect()

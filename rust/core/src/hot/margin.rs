@@ -1,7 +1,7 @@
-//! Eight-bit codes of a vector, and the margin within which they tell a score.
+//! How far a score may be from what small codes tell of it.
 //!
 //! ```text
-//! x ≈ s·c      row:   codes c in −127..127, s the least-squares scale, r = x − s·c what they miss
+//! x ≈ s·c      row:   codes and scale, r = x − s·c what they miss
 //! y ≈ t·q      query: the same, u = y − t·q
 //!
 //! x·y  =  s·t·(c·q)  +  s·c·u  +  r·y                                       an identity
@@ -11,36 +11,50 @@
 //!     product loses below the smallest normal number is at most 2⁻¹⁵⁰; additions lose nothing there.
 //! |computed estimate − s·t·(c·q)| ≤ 4ε·‖s·c‖·(‖y‖ + ‖u‖) + 2⁻¹⁵⁰            three roundings
 //!
-//! row.error   ≥ ‖r‖ + (γ + 8ε)·max(‖x‖, ‖s·c‖)       row.norm   ≥ ‖s·c‖
+//! row.error   ≥ ‖r‖ + (γ + 12ε)·max(‖x‖, ‖s·c‖)      row.norm   ≥ ‖s·c‖
 //! query.reach ≥ ‖y‖·(1 + 16ε)                        query.miss ≥ ‖u‖·(1 + 16ε)
-//! margin      = error·reach + (norm·miss + grain),    grain = (d + 8)·2⁻¹⁴⁹
+//! margin      = error·reach + (norm·miss + (tail·rest + grain)),    grain = (d + 8)·2⁻¹⁴⁹
 //! ```
 //!
-//! Of the eight ε of the error, four pay for the estimate's roundings and one for that of
-//! `estimate ± margin`, each with `‖y‖`; with `‖u‖` they are paid by the sixteen of the miss, which like
-//! those of the reach also pay for the margin's own three roundings. Norms are computed in f64 from
-//! the f32 values that are used, enlarged by 2⁻³⁰ (their own roundings are below 2⁻³⁵ for 65,536
-//! dimensions), and rounded up to f32.
+//! Where codes are those of a projection, of `z ≈ B·x` and `w ≈ B·y` for a few directions B of length
+//! one (see [`super::basis`]), with x̂ = s·Bᵀ·c and r = x − x̂:
+//!
+//! ```text
+//! x·y  =  s·t·(c·q)  +  s·c·(B·y − t·q)  +  (B·r)·w  +  r·(y − Bᵀ·w)        an identity for any B
+//! δ ≥ ‖B·Bᵀ − 1‖      e(x) = γ·‖B‖·‖x‖ + lost ≥ ‖B·x − z‖                   what B and z are off by
+//! ‖B·y − t·q‖ ≤ ‖w − t·q‖ + e(y)                         = miss
+//! ‖B·r‖       ≤ ‖z − s·c‖ + e(x) + δ·‖s·c‖               in error
+//! ‖r‖²        ≤ ‖x‖² − ‖z‖² + ‖z − s·c‖² + 2·‖s·c‖·e(x) + δ·‖s·c‖²          = tail²
+//! ‖y − Bᵀw‖²  ≤ ‖y‖² − ‖w‖² + 2·‖w‖·e(y) + δ·‖w‖²                           = rest²
+//! ```
+//!
+//! Of the twelve ε of the error, four pay for the estimate's roundings and one for that of
+//! `estimate ± margin`, each with the norm of what the query's codes are of; with `‖u‖` they are paid
+//! by the sixteen of the miss, which like those of the reach and the rest also pay for the margin's own
+//! roundings. Norms are computed in f64 from the f32 values that are used, enlarged by 2⁻³⁰ (their own
+//! roundings are below 2⁻³⁵ for 65,536 dimensions), and rounded up to f32.
 
 use crate::simd::LANES;
 use crate::simd::codes::Terms;
+use crate::simd::quantise::Fit;
 
 /// The unit roundoff of f32.
 const EPSILON: f64 = 1.0 / 16_777_216.0;
 
 /// What the sums in f64 may be off by, and more.
-const WIDE: f64 = 1.0 + 1.0 / 1_073_741_824.0;
+pub(super) const LOOSE: f64 = 1.0 / 1_073_741_824.0;
+const WIDE: f64 = 1.0 + LOOSE;
 
-/// What codes make of a vector.
-pub(super) struct Fit {
-    pub(super) scale: f32,
-    /// The norm of what the codes miss, of what they say, and of the vector.
-    missed: f64,
-    said: f64,
-    norm: f64,
+/// The smallest number above zero, and so the most that a product below the normal numbers loses.
+pub(super) const SMALLEST: f64 = 1.401_298_464_324_817e-45;
+
+/// What so many roundings may be off by, in units of what is summed.
+pub(super) fn gamma(steps: usize) -> f64 {
+    let part = u32::try_from(steps).map_or(f64::INFINITY, f64::from) * EPSILON;
+    part / (1.0 - part)
 }
 
-/// What the margins of vectors of one dimension are made of.
+/// What margins of vectors of one dimension are made of.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Slack {
     /// The share of what a row's codes miss, and of what a query's codes miss: all of it.
@@ -52,134 +66,90 @@ pub(super) struct Slack {
     grain: u32,
 }
 
+/// How far a projection is from what its name says.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Skew {
+    /// At least `‖B·Bᵀ − 1‖`.
+    pub(super) delta: f64,
+    /// At least `‖B·x − z‖` in units of `‖x‖`, and what comes on top of it.
+    pub(super) stray: f64,
+    pub(super) lost: f64,
+    /// The share of the part that B does not see: all of it.
+    pub(super) tail: f64,
+}
+
+impl Skew {
+    fn off(&self, norm: f64) -> f64 {
+        self.stray * norm + self.lost
+    }
+
+    /// The norm of what is left of a vector of that norm; `seen` is the norm of its projection.
+    fn left(&self, norm: f64, seen: f64, said: f64, missed: f64) -> f64 {
+        let square = norm * norm - seen * seen
+            + missed * missed
+            + 2.0 * said * self.off(norm)
+            + self.delta * said * said
+            + LOOSE * norm * norm;
+        self.tail * square.max(0.0).sqrt()
+    }
+}
+
 impl Slack {
     pub(super) fn of(dim: usize) -> Self {
-        let steps = u32::try_from(dim.div_ceil(LANES) + 5).unwrap_or(u32::MAX);
-        let part = f64::from(steps) * EPSILON;
         Self {
             row: 1.0,
             query: 1.0,
-            gamma: part / (1.0 - part),
+            gamma: gamma(dim.div_ceil(LANES) + 5),
             grain: u32::try_from(dim + 8).unwrap_or(u32::MAX),
         }
     }
 
-    /// The error and the norm of a row: its part of the margin.
-    pub(super) fn margin(&self, fit: &Fit) -> (f32, f32) {
-        let rounding = (self.gamma + 8.0 * EPSILON) * fit.norm.max(fit.said);
-        (
-            up((self.row * fit.missed + rounding) * WIDE),
-            up(fit.said * WIDE),
-        )
+    /// Error, norm and tail of a row.
+    pub(super) fn row(&self, fit: &Fit) -> [f32; 3] {
+        [self.error(fit.missed, fit, fit.norm), up(fit.said), 0.0]
     }
 
-    /// A query's part of estimate and margin; `sum` is that of its codes.
-    pub(super) fn terms(&self, fit: &Fit, sum: i32) -> Terms {
-        let roomy = WIDE * (1.0 + 16.0 * EPSILON);
+    /// A query's part of the margin.
+    pub(super) fn query(&self, fit: &Fit) -> Terms {
+        self.terms(fit.norm, fit.missed, 0.0)
+    }
+
+    /// [`Slack::row`] of a row of that norm, from the codes of its projection.
+    pub(super) fn projected_row(&self, skew: &Skew, fit: &Fit, norm: f64) -> [f32; 3] {
+        let missed = fit.missed + skew.off(norm) + skew.delta * fit.said;
+        let missed = missed * (1.0 + skew.delta + skew.stray);
+        [
+            self.error(missed, fit, norm),
+            up(fit.said),
+            up(skew.left(norm, fit.norm, fit.said, fit.missed)),
+        ]
+    }
+
+    /// [`Slack::query`] of a query of that norm, from the codes of its projection.
+    pub(super) fn projected_query(&self, skew: &Skew, fit: &Fit, norm: f64) -> Terms {
+        let rest = skew.left(norm, fit.norm, fit.norm, 0.0);
+        self.terms(norm.max(fit.norm), fit.missed + skew.off(norm), rest)
+    }
+
+    fn error(&self, missed: f64, fit: &Fit, norm: f64) -> f32 {
+        let rounding = (self.gamma + 12.0 * EPSILON) * norm.max(fit.said);
+        up(self.row * missed + rounding)
+    }
+
+    fn terms(&self, norm: f64, missed: f64, rest: f64) -> Terms {
+        let roomy = 1.0 + 16.0 * EPSILON;
         Terms {
-            bias: sum.wrapping_mul(-128),
-            scale: fit.scale,
-            reach: up(fit.norm * roomy),
-            miss: up(self.query * fit.missed * roomy),
+            reach: up(norm * roomy),
+            miss: up(self.query * missed * roomy),
+            rest: up(rest * roomy),
             grain: f32::from_bits(self.grain),
         }
     }
 }
 
-/// Values that are summed side by side.
-const STRIDE: usize = 8;
-
-/// Adding this to a small f64 rounds it to an integer, which is then in the lowest bits.
-const SHIFT: f64 = 4_503_599_627_370_496.0;
-
-/// Writes the codes of a vector, plus 128, and says how well they fit. Codes behind the vector's end
-/// are zeros.
-pub(super) fn fit(vector: &[f32], codes: &mut [u8]) -> Fit {
-    codes.fill(128);
-    let mut largest = [0.0_f32; STRIDE];
-    each(vector, codes, |values, _| {
-        for (most, value) in largest.iter_mut().zip(values) {
-            *most = most.max(value.abs());
-        }
-    });
-    let largest = largest.into_iter().fold(0.0, f32::max);
-    let steps = if largest > 0.0 {
-        127.0 / f64::from(largest)
-    } else {
-        0.0
-    };
-    let (mut along, mut square) = ([0.0_f64; STRIDE], [0.0_f64; STRIDE]);
-    each(vector, codes, |values, codes| {
-        let sums = along.iter_mut().zip(&mut square);
-        for (((along, square), value), code) in sums.zip(values).zip(codes) {
-            let value = f64::from(*value);
-            let shifted = (value * steps + 128.0) + SHIFT;
-            [*code, ..] = shifted.to_bits().to_le_bytes();
-            let step = (shifted - SHIFT) - 128.0;
-            *along += value * step;
-            *square += step * step;
-        }
-    });
-    let (along, square): (f64, f64) = (along.iter().sum(), square.iter().sum());
-    #[expect(
-        clippy::as_conversions,
-        clippy::cast_possible_truncation,
-        reason = "the scale that is used from here on is the rounded one"
-    )]
-    let scale = if square > 0.0 {
-        (along / square) as f32
-    } else {
-        0.0
-    };
-    let (mut missed, mut norm) = ([0.0_f64; STRIDE], [0.0_f64; STRIDE]);
-    each(vector, codes, |values, codes| {
-        let sums = missed.iter_mut().zip(&mut norm);
-        for (((missed, norm), value), code) in sums.zip(values).zip(codes) {
-            let value = f64::from(*value);
-            let miss = value - f64::from(scale) * (f64::from(*code) - 128.0);
-            *missed += miss * miss;
-            *norm += value * value;
-        }
-    });
-    let root = |sums: [f64; STRIDE]| sums.iter().sum::<f64>().sqrt();
-    Fit {
-        scale,
-        missed: root(missed),
-        said: f64::from(scale) * square.sqrt(),
-        norm: root(norm),
-    }
-}
-
-/// Visits values and their codes, so many at a time; at the end there may be zeros among them.
-fn each(
-    vector: &[f32],
-    codes: &mut [u8],
-    mut visit: impl FnMut(&[f32; STRIDE], &mut [u8; STRIDE]),
-) {
-    let (blocks, tail) = vector.as_chunks::<STRIDE>();
-    for (values, codes) in blocks.iter().zip(codes.as_chunks_mut().0) {
-        visit(values, codes);
-    }
-    if let Some(codes) = codes.get_mut(vector.len() - tail.len()..vector.len())
-        && !tail.is_empty()
-    {
-        let (mut values, mut last) = ([0.0; STRIDE], [128; STRIDE]);
-        for ((value, last), (from, code)) in values
-            .iter_mut()
-            .zip(&mut last)
-            .zip(tail.iter().zip(codes.iter()))
-        {
-            (*value, *last) = (*from, *code);
-        }
-        visit(&values, &mut last);
-        for (code, last) in codes.iter_mut().zip(last) {
-            *code = last;
-        }
-    }
-}
-
-/// The least f32 that is not below a value.
+/// The least f32 that is not below a sum in f64, whatever that lost.
 fn up(value: f64) -> f32 {
+    let value = value * WIDE;
     #[expect(
         clippy::as_conversions,
         clippy::cast_possible_truncation,
@@ -194,106 +164,5 @@ fn up(value: f64) -> f32 {
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-    use crate::simd::canonical_dot;
-    use crate::simd::codes::estimate;
-
-    struct Noise(u64);
-
-    impl Noise {
-        fn next(&mut self) -> f32 {
-            self.0 = self
-                .0
-                .wrapping_mul(6_364_136_223_846_793_005)
-                .wrapping_add(1_442_695_040_888_963_407);
-            let bits = u32::try_from(self.0 >> 41).unwrap();
-            f32::from_bits(0x3f80_0000 | bits) - 1.5
-        }
-
-        fn vector(&mut self, dim: usize, scale: f32) -> Vec<f32> {
-            (0..dim).map(|_| self.next() * scale).collect()
-        }
-
-        /// One value all over: its codes miss next to nothing, and its sums round one way.
-        fn level(&mut self, dim: usize) -> Vec<f32> {
-            vec![self.next() + 1.0; dim]
-        }
-    }
-
-    /// Whether the canonical sum is outside its bounds.
-    fn escapes(slack: &Slack, x: &[f32], y: &[f32]) -> bool {
-        let (mut c, mut q) = (vec![0; x.len()], vec![0; y.len()]);
-        let (row, query) = (fit(x, &mut c), fit(y, &mut q));
-        let (error, norm) = slack.margin(&row);
-        let codes =
-            |codes: &[u8]| -> Vec<i32> { codes.iter().map(|c| i32::from(*c) - 128).collect() };
-        let sum = codes(&c).iter().zip(codes(&q)).map(|(a, b)| a * b).sum();
-        let terms = slack.terms(&query, codes(&q).iter().sum());
-        let (score, margin) = estimate(sum, [row.scale, error, norm], &terms);
-        let exact = canonical_dot(x, y);
-        exact < score - margin || exact > score + margin
-    }
-
-    /// Pairs that come close to each part of the bound, and pairs of every size.
-    fn pairs(turns: usize, mut visit: impl FnMut(&[f32], &[f32])) {
-        let mut noise = Noise(11);
-        for turn in 0..turns {
-            let dim = [1, 3, 31, 64, 384, 1536][turn % 6];
-            for scale in [1e-40, 1e-23, 1e-10, 1.0, 1e6, 1e16] {
-                let x = noise.vector(dim, scale);
-                visit(&x, &noise.vector(dim, 1.0));
-                visit(&x, &noise.vector(dim, scale));
-                visit(&x, &x);
-                // The row lies along what the query's codes miss.
-                let mut codes = vec![0; dim];
-                let fit = fit(&x, &mut codes);
-                let missed: Vec<f32> = codes
-                    .iter()
-                    .zip(&x)
-                    .map(|(code, value)| value - fit.scale * (f32::from(*code) - 128.0))
-                    .collect();
-                visit(&missed, &x);
-                visit(&x, &missed);
-            }
-            let (level, spike) = (noise.level(16 * dim), noise.level(1));
-            visit(&level, &noise.level(16 * dim));
-            let mut x = noise.vector(dim, 1e-3);
-            x[0] = spike[0] * 1e12;
-            visit(&x, &noise.vector(dim, 1.0));
-            visit(&x, &x);
-        }
-    }
-
-    #[test]
-    fn the_canonical_sum_is_within_its_bounds() {
-        let mut count = 0;
-        pairs(600, |x, y| {
-            count += 1;
-            assert!(!escapes(&Slack::of(x.len()), x, y), "{x:?} {y:?}");
-        });
-        assert!(count > 10_000, "{count} pairs");
-    }
-
-    #[test]
-    fn a_bound_that_forgets_a_part_is_found_out() {
-        type Mistake = (&'static str, fn(&mut Slack));
-        let mistakes: [Mistake; 6] = [
-            ("what the row's codes miss", |slack| slack.row = 0.0),
-            ("a tenth of it", |slack| slack.row = 0.9),
-            ("what the query's codes miss", |slack| slack.query = 0.0),
-            ("a tenth of that", |slack| slack.query = 0.9),
-            ("the canonical sum's rounding", |slack| slack.gamma = 0.0),
-            ("what is lost among the smallest", |slack| slack.grain = 0),
-        ];
-        for (name, forget) in mistakes {
-            let mut escaped = 0;
-            pairs(600, |x, y| {
-                let mut slack = Slack::of(x.len());
-                forget(&mut slack);
-                escaped += usize::from(escapes(&slack, x, y));
-            });
-            assert!(escaped > 0, "{name}");
-        }
-    }
-}
+#[path = "margin_tests.rs"]
+mod tests;

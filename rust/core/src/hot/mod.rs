@@ -6,11 +6,14 @@
 //!
 //! ```text
 //! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …); filter ─▶ slots
-//! rows      slot ─▶ rows of f32                       dense score of a slot = its best row
-//! head      row ─▶ eight-bit codes                    bounds of a row's score, a quarter of the bytes
-//! cascade   rows + head                               the rows that may be among the best, then the best
+//! rows      slot ─▶ rows of f32, in segments           dense score of a slot = its best row
+//! segment   rows ─▶ coarse and fine codes              bounds of a row's score, a tenth of the bytes
+//!           head: which codes, basis: of what, margin: what they are worth
+//! cascade   query + rows                              the rows that may be among the best, then the best
+//! terms     text ─▶ terms                              words, names and their parts
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
 //! index     catalog + rows                             exact top-k for vectors alone; threads share it
+//! lexical   lexicon + ids                              exact top-k for terms alone
 //! retriever catalog + rows + lexicon                   fused top-k with its terms
 //!
 //! persist   index ─▶ saved ─▶ section ─▶ column        a file's values, read where they lie, checked
@@ -19,37 +22,47 @@
 //!
 //! This stage opens no file: whoever saves or opens an index brings the bytes (see [`mod@crate::file`]).
 
+mod basis;
 mod cascade;
 mod catalog;
+mod coarse;
 mod column;
+mod explain;
 mod filter;
+mod fine;
 mod head;
+mod hunt;
 mod index;
+mod lexical;
 mod lexicon;
 mod margin;
+mod packed;
 mod persist;
+mod pieces;
+mod probe;
 mod retriever;
 mod rows;
-mod rows_compact;
 mod rows_saved;
 mod saved;
 mod section;
-mod sieve;
+mod segment;
+mod segment_saved;
 mod signals;
-mod stopwords;
+mod stream;
 mod terms;
 mod threads;
 mod topk;
 mod vectors;
 
+pub use explain::{Explanation, Steps};
 pub use filter::{Branches, Filter, Labels};
 pub use head::Head;
 pub use index::{Batch, Index, Neighbours};
-pub use lexicon::{Bm25, LexicalHit};
+pub use lexical::LexicalIndex;
+pub use lexicon::Bm25;
 pub use persist::Opening;
 pub use retriever::Retriever;
 pub use section::SharedBytes;
-pub use sieve::Steps;
 pub use signals::{Cue, Scored, Weights};
 pub use terms::terms;
 pub use vectors::Metric;

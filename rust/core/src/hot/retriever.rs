@@ -10,19 +10,30 @@
 
 use std::collections::{BTreeMap, HashMap};
 
+use super::cascade::Field;
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
 use super::head::Head;
-use super::lexicon::{Bm25, LexicalHit, Lexicon};
+use super::hunt::Hunt;
+use super::lexicon::{Bm25, Lexicon};
+use super::pieces::count;
 use super::rows::Rows;
 use super::signals::{Cue, Scored, Weights};
-use super::topk::TopK;
+use super::topk::{Ranked, TopK};
 use super::vectors::Metric;
 use crate::error::{Error, Result};
-use crate::simd::{Lanes, Scanner, Tier};
+use crate::simd::{Scanner, Tier};
 
 /// Entries that each of the two searches brings into the pool.
 const POOL: usize = 256;
+
+/// One entry that shares terms with the query, with its normalised score.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct LexicalHit {
+    slot: Slot,
+    /// BM25 over the most that the query could reach, 0 to 1.
+    score: f32,
+}
 
 /// Entries with labels, terms and vectors under one roof.
 #[derive(Debug)]
@@ -78,8 +89,7 @@ impl Retriever {
     pub fn add(&mut self, id: u64, labels: Labels, terms: &[String]) -> Result<()> {
         let slot = self.catalog.add(id, labels)?;
         self.lexicon
-            .add((labels.tenant, labels.conversation), slot, terms);
-        Ok(())
+            .add((labels.tenant, labels.conversation), [(slot, terms)])
     }
 
     /// Gives an entry its rows, or new ones; `vectors` is row-major.
@@ -101,7 +111,7 @@ impl Retriever {
         }
         let rows = self
             .rows
-            .get_or_insert_with(|| Rows::with_head(dim, Head::Auto, self.scanner));
+            .get_or_insert_with(|| Rows::new(dim, Head::Auto, self.scanner));
         rows.put(slot, vectors)
     }
 
@@ -139,7 +149,7 @@ impl Retriever {
             ..
         }) = self.catalog.labels_of(slot)
         {
-            self.lexicon.remove((tenant, conversation), slot);
+            self.lexicon.remove((tenant, conversation), &[slot])?;
         }
         if let Some(rows) = &mut self.rows {
             rows.clear(slot);
@@ -167,7 +177,7 @@ impl Retriever {
             });
         }
         let width = POOL.max(k);
-        let lexical = self.lexical(cue, filter, width);
+        let lexical = self.lexical(cue, filter, width)?;
         let dense = self.dense(query, filter, width, &lexical)?;
         let mut pool: BTreeMap<Slot, Scored> = BTreeMap::new();
         for (slot, score) in dense {
@@ -208,16 +218,20 @@ impl Retriever {
     }
 
     /// The best `width` entries by BM25 that pass the filter.
-    fn lexical(&self, cue: &Cue, filter: &Filter, width: usize) -> Vec<LexicalHit> {
+    fn lexical(&self, cue: &Cue, filter: &Filter, width: usize) -> Result<Vec<LexicalHit>> {
         if cue.terms.is_empty() {
-            return Vec::new();
+            return Ok(Vec::new());
         }
-        let scope = self.catalog.conversations(filter);
-        let mut hits = self.lexicon.search(&cue.terms, &scope, Bm25::default());
-        hits.retain(|hit| self.catalog.admits(hit.slot, filter));
-        hits.sort_by(|a, b| b.score.total_cmp(&a.score).then(a.slot.cmp(&b.slot)));
-        hits.truncate(width);
-        hits
+        let keys = self.catalog.conversations(filter);
+        let admit = |slot| self.catalog.admits(slot, filter).then(|| u64::from(slot));
+        let found = self
+            .lexicon
+            .search(&cue.terms, &keys, Bm25::default(), width, admit)?;
+        let hit = |Ranked { score, id }| {
+            let slot = Slot::try_from(id).ok()?;
+            Some(LexicalHit { slot, score })
+        };
+        Ok(found.into_iter().filter_map(hit).collect())
     }
 
     /// The best `width` entries by vector, and the dense scores of what BM25 found.
@@ -239,28 +253,23 @@ impl Retriever {
         }
         let mut prepared = Vec::with_capacity(query.len());
         Metric::Cosine.prepare(query, 0, &mut prepared)?;
-        let mut lanes = Vec::new();
-        Lanes::extend(&mut lanes, &prepared);
-        let slots = self.catalog.select(filter);
-        let spans = rows.spans(&slots);
-        let admitted = spans.iter().map(ExactSizeIterator::len).sum();
-        let mut top = TopK::new(width, slots.len());
+        let pieces = rows.selected(&self.catalog.selection(filter));
+        let admitted = count(&pieces);
+        let field = Field {
+            rows,
+            id: |slot| Some(u64::from(slot)),
+        };
+        let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
+        field.search(&mut best, &pieces, rows.head().pays(admitted, width));
+        let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
+        let mut others = [Hunt::new(self.scanner, &prepared, found.len(), found.len())];
+        field.search(&mut others, &rows.of_slots(&found), false);
         let mut scores: HashMap<Slot, f32> = lexical.iter().map(|hit| (hit.slot, 0.0)).collect();
-        if let Some(cascade) = rows.cascade(Head::Auto, self.scanner, admitted, width) {
-            cascade.nearest(&lanes, Some(&spans), &mut top, |slot| Some(u64::from(slot)));
-            let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
-            rows.scan_slots(self.scanner, &lanes, &found, |slot, score| {
-                scores.insert(slot, score);
-            });
-        } else {
-            rows.scan(self.scanner, &lanes, Some(spans), |slot, score| {
-                top.push(score, u64::from(slot));
-                if let Some(known) = scores.get_mut(&slot) {
-                    *known = score;
-                }
-            });
-        }
-        for hit in top.into_sorted() {
+        for hit in best
+            .into_iter()
+            .chain(others)
+            .flat_map(|hunt| hunt.top.into_sorted())
+        {
             if let Ok(slot) = Slot::try_from(hit.id) {
                 scores.insert(slot, hit.score);
             }

@@ -1,41 +1,42 @@
-//! Rows of vectors and their scan.
+//! Rows of vectors, and whose they are.
 //!
 //! One slot owns any number of rows that lie side by side: overlapping passages of one long text. Its
-//! score is its best row. Rows whose slot was removed or given new rows stay behind as dead rows until
-//! they are more than half; then the living ones move together. Codes of the rows, where they are
-//! kept, follow every such change.
+//! score is its best row. Rows whose slot was removed or given other rows stay behind as holes, which
+//! later rows fill; when more than half are holes, the living rows move together.
 
 use std::ops::Range;
-use std::sync::OnceLock;
 
-use super::cascade::Cascade;
 use super::catalog::{Selection, Slot, position};
 use super::column::Column;
-use super::head::{Head, Int8};
+use super::head::{Head, Model};
+use super::pieces::{Pieces, gather};
+use super::segment::{SEGMENT, Segment, flat};
 use crate::error::{Error, Result};
-use crate::simd::{Lanes, Scanner};
+use crate::simd::Scanner;
+use crate::simd::codes::BLOCK;
 
-/// The owner of a dead row.
+/// The owner of a hole.
 const NOBODY: Slot = Slot::MAX;
 
-/// Rows that are scored in one call of the kernel.
-const CHUNK: usize = 256;
+/// So few holes never make rows move.
+const FEW: usize = 256;
 
 /// The rows of all slots.
 #[derive(Debug)]
 pub(super) struct Rows {
-    pub(super) dim: usize,
-    /// Blocks in one row.
-    pub(super) width: usize,
-    pub(super) blocks: Column<Lanes>,
+    dim: usize,
+    head: Head,
+    scanner: Scanner,
+    /// How the first segment's rows are coded at the beginning.
+    begins: Model,
+    pub(super) segments: Vec<Segment>,
     /// Row ─▶ slot.
     pub(super) owner: Column<Slot>,
+    /// Block ─▶ its living rows.
+    pub(super) living: Vec<u64>,
     /// Slot ─▶ its first row and how many it has.
     pub(super) span: Column<[u32; 2]>,
-    pub(super) dead: usize,
-    /// Whether codes are kept; those of saved rows are made at the first search that wants them.
-    pub(super) coded: bool,
-    pub(super) head: OnceLock<Int8>,
+    pub(super) holes: Vec<usize>,
     /// Whether a slot has, or had, several rows.
     pub(super) shared: bool,
     /// Whether every row has the number of its slot.
@@ -43,17 +44,17 @@ pub(super) struct Rows {
 }
 
 impl Rows {
-    /// No rows, with what a head wants beside them.
-    pub(super) fn with_head(dim: usize, head: Head, scanner: Scanner) -> Self {
+    pub(super) fn new(dim: usize, head: Head, scanner: Scanner) -> Self {
         Self {
             dim,
-            width: dim.div_ceil(crate::simd::LANES),
-            blocks: Column::default(),
+            head,
+            scanner,
+            begins: Model::Plain,
+            segments: Vec::new(),
             owner: Column::default(),
+            living: Vec::new(),
             span: Column::default(),
-            dead: 0,
-            coded: head.codes(dim, scanner),
-            head: OnceLock::new(),
+            holes: Vec::new(),
             shared: false,
             plain: true,
         }
@@ -63,67 +64,32 @@ impl Rows {
         self.dim
     }
 
+    pub(super) fn scanner(&self) -> Scanner {
+        self.scanner
+    }
+
+    pub(super) fn head(&self) -> Head {
+        self.head
+    }
+
     /// Whether a slot may have several rows.
     pub(super) fn shared(&self) -> bool {
         self.shared
     }
 
-    /// The cascade, where it pays to ask `rows` rows for the best `k` by their codes first.
-    pub(super) fn cascade(
-        &self,
-        choice: Head,
-        scanner: Scanner,
-        rows: usize,
-        k: usize,
-    ) -> Option<Cascade<'_>> {
-        let pays = self.coded && choice.pays(rows, k);
-        pays.then(|| Cascade {
-            rows: self,
-            head: self.head.get_or_init(|| self.codes()),
-            scanner,
-        })
+    /// The segments, in the order of their rows.
+    pub(super) fn segments(&self) -> &[Segment] {
+        &self.segments
     }
 
-    /// The slot of a row, unless it is dead.
+    /// The slot of a row, unless it is a hole.
     pub(super) fn owner(&self, row: usize) -> Option<Slot> {
         self.owner.get(row).filter(|slot| *slot != NOBODY)
     }
 
-    /// Scores as many rows as `out` is long; whether they are there.
-    pub(super) fn score(
-        &self,
-        scanner: Scanner,
-        query: &[Lanes],
-        row: usize,
-        out: &mut [f32],
-    ) -> bool {
-        let saved = self.cut().saturating_sub(row).min(out.len());
-        let (front, back) = out.split_at_mut(saved);
-        let mut start = row;
-        for part in [front, back] {
-            let end = start + part.len();
-            let Some(blocks) = self.blocks.slice(start * self.width..end * self.width) else {
-                return false;
-            };
-            scanner.dot_rows(query, blocks, part);
-            start = end;
-        }
-        true
-    }
-
-    /// The number of rows that lie in a saved index; they come first.
-    fn cut(&self) -> usize {
-        self.blocks.cut() / self.width.max(1)
-    }
-
-    /// All rows, dead ones too.
-    pub(super) fn range(&self) -> Range<usize> {
-        0..self.owner.len()
-    }
-
     /// The number of rows that belong to somebody.
     pub(super) fn len(&self) -> usize {
-        self.owner.len().saturating_sub(self.dead)
+        self.owner.len().saturating_sub(self.holes.len())
     }
 
     /// Whether a slot has rows.
@@ -133,14 +99,13 @@ impl Rows {
 
     /// Makes room for so many rows more, at once.
     pub(super) fn reserve(&mut self, rows: usize) {
-        self.blocks.reserve(rows * self.width);
         self.owner.reserve(rows);
-        if let Some(head) = self.head.get_mut() {
-            head.reserve(rows);
+        if let Some(last) = self.segments.last_mut() {
+            last.reserve(rows);
         }
     }
 
-    /// Gives a slot its rows, `rows` being whole rows of floats; rows it had before die.
+    /// Gives a slot its rows, `rows` being whole rows of floats, in place of those it had.
     pub(super) fn put(&mut self, slot: Slot, rows: &[f32]) -> Result<()> {
         if self.dim == 0 || !rows.len().is_multiple_of(self.dim) {
             return Err(Error::Dimension {
@@ -148,33 +113,44 @@ impl Rows {
                 found: rows.len(),
             });
         }
-        self.clear(slot);
-        let start = self.owner.len();
         let count = rows.len() / self.dim;
-        let (Ok(first), Ok(more)) = (u32::try_from(start), u32::try_from(count)) else {
+        let known = self.span_of(slot);
+        if known.len() == count {
+            for (at, row) in known.zip(rows.chunks_exact(self.dim)) {
+                self.replace(at, row);
+            }
+            return Ok(());
+        }
+        let most = u32::try_from(self.owner.len() + count);
+        let (Ok(_), Ok(wide)) = (most, u32::try_from(count)) else {
             return Err(Error::Argument {
                 name: "vectors",
                 expected: "at most 2^32 rows in one index".into(),
                 found: "one more".into(),
             });
         };
+        self.clear(slot);
+        let start = match (count, self.holes.pop()) {
+            (1, Some(hole)) => {
+                self.replace(hole, rows);
+                hole
+            }
+            (_, hole) => {
+                self.holes.extend(hole);
+                let start = self.owner.len();
+                for row in rows.chunks_exact(self.dim) {
+                    self.push(row);
+                }
+                start
+            }
+        };
+        let first = u32::try_from(start).unwrap_or(u32::MAX);
         self.shared |= count > 1;
         self.plain &= count == 1 && first == slot;
-        if self.coded && start == 0 {
-            self.head.get_or_init(|| Int8::new(self.dim));
-        }
-        for row in rows.chunks_exact(self.dim) {
-            Lanes::extend(self.blocks.grown(), row);
-            self.owner.push(slot);
-            if let Some(head) = self.head.get_mut() {
-                head.push(row);
-            }
-        }
+        self.own(start..start + count, slot);
         let at = position(slot);
-        while self.span.len() <= at {
-            self.span.push([0, 0]);
-        }
-        self.span.set(at, [first, more]);
+        self.span.grow(at + 1, [0, 0]);
+        self.span.set(at, [first, wide]);
         Ok(())
     }
 
@@ -185,94 +161,63 @@ impl Rows {
             return;
         }
         self.span.set(position(slot), [0, 0]);
-        self.dead += rows.len();
-        rows.for_each(|row| self.owner.set(row, NOBODY));
-        if self.dead * 2 > self.owner.len() && self.dead > CHUNK {
-            self.compact();
+        self.own(rows.clone(), NOBODY);
+        self.holes.extend(rows);
+        if self.holes.len() * 2 > self.owner.len() && self.holes.len() > FEW {
+            let slots: Vec<Slot> = (0..).take(self.span.len()).collect();
+            let begins = self.segments.first().map_or(&self.begins, Segment::model);
+            *self = self.gathered(&slots, begins);
         }
     }
 
-    /// Scores the slots that are named, ascending, and have rows; neighbours are scored together.
-    pub(super) fn scan_slots(
-        &self,
-        scanner: Scanner,
-        query: &[Lanes],
-        slots: &[Slot],
-        visit: impl FnMut(Slot, f32),
-    ) {
-        self.scan(scanner, query, Some(self.spans(slots)), visit);
+    /// All living rows.
+    pub(super) fn all(&self) -> Vec<Pieces> {
+        let words = self.living.iter().copied().enumerate();
+        gather(words.filter(|(_, mask)| *mask != 0))
     }
 
-    /// The rows of slots, neighbours together, ascending.
-    pub(super) fn spans(&self, slots: &[Slot]) -> Vec<Range<usize>> {
+    /// The rows of slots that pass a filter.
+    pub(super) fn selected(&self, selection: &Selection) -> Vec<Pieces> {
+        match selection {
+            // Where rows have the numbers of their slots, the bits of slots are those of rows.
+            Selection::Words(words) if self.plain => {
+                let words = words
+                    .iter()
+                    .zip(&self.living)
+                    .map(|(word, living)| word & living);
+                gather(words.enumerate().filter(|(_, mask)| *mask != 0))
+            }
+            _ => self.of_slots(&selection.slots()),
+        }
+    }
+
+    /// The rows of slots.
+    pub(super) fn of_slots(&self, slots: &[Slot]) -> Vec<Pieces> {
         let mut spans: Vec<Range<usize>> = slots
             .iter()
             .map(|slot| self.span_of(*slot))
             .filter(|span| !span.is_empty())
             .collect();
-        spans.sort_unstable_by_key(|span| span.start);
-        spans.dedup_by(|next, last| {
-            let touches = next.start == last.end;
-            if touches {
-                last.end = next.end;
-            }
-            touches
-        });
-        spans
-    }
-
-    /// The rows of slots that pass a filter, neighbours together, ascending.
-    pub(super) fn selected(&self, selection: &Selection) -> Vec<Range<usize>> {
-        if !self.plain {
-            return self.spans(&selection.slots());
+        if !spans.is_sorted_by_key(|span| span.start) {
+            spans.sort_unstable_by_key(|span| span.start);
         }
-        let (runs, rows) = (selection.runs().into_iter(), self.owner.len());
-        runs.map(|run| position(run.start)..position(run.end).min(rows))
-            .filter(|span| !span.is_empty())
-            .collect()
-    }
-
-    /// Scores whole spans of slots, or everything, in chunks; a slot's rows may cross chunks, never
-    /// spans.
-    pub(super) fn scan(
-        &self,
-        scanner: Scanner,
-        query: &[Lanes],
-        spans: Option<Vec<Range<usize>>>,
-        mut visit: impl FnMut(Slot, f32),
-    ) {
-        let mut scores = [0.0_f32; CHUNK];
-        let everything = 0..self.owner.len();
-        let spans = spans.unwrap_or_else(|| Vec::from([everything]));
+        let mut words: Vec<(usize, u64)> = Vec::new();
         for span in spans {
-            let mut best: Option<(Slot, f32)> = None;
             let mut start = span.start;
             while start < span.end {
-                let end = span.end.min(start + CHUNK);
-                let Some(out) = scores.get_mut(..end - start) else {
-                    return;
-                };
-                if !self.score(scanner, query, start, out) {
-                    return;
-                }
-                let owners = self.owner.pieces(start..end).into_iter().flatten();
-                for (owner, score) in owners.zip(out.iter()) {
-                    best = match best {
-                        Some((slot, top)) if slot == *owner => Some((slot, top.max(*score))),
-                        other => {
-                            if let Some((slot, top)) = other {
-                                visit(slot, top);
-                            }
-                            (*owner != NOBODY).then_some((*owner, *score))
-                        }
-                    };
+                let block = start / BLOCK;
+                let end = span.end.min((block + 1) * BLOCK);
+                let count = u32::try_from(end - start).unwrap_or(u64::BITS);
+                let ones = u64::MAX >> (u64::BITS - count.clamp(1, u64::BITS));
+                let mask = ones << (start % BLOCK);
+                match words.last_mut() {
+                    Some((last, bits)) if *last == block => *bits |= mask,
+                    _ => words.push((block, mask)),
                 }
                 start = end;
             }
-            if let Some((slot, top)) = best {
-                visit(slot, top);
-            }
         }
+        gather(words.into_iter())
     }
 
     /// The rows of a slot; empty where there are none.
@@ -281,5 +226,65 @@ impl Rows {
         // Whatever a saved span says, there are no more rows than these.
         let rows = self.owner.len();
         position(start).min(rows)..(position(start) + position(count)).min(rows)
+    }
+
+    fn push(&mut self, row: &[f32]) {
+        let at = self.owner.len();
+        if at.is_multiple_of(SEGMENT) {
+            let model = self
+                .segments
+                .last()
+                .map_or(&self.begins, Segment::model)
+                .clone();
+            self.segments
+                .push(Segment::new(self.dim, self.head, self.scanner, model));
+        }
+        if let Some(last) = self.segments.last_mut() {
+            last.push(row);
+        }
+        self.owner.push(NOBODY);
+        if at.is_multiple_of(BLOCK) {
+            self.living.push(0);
+        }
+    }
+
+    fn replace(&mut self, at: usize, row: &[f32]) {
+        if let Some(segment) = self.segments.get_mut(at / SEGMENT) {
+            segment.replace(at % SEGMENT, row);
+        }
+    }
+
+    fn own(&mut self, rows: Range<usize>, slot: Slot) {
+        for row in rows {
+            self.owner.set(row, slot);
+            if let Some(living) = self.living.get_mut(row / BLOCK) {
+                let bit = 1 << (row % BLOCK);
+                *living = if slot == NOBODY {
+                    *living & !bit
+                } else {
+                    *living | bit
+                };
+            }
+        }
+    }
+
+    /// The rows of slots without holes, each slot's number being its place in the list.
+    /// The first segment begins as told.
+    pub(super) fn gathered(&self, slots: &[Slot], begins: &Model) -> Self {
+        let mut new = Self::new(self.dim, self.head, self.scanner);
+        new.begins = begins.clone();
+        let mut rows = Vec::new();
+        for (number, slot) in (0..).zip(slots) {
+            rows.clear();
+            for row in self.span_of(*slot) {
+                let segment = self.segments.get(row / SEGMENT);
+                let row = segment.and_then(|segment| segment.row(row % SEGMENT));
+                rows.extend(flat(row.unwrap_or_default(), self.dim));
+            }
+            // There were no more rows before, so there is room for them.
+            let _ = new.put(number, &rows);
+        }
+        new.shared = self.shared;
+        new
     }
 }

@@ -1,56 +1,48 @@
-//! Rows in a saved index, and what is made of them when it was opened.
+//! Rows in a saved index, and what is made of them when it is opened.
 //!
 //! ```text
-//! rows     f32, each row padded to whole blocks of sixteen; in the order of slots
 //! shape    the number of rows; 1 if row n is that of slot n and of no other, else 0; 8 bytes each
 //! owners   row ─▶ slot
 //! spans    slot ─▶ its first row and how many it has
 //! ```
+//!
+//! The rows themselves, and their codes, are those of the segments: see [`super::segment_saved`]. Where
+//! there are holes, or slots are left out, the rows are moved together first.
 
 use std::io::{self, Write};
-use std::ops::Range;
-use std::sync::OnceLock;
 
-use super::catalog::Kept;
-use super::head::Head;
+use super::catalog::{Kept, Slot, position};
+use super::head::{Head, Model};
 use super::rows::Rows;
 use super::saved::{Saved, Writer};
+use super::segment_saved;
 use crate::error::Result;
 use crate::simd::Scanner;
+use crate::simd::codes::BLOCK;
 
 impl Rows {
     /// Writes the rows of the kept slots.
     pub(super) fn save<W: Write>(&self, out: &mut Writer<W>, kept: &Kept) -> io::Result<()> {
-        let mut owners = Vec::with_capacity(kept.len());
-        let mut spans = Vec::with_capacity(kept.len());
-        let mut runs: Vec<Range<usize>> = Vec::new();
-        for (slot, number) in kept.slots().zip(0..) {
-            let rows = self.span_of(slot);
-            let narrow = |count: usize| u32::try_from(count).unwrap_or(u32::MAX);
-            spans.push([narrow(owners.len()), narrow(rows.len())]);
-            owners.extend(rows.clone().map(|_| number));
-            match runs.last_mut() {
-                Some(last) if last.end == rows.start => last.end = rows.end,
-                _ => runs.push(rows),
-            }
+        let slots: Vec<Slot> = kept.slots().collect();
+        let as_they_are = self.holes.is_empty()
+            && self.len() == self.owner.len()
+            && slots.iter().zip(0..).all(|(slot, number)| *slot == number);
+        if !as_they_are {
+            return self.gathered(&slots, &Model::Plain).write(out, slots.len());
         }
-        out.section("rows", |section| {
-            runs.iter().try_for_each(|rows| {
-                let blocks = rows.start * self.width..rows.end * self.width;
-                let pieces = self.blocks.pieces(blocks);
-                pieces
-                    .into_iter()
-                    .try_for_each(|piece| section.values(piece))
-            })
-        })?;
-        let plain = spans.iter().zip(0..).all(|(span, at)| *span == [at, 1]);
-        let shape = [
-            u64::try_from(owners.len()).unwrap_or(u64::MAX),
-            u64::from(plain),
-        ];
+        self.write(out, slots.len())
+    }
+
+    fn write<W: Write>(&self, out: &mut Writer<W>, slots: usize) -> io::Result<()> {
+        let rows = u64::try_from(self.owner.len()).unwrap_or(u64::MAX);
+        let shape = [rows, u64::from(self.plain)];
         out.section("shape", |section| section.values(&shape))?;
-        out.section("owners", |section| section.values(&owners))?;
-        out.section("spans", |section| section.values(&spans))
+        out.column("owners", &self.owner)?;
+        let spans: Vec<[u32; 2]> = (0..slots)
+            .map(|slot| self.span.get(slot).unwrap_or_default())
+            .collect();
+        out.section("spans", |section| section.values(&spans))?;
+        segment_saved::save(&self.segments, out)
     }
 
     /// The saved rows of so many slots.
@@ -61,20 +53,22 @@ impl Rows {
         scanner: Scanner,
         slots: usize,
     ) -> Result<Self> {
-        let empty = Self::with_head(dim, head, scanner);
         let shape = saved.column_of::<u64>("shape", 2)?;
-        let rows = shape.get(0).and_then(|rows| usize::try_from(rows).ok());
+        let rows = shape.get(0).and_then(|rows| u32::try_from(rows).ok());
         let plain = shape.get(1) == Some(1);
         saved.damage().check()?;
-        let rows = rows.unwrap_or(usize::MAX);
-        Ok(Self {
-            blocks: saved.column_of("rows", rows.saturating_mul(empty.width))?,
-            owner: saved.column_of("owners", rows)?,
-            span: saved.column_of("spans", slots)?,
-            shared: !plain,
-            plain,
-            head: OnceLock::new(),
-            ..empty
-        })
+        let rows = position(rows.ok_or_else(|| saved.lacks("shape"))?);
+        let mut opened = Self::new(dim, head, scanner);
+        opened.segments = segment_saved::open(saved, dim, head, scanner, rows)?;
+        opened.owner = saved.column_of("owners", rows)?;
+        opened.span = saved.column_of("spans", slots)?;
+        let mut living = vec![u64::MAX; rows.div_ceil(BLOCK)];
+        if let (Some(last), odd @ 1..) = (living.last_mut(), rows % BLOCK) {
+            *last >>= BLOCK - odd;
+        }
+        opened.living = living;
+        opened.shared = !plain;
+        opened.plain = plain;
+        Ok(opened)
     }
 }

@@ -74,6 +74,21 @@ impl TopK {
         }
     }
 
+    /// [`TopK::push`] where an id may come again: its best score counts.
+    pub(super) fn push_best(&mut self, score: f32, id: u64) {
+        if score < self.floor {
+            return;
+        }
+        match self.heap.iter().find(|hit| hit.id == id) {
+            Some(known) if known.score >= score => {}
+            Some(_) => {
+                self.heap.retain(|hit| hit.id != id);
+                self.push(score, id);
+            }
+            None => self.push(score, id),
+        }
+    }
+
     /// How many are kept at most.
     pub(super) fn k(&self) -> usize {
         self.k

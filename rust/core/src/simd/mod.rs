@@ -14,13 +14,20 @@
 //! result = acc[0]
 //! ```
 
+mod coded;
 pub mod codes;
 mod naive;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+pub mod quantise;
 mod scalar;
+mod scalar_codes;
 #[cfg(target_arch = "x86_64")]
 mod x86;
+#[cfg(target_arch = "x86_64")]
+mod x86_codes;
+#[cfg(target_arch = "x86_64")]
+mod x86_floats;
 
 use crate::error::{Error, Result};
 
@@ -122,7 +129,7 @@ impl Proof {
 pub struct Scanner {
     tier: Tier,
     proof: Proof,
-    codes: codes::Proof,
+    codes: coded::Proof,
 }
 
 impl Scanner {
@@ -147,7 +154,7 @@ impl Scanner {
             .unwrap_or(Self {
                 tier: Tier::Scalar,
                 proof: Proof::Scalar,
-                codes: codes::Proof::Scalar,
+                codes: coded::Proof::Scalar,
             })
     }
 
@@ -157,7 +164,7 @@ impl Scanner {
         Proof::of(tier).map(|proof| Self {
             tier,
             proof,
-            codes: codes::Proof::of(tier),
+            codes: coded::Proof::of(tier),
         })
     }
 

@@ -144,11 +144,6 @@ impl Catalog {
                     .is_some_and(|id| filter.except.binary_search(&id).is_err()))
     }
 
-    /// The slots that pass a filter, ascending.
-    pub(super) fn select(&self, filter: &Filter) -> Vec<Slot> {
-        self.selection(filter).slots()
-    }
-
     /// The slots that pass a filter.
     ///
     /// A filter on ids, on a conversation, or on a tenant with few entries costs what those cost;

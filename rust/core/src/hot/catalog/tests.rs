@@ -163,7 +163,7 @@ fn agrees(catalog: &Catalog, list: &List, random: &mut Random) {
         assert_eq!(gap, None);
     }
     for filter in filters(list, random) {
-        let slots = catalog.select(&filter);
+        let slots = catalog.selection(&filter).slots();
         assert!(slots.windows(2).all(|pair| pair[0] < pair[1]), "{filter:?}");
         let mut found: Vec<u64> = slots
             .iter()

@@ -5,6 +5,7 @@ use std::io::{self, Write};
 use bytemuck::Pod;
 
 use super::edge::{ALIGN, EDGE, END_MAGIC, MAGIC, MAJOR, MINOR, NAME, narrow, sealed, wide};
+use crate::hot::column::Column;
 use crate::hot::section::BLOCK;
 use crate::interrupt;
 
@@ -75,6 +76,23 @@ impl<W: Write> Writer<W> {
             .extend(sums.iter().flat_map(|sum| sum.to_le_bytes()));
         self.sections += 1;
         Ok(())
+    }
+
+    /// Writes the values of a column as a section.
+    ///
+    /// # Errors
+    /// What the writer below says.
+    pub(in crate::hot) fn column<T: Pod>(
+        &mut self,
+        name: &str,
+        values: &Column<T>,
+    ) -> io::Result<()> {
+        self.section(name, |section| {
+            let pieces = values.pieces(0..values.len());
+            pieces
+                .into_iter()
+                .try_for_each(|piece| section.values(piece))
+        })
     }
 
     /// Writes table and end block.

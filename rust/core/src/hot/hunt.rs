@@ -1,0 +1,56 @@
+//! One query on its way through the rows: its codes, what it has found, what still waits.
+
+use super::explain::Steps;
+use super::probe::Probe;
+use super::topk::TopK;
+use crate::simd::Scanner;
+
+/// So many rows may wait to be settled before those that no longer can matter are looked for.
+const MANY: usize = 1_024;
+
+/// One query on its way through the rows.
+#[derive(Debug)]
+pub(super) struct Hunt {
+    pub(super) probe: Probe,
+    pub(super) top: TopK,
+    pub(super) steps: Steps,
+    /// The best lower bounds.
+    pub(super) lowest: TopK,
+    /// Rows that wait to be settled, each with its upper bound.
+    pub(super) kept: Vec<(f32, usize)>,
+    room: usize,
+    /// What no row that was left out can exceed.
+    pub(super) bound: f32,
+}
+
+impl Hunt {
+    pub(super) fn new(scanner: Scanner, query: &[f32], k: usize, most: usize) -> Self {
+        Self {
+            probe: Probe::new(scanner, query),
+            top: TopK::new(k, most),
+            steps: Steps::default(),
+            lowest: TopK::new(k, most),
+            kept: Vec::new(),
+            room: MANY,
+            bound: f32::NEG_INFINITY,
+        }
+    }
+
+    /// What a row must be able to reach.
+    pub(super) fn floor(&self) -> f32 {
+        self.lowest.floor()
+    }
+
+    /// Lets a row wait, if it may still matter.
+    pub(super) fn keep(&mut self, upper: f32, row: usize) {
+        if upper < self.floor() {
+            return;
+        }
+        self.kept.push((upper, row));
+        if self.kept.len() > self.room {
+            let floor = self.floor();
+            self.kept.retain(|(upper, _)| *upper >= floor);
+            self.room = MANY.max(2 * self.kept.len());
+        }
+    }
+}
