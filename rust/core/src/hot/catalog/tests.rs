@@ -132,8 +132,12 @@ fn filters(list: &List, random: &mut Random) -> Vec<Filter> {
         let except = one(3, 60).map(|step| step + 1);
         let every = |step: u32| -> Vec<u64> {
             let step = usize::try_from(step).unwrap();
-            let mut ids: Vec<u64> = list.iter().step_by(step).map(|entry| entry.0).collect();
-            ids.extend([1, u64::MAX]);
+            // Ids that there are, and more that there are not.
+            let some = list.iter().step_by(step).map(|entry| entry.0);
+            let mut ids: Vec<u64> = some
+                .flat_map(|id| [id, id.wrapping_add(1), id.wrapping_add(2)])
+                .chain([1, u64::MAX])
+                .collect();
             ids.sort_unstable();
             ids.dedup();
             ids
