@@ -10,8 +10,8 @@
 //!           below the k-th best sum
 //! ```
 //!
-//! All but the last take one segment after the other; the floor only rises. Several queries share a
-//! first pass over the codes, which tells each of them the blocks that it need not look at. A row is left out
+//! All but the last take one segment after the other; the floor only rises. Several queries take it in
+//! tiles that stay in the cache. A row is left out
 //! only when k others score more than it can, so ties are decided by the ids of all that tie, and the
 //! answer is that of a full scan whatever the codes are worth.
 
@@ -22,7 +22,7 @@ use super::pieces::{Pieces, runs};
 use super::probe::Probe;
 use super::rows::Rows;
 use super::segment::{SEGMENT, Segment};
-use super::sieve::{Seen, enough};
+use super::sieve::Seen;
 use crate::simd::codes::{BLOCK, Panel};
 
 /// Queries whose sums stay in registers while a block is read.
@@ -115,9 +115,7 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         self.sift(&seen, hunt);
     }
 
-    /// [`Field::screen`] for several queries: a first pass over the codes, shared by all, finds the
-    /// greatest estimate of each block; then each query looks at the blocks that were best, and at
-    /// those that may still matter.
+    /// [`Field::screen`] for several queries, which share the reading of the codes.
     fn screen_together(
         &self,
         codes: &Codes,
@@ -130,41 +128,33 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
             .chunks(PANEL)
             .map(|some| Probe::panel(some.iter().map(|hunt| &hunt.probe), &codes.model))
             .collect();
-        let mut greatest = vec![[f32::NEG_INFINITY; PANEL]; pieces.len() * panels.len()];
-        let mut out = [[0.0; BLOCK]; PANEL];
         let tile = (TILE / (codes.bytes() * BLOCK)).max(1);
-        for (start, tile) in (0..).step_by(tile).zip(pieces.chunks(tile)) {
-            let lists = greatest.chunks_mut(pieces.len().max(1));
-            for (panel, list) in panels.iter().zip(lists) {
-                for (piece, greatest) in tile.iter().zip(list.iter_mut().skip(start)) {
-                    *greatest = codes.coarse.estimate(scanner, panel, *piece, &mut out);
+        for pieces in pieces.chunks(tile) {
+            let mut seen: [Seen<'_>; PANEL] = std::array::from_fn(|_| Seen {
+                codes,
+                base,
+                pieces,
+                estimates: Vec::with_capacity(pieces.len()),
+                greatest: Vec::with_capacity(pieces.len()),
+            });
+            for (panel, hunts) in panels.iter().zip(hunts.chunks_mut(PANEL)) {
+                for seen in &mut seen {
+                    seen.estimates.clear();
+                    seen.greatest.clear();
                 }
-            }
-        }
-        let lists = greatest.chunks(pieces.len().max(1));
-        for (hunts, list) in hunts.chunks_mut(PANEL).zip(lists) {
-            for (at, hunt) in hunts.iter_mut().enumerate() {
-                hunt.steps.screened += pieces.len() * BLOCK;
-                let greatest = list.iter().filter_map(|one| one.get(at).copied());
-                let found: Vec<((usize, u64), f32)> =
-                    pieces.iter().copied().zip(greatest).collect();
-                let enough = enough(found.iter().map(|(_, one)| *one), hunt);
-                let best: Pieces = found
-                    .iter()
-                    .filter(|(_, one)| *one > enough)
-                    .map(|(piece, _)| *piece)
-                    .collect();
-                self.screen(codes, base, &best, hunt);
-                let terms = *hunt.probe.terms(&codes.model);
-                let floor = hunt.floor();
-                let rest: Pieces = found
-                    .iter()
-                    .filter(|((block, _), one)| {
-                        *one <= enough && one + codes.coarse.ceiling(*block, &terms) >= floor
-                    })
-                    .map(|(piece, _)| *piece)
-                    .collect();
-                self.screen(codes, base, &rest, hunt);
+                for piece in pieces {
+                    let mut out = [[0.0; BLOCK]; PANEL];
+                    let most = codes.coarse.estimate(scanner, panel, *piece, &mut out);
+                    for (seen, (out, most)) in seen.iter_mut().zip(out.into_iter().zip(most)) {
+                        seen.estimates.push(out);
+                        seen.greatest.push(most);
+                    }
+                }
+                for (hunt, seen) in hunts.iter_mut().zip(&mut seen) {
+                    hunt.steps.screened += pieces.len() * BLOCK;
+                    self.seed(seen, hunt);
+                    self.sift(seen, hunt);
+                }
             }
         }
     }

@@ -37,6 +37,7 @@ mod hunt;
 mod index;
 mod lexical;
 mod lexicon;
+mod linear;
 mod margin;
 mod packed;
 mod persist;

@@ -26,7 +26,7 @@ fn wanted(hunt: &Hunt) -> usize {
 
 /// What the greatest estimate of a block must exceed to be among the best of so many as there are seeds;
 /// at least the floor.
-pub(super) fn enough(greatest: impl Iterator<Item = f32>, hunt: &Hunt) -> f32 {
+fn enough(greatest: impl Iterator<Item = f32>, hunt: &Hunt) -> f32 {
     let (wanted, floor) = (wanted(hunt), hunt.floor());
     let mut best: Vec<f32> = greatest.filter(|one| *one > floor).collect();
     if best.len() <= wanted {

@@ -8,8 +8,9 @@
 //! of the sample; the best of a sample is worse than the best of many rows, so codes that are finer are
 //! preferred where it is close. Only the time of a search depends on it.
 
-use super::basis::{Basis, dots, matrix, unit};
+use super::basis::Basis;
 use super::head::{DIRECTIONS, Head, Model};
+use super::linear::{dots, matrix, unit};
 use crate::simd::Scanner;
 
 /// Rows of the sample that are taken for queries.
@@ -81,8 +82,8 @@ fn near(tops: &[Vec<f64>], margin: f64) -> f64 {
 mod tests {
     use super::*;
 
-    /// Rows around centres that differ in so many directions mostly.
-    fn rows(directions: usize, spread: f32) -> Vec<Vec<f32>> {
+    /// Rows around so many centres that differ in so many directions mostly.
+    fn rows(count: usize, directions: usize, spread: f32) -> Vec<Vec<f32>> {
         let mut state = 3_u64;
         let mut next = || {
             state = state
@@ -90,7 +91,7 @@ mod tests {
                 .wrapping_add(1);
             f32::from(u16::try_from(state >> 48).unwrap()) / 65_536.0 - 0.5
         };
-        let centres: Vec<Vec<f32>> = (0..40)
+        let centres: Vec<Vec<f32>> = (0..count)
             .map(|_| {
                 let size = |at: usize| if at < directions { 1.0 } else { 0.05 };
                 (0..384).map(|at| next() * size(at)).collect()
@@ -98,7 +99,7 @@ mod tests {
             .collect();
         (0..800)
             .map(|at| {
-                centres[at % 40]
+                centres[at % count]
                     .iter()
                     .map(|centre| centre + spread * next())
                     .collect()
@@ -109,11 +110,16 @@ mod tests {
     #[test]
     fn the_codes_follow_how_the_energy_is_spread() {
         let scanner = Scanner::best();
-        let name = |directions, spread| cheapest(scanner, 384, &rows(directions, spread)).name();
-        assert_eq!(name(48, 0.05), "projected");
-        assert_eq!(name(384, 8.0), "int8", "noise");
-        assert_eq!(name(384, 0.3), "int4", "clusters, but in all directions");
-        assert_eq!(cheapest(scanner, 64, &rows(48, 0.05)[..1]).name(), "int8");
+        let name = |count, directions, spread| {
+            cheapest(scanner, 384, &rows(count, directions, spread)).name()
+        };
+        assert_eq!(name(40, 48, 0.05), "projected");
+        assert_eq!(name(40, 384, 8.0), "int8", "noise");
+        assert_eq!(name(400, 384, 0.3), "int4", "clusters in all directions");
+        assert_eq!(
+            cheapest(scanner, 64, &rows(40, 48, 0.05)[..1]).name(),
+            "int8"
+        );
         assert_eq!(cheapest(scanner, 384, &[]).name(), "int8");
     }
 }
