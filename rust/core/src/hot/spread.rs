@@ -115,7 +115,7 @@ mod tests {
         };
         assert_eq!(name(40, 48, 0.05), "projected");
         assert_eq!(name(40, 384, 8.0), "int8", "noise");
-        assert_eq!(name(400, 384, 0.3), "int4", "clusters in all directions");
+        assert_eq!(name(400, 384, 0.8), "int4", "clusters in all directions");
         assert_eq!(
             cheapest(scanner, 64, &rows(40, 48, 0.05)[..1]).name(),
             "int8"
