@@ -12,6 +12,7 @@ from warmset.history import History
 from warmset.messages import Dialect, Facts, Unit, units
 from warmset.notes import is_decision
 from warmset.snapshot import Snapshot
+from warmset.traits import Addressed
 from warmset.vectorize import Job
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Ledger:
     history: History = field(default_factory=History)
     entries: dict[int, Entry] = field(default_factory=dict)
     speakers: dict[str, str] = field(default_factory=dict)
+    addressed: Addressed = field(default_factory=Addressed)
     frozen: Frozen | None = None
     sent: list[bytes] = field(default_factory=list)
     snapshot: Snapshot = field(default_factory=Snapshot)
@@ -149,6 +151,8 @@ class Ledger:
         )
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
+        else:
+            self.addressed.hear(facts.role, facts.text)
         self.dialect = self.dialect or meta.dialect
         self.entries[id_] = entry
         self.history.add(id_, digest)
@@ -160,6 +164,11 @@ class Ledger:
         if self._live is None or self._live[0] != version:
             self._live = (version, [self.entries[id_] for id_ in self.history.path])
         return self._live[1]
+
+    def newest(self) -> float | None:
+        """Return when the last message of the current path was said; None without one."""
+        head = self.entries.get(self.history.head)
+        return None if head is None else head.at
 
     def accounts(self) -> Accounts:
         """Return what the units of the current path cost; only new messages are looked at."""

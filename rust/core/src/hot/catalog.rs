@@ -99,6 +99,28 @@ impl Catalog {
         Ok(())
     }
 
+    /// The next entries of a slot's session on the same branch, in order.
+    pub(super) fn following(&self, slot: Slot, most: usize) -> impl Iterator<Item = Slot> {
+        let own = self.labels_of(slot).copied().unwrap_or_default();
+        let slots = self.by_conversation.get(&(own.tenant, own.conversation));
+        let slots = slots.map_or(&[][..], Vec::as_slice);
+        let start = slots.partition_point(|other| *other <= slot);
+        slots
+            .get(start..)
+            .unwrap_or_default()
+            .iter()
+            .copied()
+            .filter(move |other| {
+                self.labels_of(*other)
+                    .is_some_and(|labels| labels.live == own.live)
+            })
+            .take(most)
+            .take_while(move |other| {
+                self.labels_of(*other)
+                    .is_some_and(|labels| labels.session == own.session)
+            })
+    }
+
     /// Whether the entry of a slot is present and passes the filter.
     pub(super) fn admits(&self, slot: Slot, filter: &Filter) -> bool {
         self.id(slot)

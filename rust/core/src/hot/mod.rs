@@ -11,12 +11,15 @@
 //! cascade   rows + head                               the rows that may be among the best, then the best
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
 //! index     catalog + rows                             exact top-k for vectors alone
-//! retriever catalog + rows + lexicon                   fused top-k with its terms
+//! traits    slot ─▶ questions, times, numbers          read out of the text by the caller
+//! fusion    a pool of candidates                       all signals in one score
+//! retriever catalog + rows + lexicon + traits          fused top-k with its terms
 //! ```
 
 mod cascade;
 mod catalog;
 mod filter;
+mod fusion;
 mod head;
 mod index;
 mod lexicon;
@@ -28,6 +31,7 @@ mod signals;
 mod stopwords;
 mod terms;
 mod topk;
+mod traits;
 mod vectors;
 
 pub use filter::{Branches, Filter, Labels};
@@ -38,4 +42,5 @@ pub use retriever::Retriever;
 pub use sieve::Steps;
 pub use signals::{Cue, Scored, Weights};
 pub use terms::terms;
+pub use traits::{Days, Traits};
 pub use vectors::Metric;

@@ -2,21 +2,20 @@
 //!
 //! ```text
 //! pool     = best 256 by vector  ∪  best 256 by BM25          both exact, within the filter
-//! base     = dense · w.dense + lexical · w.lexical + speaker · w.speaker
-//! score    = base + w.session · (best base of the pool in the same session)
+//! score    = the pool's entries by all signals, see `fusion`
 //! ```
-//!
-//! A signal that has nothing to say (no query vector, no shared term, nobody named) adds nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
+use super::fusion::{Fusion, Pool};
 use super::head::Head;
 use super::lexicon::{Bm25, LexicalHit, Lexicon};
 use super::rows::Rows;
 use super::signals::{Cue, Scored, Weights};
 use super::topk::TopK;
+use super::traits::{TraitBook, Traits};
 use super::vectors::Metric;
 use crate::error::{Error, Result};
 use crate::simd::{Lanes, Scanner, Tier};
@@ -30,6 +29,7 @@ pub struct Retriever {
     scanner: Scanner,
     catalog: Catalog,
     lexicon: Lexicon,
+    traits: TraitBook,
     rows: Option<Rows>,
 }
 
@@ -43,6 +43,7 @@ impl Retriever {
             scanner: Scanner::from_environment()?,
             catalog: Catalog::default(),
             lexicon: Lexicon::default(),
+            traits: TraitBook::default(),
             rows: None,
         })
     }
@@ -79,6 +80,16 @@ impl Retriever {
         let slot = self.catalog.add(id, labels)?;
         self.lexicon
             .add((labels.tenant, labels.conversation), slot, terms);
+        Ok(())
+    }
+
+    /// Gives an entry what was read out of its text beside its terms.
+    ///
+    /// # Errors
+    /// [`Error::UnknownId`].
+    pub fn describe(&mut self, id: u64, traits: Traits) -> Result<()> {
+        let slot = self.catalog.slot(id)?;
+        self.traits.put(slot, traits);
         Ok(())
     }
 
@@ -141,6 +152,7 @@ impl Retriever {
         {
             self.lexicon.remove((tenant, conversation), slot);
         }
+        self.traits.remove(slot);
         if let Some(rows) = &mut self.rows {
             rows.clear(slot);
         }
@@ -169,42 +181,20 @@ impl Retriever {
         let width = POOL.max(k);
         let lexical = self.lexical(cue, filter, width);
         let dense = self.dense(query, filter, width, &lexical)?;
-        let mut pool: BTreeMap<Slot, Scored> = BTreeMap::new();
+        let mut pool = Pool::new();
         for (slot, score) in dense {
             self.pooled(&mut pool, slot).dense = score;
         }
         for hit in lexical {
             self.pooled(&mut pool, hit.slot).lexical = hit.score;
         }
-        let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
-        for (slot, entry) in &mut pool {
-            let labels = self.catalog.labels_of(*slot).copied().unwrap_or_default();
-            entry.speaker = f32::from(u8::from(cue.speakers.contains(&labels.speaker)));
-            entry.score = weights.dense * entry.dense
-                + weights.lexical * entry.lexical
-                + weights.speaker * entry.speaker;
-            let best = sessions
-                .entry((labels.conversation, labels.session))
-                .or_insert(entry.score);
-            *best = best.max(entry.score);
-        }
-        let mut top = TopK::new(k, pool.len());
-        let mut by_id: HashMap<u64, Scored> = HashMap::with_capacity(pool.len());
-        for (slot, mut entry) in pool {
-            let labels = self.catalog.labels_of(slot).copied().unwrap_or_default();
-            entry.session = sessions
-                .get(&(labels.conversation, labels.session))
-                .copied()
-                .unwrap_or(0.0);
-            entry.score += weights.session * entry.session;
-            top.push(entry.score, entry.id);
-            by_id.insert(entry.id, entry);
-        }
-        Ok(top
-            .into_sorted()
-            .into_iter()
-            .filter_map(|hit| by_id.get(&hit.id).copied())
-            .collect())
+        let fusion = Fusion {
+            catalog: &self.catalog,
+            traits: &self.traits,
+            cue,
+            weights,
+        };
+        Ok(fusion.best(pool, k))
     }
 
     /// The best `width` entries by BM25 that pass the filter.
@@ -271,14 +261,10 @@ impl Retriever {
     }
 
     /// The pool's entry of a slot, made if it is new.
-    fn pooled<'p>(&self, pool: &'p mut BTreeMap<Slot, Scored>, slot: Slot) -> &'p mut Scored {
+    fn pooled<'p>(&self, pool: &'p mut Pool, slot: Slot) -> &'p mut Scored {
         pool.entry(slot).or_insert_with(|| Scored {
             id: self.catalog.id(slot).unwrap_or_default(),
-            score: 0.0,
-            dense: 0.0,
-            lexical: 0.0,
-            speaker: 0.0,
-            session: 0.0,
+            ..Scored::default()
         })
     }
 }
