@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.labels import role_number
 from warmset.traits import days
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable
 
     from warmset.labels import Numbers
     from warmset.ledger import Ledger
@@ -39,9 +39,9 @@ class Cue:
         number: Whether it asks for a number.
     """
 
-    speakers: Sequence[int] = field(default=())
-    roles: Sequence[int] = field(default=())
-    days: Sequence[tuple[int, int]] = field(default=())
+    speakers: tuple[int, ...] = ()
+    roles: tuple[int, ...] = ()
+    days: tuple[tuple[int, int], ...] = ()
     when: bool = False
     number: bool = False
 
@@ -59,7 +59,7 @@ def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]
         The question without participants' names, and what was read out of it.
     """
     words, speakers, roles = query, list[int](), list[int]()
-    newest = None if ledger is None else ledger.newest()
+    head = None if ledger is None else ledger.entries.get(ledger.history.head)
     if ledger is not None and ledger.speakers:
         words, found = _without(query, ledger.speakers.values())
         if len(found) < len(ledger.speakers):
@@ -70,9 +70,9 @@ def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]
         bearers = {names[name][1] for name in found}
         roles = [role_number(role) for role in bearers] if len(bearers) == 1 else []
     cue = Cue(
-        speakers=speakers,
-        roles=roles,
-        days=days(query, time.time() if newest is None else newest, past=True),
+        speakers=tuple(speakers),
+        roles=tuple(roles),
+        days=tuple(days(query, time.time() if head is None else head.at, past=True)),
         when=_WHEN.search(query) is not None,
         number=_NUMBER.search(query) is not None,
     )

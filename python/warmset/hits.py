@@ -15,7 +15,16 @@ if TYPE_CHECKING:
     from warmset.engine import Engine
 
 SIGNALS: Final = (
-    ("dense", "lexical", "speaker", "date", "when", "number", "asking", "reply", "near", "session")
+    "dense",
+    "lexical",
+    "speaker",
+    "date",
+    "when",
+    "number",
+    "asking",
+    "reply",
+    "near",
+    "session",
 )
 """The signals in the order in which the core returns them."""
 

@@ -151,8 +151,6 @@ class Ledger:
         )
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
-        else:
-            self.addressed.hear(facts.role, facts.text)
         self.dialect = self.dialect or meta.dialect
         self.entries[id_] = entry
         self.history.add(id_, digest)
@@ -164,11 +162,6 @@ class Ledger:
         if self._live is None or self._live[0] != version:
             self._live = (version, [self.entries[id_] for id_ in self.history.path])
         return self._live[1]
-
-    def newest(self) -> float | None:
-        """Return when the last message of the current path was said; None without one."""
-        head = self.entries.get(self.history.head)
-        return None if head is None else head.at
 
     def accounts(self) -> Accounts:
         """Return what the units of the current path cost; only new messages are looked at."""
@@ -251,9 +244,7 @@ class Ledger:
         number, name, last = self._session
         given = meta.session
         fresh = given != name if given is not None else meta.at - last > SESSION_GAP
-        if not self.entries:
-            fresh = False
-        if fresh:
-            number += 1
+        fresh = fresh and bool(self.entries)
+        number += fresh
         self._session = (number, given if given is not None else (None if fresh else name), meta.at)
         return number

@@ -109,6 +109,8 @@ class Library:
         )
         words = "" if entry.blank else f"{facts.text[:_WORDS_INDEXED]}\n{day}"
         self.retriever.add(id_, labels, words)
+        if entry.speaker is None:
+            ledger.addressed.hear(facts.role, facts.text)
         read = traits.read(facts.text, facts.role, entry.at)
         if read != traits.NONE:
             self.retriever.describe(

@@ -137,7 +137,7 @@ class Addressed:
                 self._names = None
 
     def names(self) -> dict[str, tuple[str, str]]:
-        """Return names by their folded form, each with how it is written and the role of its bearer."""
+        """Return names, folded, each with how it is written and the role of its bearer."""
         if self._names is None:
             self._names = dict(self._infer())
         return self._names

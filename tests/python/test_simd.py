@@ -76,9 +76,7 @@ def test_the_retriever_scores_with_the_same_bits(tier, monkeypatch):
         retriever.add(id_, (0, 0, 0, 0, 0, 0, 0, True), "")
         retriever.put_vectors(id_, row)
     for query in oracle.hard_queries(rng, 40, rows):
-        found = retriever.search(
-            query, "", 30, where=warmset.Filter(), weights=DENSE, cue=Cue()
-        )
+        found = retriever.search(query, "", 30, where=warmset.Filter(), weights=DENSE, cue=Cue())
         # The query is brought to unit length; rows are taken as they are.
         expected = oracle.search(range(150), rows, oracle.unit([query])[0], 30, "ip")
         assert oracle.same((found[0], found[2][0]), expected)

@@ -14,6 +14,8 @@ from warmset.temporal.words import (
     HOLIDAYS,
     MONTH,
     MONTHS,
+    NEEDS_HOLIDAY,
+    NEEDS_MONTH,
     NO_PART,
     ORDINALS,
     PART,
@@ -30,6 +32,10 @@ if TYPE_CHECKING:
     import re
     from collections.abc import Callable
 
+_YEARS: Final = ("#year",)
+_STROKES: Final = ("/",)
+_QUARTERS: Final = ("q",)
+_DECADES: Final = frozenset(f"{century}{ten}0" for century in ("", "19", "20") for ten in range(10))
 _IN: Final = r"(?:in|during|since|by|until|till|from|between|and|to|of|before|after|around|through)"
 _OF: Final = r"(?:,?\s*|,?\s+(?:of|in)\s+)"
 
@@ -69,7 +75,9 @@ def _slashed(match: re.Match[str], _said: Said) -> Span | None:
     return _one(date(at, second, first)) if first > 12 >= second else None  # noqa: PLR2004
 
 
-def _day(match: re.Match[str], said: Said) -> Span:
+def _day(match: re.Match[str], said: Said) -> Span | None:
+    if match["month"] == "may" and not match["year"] and said.text[match.start("month")] == "m":
+        return None  # "chapter 5 may help"
     number, first = month_number(match["month"]), int(match["day"])
     last = int(match["last"] or first)
     return _in_year(match, said, lambda at: Span(date(at, number, first), date(at, number, last)))
@@ -131,11 +139,14 @@ def _holiday(match: re.Match[str], said: Said) -> Span:
     return _in_year(match, said, make)
 
 
-def _week_of(match: re.Match[str], said: Said) -> Span:
-    return week(_day(match, said).first)
+def _week_of(match: re.Match[str], said: Said) -> Span | None:
+    day = _day(match, said)
+    return day and week(day.first)
 
 
-_LAST: Final = r"(?:\s*(?:-|–|to|and|through)\s*(?P<last>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?)?"
+_LAST: Final = (
+    r"(?:\s*(?:-|\u2013|to|and|through)\s*(?P<last>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?)?"
+)
 _YEARED: Final = rf"(?:{_OF}{YEAR})?"
 _NO_YEAR: Final = "(?P<year>)"
 _DAY_MONTH: Final = rf"(?:the\s+)?{DAY}{_LAST}\s+(?:of\s+)?{MONTH}{_YEARED}"
@@ -145,24 +156,28 @@ _WHAT: Final = rf"(?P<what>weekend|week|{WEEKDAYS})"
 _SOME: Final = rf"(?:{PART}|{NO_PART.replace('part', 'whole')})"
 
 RULES: Final[tuple[Rule, ...]] = (
-    rule(rf"{YEAR}[-/](?P<m>\d\d)[-/](?P<d>\d\d)(?:t[\d:.]+z?)?", _iso),
-    rule(rf"(?P<a>\d\d?)/(?P<b>\d\d?)/{YEAR}", _slashed),
-    rule(rf"{_WHICH}\s+{_WHAT}\s+(?:of|in)\s+{MONTH}{_YEARED}", _of_month),
-    rule(rf"(?:the\s+)?week\s+of\s+{_DAY_MONTH}", _week_of),
-    rule(rf"(?:the\s+)?week\s+of\s+{_MONTH_DAY}", _week_of),
-    rule(rf"{HOLIDAY}{_YEARED}", _holiday),
-    rule(_DAY_MONTH, _day),
-    rule(_MONTH_DAY, _day),
-    rule(rf"between\s+(?P<from>{MONTHS})\s+and\s+{FULL_MONTH}{_YEARED}", _months),
-    rule(rf"(?P<from>{MONTHS})\s*(?:-|–|to|through)\s*{FULL_MONTH}{_YEARED}", _months),
-    rule(rf"{_SOME}{MONTH}{_OF}{YEAR}", _month),
-    rule(rf"q(?P<q>[1-4]){_YEARED}", _quarter),
-    rule(rf"{_SOME}{SEASON}{_OF}{YEAR}", _season),
-    rule(rf"(?:in|during|over|since)\s+(?:the\s+)?{_SOME}{SEASON}{_NO_YEAR}", _season),
-    rule(r"(?:in\s+)?the\s+(?P<decade>(?:19|20)?\d0)'?s", _decade),
+    rule(_YEARS, rf"{YEAR}[-/](?P<m>\d\d)[-/](?P<d>\d\d)(?:t[\d:.]+z?)?", _iso),
+    rule(_STROKES, rf"(?P<a>\d\d?)/(?P<b>\d\d?)/{YEAR}", _slashed),
+    rule(NEEDS_MONTH, rf"{_WHICH}\s+{_WHAT}\s+(?:of|in)\s+{MONTH}{_YEARED}", _of_month),
+    rule(NEEDS_MONTH, rf"(?:the\s+)?week\s+of\s+{_DAY_MONTH}", _week_of),
+    rule(NEEDS_MONTH, rf"(?:the\s+)?week\s+of\s+{_MONTH_DAY}", _week_of),
+    rule(NEEDS_HOLIDAY, rf"{HOLIDAY}{_YEARED}", _holiday),
+    rule(NEEDS_MONTH, _DAY_MONTH, _day),
+    rule(NEEDS_MONTH, _MONTH_DAY, _day),
+    rule(NEEDS_MONTH, rf"between\s+(?P<from>{MONTHS})\s+and\s+{FULL_MONTH}{_YEARED}", _months),
+    rule(
+        NEEDS_MONTH,
+        rf"(?P<from>{MONTHS})\s*(?:-|\u2013|to|through)\s*{FULL_MONTH}{_YEARED}",
+        _months,
+    ),
+    rule(NEEDS_MONTH, rf"{_SOME}{MONTH}{_OF}{YEAR}", _month),
+    rule(_QUARTERS, rf"q(?P<q>[1-4]){_YEARED}", _quarter),
+    rule(SEASONS, rf"{_SOME}{SEASON}{_OF}{YEAR}", _season),
+    rule(SEASONS, rf"(?:in|during|over|since)\s+(?:the\s+)?{_SOME}{SEASON}{_NO_YEAR}", _season),
+    rule(_DECADES, r"(?:in\s+)?the\s+(?P<decade>(?:19|20)?\d0)'?s", _decade),
     # "may" and "march" are verbs as well: a month alone stands after a preposition.
-    rule(rf"{PART}{FULL_MONTH}{_NO_YEAR}", _month),
-    rule(rf"{_IN}\s+(?P<core>{NO_PART}{FULL_MONTH}{_NO_YEAR})", _month),
-    rule(rf"{PART}{YEAR}", _year),
-    rule(rf"{_IN}\s+(?:the\s+year\s+)?(?P<core>{NO_PART}{YEAR})", _year),
+    rule(NEEDS_MONTH, rf"{PART}{FULL_MONTH}{_NO_YEAR}", _month),
+    rule(NEEDS_MONTH, rf"{_IN}\s+(?P<core>{NO_PART}{FULL_MONTH}{_NO_YEAR})", _month),
+    rule(_YEARS, rf"{PART}{YEAR}", _year),
+    rule(_YEARS, rf"{_IN}\s+(?:the\s+year\s+)?(?P<core>{NO_PART}{YEAR})", _year),
 )

@@ -1,7 +1,7 @@
 """Finds phrases of time in a text and tells which days they mean.
 
 ```text
-absolute and relative phrases, each word once ─▶ "two days before" + phrase ─▶ "from" phrase "to" phrase
+phrases, each word once ─▶ "from" phrase "to" phrase ─▶ "two days before" + phrase
 ```
 """
 
@@ -22,13 +22,13 @@ if TYPE_CHECKING:
 READ: Final = 20_000
 """Characters of a text that are read."""
 
+MOST: Final = 32
+"""Phrases after which no further rule is tried: a text with more is a table."""
+
 _RULES: Final = (*absolute.RULES, *relative.RULES)
-_WORTH: Final = re.compile(
-    r"\d|day|night|week|month|year|decade|ago|spring|summer|autumn|fall|winter|morning|afternoon"
-    r"|evening|tomorrow|christmas|halloween|thanksgiving|valentine|jan|feb|mar|apr|may|june|july"
-    r"|aug|sep|oct|nov|dec|ju[nl]\b|tonight",
-    re.IGNORECASE,
-)
+_NEEDS: Final = frozenset[str]().union(*(rule.needs for rule in _RULES)) - {"s", "/"}
+_WORD: Final = re.compile(r"[a-z]+|\d+|/")
+_YEAR_AT: Final = re.compile(r"(?:19|20)\d\d")
 _OFFSET: Final = re.compile(
     rf"\b(?:(?:{NUMBER}\s+)?{UNIT}|(?:the\s+)?{SHORT_WEEKDAY})\s+"
     r"(?P<side>before|prior\s+to|after|following)\s+(?:the\s+)?$"
@@ -36,7 +36,7 @@ _OFFSET: Final = re.compile(
 _SIDE: Final = re.compile(
     r"\b(?P<side>before|prior\s+to|until|till|by|since|after|ever\s+since)\s+(?:the\s+)?$"
 )
-_JOINED: Final = re.compile(r"\s*(?:-|–|to|until|till|and|through)\s*(?:the\s+)?")
+_JOINED: Final = re.compile(r"\s*(?:-|\u2013|to|until|till|and|through)\s*(?:the\s+)?")
 _OPENED: Final = re.compile(r"\b(?:between|from)\s+(?:the\s+)?$")
 
 
@@ -67,27 +67,33 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
     Returns:
         What was found, in order; phrases that are not known are not in it.
     """
-    if not _WORTH.search(text[:READ]):
+    head = text[:READ].replace("’", "'")
+    lower = head.lower()
+    if len(lower) != len(head):  # places would move
+        lower = head
+    words = set(_WORD.findall(lower))
+    if words.isdisjoint(_NEEDS) and not _YEAR_AT.search(lower):
         return []
-    lower = text[:READ].lower().replace("’", "'")
-    if len(lower) != len(text[:READ]):  # a letter that grows when it is lowered would move places
-        lower = text[:READ].replace("’", "'")
-    said = Said(day, past)
+    if any(map(_YEAR_AT.fullmatch, words)):
+        words.add("#year")
+    said = Said(day, past, head)
     taken: list[tuple[int, int, Span | None]] = []
-    for pattern, resolve in _RULES:
-        for match in pattern.finditer(lower):
-            start, end = match.span("core" if "core" in pattern.groupindex else 0)
+    for rule in _RULES:
+        if rule.needs.isdisjoint(words) or len(taken) >= MOST:
+            continue
+        for match in rule.pattern.finditer(lower):
+            start, end = match.span("core" if "core" in rule.pattern.groupindex else 0)
             if any(start < other_end and other < end for other, other_end, _ in taken):
                 continue
             try:
-                taken.append((start, end, resolve(match, said)))
+                taken.append((start, end, rule.resolve(match, said)))
             except (ValueError, OverflowError):  # 31 June, the year 10,000
                 taken.append((start, end, None))
     found = [Mention(start, end, span) for start, end, span in sorted(taken, key=_place) if span]
-    made = [whole for one in found if (whole := _offset(lower, one, day))]
+    made = [whole for one in _joined(lower, found) if (whole := _offset(lower, one, day))]
     # "the Friday before 15 July": the Friday alone is no phrase of its own.
     inner = {one for one in made for other in made if one != other and _within(one, other)}
-    return _joined(lower, [one for one in made if one not in inner])
+    return [one for one in made if one not in inner]
 
 
 def _place(one: tuple[int, int, Span | None]) -> int:

@@ -8,6 +8,9 @@ from warmset.temporal.rules import Rule, Said, rule
 from warmset.temporal.spans import Span, days, month, moved, season, unit, week, weekend, year
 from warmset.temporal.words import (
     FULL_MONTH,
+    NEEDS_MONTH,
+    NEEDS_UNIT,
+    NEEDS_WEEKDAY,
     NUMBER,
     SEASON,
     SEASONS,
@@ -54,7 +57,10 @@ def _ago(match: re.Match[str], said: Said) -> Span:
 
 def _ahead(match: re.Match[str], said: Said) -> Span:
     least, most = numbers(match["number"])
-    return _away(said.day, match["unit"], least).until(_away(said.day, match["unit"], most))
+    end = _away(said.day, match["unit"], most)
+    if match.groupdict().get("within"):
+        return Span(said.day, end.last)
+    return _away(said.day, match["unit"], least).until(end)
 
 
 def _away(day: date, name: str, step: int) -> Span:
@@ -119,23 +125,32 @@ def _turn(spans: list[Span], day: date, step: int) -> Span:
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    rule(r"(?:the\s+)?day\s+before\s+yesterday", lambda _, said: days(said.day, -2)),
-    rule(r"(?:the\s+)?day\s+after\s+tomorrow", lambda _, said: days(said.day, 2)),
-    rule(rf"yesterday{_DAYTIME}|last\s+night", lambda _, said: days(said.day, -1)),
-    rule(rf"tomorrow{_DAYTIME}", lambda _, said: days(said.day, 1)),
+    rule({"yesterday"}, r"(?:the\s+)?day\s+before\s+yesterday", lambda _, said: days(said.day, -2)),
+    rule({"tomorrow"}, r"(?:the\s+)?day\s+after\s+tomorrow", lambda _, said: days(said.day, 2)),
+    rule(NEEDS_UNIT, rf"{NUMBER}\s+{UNIT}\s+from\s+(?:now|today)", _ahead),
     rule(
+        {"yesterday", "night"},
+        rf"yesterday{_DAYTIME}|last\s+night",
+        lambda _, said: days(said.day, -1),
+    ),
+    rule({"tomorrow"}, rf"tomorrow{_DAYTIME}", lambda _, said: days(said.day, 1)),
+    rule(
+        {"today", "tonight", "morning", "afternoon", "evening"},
         r"today|tonight|(?:earlier\s+|later\s+)?this\s+(?:morning|afternoon|evening)",
         lambda _, said: days(said.day, 0),
     ),
-    rule(rf"{NUMBER}\s+{UNIT}\s+(?:ago|back)", _ago),
-    rule(rf"(?:in|within)\s+{NUMBER}\s+{UNIT}(?:'\s+time)?", _ahead),
-    rule(rf"{NUMBER}\s+{UNIT}\s+from\s+(?:now|today)", _ahead),
-    rule(rf"(?:the\s+|these\s+)?(?:last|past)\s+{NUMBER}\s+{UNIT}", _lately),
-    rule(rf"(?:in|over|during|within|for)\s+the\s+(?:last|past)\s+(?P<number>){UNIT}", _lately),
-    rule(rf"{WEEKDAY}\s+(?:of\s+)?{_WHICH}\s+week", _day_of_week),
-    rule(rf"(?:earlier\s+|later\s+)?{_WHICH}\s+{UNIT.removesuffix('s?')}", _unit),
-    rule(rf"{_WHICH}\s+{SHORT_WEEKDAY}{_DAYTIME}", _weekday),
-    rule(rf"{_WHICH}\s+{FULL_MONTH}", _month),
-    rule(rf"{_WHICH}\s+{SEASON}", _season),
-    rule(rf"(?<!every )(?<!each )(?:on\s+)?{WEEKDAY}{_DAYTIME}", _on),
+    rule({"ago", "back"}, rf"{NUMBER}\s+{UNIT}\s+(?:ago|back)", _ago),
+    rule(NEEDS_UNIT, rf"(?:in|(?P<within>within))\s+{NUMBER}\s+{UNIT}(?:'\s+time)?", _ahead),
+    rule(NEEDS_UNIT, rf"(?:the\s+|these\s+)?(?:last|past)\s+{NUMBER}\s+{UNIT}", _lately),
+    rule(
+        NEEDS_UNIT,
+        rf"(?:in|over|during|within|for)\s+the\s+(?:last|past)\s+(?P<number>){UNIT}",
+        _lately,
+    ),
+    rule(NEEDS_WEEKDAY, rf"{WEEKDAY}\s+(?:of\s+)?{_WHICH}\s+week", _day_of_week),
+    rule(NEEDS_UNIT, rf"(?:earlier\s+|later\s+)?{_WHICH}\s+{UNIT.removesuffix('s?')}", _unit),
+    rule(NEEDS_WEEKDAY, rf"{_WHICH}\s+{SHORT_WEEKDAY}{_DAYTIME}", _weekday),
+    rule(NEEDS_MONTH, rf"{_WHICH}\s+{FULL_MONTH}", _month),
+    rule(SEASONS, rf"{_WHICH}\s+{SEASON}", _season),
+    rule(NEEDS_WEEKDAY, rf"(?<!every )(?<!each )(?:on\s+)?{WEEKDAY}{_DAYTIME}", _on),
 )

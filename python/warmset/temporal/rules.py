@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -15,21 +15,38 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Said:
-    """When a phrase was said.
+    """When and in what a phrase was said.
 
     Args:
         day: The day.
         past: Whether a part of the year without its year is the last one.
+        text: The text in which it stands, as it was written.
     """
 
     day: date
     past: bool
+    text: str
 
 
 Resolve: TypeAlias = Callable[[re.Match[str], Said], "Span | None"]
-Rule: TypeAlias = tuple[re.Pattern[str], Resolve]
 
 
-def rule(pattern: str, resolve: Resolve) -> Rule:
-    """Make a rule; the pattern stands on word boundaries, in lower case."""
-    return re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/])"), resolve
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A phrase of time.
+
+    Args:
+        needs: Words of which a text has one if the phrase is in it, so that most rules need not be
+            tried; "#year" stands for a year, "/" for a date with strokes.
+        pattern: Finds it in lower case; its group "core", if there is one, is the phrase.
+        resolve: Tells which days a match means; None if that is not known.
+    """
+
+    needs: frozenset[str]
+    pattern: re.Pattern[str]
+    resolve: Resolve
+
+
+def rule(needs: Iterable[str], pattern: str, resolve: Resolve) -> Rule:
+    """Make a rule; its pattern stands on word boundaries."""
+    return Rule(frozenset(needs), re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/])"), resolve)

@@ -9,14 +9,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 _MONTHS: Final = (
-    ("january", "february", "march", "april", "may", "june")
-    + ("july", "august", "september", "october", "november", "december")
-)  # fmt: skip
+    *("january", "february", "march", "april", "may", "june"),
+    *("july", "august", "september", "october", "november", "december"),
+)
 _DAYS: Final = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")
 _NUMBERS: Final = (
-    ("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten")
-    + ("eleven", "twelve", "thirteen", "fourteen", "fifteen")
-)  # fmt: skip
+    *("one", "two", "three", "four", "five", "six", "seven", "eight", "nine", "ten"),
+    *("eleven", "twelve", "thirteen", "fourteen", "fifteen"),
+)
 
 NUMBERS: Final = {name: at for at, name in enumerate(_NUMBERS, 1)} | {"a": 1, "an": 1, "couple": 2}
 """Numbers by their words."""
@@ -48,6 +48,18 @@ def _any(words: Iterable[str]) -> str:
     """Match any of some words, the longest first."""
     return "|".join(sorted(words, key=len, reverse=True))
 
+
+NEEDS_MONTH: Final = frozenset({*_MONTHS, *(name[:3] for name in _MONTHS), "sept"})
+NEEDS_UNIT: Final = frozenset(
+    unit + end
+    for unit in ("day", "week", "weekend", "month", "year", "decade")
+    for end in ("", "s")
+)
+NEEDS_HOLIDAY: Final = frozenset({word.split()[-1] for word in HOLIDAYS} | {"thanksgiving"})
+NEEDS_WEEKDAY: Final = frozenset(
+    {*_DAYS, "mon", "tue", "tues", "wed", "thu", "thur", "thurs", "fri", "sat", "sun"}
+)
+"""Words of which a text has one if it has a phrase with a month, a unit, a holiday, a weekday."""
 
 WEEKDAYS: Final = _any(_DAYS)
 MONTHS: Final = _any(_MONTHS)
