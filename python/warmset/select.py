@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 QUOTE_OVERHEAD: Final = 8
 """Tokens of a quoted turn's id and speaker, for the plan; the final count is exact."""
 
-DAY_LINE: Final = 10
-"""Tokens of a line that tells the day."""
-
 
 def choose_quotes(
     engine: Engine,
@@ -54,22 +51,8 @@ def choose_quotes(
         left = free - (actual - planned)
         if actual <= free and left - planned < min(costs):
             break
-    chosen += _fill(costs, values, chosen, left - sum(costs[at] for at in chosen))
     order = sorted(chosen, key=lambda at: (-values[at], at))
     return tuple(units[at] for at in order)
-
-
-def _fill(
-    costs: Sequence[int], values: Sequence[float], chosen: Sequence[int], room: int
-) -> list[int]:
-    """Choose among the rest what the correction of the costs left room for."""
-    taken = set(chosen)
-    rest = [at for at in range(len(costs)) if at not in taken]
-    # A further turn may need a line for its day.
-    dear = [costs[at] + DAY_LINE for at in rest]
-    if not rest or room < min(dear):
-        return []
-    return [rest[at] for at in pack(dear, [values[at] for at in rest], room).tolist()]
 
 
 def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[Entry, ...]:

@@ -267,10 +267,47 @@ fn a_pool_finds_what_a_full_scan_finds_among_ten_thousand() {
             let found = retriever
                 .search(Some(&query), &cue, &Filter::default(), k, WEIGHTS)
                 .unwrap();
-            found.iter().take(12).map(|hit| hit.id).collect()
+            found.iter().take(24).map(|hit| hit.id).collect()
         };
-        assert_eq!(best(12), best(10_000));
+        assert_eq!(best(24), best(10_000));
     }
+}
+
+#[test]
+fn what_stands_beside_the_best_is_found_however_weak_it_is_alone() {
+    let mut retriever = Retriever::new().unwrap();
+    for id in 0..1_000_u64 {
+        let labels = Labels {
+            session: u32::try_from(id / 2).unwrap(),
+            ..Labels::default()
+        };
+        let toward = match id {
+            500 => 1.0,
+            501 => -0.1,
+            _ => 0.2,
+        };
+        retriever.add(id, labels, &[]).unwrap();
+        retriever.put_vectors(id, &[toward, 0.0], 2).unwrap();
+    }
+    let search = |weights: Weights| {
+        retriever
+            .search(
+                Some(&[1.0, 0.0]),
+                &Cue::default(),
+                &Filter::default(),
+                2,
+                weights,
+            )
+            .unwrap()
+    };
+    let found = search(WEIGHTS);
+    assert_eq!([found[0].id, found[1].id], [500, 501]);
+    assert!((found[1].dense + 0.1).abs() < 1e-6 && (found[1].near - 1.0).abs() < 1e-6);
+    let apart = search(Weights {
+        near: 0.0,
+        ..WEIGHTS
+    });
+    assert_eq!([apart[0].id, apart[1].id], [500, 0]);
 }
 
 #[test]

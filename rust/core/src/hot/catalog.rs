@@ -101,24 +101,39 @@ impl Catalog {
 
     /// The next entries of a slot's session on the same branch, in order.
     pub(super) fn following(&self, slot: Slot, most: usize) -> impl Iterator<Item = Slot> {
+        let (slots, after) = self.conversation_of(slot);
+        let later = slots.get(after..).unwrap_or_default().iter().copied();
+        self.beside(slot, later, most)
+    }
+
+    /// The entries of a slot's session before it on the same branch, the nearest first.
+    pub(super) fn preceding(&self, slot: Slot, most: usize) -> impl Iterator<Item = Slot> {
+        let (slots, after) = self.conversation_of(slot);
+        let before = slots.get(..after).unwrap_or_default();
+        let earlier = before.iter().rev().copied();
+        self.beside(slot, earlier.filter(move |other| *other != slot), most)
+    }
+
+    /// The slots of a slot's conversation, and the position behind it.
+    fn conversation_of(&self, slot: Slot) -> (&[Slot], usize) {
         let own = self.labels_of(slot).copied().unwrap_or_default();
         let slots = self.by_conversation.get(&(own.tenant, own.conversation));
         let slots = slots.map_or(&[][..], Vec::as_slice);
-        let start = slots.partition_point(|other| *other <= slot);
-        slots
-            .get(start..)
-            .unwrap_or_default()
-            .iter()
-            .copied()
-            .filter(move |other| {
-                self.labels_of(*other)
-                    .is_some_and(|labels| labels.live == own.live)
-            })
+        (slots, slots.partition_point(|other| *other <= slot))
+    }
+
+    fn beside<'a>(
+        &'a self,
+        slot: Slot,
+        others: impl Iterator<Item = Slot> + 'a,
+        most: usize,
+    ) -> impl Iterator<Item = Slot> + 'a {
+        let own = self.labels_of(slot).copied().unwrap_or_default();
+        let labels = |other: &Slot| self.labels_of(*other).copied().unwrap_or_default();
+        others
+            .filter(move |other| labels(other).live == own.live)
             .take(most)
-            .take_while(move |other| {
-                self.labels_of(*other)
-                    .is_some_and(|labels| labels.session == own.session)
-            })
+            .take_while(move |other| labels(other).session == own.session)
     }
 
     /// Whether the entry of a slot is present and passes the filter.

@@ -2,6 +2,7 @@
 //!
 //! ```text
 //! pool     = best 256 by vector  ∪  best 256 by BM25          both exact, within the filter
+//!            ∪  what stands close to the best of these
 //! score    = the pool's entries by all signals, see `fusion`
 //! ```
 
@@ -9,7 +10,7 @@ use std::collections::HashMap;
 
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
-use super::fusion::{Fusion, Pool};
+use super::fusion::{Candidate, Fusion};
 use super::head::Head;
 use super::lexicon::{Bm25, LexicalHit, Lexicon};
 use super::rows::Rows;
@@ -181,20 +182,41 @@ impl Retriever {
         let width = POOL.max(k);
         let lexical = self.lexical(cue, filter, width);
         let dense = self.dense(query, filter, width, &lexical)?;
-        let mut pool = Pool::new();
-        for (slot, score) in dense {
-            self.pooled(&mut pool, slot).dense = score;
-        }
-        for hit in lexical {
-            self.pooled(&mut pool, hit.slot).lexical = hit.score;
-        }
-        let fusion = Fusion {
-            catalog: &self.catalog,
-            traits: &self.traits,
-            cue,
-            weights,
+        let found = |slot, dense, lexical| {
+            let id = self.catalog.id(slot).unwrap_or_default();
+            Candidate::new(slot, id, dense, lexical)
         };
-        Ok(fusion.best(pool, k))
+        let by_vector = dense
+            .into_iter()
+            .map(|(slot, score)| found(slot, score, 0.0));
+        let by_words = lexical.iter().map(|hit| found(hit.slot, 0.0, hit.score));
+        let pool = by_vector.chain(by_words).collect();
+        let mut fusion = Fusion::new(&self.catalog, &self.traits, cue, weights, pool);
+        let mut close = fusion.surroundings();
+        close.retain(|slot| self.catalog.admits(*slot, filter));
+        let near = self.near(query, &close)?;
+        if !near.is_empty() {
+            let near = near
+                .into_iter()
+                .map(|(slot, score)| found(slot, score, 0.0));
+            fusion.join(near.collect());
+        }
+        Ok(fusion.best(k))
+    }
+
+    /// The dense scores of entries that are known by where they stand; of those that have vectors.
+    fn near(&self, query: Option<&[f32]>, slots: &[Slot]) -> Result<Vec<(Slot, f32)>> {
+        let mut scores = Vec::with_capacity(slots.len());
+        if let (Some(query), Some(rows)) = (query, &self.rows) {
+            let mut prepared = Vec::with_capacity(query.len());
+            Metric::Cosine.prepare(query, 0, &mut prepared)?;
+            let mut lanes = Vec::new();
+            Lanes::extend(&mut lanes, &prepared);
+            rows.scan_slots(self.scanner, &lanes, slots, |slot, score| {
+                scores.push((slot, score));
+            });
+        }
+        Ok(scores)
     }
 
     /// The best `width` entries by BM25 that pass the filter.
@@ -258,13 +280,5 @@ impl Retriever {
         let mut scores: Vec<(Slot, f32)> = scores.into_iter().collect();
         scores.sort_unstable_by_key(|(slot, _)| *slot);
         Ok(scores)
-    }
-
-    /// The pool's entry of a slot, made if it is new.
-    fn pooled<'p>(&self, pool: &'p mut Pool, slot: Slot) -> &'p mut Scored {
-        pool.entry(slot).or_insert_with(|| Scored {
-            id: self.catalog.id(slot).unwrap_or_default(),
-            ..Scored::default()
-        })
     }
 }

@@ -1,8 +1,6 @@
 //! What the caller read out of each entry's text, beside its terms: questions, times, numbers.
 
-use std::collections::HashMap;
-
-use super::catalog::Slot;
+use super::catalog::{Slot, position};
 
 /// Days since 1970, the first and the last of a range.
 pub type Days = (i32, i32);
@@ -37,28 +35,45 @@ impl Traits {
 /// The traits of every entry that has any.
 #[derive(Debug, Default)]
 pub(super) struct TraitBook {
-    by_slot: HashMap<Slot, Traits>,
+    /// One past the place of a slot's traits; 0 where it has none.
+    places: Vec<u32>,
+    known: Vec<Traits>,
     plain: Traits,
 }
 
 impl TraitBook {
     /// Takes note of an entry's traits.
     pub(super) fn put(&mut self, slot: Slot, traits: Traits) {
-        if traits == self.plain {
-            self.by_slot.remove(&slot);
-        } else {
-            self.by_slot.insert(slot, traits);
+        let at = position(slot);
+        if let Some(known) = self.place(slot).and_then(|at| self.known.get_mut(at)) {
+            *known = traits;
+        } else if traits != self.plain {
+            if self.places.len() <= at {
+                self.places.resize(at + 1, 0);
+            }
+            self.known.push(traits);
+            if let Some(place) = self.places.get_mut(at) {
+                *place = u32::try_from(self.known.len()).unwrap_or_default();
+            }
         }
     }
 
     /// Forgets an entry.
     pub(super) fn remove(&mut self, slot: Slot) {
-        self.by_slot.remove(&slot);
+        if self.place(slot).is_some() {
+            self.put(slot, Traits::default());
+        }
     }
 
     /// An entry's traits; an entry that was not described has none.
     pub(super) fn of(&self, slot: Slot) -> &Traits {
-        self.by_slot.get(&slot).unwrap_or(&self.plain)
+        let known = self.place(slot).and_then(|at| self.known.get(at));
+        known.unwrap_or(&self.plain)
+    }
+
+    fn place(&self, slot: Slot) -> Option<usize> {
+        let place = self.places.get(position(slot)).copied()?;
+        usize::try_from(place).ok()?.checked_sub(1)
     }
 }
 
