@@ -1,5 +1,8 @@
 //! All signals of fused search: against the formula said plainly, and a pool against a full scan.
 
+#![expect(clippy::unwrap_used, reason = "a test may panic")]
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
 use std::collections::BTreeMap;
 
 use warmset_core::hot::{Cue, Filter, Labels, Retriever, Scored, Traits, Weights, terms};

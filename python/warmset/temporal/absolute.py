@@ -145,7 +145,7 @@ def _week_of(match: re.Match[str], said: Said) -> Span | None:
 
 
 _LAST: Final = (
-    r"(?:\s*(?:-|\u2013|to|and|through)\s*(?P<last>[12]\d|3[01]|0?[1-9])(?:st|nd|rd|th)?)?"
+    r"(?:\s*(?:-|\u2013|to|and|through)\s*(?P<last>[12]\d|3[01]|0?[1-9])(?:st|[nr]d|th)?)?"
 )
 _YEARED: Final = rf"(?:{_OF}{YEAR})?"
 _NO_YEAR: Final = "(?P<year>)"
