@@ -28,14 +28,13 @@ EPOCH: Final = 719_163
 _REMARK: Final = re.compile(r"\s*\[[^\[\]]{1,500}\]\s*$")
 _SENTENCE_END: Final = re.compile(r"(?<=[.!?])\s+|\n+")
 _NUMBER: Final = re.compile(
-    r"\b(?:\d+|one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once"
-    r"|twice|couple|few|several|first|second|third)\b",
-    re.IGNORECASE,
+    r"\b(?:\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once"
+    r"|twice|couple|few|several|first|second|third)\b)"
 )
 _CALL: Final = re.compile(
-    r"(?i:\b(?:hey|hi|hello|dear|thanks|thank\s+you|bye|goodbye|congrats|congratulations|welcome"
-    r"|morning|evening|night|wow|sorry|yeah|yes|sure|ok|okay)\b)[ ,!]{1,3}"
-    r"([A-Z][^\W\d_]+)(?=\s*(?:[,.!?;:]|$))"
+    r"\b(?:[Hh]ey|[Hh]i|[Hh]ello|[Dd]ear|[Tt]hanks|[Tt]hank\s+you|[Bb]ye|[Gg]oodbye|[Cc]ongrats"
+    r"|[Cc]ongratulations|[Ww]elcome|[Mm]orning|[Ee]vening|[Nn]ight|[Ww]ow|[Ss]orry|[Yy]eah|[Yy]es"
+    r"|[Ss]ure|[Oo]k|[Oo]kay)\b[ ,!]{1,3}([A-Z][^\W\d_]+)(?=\s*(?:[,.!?;:]|$))"
 )
 _NO_NAMES: Final = frozenset(
     """
@@ -97,7 +96,7 @@ def read(text: str, role: str, at: float) -> Traits:
         asking=asked / max(sum(len(part.split()) for part in parts), 1),
         ends_asking=said.rstrip().endswith("?"),
         tells_time=bool(told),
-        tells_number=_NUMBER.search(head) is not None,
+        tells_number=_NUMBER.search(head.lower()) is not None,
         days=tuple(one for one in told if one[1] - one[0] < LONGEST),
     )
 

@@ -35,6 +35,11 @@ if TYPE_CHECKING:
 _YEARS: Final = ("#year",)
 _STROKES: Final = ("/",)
 _QUARTERS: Final = ("q",)
+_WEEK: Final = ("week",)
+_BETWEEN: Final = ("between",)
+_DAYS: Final = frozenset(str(day) for day in range(1, 32)) | {f"0{day}" for day in range(1, 10)}
+_PARTS: Final = ("early", "beginning", "start", "mid", "middle", "late", "end")
+_ORDINALS: Final = ("first", "second", "third", "fourth", "last", "1", "2", "3")
 _DECADES: Final = frozenset(f"{century}{ten}0" for century in ("", "19", "20") for ten in range(10))
 _IN: Final = r"(?:in|during|since|by|until|till|from|between|and|to|of|before|after|around|through)"
 _OF: Final = r"(?:,?\s*|,?\s+(?:of|in)\s+)"
@@ -156,28 +161,34 @@ _WHAT: Final = rf"(?P<what>weekend|week|{WEEKDAYS})"
 _SOME: Final = rf"(?:{PART}|{NO_PART.replace('part', 'whole')})"
 
 RULES: Final[tuple[Rule, ...]] = (
-    rule(_YEARS, rf"{YEAR}[-/](?P<m>\d\d)[-/](?P<d>\d\d)(?:t[\d:.]+z?)?", _iso),
-    rule(_STROKES, rf"(?P<a>\d\d?)/(?P<b>\d\d?)/{YEAR}", _slashed),
-    rule(NEEDS_MONTH, rf"{_WHICH}\s+{_WHAT}\s+(?:of|in)\s+{MONTH}{_YEARED}", _of_month),
-    rule(NEEDS_MONTH, rf"(?:the\s+)?week\s+of\s+{_DAY_MONTH}", _week_of),
-    rule(NEEDS_MONTH, rf"(?:the\s+)?week\s+of\s+{_MONTH_DAY}", _week_of),
-    rule(NEEDS_HOLIDAY, rf"{HOLIDAY}{_YEARED}", _holiday),
-    rule(NEEDS_MONTH, _DAY_MONTH, _day),
-    rule(NEEDS_MONTH, _MONTH_DAY, _day),
-    rule(NEEDS_MONTH, rf"between\s+(?P<from>{MONTHS})\s+and\s+{FULL_MONTH}{_YEARED}", _months),
+    rule((_YEARS,), rf"{YEAR}[-/](?P<m>\d\d)[-/](?P<d>\d\d)(?:t[\d:.]+z?)?", _iso),
+    rule((_STROKES,), rf"(?P<a>\d\d?)/(?P<b>\d\d?)/{YEAR}", _slashed),
     rule(
-        NEEDS_MONTH,
+        (NEEDS_MONTH, _ORDINALS), rf"{_WHICH}\s+{_WHAT}\s+(?:of|in)\s+{MONTH}{_YEARED}", _of_month
+    ),
+    rule((NEEDS_MONTH, _WEEK), rf"(?:the\s+)?week\s+of\s+{_DAY_MONTH}", _week_of),
+    rule((NEEDS_MONTH, _WEEK), rf"(?:the\s+)?week\s+of\s+{_MONTH_DAY}", _week_of),
+    rule((NEEDS_HOLIDAY,), rf"{HOLIDAY}{_YEARED}", _holiday),
+    rule((NEEDS_MONTH, _DAYS), _DAY_MONTH, _day),
+    rule((NEEDS_MONTH, _DAYS), _MONTH_DAY, _day),
+    rule(
+        (NEEDS_MONTH, _BETWEEN),
+        rf"between\s+(?P<from>{MONTHS})\s+and\s+{FULL_MONTH}{_YEARED}",
+        _months,
+    ),
+    rule(
+        (NEEDS_MONTH,),
         rf"(?P<from>{MONTHS})\s*(?:-|\u2013|to|through)\s*{FULL_MONTH}{_YEARED}",
         _months,
     ),
-    rule(NEEDS_MONTH, rf"{_SOME}{MONTH}{_OF}{YEAR}", _month),
-    rule(_QUARTERS, rf"q(?P<q>[1-4]){_YEARED}", _quarter),
-    rule(SEASONS, rf"{_SOME}{SEASON}{_OF}{YEAR}", _season),
-    rule(SEASONS, rf"(?:in|during|over|since)\s+(?:the\s+)?{_SOME}{SEASON}{_NO_YEAR}", _season),
-    rule(_DECADES, r"(?:in\s+)?the\s+(?P<decade>(?:19|20)?\d0)'?s", _decade),
+    rule((NEEDS_MONTH, _YEARS), rf"{_SOME}{MONTH}{_OF}{YEAR}", _month),
+    rule((_QUARTERS,), rf"q(?P<q>[1-4]){_YEARED}", _quarter),
+    rule((SEASONS, _YEARS), rf"{_SOME}{SEASON}{_OF}{YEAR}", _season),
+    rule((SEASONS,), rf"(?:in|during|over|since)\s+(?:the\s+)?{_SOME}{SEASON}{_NO_YEAR}", _season),
+    rule((_DECADES,), r"(?:in\s+)?the\s+(?P<decade>(?:19|20)?\d0)'?s", _decade),
     # "may" and "march" are verbs as well: a month alone stands after a preposition.
-    rule(NEEDS_MONTH, rf"{PART}{FULL_MONTH}{_NO_YEAR}", _month),
-    rule(NEEDS_MONTH, rf"{_IN}\s+(?P<core>{NO_PART}{FULL_MONTH}{_NO_YEAR})", _month),
-    rule(_YEARS, rf"{PART}{YEAR}", _year),
-    rule(_YEARS, rf"{_IN}\s+(?:the\s+year\s+)?(?P<core>{NO_PART}{YEAR})", _year),
+    rule((NEEDS_MONTH, _PARTS), rf"{PART}{FULL_MONTH}{_NO_YEAR}", _month),
+    rule((NEEDS_MONTH,), rf"{_IN}\s+(?P<core>{NO_PART}{FULL_MONTH}{_NO_YEAR})", _month),
+    rule((_YEARS, _PARTS), rf"{PART}{YEAR}", _year),
+    rule((_YEARS,), rf"{_IN}\s+(?:the\s+year\s+)?(?P<core>{NO_PART}{YEAR})", _year),
 )

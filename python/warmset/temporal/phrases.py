@@ -26,7 +26,7 @@ MOST: Final = 32
 """Phrases after which no further rule is tried: a text with more is a table."""
 
 _RULES: Final = (*absolute.RULES, *relative.RULES)
-_NEEDS: Final = frozenset[str]().union(*(rule.needs for rule in _RULES)) - {"s", "/"}
+_NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
 _WORD: Final = re.compile(r"[a-z]+|\d+|/")
 _YEAR_AT: Final = re.compile(r"(?:19|20)\d\d")
 _OFFSET: Final = re.compile(
@@ -79,7 +79,7 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
     said = Said(day, past, head)
     taken: list[tuple[int, int, Span | None]] = []
     for rule in _RULES:
-        if rule.needs.isdisjoint(words) or len(taken) >= MOST:
+        if len(taken) >= MOST or any(need.isdisjoint(words) for need in rule.needs):
             continue
         for match in rule.pattern.finditer(lower):
             start, end = match.span("core" if "core" in rule.pattern.groupindex else 0)

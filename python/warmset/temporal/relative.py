@@ -40,6 +40,7 @@ _STEPS: Final = {
     "upcoming": 1,
     "following": 1,
 }
+_WHICHES: Final = frozenset(word for which in _STEPS for word in which.split())
 _WHICH: Final = (
     r"(?:the\s+)?(?P<which>last|this\s+past|past|previous|this\s+coming|this|current|next|coming"
     r"|upcoming)"
@@ -125,32 +126,52 @@ def _turn(spans: list[Span], day: date, step: int) -> Span:
 
 
 RULES: Final[tuple[Rule, ...]] = (
-    rule({"yesterday"}, r"(?:the\s+)?day\s+before\s+yesterday", lambda _, said: days(said.day, -2)),
-    rule({"tomorrow"}, r"(?:the\s+)?day\s+after\s+tomorrow", lambda _, said: days(said.day, 2)),
-    rule(NEEDS_UNIT, rf"{NUMBER}\s+{UNIT}\s+from\s+(?:now|today)", _ahead),
     rule(
-        {"yesterday", "night"},
+        ({"yesterday"}, {"before"}),
+        r"(?:the\s+)?day\s+before\s+yesterday",
+        lambda _, said: days(said.day, -2),
+    ),
+    rule(
+        ({"tomorrow"}, {"after"}),
+        r"(?:the\s+)?day\s+after\s+tomorrow",
+        lambda _, said: days(said.day, 2),
+    ),
+    rule((NEEDS_UNIT, {"from"}), rf"{NUMBER}\s+{UNIT}\s+from\s+(?:now|today)", _ahead),
+    rule(
+        ({"yesterday", "night"},),
         rf"yesterday{_DAYTIME}|last\s+night",
         lambda _, said: days(said.day, -1),
     ),
-    rule({"tomorrow"}, rf"tomorrow{_DAYTIME}", lambda _, said: days(said.day, 1)),
+    rule(({"tomorrow"},), rf"tomorrow{_DAYTIME}", lambda _, said: days(said.day, 1)),
     rule(
-        {"today", "tonight", "morning", "afternoon", "evening"},
+        ({"today", "tonight", "morning", "afternoon", "evening"},),
         r"today|tonight|(?:earlier\s+|later\s+)?this\s+(?:morning|afternoon|evening)",
         lambda _, said: days(said.day, 0),
     ),
-    rule({"ago", "back"}, rf"{NUMBER}\s+{UNIT}\s+(?:ago|back)", _ago),
-    rule(NEEDS_UNIT, rf"(?:in|(?P<within>within))\s+{NUMBER}\s+{UNIT}(?:'\s+time)?", _ahead),
-    rule(NEEDS_UNIT, rf"(?:the\s+|these\s+)?(?:last|past)\s+{NUMBER}\s+{UNIT}", _lately),
+    rule(({"ago", "back"}, NEEDS_UNIT), rf"{NUMBER}\s+{UNIT}\s+(?:ago|back)", _ago),
     rule(
-        NEEDS_UNIT,
+        (NEEDS_UNIT, {"in", "within"}),
+        rf"(?:in|(?P<within>within))\s+{NUMBER}\s+{UNIT}(?:'\s+time)?",
+        _ahead,
+    ),
+    rule(
+        (NEEDS_UNIT, {"last", "past"}),
+        rf"(?:the\s+|these\s+)?(?:last|past)\s+{NUMBER}\s+{UNIT}",
+        _lately,
+    ),
+    rule(
+        (NEEDS_UNIT, {"last", "past"}),
         rf"(?:in|over|during|within|for)\s+the\s+(?:last|past)\s+(?P<number>){UNIT}",
         _lately,
     ),
-    rule(NEEDS_WEEKDAY, rf"{WEEKDAY}\s+(?:of\s+)?{_WHICH}\s+week", _day_of_week),
-    rule(NEEDS_UNIT, rf"(?:earlier\s+|later\s+)?{_WHICH}\s+{UNIT.removesuffix('s?')}", _unit),
-    rule(NEEDS_WEEKDAY, rf"{_WHICH}\s+{SHORT_WEEKDAY}{_DAYTIME}", _weekday),
-    rule(NEEDS_MONTH, rf"{_WHICH}\s+{FULL_MONTH}", _month),
-    rule(SEASONS, rf"{_WHICH}\s+{SEASON}", _season),
-    rule(NEEDS_WEEKDAY, rf"(?<!every )(?<!each )(?:on\s+)?{WEEKDAY}{_DAYTIME}", _on),
+    rule((NEEDS_WEEKDAY, _WHICHES), rf"{WEEKDAY}\s+(?:of\s+)?{_WHICH}\s+week", _day_of_week),
+    rule(
+        (NEEDS_UNIT, _WHICHES),
+        rf"(?:earlier\s+|later\s+)?{_WHICH}\s+{UNIT.removesuffix('s?')}",
+        _unit,
+    ),
+    rule((NEEDS_WEEKDAY, _WHICHES), rf"{_WHICH}\s+{SHORT_WEEKDAY}{_DAYTIME}", _weekday),
+    rule((NEEDS_MONTH, _WHICHES), rf"{_WHICH}\s+{FULL_MONTH}", _month),
+    rule((SEASONS, _WHICHES), rf"{_WHICH}\s+{SEASON}", _season),
+    rule((NEEDS_WEEKDAY,), rf"(?<!every )(?<!each )(?:on\s+)?{WEEKDAY}{_DAYTIME}", _on),
 )

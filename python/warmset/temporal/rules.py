@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
@@ -36,17 +36,18 @@ class Rule:
     """A phrase of time.
 
     Args:
-        needs: Words of which a text has one if the phrase is in it, so that most rules need not be
-            tried; "#year" stands for a year, "/" for a date with strokes.
+        needs: Sets of words, of each of which a text has one if the phrase is in it, so that most
+            rules need not be tried; "#year" stands for a year, "/" for a date with strokes.
         pattern: Finds it in lower case; its group "core", if there is one, is the phrase.
         resolve: Tells which days a match means; None if that is not known.
     """
 
-    needs: frozenset[str]
+    needs: tuple[frozenset[str], ...]
     pattern: re.Pattern[str]
     resolve: Resolve
 
 
-def rule(needs: Iterable[str], pattern: str, resolve: Resolve) -> Rule:
+def rule(needs: Sequence[Iterable[str]], pattern: str, resolve: Resolve) -> Rule:
     """Make a rule; its pattern stands on word boundaries."""
-    return Rule(frozenset(needs), re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/])"), resolve)
+    sets = tuple(frozenset(words) for words in needs)
+    return Rule(sets, re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/])"), resolve)
