@@ -31,10 +31,14 @@ _NUMBER: Final = re.compile(
     r"\b(?:\d|(?:one|two|three|four|five|six|seven|eight|nine|ten|eleven|twelve|dozen|hundred|once"
     r"|twice|couple|few|several|first|second|third)\b)"
 )
+_BEFORE_NAMES: Final = (
+    *("hey", "hi", "hello", "dear", "thanks", "thank you", "bye", "goodbye", "congrats"),
+    *("congratulations", "welcome", "morning", "evening", "night", "wow", "sorry", "yeah", "yes"),
+    *("sure", "ok", "okay"),
+)
 _CALL: Final = re.compile(
-    r"\b(?:[Hh]ey|[Hh]i|[Hh]ello|[Dd]ear|[Tt]hanks|[Tt]hank\s+you|[Bb]ye|[Gg]oodbye|[Cc]ongrats"
-    r"|[Cc]ongratulations|[Ww]elcome|[Mm]orning|[Ee]vening|[Nn]ight|[Ww]ow|[Ss]orry|[Yy]eah|[Yy]es"
-    r"|[Ss]ure|[Oo]k|[Oo]kay)\b[ ,!]{1,3}([A-Z][^\W\d_]+)(?=\s*(?:[,.!?;:]|$))"
+    rf"\b(?:{'|'.join(form for word in _BEFORE_NAMES for form in (word, word.capitalize()))})\b"
+    r"[ ,!]{1,3}([A-Z][^\W\d_]+)(?=\s*(?:[,.!?;:]|$))"
 )
 _NO_NAMES: Final = frozenset(
     """
