@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from warmset import _core, messages
+from warmset import _core, messages, traits
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.indexing import Indexer
 from warmset.labels import TURN_KIND, Numbers, role_number
@@ -109,6 +109,18 @@ class Library:
         )
         words = "" if entry.blank else f"{facts.text[:_WORDS_INDEXED]}\n{day}"
         self.retriever.add(id_, labels, words)
+        if entry.speaker is None:
+            ledger.addressed.hear(facts.role, facts.text)
+        read = traits.read(facts.text, facts.role, entry.at)
+        if read != traits.NONE:
+            self.retriever.describe(
+                id_,
+                asking=read.asking,
+                ends_asking=read.ends_asking,
+                tells_time=read.tells_time,
+                tells_number=read.tells_number,
+                days=read.days,
+            )
 
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
         """Forget a conversation of which messages were erased; what is left is read once more."""

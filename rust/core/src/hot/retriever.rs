@@ -2,24 +2,24 @@
 //!
 //! ```text
 //! pool     = best 256 by vector  ∪  best 256 by BM25          both exact, within the filter
-//! base     = dense · w.dense + lexical · w.lexical + speaker · w.speaker
-//! score    = base + w.session · (best base of the pool in the same session)
+//!            ∪  what stands close to the best of these
+//! score    = the pool's entries by all signals, see `fusion`
 //! ```
-//!
-//! A signal that has nothing to say (no query vector, no shared term, nobody named) adds nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
 use super::cascade::Field;
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
+use super::fusion::{Candidate, Fusion};
 use super::head::Head;
 use super::hunt::Hunt;
 use super::lexicon::{Bm25, Lexicon};
 use super::pieces::count;
 use super::rows::Rows;
 use super::signals::{Cue, Scored, Weights};
-use super::topk::{Ranked, TopK};
+use super::topk::Ranked;
+use super::traits::{TraitBook, Traits};
 use super::vectors::Metric;
 use crate::error::{Error, Result};
 use crate::simd::{Scanner, Tier};
@@ -41,6 +41,7 @@ pub struct Retriever {
     scanner: Scanner,
     catalog: Catalog,
     lexicon: Lexicon,
+    traits: TraitBook,
     rows: Option<Rows>,
 }
 
@@ -54,6 +55,7 @@ impl Retriever {
             scanner: Scanner::from_environment()?,
             catalog: Catalog::default(),
             lexicon: Lexicon::default(),
+            traits: TraitBook::default(),
             rows: None,
         })
     }
@@ -90,6 +92,16 @@ impl Retriever {
         let slot = self.catalog.add(id, labels)?;
         self.lexicon
             .add((labels.tenant, labels.conversation), [(slot, terms)])
+    }
+
+    /// Gives an entry what was read out of its text beside its terms.
+    ///
+    /// # Errors
+    /// [`Error::UnknownId`].
+    pub fn describe(&mut self, id: u64, traits: Traits) -> Result<()> {
+        let slot = self.catalog.slot(id)?;
+        self.traits.put(slot, traits);
+        Ok(())
     }
 
     /// Gives an entry its rows, or new ones; `vectors` is row-major.
@@ -151,6 +163,7 @@ impl Retriever {
         {
             self.lexicon.remove((tenant, conversation), &[slot])?;
         }
+        self.traits.remove(slot);
         if let Some(rows) = &mut self.rows {
             rows.clear(slot);
         }
@@ -179,42 +192,44 @@ impl Retriever {
         let width = POOL.max(k);
         let lexical = self.lexical(cue, filter, width)?;
         let dense = self.dense(query, filter, width, &lexical)?;
-        let mut pool: BTreeMap<Slot, Scored> = BTreeMap::new();
-        for (slot, score) in dense {
-            self.pooled(&mut pool, slot).dense = score;
-        }
-        for hit in lexical {
-            self.pooled(&mut pool, hit.slot).lexical = hit.score;
-        }
-        let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
-        for (slot, entry) in &mut pool {
-            let labels = self.catalog.labels_of(*slot).unwrap_or_default();
-            entry.speaker = f32::from(u8::from(cue.speakers.contains(&labels.speaker)));
-            entry.score = weights.dense * entry.dense
-                + weights.lexical * entry.lexical
-                + weights.speaker * entry.speaker;
-            let best = sessions
-                .entry((labels.conversation, labels.session))
-                .or_insert(entry.score);
-            *best = best.max(entry.score);
-        }
-        let mut top = TopK::new(k, pool.len());
-        let mut by_id: HashMap<u64, Scored> = HashMap::with_capacity(pool.len());
-        for (slot, mut entry) in pool {
-            let labels = self.catalog.labels_of(slot).unwrap_or_default();
-            entry.session = sessions
-                .get(&(labels.conversation, labels.session))
-                .copied()
-                .unwrap_or(0.0);
-            entry.score += weights.session * entry.session;
-            top.push(entry.score, entry.id);
-            by_id.insert(entry.id, entry);
-        }
-        Ok(top
-            .into_sorted()
+        let found = |slot, dense, lexical| {
+            let id = self.catalog.id(slot).unwrap_or_default();
+            Candidate::new(slot, id, dense, lexical)
+        };
+        let by_vector = dense
             .into_iter()
-            .filter_map(|hit| by_id.get(&hit.id).copied())
-            .collect())
+            .map(|(slot, score)| found(slot, score, 0.0));
+        let by_words = lexical.iter().map(|hit| found(hit.slot, 0.0, hit.score));
+        let pool = by_vector.chain(by_words).collect();
+        let mut fusion = Fusion::new(&self.catalog, &self.traits, cue, weights, pool);
+        let mut close = fusion.surroundings();
+        close.retain(|slot| self.catalog.admits(*slot, filter));
+        let near = self.near(query, &close)?;
+        if !near.is_empty() {
+            let near = near
+                .into_iter()
+                .map(|(slot, score)| found(slot, score, 0.0));
+            fusion.join(near.collect());
+        }
+        Ok(fusion.best(k))
+    }
+
+    /// The dense scores of entries that are known by where they stand; of those that have vectors.
+    fn near(&self, query: Option<&[f32]>, slots: &[Slot]) -> Result<Vec<(Slot, f32)>> {
+        let (Some(query), Some(rows)) = (query, &self.rows) else {
+            return Ok(Vec::new());
+        };
+        let mut prepared = Vec::with_capacity(query.len());
+        Metric::Cosine.prepare(query, 0, &mut prepared)?;
+        Ok(self.scored(rows, &prepared, slots))
+    }
+
+    /// The dense scores of slots that have rows.
+    fn scored(&self, rows: &Rows, query: &[f32], slots: &[Slot]) -> Vec<(Slot, f32)> {
+        let mut hunts = [Hunt::new(self.scanner, query, slots.len(), slots.len())];
+        field(rows).search(&mut hunts, &rows.of_slots(slots), false);
+        let [hunt] = hunts;
+        ranked(hunt).collect()
     }
 
     /// The best `width` entries by BM25 that pass the filter.
@@ -255,39 +270,30 @@ impl Retriever {
         Metric::Cosine.prepare(query, 0, &mut prepared)?;
         let pieces = rows.selected(&self.catalog.selection(filter));
         let admitted = count(&pieces);
-        let field = Field {
-            rows,
-            id: |slot| Some(u64::from(slot)),
-        };
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
-        field.search(&mut best, &pieces, rows.head().pays(admitted, width));
+        let codes = rows.head().pays(admitted, width);
+        field(rows).search(&mut best, &pieces, codes);
+        let [best] = best;
         let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
-        let mut others = [Hunt::new(self.scanner, &prepared, found.len(), found.len())];
-        field.search(&mut others, &rows.of_slots(&found), false);
-        let mut scores: HashMap<Slot, f32> = lexical.iter().map(|hit| (hit.slot, 0.0)).collect();
-        for hit in best
-            .into_iter()
-            .chain(others)
-            .flat_map(|hunt| hunt.top.into_sorted())
-        {
-            if let Ok(slot) = Slot::try_from(hit.id) {
-                scores.insert(slot, hit.score);
-            }
-        }
+        let mut scores: HashMap<Slot, f32> = found.iter().map(|slot| (*slot, 0.0)).collect();
+        scores.extend(self.scored(rows, &prepared, &found));
+        scores.extend(ranked(best));
         let mut scores: Vec<(Slot, f32)> = scores.into_iter().collect();
         scores.sort_unstable_by_key(|(slot, _)| *slot);
         Ok(scores)
     }
+}
 
-    /// The pool's entry of a slot, made if it is new.
-    fn pooled<'p>(&self, pool: &'p mut BTreeMap<Slot, Scored>, slot: Slot) -> &'p mut Scored {
-        pool.entry(slot).or_insert_with(|| Scored {
-            id: self.catalog.id(slot).unwrap_or_default(),
-            score: 0.0,
-            dense: 0.0,
-            lexical: 0.0,
-            speaker: 0.0,
-            session: 0.0,
-        })
+/// Rows whose slots stand for themselves.
+fn field(rows: &Rows) -> Field<'_, impl Fn(Slot) -> Option<u64>> {
+    Field {
+        rows,
+        id: |slot| Some(u64::from(slot)),
     }
+}
+
+/// The slots that a hunt has found, with their scores.
+fn ranked(hunt: Hunt) -> impl Iterator<Item = (Slot, f32)> {
+    let hits = hunt.top.into_sorted().into_iter();
+    hits.filter_map(|hit| Some((Slot::try_from(hit.id).ok()?, hit.score)))
 }
