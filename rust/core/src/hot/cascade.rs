@@ -15,6 +15,8 @@
 //! only when k others score more than it can, so ties are decided by the ids of all that tie, and the
 //! answer is that of a full scan whatever the codes are worth.
 
+use std::cmp::Ordering;
+
 use super::catalog::Slot;
 use super::codes::Codes;
 use super::hunt::Hunt;
@@ -49,13 +51,7 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
                 self.read(segment, base, pieces, hunts);
                 continue;
             };
-            // A block of which few rows are asked for costs less in full than its codes do; the last
-            // one has no codes until it is full.
-            let few = codes.bytes() * BLOCK / (segment.bytes() + 1);
-            let few = u32::try_from(few).unwrap_or(u32::MAX);
-            let (sparse, dense): (Pieces, Pieces) = pieces
-                .iter()
-                .partition(|(_, mask)| mask.count_ones() <= few);
+            let (dense, sparse) = parted(pieces, segment, codes);
             self.read(segment, base, &sparse, hunts);
             for hunt in hunts.iter_mut() {
                 hunt.probe.turn_to(&codes.model, self.rows.scanner());
@@ -158,4 +154,28 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
             }
         }
     }
+}
+
+/// Pieces whose codes are read first, and those that are scored in full at once: a block of which few
+/// rows are asked for costs less in full than its codes do, and the last rows have no codes yet.
+fn parted(pieces: &Pieces, segment: &Segment, codes: &Codes) -> (Pieces, Pieces) {
+    let few = u32::try_from(codes.bytes() * BLOCK / (segment.bytes() + 1)).unwrap_or(u32::MAX);
+    let (full, odd) = (segment.coded() / BLOCK, segment.coded() % BLOCK);
+    let (mut dense, mut sparse) = (Pieces::with_capacity(pieces.len()), Pieces::new());
+    for (block, mask) in pieces {
+        let with_codes = match block.cmp(&full) {
+            Ordering::Less => u64::MAX,
+            Ordering::Equal => (1 << odd) - 1,
+            Ordering::Greater => 0,
+        };
+        let known = mask & with_codes;
+        let first = if known.count_ones() > few { known } else { 0 };
+        if first != 0 {
+            dense.push((*block, first));
+        }
+        if mask & !first != 0 {
+            sparse.push((*block, mask & !first));
+        }
+    }
+    (dense, sparse)
 }

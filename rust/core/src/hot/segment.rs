@@ -11,7 +11,6 @@ use super::codes::Codes;
 use super::column::Column;
 use super::head::{DIRECTIONS, Head, Model};
 use super::margin::Slack;
-use crate::simd::codes::BLOCK;
 use crate::simd::quantise::TOGETHER;
 use crate::simd::{Lanes, Scanner};
 
@@ -22,7 +21,7 @@ pub(super) const SEGMENT: usize = 1 << 16;
 const LOOKS: [usize; 2] = [1 << 12, 1 << 15];
 
 /// Rows that are looked at.
-const SAMPLE: usize = 1 << 10;
+const SAMPLE: usize = 640;
 
 /// What is unseen may grow by this before a projection is fitted anew: a share, and a little.
 const DRIFT: (f64, f64) = (1.25, 0.02);
@@ -61,9 +60,9 @@ impl Segment {
         self.count
     }
 
-    /// The number of rows that have codes, if the segment has any: those of full blocks.
+    /// The number of rows that have codes, if the segment has any; at most a few at the end have none.
     pub(super) fn coded(&self) -> usize {
-        self.count / BLOCK * BLOCK
+        coded(self.count)
     }
 
     /// The codes, if the rows have any.
@@ -94,17 +93,16 @@ impl Segment {
         self.codes.reserve(rows);
     }
 
-    /// Adds a row, as long as there are fewer than [`SEGMENT`]. Rows are coded when a block of them is
-    /// full.
+    /// Adds a row, as long as there are fewer than [`SEGMENT`]. Rows are coded a few at a time.
     pub(super) fn push(&mut self, row: &[f32]) {
         Lanes::extend(self.rows.grown(), row);
         self.count += 1;
-        if !self.count.is_multiple_of(BLOCK) {
+        if !self.count.is_multiple_of(TOGETHER) {
             return;
         }
         let begins = self.head.from(self.dim, self.scanner);
         if self.codes().is_some() {
-            self.encode(self.count - BLOCK..self.count);
+            self.encode(self.count - TOGETHER..self.count);
             if LOOKS.contains(&self.count) && self.moved() {
                 let now = &self.codes.model;
                 let model = self
@@ -201,6 +199,11 @@ impl Segment {
             }
         }
     }
+}
+
+/// Of so many rows, those that have codes.
+pub(super) fn coded(rows: usize) -> usize {
+    rows / TOGETHER * TOGETHER
 }
 
 /// The values of a row, without what pads it.

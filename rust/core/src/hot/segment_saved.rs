@@ -16,10 +16,9 @@ use super::basis::Basis;
 use super::codes::Codes;
 use super::head::{Head, Model};
 use super::saved::{Saved, Writer};
-use super::segment::{SEGMENT, Segment};
+use super::segment::{SEGMENT, Segment, coded};
 use crate::error::Result;
 use crate::simd::Scanner;
-use crate::simd::codes::BLOCK;
 
 /// What a saved index says of a segment.
 type Entry = [u64; 5];
@@ -112,15 +111,12 @@ pub(super) fn open(
                 }
                 _ => return Err(saved.lacks("heads")),
             };
-            let coded = !matches!(model, Model::Plain);
+            let has_codes = !matches!(model, Model::Plain);
             segment.codes = Codes::new(model, dim);
-            if coded {
-                segment
-                    .codes
-                    .coarse
-                    .open(saved, &end, filled / BLOCK * BLOCK)?;
+            if has_codes {
+                segment.codes.coarse.open(saved, &end, coded(filled))?;
                 if let Some(fine) = &mut segment.codes.fine {
-                    fine.open(saved, &end, filled / BLOCK * BLOCK)?;
+                    fine.open(saved, &end, coded(filled))?;
                 }
                 segment.codes.square = f64::from_bits(square);
                 segment.codes.unseen = f64::from_bits(left);
