@@ -73,6 +73,48 @@ class Follower:
             StoreError: The store could not be read.
         """
         news = _News()
+        self._read(news, until)
+        self._settle(news)
+
+    def start(self) -> None:
+        """Take up everything; what the index's file covers is in the index already.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        engine, news = self._engine, _News()
+        if covers := engine.index.load():
+            engine.loaded = True
+            try:
+                self._read(news, covers + 1)
+                if news.erased:
+                    self._forget(news)
+            finally:
+                engine.loaded = False
+            news.vectors.clear()
+            news.renewed = news.erased = False
+            if not engine.index.agrees():
+                self._fill(news)
+        self._read(news, None)
+        self._settle(news)
+
+    def index_again(self) -> None:
+        """Make the index anew from the records.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self.catch_up()
+        news = _News()
+        self._fill(news)
+        self._settle(news)
+
+    @property
+    def last(self) -> int:
+        """The id of the last record that was taken up."""
+        return self._next - 1
+
+    def _read(self, news: _News, until: int | None) -> None:
         while (until is None or self._next < until) and (
             page := self._engine.store.page(self._next, max_bytes=PAGE)
         ):
@@ -84,7 +126,6 @@ class Follower:
             else:
                 continue
             break
-        self._settle(news)
 
     def passed(self, id_: int) -> None:
         """Take note that this engine itself has taken up everything up to an id."""
@@ -137,6 +178,8 @@ class Follower:
             if known is None or known.generation != identity.generation:
                 engine.indexer.vectorizer.remember(identity)
                 news.renewed = True
+        elif fields.get("what") == "embedder":
+            engine.index.foreign = True
         elif fields.get("what") == "head":
             engine.place(engine.ledger(*names_of(record.key)), int(fields["id"]))
 
@@ -184,6 +227,29 @@ class Follower:
                 if record.seq < self._next and record.kind in (TURN, CHECKPOINT):
                     self._again(record, again, news)
             start = page[-1].seq + 1
+
+    def _fill(self, news: _News) -> None:
+        """Index everything anew that was taken up; the conversations are as they are."""
+        engine = self._engine
+        engine.retriever.clear()
+        dialects: dict[_Name, messages.Dialect | None] = {}
+        start = 1
+        while start < self._next and (page := engine.store.page(start)):
+            for record in page:
+                if record.seq < self._next and engine.knows(record.seq):
+                    ledger, meta = engine.owner(record.seq), TurnMeta.decode(record.meta)
+                    name = ledger.tenant, ledger.name
+                    facts = messages.facts(
+                        messages.loads(record.payload),
+                        meta.dialect or dialects.get(name) or "openai",
+                    )
+                    dialects[name] = dialects.get(name) or meta.dialect
+                    engine.index_turn(ledger, ledger.entries[record.seq], facts.text)
+                    news.vectors.add(record.seq)
+            start = page[-1].seq + 1
+        for ledger in engine.ledgers.values():
+            live = set(ledger.history.path)
+            engine.retriever.set_live([id_ for id_ in ledger.entries if id_ not in live], False)
 
     def _again(self, record: Record, again: set[_Name], news: _News) -> None:
         try:

@@ -238,6 +238,8 @@ class Indexer:
 
     def _publish_job(self, job: Job, rows: Vectors) -> None:
         own = rows if job.view == "turn" else self._rows.get(job.id)
+        if own is None:  # it was published before this process began
+            own = self.book.read(Job(job.id, "turn"))
         if own is not None:
             self._publish(job.id, own, None if job.view == "turn" else rows)
 

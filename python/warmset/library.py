@@ -55,6 +55,7 @@ class Library:
         self.opening = opening
         self.store = opening.open(path)
         self.retriever = _core.Retriever()
+        self.loaded = False  # whether the retriever has already what is being taken up
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
@@ -81,8 +82,9 @@ class Library:
         length = len(ledger.history.path)
         left, joined = ledger.history.move(head)
         ledger.branch(length - len(left))
-        self.retriever.set_live(left, False)
-        self.retriever.set_live(joined, True)
+        if not self.loaded:
+            self.retriever.set_live(left, False)
+            self.retriever.set_live(joined, True)
         ledger.frozen = None
 
     def admit(
@@ -97,23 +99,29 @@ class Library:
         """Take a kept message up: into its conversation and into the index."""
         entry = ledger.admit(id_, digest, facts, meta, tokens)
         self._owner[id_] = ledger
+        if not self.loaded:
+            self.index_turn(ledger, entry, facts.text)
+
+    def index_turn(self, ledger: Ledger, entry: Entry, text: str) -> None:
+        """Make a message findable by its words and labels."""
         day = time.strftime("%d %B %Y", time.gmtime(entry.at))
         labels = (
             *ledger.numbers,
             entry.session,
             self.numbers.of("speaker", entry.speaker.casefold()) if entry.speaker else 0,
             TURN_KIND,
-            role_number(facts.role),
+            role_number(entry.facts.role),
             int(entry.at * 1000),
             True,
         )
-        words = "" if entry.blank else f"{facts.text[:_WORDS_INDEXED]}\n{day}"
-        self.retriever.add(id_, labels, words)
+        words = "" if entry.blank else f"{text[:_WORDS_INDEXED]}\n{day}"
+        self.retriever.add(entry.id, labels, words)
 
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
         """Forget a conversation of which messages were erased; what is left is read once more."""
         for id_ in ledger.entries:
-            self.retriever.remove(id_)
+            if not self.loaded:
+                self.retriever.remove(id_)
             del self._owner[id_]
         if self.indexer is not None:
             self.indexer.drop(erased)

@@ -16,7 +16,8 @@
 //! lexical   lexicon + ids                              exact top-k for terms alone
 //! retriever catalog + rows + lexicon                   fused top-k with its terms
 //!
-//! persist   index ─▶ saved ─▶ section ─▶ column        a file's values, read where they lie, checked
+//! persist   index, retriever ─▶ saved ─▶ section ─▶ column
+//!                                                      a file's values, read where they lie, checked
 //!                                                      a block at a time, copied when they change
 //! ```
 //!
@@ -41,6 +42,7 @@ mod persist;
 mod pieces;
 mod probe;
 mod retriever;
+mod retriever_saved;
 mod rows;
 mod rows_saved;
 mod saved;
@@ -62,6 +64,7 @@ pub use lexical::LexicalIndex;
 pub use lexicon::Bm25;
 pub use persist::Opening;
 pub use retriever::Retriever;
+pub use retriever_saved::Coverage;
 pub use section::SharedBytes;
 pub use signals::{Cue, Scored, Weights};
 pub use terms::terms;

@@ -18,6 +18,7 @@ use super::hunt::Hunt;
 use super::lexicon::{Bm25, Lexicon};
 use super::pieces::count;
 use super::rows::Rows;
+use super::saved::Saved;
 use super::signals::{Cue, Scored, Weights};
 use super::topk::{Ranked, TopK};
 use super::vectors::Metric;
@@ -38,10 +39,12 @@ struct LexicalHit {
 /// Entries with labels, terms and vectors under one roof.
 #[derive(Debug)]
 pub struct Retriever {
-    scanner: Scanner,
-    catalog: Catalog,
-    lexicon: Lexicon,
-    rows: Option<Rows>,
+    pub(super) scanner: Scanner,
+    pub(super) catalog: Catalog,
+    pub(super) lexicon: Lexicon,
+    pub(super) rows: Option<Rows>,
+    /// The file that it was opened from.
+    pub(super) saved: Option<Saved>,
 }
 
 impl Retriever {
@@ -55,6 +58,7 @@ impl Retriever {
             catalog: Catalog::default(),
             lexicon: Lexicon::default(),
             rows: None,
+            saved: None,
         })
     }
 
@@ -210,6 +214,7 @@ impl Retriever {
             top.push(entry.score, entry.id);
             by_id.insert(entry.id, entry);
         }
+        self.intact()?;
         Ok(top
             .into_sorted()
             .into_iter()
@@ -223,12 +228,13 @@ impl Retriever {
             return Ok(Vec::new());
         }
         let keys = self.catalog.conversations(filter);
-        let admit = |slot| self.catalog.admits(slot, filter).then(|| u64::from(slot));
+        let id = |slot| self.catalog.id(slot);
+        let admit = |slot| id(slot).filter(|_| self.catalog.admits(slot, filter));
         let found = self
             .lexicon
             .search(&cue.terms, &keys, Bm25::default(), width, admit)?;
         let hit = |Ranked { score, id }| {
-            let slot = Slot::try_from(id).ok()?;
+            let slot = self.catalog.slot(id).ok()?;
             Some(LexicalHit { slot, score })
         };
         Ok(found.into_iter().filter_map(hit).collect())
@@ -257,7 +263,7 @@ impl Retriever {
         let admitted = count(&pieces);
         let field = Field {
             rows,
-            id: |slot| Some(u64::from(slot)),
+            id: |slot| self.catalog.id(slot),
         };
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
         field.search(&mut best, &pieces, rows.head().pays(admitted, width));
@@ -270,7 +276,7 @@ impl Retriever {
             .chain(others)
             .flat_map(|hunt| hunt.top.into_sorted())
         {
-            if let Ok(slot) = Slot::try_from(hit.id) {
+            if let Ok(slot) = self.catalog.slot(hit.id) {
                 scores.insert(slot, hit.score);
             }
         }
