@@ -30,8 +30,6 @@ CHECKED = 8
 MILLION = 1_000_000
 TALKS, TENANTS, STRETCH = 1_000, 10, 20  # of a million rows: turns come in stretches
 
-SETTLED = 4_096  # rows at which the index has chosen its codes
-CODES = {"int8": 400.0, "int4": 208.0, "projected": 144.0}  # bytes a row, its factors among them
 GRAPHS = {"hnswlib": peers.Hnswlib, "faiss HNSW": peers.FaissGraph}
 SCANS = {"usearch exact bf16": peers.Usearch, "usearch exact i8": peers.UsearchBytes}
 CONVENIENT = {
@@ -76,14 +74,11 @@ def ours(rows, **labels) -> tuple[HotIndex, float]:
     return index, (time.perf_counter() - begin) * 1e6 / len(rows)
 
 
-def scanned(index: HotIndex, query, kind: str) -> tuple[str, float]:
+def scanned(index: HotIndex, query) -> tuple[str, float]:
     """Name the codes that a search reads first, and count the bytes of all of them."""
-    n, explain = len(index), getattr(index, "explain", None)
-    if explain is not None:
-        told = explain(query, K)
-        return ", ".join(f"{head} {rows:,}" for head, rows in told.heads), float(told.bytes * n)
-    head = "int8" if n < SETTLED else "int4" if kind == "isotropic" else "projected"
-    return head, n * CODES[head]
+    told = index.explain(query, K)
+    heads = ", ".join(f"{head} {rows:,}" for head, rows in told.heads.items())
+    return heads, float((told.bytes_per_row or 4 * index.dim) * len(index))
 
 
 def build(name: str, make: type[peers.Peer], rows) -> peers.Peer | None:
@@ -148,7 +143,7 @@ def searches(kind: str, rows, queries, seconds: float) -> Iterator[Result]:
         calls[name] = lambda at, peer=peer: peer.one(queries[at % m])
         if name in {"faiss flat", "numpy"}:
             batches[name] = lambda _, peer=peer: peer.many(queries[:64])
-    head, size = scanned(index, queries[0], kind)
+    head, size = scanned(index, queries[0])
     memory = Memory(size)
     result = turns(f"{kind} {n:,}", calls | memory.calls(), seconds)
     memory.note(result)

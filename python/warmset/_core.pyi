@@ -15,6 +15,7 @@ __all__ = [
     "Record",
     "Retriever",
     "Roll",
+    "SearchExplanation",
     "content_hash",
     "count_text",
     "count_texts",
@@ -180,6 +181,30 @@ class HotIndex:
     def search_batch(
         self, queries: ArrayLike, k: int, *, where: Any | None = None, threads: int = 1
     ) -> tuple[NDArray[np.uint64], NDArray[np.float32], NDArray[np.int64]]: ...
+    def explain(
+        self, query: ArrayLike, k: int, *, where: Any | None = None
+    ) -> SearchExplanation: ...
+
+@final
+class SearchExplanation:
+    @property
+    def ids(self) -> NDArray[np.uint64]: ...
+    @property
+    def scores(self) -> NDArray[np.float32]: ...
+    @property
+    def heads(self) -> dict[str, int]: ...
+    @property
+    def bytes_per_row(self) -> int: ...
+    @property
+    def screened(self) -> int: ...
+    @property
+    def kept(self) -> int: ...
+    @property
+    def refined(self) -> int: ...
+    @property
+    def exact(self) -> int: ...
+    @property
+    def bound(self) -> float: ...
 
 @final
 class LexicalIndex:

@@ -94,7 +94,7 @@ class Follower:
             news.vectors.clear()
             news.renewed = news.erased = False
             if not engine.index.agrees():
-                self._fill(news)
+                news.vectors |= engine.index_again(self._next)
         self._read(news, None)
         self._settle(news)
 
@@ -105,9 +105,7 @@ class Follower:
             StoreError: The store could not be read.
         """
         self.catch_up()
-        news = _News()
-        self._fill(news)
-        self._settle(news)
+        self._settle(_News(vectors=self._engine.index_again(self._next)))
 
     @property
     def last(self) -> int:
@@ -227,29 +225,6 @@ class Follower:
                 if record.seq < self._next and record.kind in (TURN, CHECKPOINT):
                     self._again(record, again, news)
             start = page[-1].seq + 1
-
-    def _fill(self, news: _News) -> None:
-        """Index everything anew that was taken up; the conversations are as they are."""
-        engine = self._engine
-        engine.retriever.clear()
-        dialects: dict[_Name, messages.Dialect | None] = {}
-        start = 1
-        while start < self._next and (page := engine.store.page(start)):
-            for record in page:
-                if record.seq < self._next and engine.knows(record.seq):
-                    ledger, meta = engine.owner(record.seq), TurnMeta.decode(record.meta)
-                    name = ledger.tenant, ledger.name
-                    facts = messages.facts(
-                        messages.loads(record.payload),
-                        meta.dialect or dialects.get(name) or "openai",
-                    )
-                    dialects[name] = dialects.get(name) or meta.dialect
-                    engine.index_turn(ledger, ledger.entries[record.seq], facts.text)
-                    news.vectors.add(record.seq)
-            start = page[-1].seq + 1
-        for ledger in engine.ledgers.values():
-            live = set(ledger.history.path)
-            engine.retriever.set_live([id_ for id_ in ledger.entries if id_ not in live], False)
 
     def _again(self, record: Record, again: set[_Name], news: _News) -> None:
         try:

@@ -1,14 +1,13 @@
 """An engine's index in a file, so that opening a store does not index every turn again.
 
-The file tells which record it reaches to, and a digest of the conversations up to there. It is taken up
-if the conversations come out the same when the records are read; otherwise the index is made from the
-records, as it would be without the file. It is written at `close` and by a thread when the turns that
-it lacks have become many; a store that is encrypted, and one with few turns, has none.
+The file tells which record it reaches to, and a digest of the conversations up to there. It is
+taken up if the conversations come out the same when the records are read; otherwise the index is
+made from the records, as it would be without the file. It is written at `close`, and by a thread
+when it lacks many turns; a store that is encrypted, and one with few turns, has none.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import sys
@@ -18,12 +17,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset import _core
+from warmset.contents import digest, names
 from warmset.errors import NewerIndex, WarmsetError
 from warmset.saved import LOCK, NAME, erasing, remove
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from warmset.engine import Engine
 
 FORM: Final = 1
@@ -37,6 +35,10 @@ STEP: Final = 1_000
 
 TRIES: Final = 3
 """How often a save begins anew because a turn came between."""
+
+
+class _UnfitError(Exception):
+    """The file is not the index of what the store has."""
 
 
 class IndexFile:
@@ -69,39 +71,43 @@ class IndexFile:
     # --- taking up --------------------------------------------------------------------------------
 
     def load(self) -> int:
-        """Load the file, if it may be right; returns the last id that it covers, 0 if it may not."""
+        """Load the file if it may be right; returns the last id that it covers, 0 if it may not."""
+        try:
+            self._covered = self._load()
+        except _UnfitError as error:
+            self._refuse(str(error))
+        except NewerIndex as error:
+            self._refuse(str(error), delete=False)
+        except (WarmsetError, OSError, ValueError, KeyError, TypeError) as error:
+            self._refuse(str(error))
+        return self._covered
+
+    def _load(self) -> int:
         if self._folder is None:
-            return self._refuse("the store is in memory", delete=False)
-        file = self._folder / NAME
+            raise _UnfitError("the store is in memory")
+        file, engine = self._folder / NAME, self._engine
         if not file.exists():
-            return self._refuse("there is no file", delete=False)
+            raise _UnfitError("there is no file")
         if self._is_encrypted():
-            return self._refuse("the store is encrypted")
-        engine = self._engine
+            raise _UnfitError("the store is encrypted")
         # Windows neither deletes nor replaces a file that is mapped.
         read = "pread" if sys.platform == "win32" else engine.opening.read
-        try:
-            found = engine.retriever.load(file, engine.store, read=read)
-            if found is None:
-                return self._refuse("it is the index of another store")
-            covers, self._fingerprint, note = found
-            self._note = json.loads(note)
-            if self._note.get("form") != FORM:
-                return self._refuse("it was saved by another version")
-            if covers > engine.store.durable_seq():
-                return self._refuse("it is ahead of the store")
-            engine.numbers.restore(self._note["names"], self._note["numbers"])
-        except NewerIndex as error:
-            return self._refuse(str(error), delete=False)
-        except (WarmsetError, OSError, ValueError, KeyError, TypeError) as error:
-            return self._refuse(str(error))
-        self._covered = covers
+        found = engine.retriever.load(file, engine.store, read=read)
+        if found is None:
+            raise _UnfitError("it is the index of another store")
+        covers, self._fingerprint, note = found
+        self._note = json.loads(note)
+        if self._note["form"] != FORM:
+            raise _UnfitError("it was saved by another version")
+        if covers > engine.store.durable_seq():
+            raise _UnfitError("it is ahead of the store")
+        engine.numbers.restore(self._note["names"], self._note["numbers"])
         return covers
 
     def agrees(self) -> bool:
         """Tell whether the file has what the records up to its end came to; then it is taken up."""
         engine, indexer = self._engine, self._engine.indexer
-        if self._note.get("digest") != self._digest():
+        if self._note.get("digest") != digest(engine.ledgers):
             self._refuse("the store has other turns")
             return False
         if indexer is not None and self._fingerprint != self._vectors():
@@ -112,11 +118,11 @@ class IndexFile:
         self._turns, self._changes = len(engine.retriever), engine.retriever.changes
         return True
 
-    def _refuse(self, why: str, *, delete: bool = True) -> int:
+    def _refuse(self, why: str, *, delete: bool = True) -> None:
         """Say why the index is made from the records, and delete the file that is no use."""
         self._why, self._covered = why, 0
         self._engine.retriever.clear()
-        if delete and self._folder is not None:
+        if delete and self._folder is not None and (self._folder / NAME).exists():
             try:
                 lock = _core.lock_file(self._folder / LOCK)
                 with nullcontext() if lock is None else lock:
@@ -124,7 +130,6 @@ class IndexFile:
                         remove(self._folder)
             except (WarmsetError, OSError) as error:
                 self._failed = str(error)
-        return 0
 
     # --- writing ----------------------------------------------------------------------------------
 
@@ -236,25 +241,11 @@ class IndexFile:
         return f"{identity.generation} {identity.fingerprint or identity.name}"
 
     def _remarks(self) -> bytes:
-        numbers, names = self._engine.numbers.used(self._names())
-        fields = {"form": FORM, "digest": self._digest(), "numbers": numbers, "names": names}
+        numbers, named = self._engine.numbers.used(names(self._engine.ledgers))
+        fields = {
+            "form": FORM,
+            "digest": digest(self._engine.ledgers),
+            "numbers": numbers,
+            "names": named,
+        }
         return json.dumps(fields, separators=(",", ":")).encode()
-
-    def _names(self) -> Iterator[tuple[str, ...]]:
-        """Return the names that entries have; those of what was erased are not among them."""
-        for (tenant, conversation), ledger in self._engine.ledgers.items():
-            if ledger.entries:
-                yield "tenant", tenant
-                yield "conversation", tenant, conversation
-                spoken = {entry.speaker for entry in ledger.entries.values() if entry.speaker}
-                yield from (("speaker", name.casefold()) for name in spoken)
-
-    def _digest(self) -> str:
-        """Return a digest of all conversations: which turns, in which places, which are current."""
-        whole = hashlib.blake2b(digest_size=16)
-        for name, ledger in sorted(self._engine.ledgers.items()):
-            if ledger.entries:
-                sessions = [entry.session for entry in ledger.entries.values()]
-                whole.update(repr((name, sessions)).encode("utf-8", "surrogatepass"))
-                whole.update(ledger.history.digest())
-        return whole.hexdigest()

@@ -238,9 +238,7 @@ class Indexer:
 
     def _publish_job(self, job: Job, rows: Vectors) -> None:
         own = rows if job.view == "turn" else self._rows.get(job.id)
-        if own is None:  # it was published before this process began
-            own = self.book.read(Job(job.id, "turn"))
-        if own is not None:
+        if own is not None or (own := self.book.read(Job(job.id, "turn"))) is not None:
             self._publish(job.id, own, None if job.view == "turn" else rows)
 
     def _publish(self, id_: int, own: Vectors, context: Vectors | None) -> None:

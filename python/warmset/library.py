@@ -117,6 +117,37 @@ class Library:
         words = "" if entry.blank else f"{text[:_WORDS_INDEXED]}\n{day}"
         self.retriever.add(entry.id, labels, words)
 
+    def index_again(self, end: int) -> set[int]:
+        """Make the index anew without vectors; the conversations are as they are.
+
+        Args:
+            end: The id behind the last record that was taken up.
+
+        Returns:
+            Ids of the messages.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self.retriever.clear()
+        dialects: dict[int, messages.Dialect | None] = {}
+        start, done = 1, set[int]()
+        while start < end and (page := self.store.page(start)):
+            for record in page:
+                ledger = self._owner.get(record.seq)
+                if ledger is not None and record.seq < end:
+                    meta, before = TurnMeta.decode(record.meta), dialects.get(id(ledger))
+                    dialects[id(ledger)] = before or meta.dialect
+                    message = messages.loads(record.payload)
+                    facts = messages.facts(message, meta.dialect or before or "openai")
+                    self.index_turn(ledger, ledger.entries[record.seq], facts.text)
+                    done.add(record.seq)
+            start = page[-1].seq + 1
+        for ledger in self.ledgers.values():
+            live = set(ledger.history.path)
+            self.retriever.set_live([id_ for id_ in ledger.entries if id_ not in live], False)
+        return done
+
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
         """Forget a conversation of which messages were erased; what is left is read once more."""
         for id_ in ledger.entries:

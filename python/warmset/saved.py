@@ -1,7 +1,7 @@
 """The file beside a store that holds its index, and the lock that savers and erasers share.
 
-The file is a cache: whoever saves it replaces it whole, and whoever erases deletes it first. Both hold
-the lock of `LOCK` meanwhile, so no file that was begun before an erasure appears after it.
+The file is a cache: whoever saves it replaces it whole, and whoever erases deletes it first. Both
+hold the lock of `LOCK` meanwhile, so no file that was begun before an erasure appears after it.
 """
 
 from __future__ import annotations

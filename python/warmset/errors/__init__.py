@@ -41,7 +41,6 @@ from warmset.errors.store import (
     Erased,
     ForeignSegment,
     Forked,
-    IndexDamaged,
     Interrupted,
     Locked,
     NewerFormat,

@@ -165,10 +165,3 @@ class Forked(StoreError):  # noqa: N818
 
 class Closed(StoreError):  # noqa: N818
     """The handle was closed; open the store again."""
-
-
-class IndexDamaged(WarmsetError):  # noqa: N818 - reads like Corrupt, and is milder
-    """A saved index is of another kind or version, or its bytes are not what was written.
-
-    It is a cache: make it anew from the texts.
-    """

@@ -70,6 +70,9 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
             let file = path.display().to_string();
             return build(py, "IndexDamaged", (file, *offset, detail));
         }
+        Error::SavedIndex { offset, detail } => {
+            return build(py, "IndexDamaged", ("a lexical index", *offset, detail));
+        }
         Error::EmbedderMismatch { stored, given } => {
             return build(py, "EmbedderMismatch", (stored, given));
         }
@@ -87,7 +90,6 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
         Error::Interrupted => "Interrupted",
         Error::Forked => "Forked",
         Error::Closed => "Closed",
-        Error::SavedIndex { .. } => "IndexDamaged",
         Error::NotFinite { .. } => "NotFiniteError",
         Error::ZeroNorm { .. } => "ZeroNormError",
         Error::DuplicateId { .. } => "DuplicateIdError",

@@ -12,6 +12,7 @@ use warmset_core::hot::{Batch, Index, Metric, Opening};
 use crate::cold_options::Word;
 use crate::convert::{filter, integers, matrix};
 use crate::error::{invalid, raise};
+use crate::explanation::SearchExplanation;
 use crate::hot_arguments::{Columns, Found, of_dim, positive, table, thread_count};
 use crate::signals::run;
 
@@ -247,6 +248,32 @@ impl HotIndex {
         let hits = py.detach(search).map_err(raise)?;
         let (ids, scores): (Vec<u64>, Vec<f32>) = hits.into_iter().unzip();
         Ok((ids.into_pyarray(py), scores.into_pyarray(py)))
+    }
+
+    /// Search, and tell what the search did: which codes were read first, how many rows each step
+    /// scored, and above which score no row can be that was left out.
+    ///
+    /// Args:
+    ///     query: As in `search`.
+    ///     k: As in `search`.
+    ///     where: As in `search`.
+    ///
+    /// Raises:
+    ///     InvalidInputError: `k`, the query or the filter is not usable.
+    #[pyo3(signature = (query, k, *, r#where=None))]
+    fn explain(
+        &self,
+        py: Python<'_>,
+        query: &Bound<'_, PyAny>,
+        k: &Bound<'_, PyAny>,
+        r#where: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<SearchExplanation> {
+        let query = of_dim(matrix(query, "query")?, self.read().dim())?.one("query")?;
+        let k = positive(k, "k")?.get();
+        let filter = r#where.map(filter).transpose()?;
+        py.detach(|| self.read().explain(&query, k, filter.as_ref()))
+            .map(SearchExplanation::new)
+            .map_err(raise)
     }
 
     /// Find the nearest entries of several queries.

@@ -17,6 +17,7 @@ mod cold_store;
 mod convert;
 mod error;
 mod evict;
+mod explanation;
 mod file_lock;
 mod hot_arguments;
 mod hot_index;
@@ -39,6 +40,8 @@ mod _core {
     use super::cold_store::ColdStore;
     #[pymodule_export]
     use super::evict::{Roll, keep_newest, leave_lowest};
+    #[pymodule_export]
+    use super::explanation::SearchExplanation;
     #[pymodule_export]
     use super::file_lock::{FileLock, lock_file};
     #[pymodule_export]
