@@ -202,7 +202,7 @@ class Engine(Library):
         """Finish pending vectors within that many seconds, and close the store."""
         if self.indexer is not None:
             self.indexer.close(timeout)
-        self.index.close()
+        self.index.close(timeout)
         self.store.close()
 
     def _paused(self) -> AbstractContextManager[object]:

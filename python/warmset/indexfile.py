@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset import _core
 from warmset.contents import digest, names
 from warmset.errors import NewerIndex, WarmsetError
-from warmset.saved import LOCK, NAME, erasing, remove
+from warmset.saved import LOCK, NAME, encrypted, erasing, remove
 
 if TYPE_CHECKING:
     from warmset.engine import Engine
@@ -88,7 +88,7 @@ class IndexFile:
         file, engine = self._folder / NAME, self._engine
         if not file.exists():
             raise _UnfitError("there is no file")
-        if self._is_encrypted():
+        if self._is_secret():
             raise _UnfitError("the store is encrypted")
         # Windows neither deletes nor replaces a file that is mapped.
         read = "pread" if sys.platform == "win32" else engine.opening.read
@@ -110,7 +110,7 @@ class IndexFile:
         if self._note.get("digest") != digest(engine.ledgers):
             self._refuse("the store has other turns")
             return False
-        if indexer is not None and self._fingerprint != self._vectors():
+        if indexer is not None and self._fingerprint != self._made_by():
             self._refuse("it has the vectors of another embedder")
             return False
         if indexer is None or indexer.vectorizer.mismatch() is not None:
@@ -143,18 +143,28 @@ class IndexFile:
             self._thread = threading.Thread(target=self.save, name="warmset-index", daemon=True)
             self._thread.start()
 
-    def close(self) -> None:
-        """Write the file if more than one in a hundred of its turns changed."""
+    def close(self, timeout: float) -> None:
+        """Write the file if more than one in a hundred of its turns changed.
+
+        Args:
+            timeout: Seconds that a thread gets which writes it already.
+        """
         if os.getpid() != self._pid:
             return
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
+        if self._thread is not None:
+            self._thread.join(timeout)
+            if self._thread.is_alive():
+                return
         retriever = self._engine.retriever
         if self._changes < 0 or (retriever.changes - self._changes) * 100 > len(retriever):
-            self.save()
+            self.save(wait=0.1)  # whoever makes vectors had the time of `Engine.close`
 
-    def save(self) -> None:
-        """Write the file, unless somebody else does or erases; what fails is told by `figures`."""
+    def save(self, wait: float = 60.0) -> None:
+        """Write the file, unless somebody else does or erases; what fails is told by `figures`.
+
+        Args:
+            wait: Seconds to wait for vectors that are being made.
+        """
         if self._folder is None or not self._may_write():
             return
         try:
@@ -162,24 +172,24 @@ class IndexFile:
                 lock = _core.lock_file(self._folder / LOCK)
                 if lock is not None:
                     with lock:
-                        self._write(self._folder)
+                        self._write(self._folder, wait)
         except (WarmsetError, OSError) as error:
             self._failed = str(error)
 
-    def _write(self, folder: Path) -> None:
+    def _write(self, folder: Path, wait: float) -> None:
         engine = self._engine
         for left in folder.glob(f"{NAME}.*.new"):
             left.unlink(missing_ok=True)
         # Vectors are published after they are kept: nobody may be in between.
-        still: AbstractContextManager[object] = (
-            nullcontext() if engine.indexer is None else engine.indexer.paused()
-        )
-        with still:
+        still = threading.Lock() if engine.indexer is None else engine.indexer.paused()
+        if not still.acquire(timeout=wait):
+            return
+        try:
             for _ in range(TRIES):
                 with engine.lock:
                     covers = engine.follow_all()
                     turns, changes = len(engine.retriever), engine.retriever.changes
-                    vectors, note = self._vectors(), self._remarks()
+                    vectors, note = self._made_by(), self._remarks()
                 engine.store.sync()
                 if turns < LEAST:
                     return
@@ -194,10 +204,12 @@ class IndexFile:
                     self._saved, self._turns, self._changes = covers, turns, changes
                     self._failed = None
                     return
+        finally:
+            still.release()
 
     def _may_write(self) -> bool:
         indexer = self._engine.indexer
-        if len(self._engine.retriever) < LEAST or self._is_encrypted():
+        if len(self._engine.retriever) < LEAST or self._is_secret():
             return False
         return not self.foreign if indexer is None else indexer.vectorizer.mismatch() is None
 
@@ -225,20 +237,12 @@ class IndexFile:
             "failed": self._failed,
         }
 
-    def _is_encrypted(self) -> bool:
-        """Tell whether something in the store is encrypted, or will be."""
-        if self._engine.opening.encryption is not None or self._folder is None:
-            return True
-        keys = self._folder / "keys"
-        return keys.is_dir() and next(keys.iterdir(), None) is not None
+    def _is_secret(self) -> bool:
+        return self._engine.opening.encryption is not None or encrypted(self._folder)
 
-    def _vectors(self) -> str:
-        """Tell whose vectors the index has."""
+    def _made_by(self) -> str:
         indexer = self._engine.indexer
-        identity = None if indexer is None else indexer.vectorizer.identity
-        if identity is None:
-            return ""
-        return f"{identity.generation} {identity.fingerprint or identity.name}"
+        return "" if indexer is None else indexer.vectorizer.made_by()
 
     def _remarks(self) -> bytes:
         numbers, named = self._engine.numbers.used(names(self._engine.ledgers))

@@ -17,7 +17,6 @@ from warmset.vectorize import Job, Vectorizer, mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from contextlib import AbstractContextManager
 
     from warmset._core import ColdStore, Retriever
     from warmset.embed import Vectors
@@ -65,7 +64,7 @@ class Indexer:
         self._retriever.clear_vectors()
         self._rows.clear()
 
-    def paused(self) -> AbstractContextManager[object]:
+    def paused(self) -> threading.Lock:
         """Keep vectors from being made while what is returned is entered."""
         return self._work
 

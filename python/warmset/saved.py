@@ -28,6 +28,12 @@ WAIT: Final = 60.0
 """Seconds that an erasure waits for somebody who saves."""
 
 
+def encrypted(folder: Path | None) -> bool:
+    """Tell whether the store of a directory has encrypted records."""
+    keys = None if folder is None else folder / "keys"
+    return keys is not None and keys.is_dir() and next(keys.iterdir(), None) is not None
+
+
 def remove(folder: Path) -> None:
     """Delete the index and what a process that died while it saved left behind; under the lock.
 
