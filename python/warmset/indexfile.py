@@ -12,7 +12,6 @@ import json
 import os
 import sys
 import threading
-from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
@@ -22,6 +21,8 @@ from warmset.errors import NewerIndex, WarmsetError
 from warmset.saved import LOCK, NAME, encrypted, erasing, remove
 
 if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
     from warmset.engine import Engine
 
 FORM: Final = 1
@@ -56,8 +57,7 @@ class IndexFile:
         self._engine = engine
         path = engine.store.path
         self._folder = None if path is None else Path(path)
-        self._covered = 0
-        self._saved = 0
+        self._covered = self._saved = 0
         self._why: str | None = None
         self._failed: str | None = None
         self._note: dict[str, Any] = {}
@@ -124,9 +124,8 @@ class IndexFile:
         self._engine.retriever.clear()
         if delete and self._folder is not None and (self._folder / NAME).exists():
             try:
-                lock = _core.lock_file(self._folder / LOCK)
-                with nullcontext() if lock is None else lock:
-                    if lock is not None:
+                if (lock := _core.lock_file(self._folder / LOCK)) is not None:
+                    with lock:
                         remove(self._folder)
             except (WarmsetError, OSError) as error:
                 self._failed = str(error)
@@ -245,11 +244,7 @@ class IndexFile:
         return "" if indexer is None else indexer.vectorizer.made_by()
 
     def _remarks(self) -> bytes:
-        numbers, named = self._engine.numbers.used(names(self._engine.ledgers))
-        fields = {
-            "form": FORM,
-            "digest": digest(self._engine.ledgers),
-            "numbers": numbers,
-            "names": named,
-        }
-        return json.dumps(fields, separators=(",", ":")).encode()
+        engine = self._engine
+        numbers, named = engine.numbers.used(names(engine.ledgers))
+        about = {"form": FORM, "digest": digest(engine.ledgers)}
+        return json.dumps({**about, "numbers": numbers, "names": named}).encode()
