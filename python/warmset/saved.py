@@ -6,8 +6,9 @@ hold the lock of `LOCK` meanwhile, so no file that was begun before an erasure a
 
 from __future__ import annotations
 
+import errno
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
@@ -16,6 +17,7 @@ from warmset.errors import Locked
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+    from contextlib import AbstractContextManager
     from os import PathLike
 
 NAME: Final = "index"
@@ -23,6 +25,8 @@ NAME: Final = "index"
 
 LOCK: Final = "index.lock"
 """An empty file; who has locked it may write or delete the index."""
+
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 WAIT: Final = 60.0
 """Seconds that an erasure waits for somebody who saves."""
@@ -44,6 +48,15 @@ def remove(folder: Path) -> None:
         file.unlink(missing_ok=True)
 
 
+def _lock(folder: Path) -> AbstractContextManager[object] | None:
+    try:
+        return _core.lock_file(folder / LOCK)
+    except OSError as error:
+        if error.errno in _NO_LOCKS:  # then nobody saves there either
+            return nullcontext()
+        raise
+
+
 @contextmanager
 def erasing(path: str | PathLike[str] | None) -> Iterator[None]:
     """Delete the index of a store, and keep everybody from saving it while entered.
@@ -54,13 +67,13 @@ def erasing(path: str | PathLike[str] | None) -> Iterator[None]:
     Raises:
         Locked: Somebody else saves or erases for longer than `WAIT`.
         OSError: The file could not be deleted.
-        StoreIOError: There is no lock to be had.
+        StoreIOError: The lock could not be had.
     """
     if path is None:
         yield
         return
     folder, end = Path(path), time.monotonic() + WAIT
-    while (lock := _core.lock_file(folder / LOCK)) is None:
+    while (lock := _lock(folder)) is None:
         if time.monotonic() > end:
             raise Locked(str(folder / LOCK), "a process that saves its index, or erases")
         time.sleep(0.01)

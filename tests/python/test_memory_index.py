@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shutil
 import signal
 import subprocess
@@ -16,7 +17,7 @@ from test_memory_shared import other, said
 
 from warmset import ColdStore, Filter, Memory, indexfile, saved
 from warmset._core import Retriever, lock_file
-from warmset.errors import Locked
+from warmset.errors import Locked, StoreIOError
 
 TESTS = Path(__file__).parent.parent
 THINGS = ("car", "boat", "umbrella", "garden", "teapot", "bicycle", "lamp")
@@ -93,6 +94,19 @@ def test_what_was_saved_answers_as_what_was_made_from_the_records(path, tmp_path
     told = same(path, tmp_path)
     assert told["covered"] > 200
     assert told["why"] is None
+
+
+@pytest.mark.parametrize("how", [{"durability": "os"}, {"mode": "exclusive"}, {"read": "pread"}])
+def test_a_store_is_opened_in_any_way(path, tmp_path, how):
+    with opened(path, **how) as memory:
+        assert index_of(memory)["source"] == "file"
+        memory.conversation("log").append(talk(40, 500))
+        memory.flush(60)
+        answered = answers(memory)
+    with opened(path, **how) as memory:
+        assert index_of(memory)["source"] == "file"
+        assert answers(memory) == answered
+    same(path, tmp_path)
 
 
 def test_nothing_is_indexed_or_embedded_again(path, monkeypatch):
@@ -299,6 +313,19 @@ def test_a_file_from_before_an_erasure_is_not_taken(path, tmp_path):
         store.compact()
     assert "other turns" in same(path, tmp_path, source="records")["why"]
     same(path, tmp_path)
+
+
+def test_where_there_are_no_locks_nothing_is_saved_and_all_is_erased(path, monkeypatch):
+    def none(_path):
+        raise StoreIOError(errno.ENOLCK, "no locks")
+
+    monkeypatch.setattr("warmset._core.lock_file", none)
+    with opened(path) as memory:
+        memory.engine.index.save()
+        assert "no locks" in index_of(memory)["failed"]
+        memory.erase(ids=memory.conversation("log").ids[:1])
+        assert not (path / saved.NAME).exists()
+    assert not (path / saved.NAME).exists()
 
 
 def test_an_encrypted_store_has_none(tmp_path):

@@ -71,7 +71,7 @@ impl Retriever {
             section.values(coverage.fingerprint.as_bytes())
         })?;
         out.section("note", |section| section.values(&coverage.note))?;
-        let numbers = self.numbers(&kept);
+        let numbers = numbers(&kept);
         out.section("lexicon", |section| {
             let number = |slot| numbers.get(position(slot)).copied().flatten();
             let written = self.lexicon.write(section, &number);
@@ -83,16 +83,6 @@ impl Retriever {
         }
         out.finish()?;
         Ok(())
-    }
-
-    /// The slot that each slot will have in the file.
-    fn numbers(&self, kept: &Kept) -> Vec<Option<Slot>> {
-        let mut numbers = Vec::new();
-        for (slot, number) in kept.slots().zip(0..) {
-            numbers.resize(position(slot), None);
-            numbers.push(Some(number));
-        }
-        numbers
     }
 
     /// Opens a saved retriever over bytes that nobody writes as long as it lives. It may be changed
@@ -150,4 +140,14 @@ impl Retriever {
         let saved = self.saved.as_ref();
         saved.map_or(Ok(()), |saved| saved.damage().check())
     }
+}
+
+/// The slot that each slot will have in the file.
+fn numbers(kept: &Kept) -> Vec<Option<Slot>> {
+    let mut numbers = Vec::new();
+    for (slot, number) in kept.slots().zip(0..) {
+        numbers.resize(position(slot), None);
+        numbers.push(Some(number));
+    }
+    numbers
 }
