@@ -21,7 +21,14 @@ from warmset.errors import Locked, StoreIOError
 
 TESTS = Path(__file__).parent.parent
 THINGS = ("car", "boat", "umbrella", "garden", "teapot", "bicycle", "lamp")
-QUERIES = ("the automobile in the garden", "umbrella number 17", "teapot", "nothing of this", "ok")
+QUERIES = (
+    "the automobile in the garden",
+    "umbrella number 17",
+    "teapot",
+    "nothing of this",
+    "ok",
+    "what did Ann say of a boat?",
+)
 
 
 def talk(count, start=0):
@@ -40,8 +47,8 @@ def answers(memory):
     """What a memory finds and shows, to the bit."""
     found: list[object] = []
     for query in QUERIES:
-        wheres = (None, Filter(branches=True), Filter(conversation="log"))
-        found += [list(memory.search(query, k=400, where=where)) for where in wheres]
+        scopes = (None, Filter(branches=True), Filter(conversation="log"))
+        found += [list(memory.search(query, k=400, where=where)) for where in scopes]
     for name in memory.conversations():
         window = memory.conversation(name).window("the automobile?", budget=700)
         report = replace(window.report, milliseconds=0, cached=0, choices=())
@@ -183,11 +190,25 @@ def test_what_is_erased_is_in_no_file(path, tmp_path):
         assert (path / saved.NAME).exists()
         assert traces() == 0
         memory.erase(conversation="other")
+        assert memory.conversation("other").ids == []
     same(path, tmp_path)
     data = (path / saved.NAME).read_bytes()
     assert b"bob" not in data  # who spoke in what is gone
     assert b"other" not in data
     assert traces() == 0
+
+
+def test_what_another_process_erased_is_in_no_file_that_this_one_saves(path):
+    with opened(path) as memory:
+        memory.conversation("side").append([said("the zyzzyva sleeps"), *talk(5, 500)])
+        memory.flush(60)
+        memory.engine.index.save()
+        assert b"zyzzyva" in (path / saved.NAME).read_bytes()
+        other(path, "memory.erase(conversation='side')", bag=True)
+        assert b"zyzzyva" not in (path / saved.NAME).read_bytes()  # written anew at its end
+        (path / saved.NAME).unlink()
+        memory.engine.index.save()
+        assert b"zyzzyva" not in (path / saved.NAME).read_bytes()
 
 
 def test_an_erasure_waits_for_who_saves_and_nobody_saves_meanwhile(path, monkeypatch):
@@ -292,6 +313,15 @@ def test_a_file_that_is_ahead_is_not_taken(path, tmp_path):
         memory.flush(60)
     shutil.copy(path / saved.NAME, old / saved.NAME)
     assert "ahead" in same(old, tmp_path, source="records")["why"]
+
+
+def test_a_file_with_vectors_of_another_generation_is_not_taken(path, tmp_path):
+    with ColdStore.open(path) as store:
+        retriever = Retriever()
+        covers, _, note = retriever.load(path / saved.NAME, store)
+        about = {"covers": covers, "note": note, "changes": retriever.changes}
+        assert retriever.save(path / saved.NAME, store, fingerprint="7 bag", **about)
+    assert "another embedder" in same(path, tmp_path, source="records")["why"]
 
 
 def test_a_file_of_turns_that_the_store_never_had_is_not_taken(path, tmp_path):
@@ -410,6 +440,24 @@ def test_a_turn_that_comes_while_the_file_is_written_is_never_half_in_it(path, t
         writer.join()
     for n in range(0, 8, 3):
         same(tmp_path / f"between {n}", tmp_path)
+
+
+def test_a_save_begins_anew_when_a_turn_comes_between(path, tmp_path, monkeypatch):
+    remarks = indexfile.IndexFile._remarks
+    with opened(path) as memory:
+        more = [talk(1, 1_000)]
+
+        def between(index):
+            told = remarks(index)
+            if more:
+                memory.conversation("log").append(more.pop())
+            return told
+
+        monkeypatch.setattr(indexfile.IndexFile, "_remarks", between)
+        memory.engine.index.save()
+        assert index_of(memory)["saved"] >= memory.conversation("log").ids[-1]
+        shutil.copytree(path, tmp_path / "as it is")
+    same(tmp_path / "as it is", tmp_path)
 
 
 def test_what_cannot_be_written_is_told_and_not_raised(path):

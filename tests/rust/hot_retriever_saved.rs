@@ -254,3 +254,32 @@ fn what_was_removed_is_not_in_the_file() {
         assert!(!holds(&after, b"zyzzyva") && !holds(&after, row));
     }
 }
+
+#[test]
+fn ties_go_by_id_where_the_best_of_a_signal_end() {
+    let mut retriever = Retriever::new().unwrap();
+    let row = vectors(4, 1);
+    for id in (1..=400).rev() {
+        retriever.add(id, Labels::default(), &terms("ok")).unwrap();
+        retriever.put_vectors(id, &row, DIM).unwrap();
+    }
+    let cue = Cue {
+        terms: terms("ok"),
+        speakers: Vec::new(),
+    };
+    for (dense, lexical) in [(1.0, 0.0), (0.0, 1.0)] {
+        let weights = Weights {
+            dense,
+            lexical,
+            speaker: 0.0,
+            session: 0.0,
+        };
+        let query = (dense > 0.0).then_some(row.as_slice());
+        let words = if lexical > 0.0 { &cue } else { &Cue::default() };
+        for one in [&retriever, &open(saved(&retriever)).unwrap()] {
+            let found = one.search(query, words, &Filter::default(), 5, weights);
+            let ids: Vec<u64> = found.unwrap().iter().map(|hit| hit.id).collect();
+            assert_eq!(ids, [1, 2, 3, 4, 5]);
+        }
+    }
+}
