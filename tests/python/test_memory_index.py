@@ -47,7 +47,7 @@ def answers(memory):
     """What a memory finds and shows, to the bit."""
     found: list[object] = []
     for query in QUERIES:
-        scopes = (None, Filter(branches=True), Filter(conversation="log"))
+        scopes = (None, Filter(branches=True), Filter(conversation="log", branches=True))
         found += [list(memory.search(query, k=400, where=where)) for where in scopes]
     for name in memory.conversations():
         window = memory.conversation(name).window("the automobile?", budget=700)
