@@ -1,8 +1,8 @@
 //! What a search did.
 
+use super::codes::Codes;
 use super::head::Model;
 use super::rows::Rows;
-use super::segment::Codes;
 
 /// How many rows were scored, by what.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use super::basis::Basis;
+use super::spread::cheapest;
 use crate::simd::Scanner;
 
 /// Fewer dimensions than this get no codes by themselves.
@@ -17,9 +18,6 @@ pub(super) const DIRECTIONS: usize = 128;
 
 /// A projection is kept for at least so many dimensions, where it is a third of them or less.
 const PROJECTED_FROM: usize = 3 * DIRECTIONS;
-
-/// Of rows that leave more than this share of their square unseen, a projection tells too little.
-const UNSEEN: f64 = 0.25;
 
 /// What is kept beside the rows so that fewer bytes are read. It changes the time of an answer and
 /// never the answer.
@@ -50,6 +48,10 @@ pub(super) enum Model {
 }
 
 impl Model {
+    pub(super) fn projected(basis: Basis) -> Self {
+        Self::Projected(Arc::new(basis))
+    }
+
     /// Its name in reports.
     pub(super) fn name(&self) -> &'static str {
         match self {
@@ -78,7 +80,7 @@ impl Head {
             Self::Plain => Model::Plain,
             Self::Auto | Self::Int8 => Model::Int8,
             Self::Int4 => Model::Int4,
-            Self::Projected => Model::Projected(Arc::new(basis())),
+            Self::Projected => Model::projected(basis()),
         }
     }
 
@@ -87,21 +89,26 @@ impl Head {
         self,
         now: &Model,
         dim: usize,
-        basis: impl FnOnce() -> Basis,
+        scanner: Scanner,
+        sample: &[Vec<f32>],
     ) -> Option<Model> {
-        match (self, now) {
-            (Self::Auto, Model::Int8) if dim < PROJECTED_FROM => None,
-            (Self::Auto, _) => {
-                let basis = basis();
-                if basis.unseen() <= UNSEEN {
-                    Some(Model::Projected(Arc::new(basis)))
-                } else {
-                    (!matches!(now, Model::Int4)).then_some(Model::Int4)
-                }
+        match self {
+            Self::Auto => {
+                let model = cheapest(scanner, dim, sample);
+                let same = model.name() == now.name() && !matches!(model, Model::Projected(_));
+                (!same).then_some(model)
             }
-            (Self::Projected, _) => Some(Model::Projected(Arc::new(basis()))),
-            _ => None,
+            Self::Projected => {
+                let count = DIRECTIONS.min(dim);
+                Some(Model::projected(Basis::fit(scanner, dim, sample, count)))
+            }
+            Self::Plain | Self::Int8 | Self::Int4 => None,
         }
+    }
+
+    /// Whether vectors have so many dimensions that a projection on a few is worth trying.
+    pub(super) fn projects(dim: usize) -> bool {
+        dim >= PROJECTED_FROM
     }
 
     /// Whether to ask `rows` rows for the best `k` by their codes first.

@@ -118,7 +118,8 @@ impl Index {
     ///
     /// # Errors
     /// [`Error::Dimension`], [`Error::NotFinite`], [`Error::ZeroNorm`], [`Error::NormTooLarge`],
-    /// [`Error::DuplicateId`]; the index is then as it was.
+    /// [`Error::DuplicateId`]; the index is then as it was. [`Error::IndexDamaged`]; it is then of no
+    /// more use.
     pub fn add(&mut self, batch: Batch<'_>) -> Result<()> {
         let dim = self.dim();
         if batch.vectors.len() != batch.ids.len() * dim {
@@ -152,7 +153,7 @@ impl Index {
     /// Removes entries: all of them, or none.
     ///
     /// # Errors
-    /// [`Error::UnknownId`] if one is not present, or is named twice.
+    /// [`Error::UnknownId`] if one is not present, or is named twice; [`Error::IndexDamaged`].
     pub fn remove(&mut self, ids: &[u64]) -> Result<()> {
         let mut seen = std::collections::HashSet::with_capacity(ids.len());
         for id in ids {
@@ -170,7 +171,8 @@ impl Index {
     /// The `k` entries nearest to `query` that pass the filter, or fewer if there are fewer.
     ///
     /// # Errors
-    /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query.
+    /// [`Error::Argument`] if `k` is 0; the vector errors of [`Index::add`] for the query;
+    /// [`Error::IndexDamaged`] where what was opened turns out to be damaged.
     pub fn search(&self, query: &[f32], k: usize, filter: Option<&Filter>) -> Result<Neighbours> {
         self.explain(query, k, filter).map(|(found, _)| found)
     }

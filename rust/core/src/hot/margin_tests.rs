@@ -77,8 +77,7 @@ fn escapes_projected(slack: &Slack, skew: &Skew, basis: &Basis, x: &[f32], y: &[
     let projected = |vector: &[f32]| {
         let mut lanes = Vec::new();
         Lanes::extend(&mut lanes, vector);
-        let mut out = Vec::new();
-        basis.project(Scanner::best(), &lanes, &mut out);
+        let out = basis.project_one(Scanner::best(), &lanes);
         let seen: Vec<f32> = out.iter().flatten().flat_map(|lanes| lanes.0).collect();
         let mut codes = vec![0; seen.len()];
         let fit = fit(Codebook::Eight, &seen, &mut codes);

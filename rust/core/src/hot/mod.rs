@@ -8,8 +8,9 @@
 //! catalog   id ─▶ slot, labels (tenant, conversation, kind, role, time …); filter ─▶ slots
 //! rows      slot ─▶ rows of f32, in segments           dense score of a slot = its best row
 //! segment   rows ─▶ coarse and fine codes              bounds of a row's score, a tenth of the bytes
-//!           head: which codes, basis: of what, margin: what they are worth
-//! cascade   query + rows                              the rows that may be among the best, then the best
+//!           head, spread: which codes, basis: of what, margin: what they are worth
+//! cascade   query + rows                              estimates; sieve: the rows that may be among the
+//!                                                     best, then the best
 //! terms     text ─▶ terms                              words, names and their parts
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
 //! index     catalog + rows                             exact top-k for vectors alone; threads share it
@@ -27,6 +28,7 @@ mod basis;
 mod cascade;
 mod catalog;
 mod coarse;
+mod codes;
 mod column;
 mod explain;
 mod filter;
@@ -36,6 +38,7 @@ mod hunt;
 mod index;
 mod lexical;
 mod lexicon;
+mod linear;
 mod margin;
 mod packed;
 mod persist;
@@ -49,7 +52,9 @@ mod saved;
 mod section;
 mod segment;
 mod segment_saved;
+mod sieve;
 mod signals;
+mod spread;
 mod stream;
 mod terms;
 mod threads;

@@ -63,8 +63,7 @@ impl Probe {
         if matches!(&self.projected, Some((known, _)) if Arc::ptr_eq(known, basis)) {
             return;
         }
-        let mut seen = Vec::new();
-        basis.project(scanner, &self.lanes, &mut seen);
+        let seen = basis.project_one(scanner, &self.lanes);
         let seen = seen.as_flattened();
         let mut codes = vec![128; size_of_val(seen) / 4];
         let fit = scanner.fit(Codebook::Eight, basis.count(), seen, &mut codes);

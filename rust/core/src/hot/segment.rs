@@ -4,21 +4,22 @@
 //! how their energy is spread, and again when that has moved; the next segment begins as this one ended.
 //! Answers never depend on it.
 
+use std::ops::Range;
+
 use super::basis::Basis;
-use super::coarse::Coarse;
+use super::codes::Codes;
 use super::column::Column;
-use super::fine::Fine;
 use super::head::{DIRECTIONS, Head, Model};
 use super::margin::Slack;
-use crate::simd::codes::{BLOCK, Packing};
-use crate::simd::quantise::{Codebook, Quad};
+use crate::simd::codes::BLOCK;
+use crate::simd::quantise::TOGETHER;
 use crate::simd::{Lanes, Scanner};
 
 /// Rows of a full segment; whole blocks.
 pub(super) const SEGMENT: usize = 1 << 16;
 
 /// Numbers of rows at which a segment looks at how they lie.
-const LOOKS: [usize; 3] = [1 << 12, 1 << 14, SEGMENT];
+const LOOKS: [usize; 2] = [1 << 12, 1 << 15];
 
 /// Rows that are looked at.
 const SAMPLE: usize = 1 << 10;
@@ -40,25 +41,6 @@ pub(super) struct Segment {
     pub(super) codes: Codes,
 }
 
-/// The codes of a segment.
-#[derive(Debug)]
-pub(super) struct Codes {
-    pub(super) model: Model,
-    pub(super) coarse: Coarse,
-    pub(super) fine: Option<Fine>,
-    /// The squares of the rows that were projected, and what of them was unseen.
-    pub(super) square: f64,
-    pub(super) unseen: f64,
-    scratch: Scratch,
-}
-
-#[derive(Debug, Default)]
-struct Scratch {
-    projected: Vec<Quad>,
-    coarse: Vec<u8>,
-    fine: Vec<u8>,
-}
-
 impl Segment {
     /// An empty segment that begins with a model; [`Model::Plain`] until there are rows to code.
     pub(super) fn new(dim: usize, head: Head, scanner: Scanner, model: Model) -> Self {
@@ -77,6 +59,11 @@ impl Segment {
     /// The number of rows, holes among them.
     pub(super) fn len(&self) -> usize {
         self.count
+    }
+
+    /// The number of rows that have codes, if the segment has any: those of full blocks.
+    pub(super) fn coded(&self) -> usize {
+        self.count / BLOCK * BLOCK
     }
 
     /// The codes, if the rows have any.
@@ -107,28 +94,36 @@ impl Segment {
         self.codes.reserve(rows);
     }
 
-    /// Adds a row, as long as there are fewer than [`SEGMENT`].
+    /// Adds a row, as long as there are fewer than [`SEGMENT`]. Rows are coded when a block of them is
+    /// full.
     pub(super) fn push(&mut self, row: &[f32]) {
         Lanes::extend(self.rows.grown(), row);
-        let at = self.count;
         self.count += 1;
-        self.encode(at);
-        let begins = self.head.from(self.dim, self.scanner) == Some(self.count);
-        if begins && self.codes().is_none() {
-            self.begin();
-        } else if LOOKS.contains(&self.count) && self.codes().is_some() && self.moved() {
-            let model = self
-                .head
-                .settled(&self.codes.model, self.dim, || self.basis());
-            if let Some(model) = model {
-                self.recode(model);
+        if !self.count.is_multiple_of(BLOCK) {
+            return;
+        }
+        let begins = self.head.from(self.dim, self.scanner);
+        if self.codes().is_some() {
+            self.encode(self.count - BLOCK..self.count);
+            if LOOKS.contains(&self.count) && self.moved() {
+                let now = &self.codes.model;
+                let model = self
+                    .head
+                    .settled(now, self.dim, self.scanner, &self.sample());
+                if let Some(model) = model {
+                    self.recode(model);
+                }
             }
+        } else if begins.is_some_and(|from| from <= self.count) {
+            self.begin();
         }
     }
 
     /// Codes the rows that are there, as the head wants it.
     pub(super) fn begin(&mut self) {
-        let model = self.head.first(|| self.basis());
+        let count = DIRECTIONS.min(self.dim);
+        let basis = || Basis::fit(self.scanner, self.dim, &self.sample(), count);
+        let model = self.head.first(basis);
         self.recode(model);
     }
 
@@ -138,7 +133,9 @@ impl Segment {
         Lanes::extend(&mut blocks, row);
         if let Some(place) = self.rows.slice_mut(at * self.width..(at + 1) * self.width) {
             place.copy_from_slice(&blocks);
-            self.encode(at);
+            if at < self.coded() {
+                self.encode(at..at + 1);
+            }
         }
     }
 
@@ -175,88 +172,34 @@ impl Segment {
         }
     }
 
-    /// The directions of a sample of the rows, evenly spread.
-    fn basis(&self) -> Basis {
+    /// Some of the rows, evenly spread.
+    fn sample(&self) -> Vec<Vec<f32>> {
         let step = self.count.div_ceil(SAMPLE).max(1);
-        let rows = (0..self.count).step_by(step).filter_map(|at| self.row(at));
-        let sample: Vec<Vec<f32>> = rows.map(|row| flat(row, self.dim).collect()).collect();
-        Basis::fit(self.scanner, self.dim, &sample, DIRECTIONS.min(self.dim))
+        let rows = (0..self.count).step_by(step);
+        rows.filter_map(|at| self.row(at))
+            .map(|row| flat(row, self.dim).collect())
+            .collect()
     }
 
     fn recode(&mut self, model: Model) {
         self.codes = Codes::new(model, self.dim);
         self.codes.reserve(self.count);
-        for at in 0..self.count {
-            self.encode(at);
-        }
+        self.encode(0..self.coded());
     }
 
-    fn encode(&mut self, at: usize) {
-        if let Some(row) = self.rows.slice(at * self.width..(at + 1) * self.width) {
-            self.codes.put(at, row, self.dim, &self.slack, self.scanner);
-        }
-    }
-}
-
-impl Codes {
-    pub(super) fn new(model: Model, dim: usize) -> Self {
-        let (packing, values) = match &model {
-            Model::Plain | Model::Int8 => (Packing::Eight, dim),
-            Model::Int4 => (Packing::Four, dim),
-            Model::Projected(basis) => (Packing::Eight, basis.count()),
-        };
-        let fine = matches!(model, Model::Int4 | Model::Projected(_)).then(|| Fine::new(dim));
-        Self {
-            model,
-            coarse: Coarse::new(packing, values),
-            fine,
-            square: 0.0,
-            unseen: 0.0,
-            scratch: Scratch::default(),
-        }
-    }
-
-    /// Bytes that a search reads of every row.
-    pub(super) fn bytes(&self) -> usize {
-        self.coarse.bytes()
-    }
-
-    fn reserve(&mut self, rows: usize) {
-        if !matches!(self.model, Model::Plain) {
-            let rows = rows.next_multiple_of(BLOCK);
-            self.coarse.reserve(rows);
-            if let Some(fine) = &mut self.fine {
-                fine.reserve(rows);
+    fn encode(&mut self, rows: Range<usize>) {
+        for start in rows.clone().step_by(TOGETHER) {
+            let end = rows.end.min(start + TOGETHER);
+            let row = |at: usize| {
+                let at = (start + at).min(end - 1);
+                self.rows.slice(at * self.width..(at + 1) * self.width)
+            };
+            if let [Some(a), Some(b), Some(c), Some(d)] = [0, 1, 2, 3].map(row) {
+                let (slack, scanner) = (&self.slack, self.scanner);
+                self.codes
+                    .put(start..end, [a, b, c, d], self.dim, slack, scanner);
             }
         }
-    }
-
-    fn put(&mut self, at: usize, row: &[Lanes], dim: usize, slack: &Slack, scanner: Scanner) {
-        if matches!(self.model, Model::Plain) {
-            return;
-        }
-        let scratch = &mut self.scratch;
-        let fine = self.fine.as_mut().map(|fine| {
-            scratch.fine.resize(size_of_val(row) / 4, 0);
-            let fit = scanner.fit(Codebook::Eight, dim, row, &mut scratch.fine);
-            fine.put(at, &scratch.fine, &fit, slack);
-            fit
-        });
-        let book = self.coarse.book();
-        let (fit, factors) = if let (Model::Projected(basis), Some(fine)) = (&self.model, fine) {
-            basis.project(scanner, row, &mut scratch.projected);
-            let seen = scratch.projected.as_flattened();
-            scratch.coarse.resize(size_of_val(seen) / 4, 0);
-            let fit = scanner.fit(book, basis.count(), seen, &mut scratch.coarse);
-            self.square += fine.norm * fine.norm;
-            self.unseen += (fine.norm * fine.norm - fit.norm * fit.norm).max(0.0);
-            (fit, slack.projected_row(&basis.skew, &fit, fine.norm))
-        } else {
-            scratch.coarse.resize(size_of_val(row) / 4, 0);
-            let fit = scanner.fit(book, dim, row, &mut scratch.coarse);
-            (fit, slack.row(&fit))
-        };
-        self.coarse.put(at, &scratch.coarse, &fit, factors);
     }
 }
 

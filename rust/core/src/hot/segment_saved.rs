@@ -13,11 +13,13 @@ use std::io::{self, Write};
 use std::sync::Arc;
 
 use super::basis::Basis;
+use super::codes::Codes;
 use super::head::{Head, Model};
 use super::saved::{Saved, Writer};
-use super::segment::{Codes, SEGMENT, Segment};
+use super::segment::{SEGMENT, Segment};
 use crate::error::Result;
 use crate::simd::Scanner;
+use crate::simd::codes::BLOCK;
 
 /// What a saved index says of a segment.
 type Entry = [u64; 5];
@@ -113,14 +115,20 @@ pub(super) fn open(
             let coded = !matches!(model, Model::Plain);
             segment.codes = Codes::new(model, dim);
             if coded {
-                segment.codes.coarse.open(saved, &end, filled)?;
+                segment
+                    .codes
+                    .coarse
+                    .open(saved, &end, filled / BLOCK * BLOCK)?;
                 if let Some(fine) = &mut segment.codes.fine {
-                    fine.open(saved, &end, filled)?;
+                    fine.open(saved, &end, filled / BLOCK * BLOCK)?;
                 }
                 segment.codes.square = f64::from_bits(square);
                 segment.codes.unseen = f64::from_bits(left);
             }
-        } else if head.from(dim, scanner).is_some_and(|from| from <= filled) {
+        } else if head
+            .from(dim, scanner)
+            .is_some_and(|from| from <= segment.coded())
+        {
             segment.begin();
         }
         segments.push(segment);

@@ -1,7 +1,7 @@
 //! Which kernels over codes a tier has, and what they do.
 
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms, reaching};
-use super::quantise::{self, Codebook, Fit, Quad};
+use super::quantise::{self, Codebook, Fit, Quad, TOGETHER};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{Lanes, Scanner, Tier, scalar_codes};
@@ -103,9 +103,10 @@ impl Scanner {
         }
     }
 
-    /// Writes `Σ weight · row`: rows are as long as `out`, which is made of whole [`Quad`]s. The sum is
-    /// that of [`mix_steps`] roundings.
-    pub fn mix(self, weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+    /// Writes `Σ weight · row` for four lists of weights. Rows are as long as `out`, of which each element
+    /// holds sixty-four values of each sum. Between a sum and the true one are at most
+    /// [`quantise::mix_steps`] roundings.
+    pub fn mix(self, weights: [&[f32]; TOGETHER], rows: &[Quad], out: &mut [[Quad; TOGETHER]]) {
         match self.codes {
             Proof::Scalar => quantise::mix(weights, rows, out),
             #[cfg(target_arch = "x86_64")]

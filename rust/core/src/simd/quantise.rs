@@ -14,7 +14,10 @@ use super::{LANES, Lanes};
 const SHIFT: f64 = 4_503_599_627_370_496.0;
 
 /// Weights whose products are summed before they join the others, so that sums stay short.
-const PART: usize = 16;
+pub(super) const PART: usize = 64;
+
+/// Sums that are made at once, so that a row is read once for all of them.
+pub const TOGETHER: usize = 4;
 
 /// Sixty-four values that are summed side by side.
 pub type Quad = [Lanes; 4];
@@ -134,26 +137,28 @@ pub(super) fn fit(book: Codebook, dim: usize, blocks: &[Lanes], codes: &mut [u8]
     clippy::inline_always,
     reason = "inside a kernel, it is compiled for the kernel's instructions"
 )]
-pub(super) fn mix(weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+pub(super) fn mix(weights: [&[f32]; TOGETHER], rows: &[Quad], out: &mut [[Quad; TOGETHER]]) {
     let width = out.len();
     for (at, out) in out.iter_mut().enumerate() {
-        let mut total = [Lanes::ZERO; 4];
-        for (weights, rows) in weights.chunks(PART).zip(rows.chunks(PART * width)) {
-            let mut part = [Lanes::ZERO; 4];
-            for (weight, row) in weights.iter().zip(rows.iter().skip(at).step_by(width)) {
-                for (part, row) in part.iter_mut().zip(row) {
-                    for (sum, value) in part.0.iter_mut().zip(&row.0) {
-                        *sum += weight * value;
+        for (out, weights) in out.iter_mut().zip(weights) {
+            let mut total = [Lanes::ZERO; 4];
+            for (weights, rows) in weights.chunks(PART).zip(rows.chunks(PART * width)) {
+                let mut part = [Lanes::ZERO; 4];
+                for (weight, row) in weights.iter().zip(rows.iter().skip(at).step_by(width)) {
+                    for (part, row) in part.iter_mut().zip(row) {
+                        for (sum, value) in part.0.iter_mut().zip(&row.0) {
+                            *sum += weight * value;
+                        }
+                    }
+                }
+                for (total, part) in total.iter_mut().zip(&part) {
+                    for (total, part) in total.0.iter_mut().zip(&part.0) {
+                        *total += part;
                     }
                 }
             }
-            for (total, part) in total.iter_mut().zip(&part) {
-                for (total, part) in total.0.iter_mut().zip(&part.0) {
-                    *total += part;
-                }
-            }
+            *out = total;
         }
-        *out = total;
     }
 }
 
@@ -202,7 +207,7 @@ mod tests {
 
         #[test]
         fn a_mix_is_the_sum_of_what_is_mixed(
-            weights in prop::collection::vec(-1_f32..1.0, 0..70),
+            count in 0_usize..200,
             width in 1_usize..4,
             seed in any::<u32>(),
         ) {
@@ -210,21 +215,26 @@ mod tests {
                 let bits = u32::try_from(at).unwrap().wrapping_mul(2_654_435_761) ^ seed;
                 f32::from(u16::try_from(bits >> 16).unwrap()) / 65_536.0 - 0.5
             };
-            let flat: Vec<f32> = (0..weights.len() * width * 64).map(value).collect();
+            let weights: Vec<f32> = (0..4 * count).map(|at| value(at + 7)).collect();
+            let part = |at: usize| &weights[at * count..(at + 1) * count];
+            let weights = [part(0), part(1), part(2), part(3)];
+            let flat: Vec<f32> = (0..count * width * 64).map(value).collect();
             let rows: Vec<Quad> = lanes(&flat).as_chunks::<4>().0.to_vec();
             for tier in Tier::available() {
-                let mut out = vec![[Lanes::ZERO; 4]; width];
-                Scanner::of(tier).unwrap().mix(&weights, &rows, &mut out);
-                let found: Vec<f32> = out.iter().flatten().flat_map(|lanes| lanes.0).collect();
-                for (at, found) in found.into_iter().enumerate() {
-                    let row = flat.iter().skip(at).step_by(width * 64);
-                    let products = weights.iter().zip(row);
-                    let products: Vec<f64> =
-                        products.map(|(w, v)| f64::from(*w) * f64::from(*v)).collect();
-                    let size: f64 = products.iter().map(|p| p.abs()).sum();
-                    let steps = f64::from(u32::try_from(mix_steps(weights.len())).unwrap());
-                    let slack = size * steps * 6e-8 + 1e-12;
-                    prop_assert!((f64::from(found) - products.iter().sum::<f64>()).abs() <= slack);
+                let mut out = vec![[[Lanes([7.0; 16]); 4]; TOGETHER]; width];
+                Scanner::of(tier).unwrap().mix(weights, &rows, &mut out);
+                for (which, weights) in weights.into_iter().enumerate() {
+                    let found = out.iter().flat_map(|out| out[which]).flat_map(|lanes| lanes.0);
+                    for (at, found) in found.enumerate() {
+                        let row = flat.iter().skip(at).step_by(width * 64);
+                        let products = weights.iter().zip(row);
+                        let products: Vec<f64> =
+                            products.map(|(w, v)| f64::from(*w) * f64::from(*v)).collect();
+                        let size: f64 = products.iter().map(|p| p.abs()).sum();
+                        let steps = f64::from(u32::try_from(mix_steps(count)).unwrap());
+                        let off = (f64::from(found) - products.iter().sum::<f64>()).abs();
+                        prop_assert!(off <= size * steps * 6e-8 + 1e-12);
+                    }
                 }
             }
         }

@@ -3,12 +3,12 @@
 
 use std::arch::x86_64::{
     __m256, __m256i, __m512, __m512i, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_si256,
-    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_storeu_si512,
+    _mm512_loadu_ps, _mm512_loadu_si512, _mm512_storeu_ps, _mm512_storeu_si512,
 };
 
 use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
-use super::quantise::{Codebook, Fit, Quad};
+use super::quantise::{Codebook, Fit, Quad, TOGETHER};
 use super::x86_codes::{
     estimate_avx2, estimate_vnni, fit_avx2, fit_vnni, mix_avx2, mix_vnni, reaching_avx2,
     reaching_vnni, sum_lines_avx2, sum_lines_vnni,
@@ -79,9 +79,14 @@ impl Avx2 {
         unsafe { fit_avx2(book, dim, row, codes) }
     }
 
-    /// A weighted sum of rows; see [`super::Scanner::mix`].
+    /// Weighted sums of rows; see [`super::Scanner::mix`].
     #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
-    pub(super) fn mix(self, weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+    pub(super) fn mix(
+        self,
+        weights: [&[f32]; TOGETHER],
+        rows: &[Quad],
+        out: &mut [[Quad; TOGETHER]],
+    ) {
         // SAFETY: `self` exists only where `detect` saw AVX2.
         unsafe { mix_avx2(weights, rows, out) }
     }
@@ -165,9 +170,14 @@ impl Vnni {
         unsafe { fit_vnni(book, dim, row, codes) }
     }
 
-    /// A weighted sum of rows; see [`super::Scanner::mix`].
+    /// Weighted sums of rows; see [`super::Scanner::mix`].
     #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
-    pub(super) fn mix(self, weights: &[f32], rows: &[Quad], out: &mut [Quad]) {
+    pub(super) fn mix(
+        self,
+        weights: [&[f32]; TOGETHER],
+        rows: &[Quad],
+        out: &mut [[Quad; TOGETHER]],
+    ) {
         // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
         unsafe { mix_vnni(weights, rows, out) }
     }
@@ -218,4 +228,11 @@ pub(super) fn load_512(bytes: &[u8; 64]) -> __m512i {
 pub(super) fn store_512(out: &mut [i32; 16], value: __m512i) {
     // SAFETY: `out` is sixteen integers long.
     unsafe { _mm512_storeu_si512(out.as_mut_ptr().cast(), value) }
+}
+
+#[inline]
+#[target_feature(enable = "avx512f")]
+pub(super) fn store_block(out: &mut Lanes, value: __m512) {
+    // SAFETY: a block is sixteen floats long.
+    unsafe { _mm512_storeu_ps(out.0.as_mut_ptr(), value) }
 }

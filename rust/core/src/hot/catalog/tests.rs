@@ -99,6 +99,21 @@ fn reopened(catalog: &Catalog) -> Catalog {
 
 fn filters(list: &List, random: &mut Random) -> Vec<Filter> {
     let mut filters = vec![Filter::default()];
+    // The bounds of blocks are within: the first and the last time, and those beside them.
+    let times = || list.iter().map(|(_, labels)| labels.at);
+    for at in times().min().into_iter().chain(times().max()) {
+        for at in at - 1..=at + 1 {
+            let since = Some(at);
+            filters.push(Filter {
+                since,
+                ..Filter::default()
+            });
+            filters.push(Filter {
+                before: since,
+                ..Filter::default()
+            });
+        }
+    }
     for _ in 0..60 {
         let mut one =
             |odds: u32, bound: u32| (random.below(odds) == 0).then(|| random.below(bound));
@@ -117,8 +132,12 @@ fn filters(list: &List, random: &mut Random) -> Vec<Filter> {
         let except = one(3, 60).map(|step| step + 1);
         let every = |step: u32| -> Vec<u64> {
             let step = usize::try_from(step).unwrap();
-            let mut ids: Vec<u64> = list.iter().step_by(step).map(|entry| entry.0).collect();
-            ids.extend([1, u64::MAX]);
+            // Ids that there are, and more that there are not.
+            let some = list.iter().step_by(step).map(|entry| entry.0);
+            let mut ids: Vec<u64> = some
+                .flat_map(|id| [id, id.wrapping_add(1), id.wrapping_add(2)])
+                .chain([1, u64::MAX])
+                .collect();
             ids.sort_unstable();
             ids.dedup();
             ids

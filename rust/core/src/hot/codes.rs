@@ -1,0 +1,109 @@
+//! The codes of a segment's rows, all of one model.
+
+use std::ops::Range;
+
+use super::coarse::Coarse;
+use super::fine::Fine;
+use super::head::Model;
+use super::margin::Slack;
+use crate::simd::codes::{BLOCK, Packing};
+use crate::simd::quantise::{Codebook, Quad, TOGETHER};
+use crate::simd::{Lanes, Scanner};
+
+/// The codes of a segment.
+#[derive(Debug)]
+pub(super) struct Codes {
+    pub(super) model: Model,
+    pub(super) coarse: Coarse,
+    pub(super) fine: Option<Fine>,
+    /// The squares of the rows that were projected, and what of them was unseen.
+    pub(super) square: f64,
+    pub(super) unseen: f64,
+    scratch: Scratch,
+}
+
+#[derive(Debug, Default)]
+struct Scratch {
+    projected: Vec<[Quad; TOGETHER]>,
+    seen: Vec<Lanes>,
+    coarse: Vec<u8>,
+    fine: Vec<u8>,
+}
+
+impl Codes {
+    pub(super) fn new(model: Model, dim: usize) -> Self {
+        let (packing, values) = match &model {
+            Model::Plain | Model::Int8 => (Packing::Eight, dim),
+            Model::Int4 => (Packing::Four, dim),
+            Model::Projected(basis) => (Packing::Eight, basis.count()),
+        };
+        let fine = matches!(model, Model::Int4 | Model::Projected(_)).then(|| Fine::new(dim));
+        Self {
+            model,
+            coarse: Coarse::new(packing, values),
+            fine,
+            square: 0.0,
+            unseen: 0.0,
+            scratch: Scratch::default(),
+        }
+    }
+
+    /// Bytes that a search reads of every row.
+    pub(super) fn bytes(&self) -> usize {
+        self.coarse.bytes()
+    }
+
+    pub(super) fn reserve(&mut self, rows: usize) {
+        if !matches!(self.model, Model::Plain) {
+            let rows = rows.next_multiple_of(BLOCK);
+            self.coarse.reserve(rows);
+            if let Some(fine) = &mut self.fine {
+                fine.reserve(rows);
+            }
+        }
+    }
+
+    /// Writes the codes of up to four rows that lie side by side; where there are fewer, others stand for
+    /// them.
+    pub(super) fn put(
+        &mut self,
+        at: Range<usize>,
+        rows: [&[Lanes]; TOGETHER],
+        dim: usize,
+        slack: &Slack,
+        scanner: Scanner,
+    ) {
+        let (book, scratch) = (self.coarse.book(), &mut self.scratch);
+        if let Model::Projected(basis) = &self.model {
+            basis.project(scanner, rows, &mut scratch.projected);
+        }
+        for ((at, row), which) in at.zip(rows).zip(0..) {
+            let fine = self.fine.as_mut().map(|fine| {
+                scratch.fine.resize(size_of_val(row) / 4, 0);
+                let fit = scanner.fit(Codebook::Eight, dim, row, &mut scratch.fine);
+                fine.put(at, &scratch.fine, &fit, slack);
+                fit
+            });
+            let (fit, factors) = if let (Model::Projected(basis), Some(fine)) = (&self.model, fine)
+            {
+                let quads = scratch
+                    .projected
+                    .iter()
+                    .filter_map(|quads| quads.get(which));
+                scratch.seen.clear();
+                scratch.seen.extend(quads.flatten());
+                scratch.coarse.resize(size_of_val(&scratch.seen[..]) / 4, 0);
+                let (seen, codes) = (&scratch.seen, &mut scratch.coarse);
+                let fit = scanner.fit(book, basis.count(), seen, codes);
+                self.square += fine.norm * fine.norm;
+                self.unseen += (fine.norm * fine.norm - fit.norm * fit.norm).max(0.0);
+                (fit, slack.projected_row(&basis.skew, &fit, fine.norm))
+            } else {
+                scratch.coarse.resize(size_of_val(row) / 4, 0);
+                let fit = scanner.fit(book, dim, row, &mut scratch.coarse);
+                (fit, slack.row(&fit))
+            };
+            self.coarse.put(at, &scratch.coarse, &fit, factors);
+        }
+    }
+}
