@@ -215,6 +215,7 @@ fn retriever(bencher: Bencher<'_, '_>) {
         lexical: 0.0,
         speaker: 0.0,
         session: 0.0,
+        ..Weights::default()
     };
     let search = || {
         let query = black_box(&query[..]);

@@ -259,16 +259,14 @@ fn retriever(bencher: Bencher<'_, '_>) {
         ..Filter::default()
     };
     let weights = Weights {
-        dense: 0.0,
         lexical: 1.0,
-        speaker: 0.0,
-        session: 0.0,
+        ..Weights::default()
     };
     let cues: Vec<Cue> = queries()
         .into_iter()
         .map(|terms| Cue {
             terms,
-            speakers: Vec::new(),
+            ..Cue::default()
         })
         .collect();
     let mut turn = cues.iter().cycle();

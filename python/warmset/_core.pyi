@@ -253,6 +253,16 @@ class Retriever:
         labels: tuple[int, int, int, int, int, int, int, bool],
         text: str,
     ) -> None: ...
+    def describe(
+        self,
+        id: int,
+        *,
+        asking: float,
+        ends_asking: bool,
+        tells_time: bool,
+        tells_number: bool,
+        days: Sequence[tuple[int, int]],
+    ) -> None: ...
     def put_vectors(self, id: int, vectors: ArrayLike) -> None: ...
     def clear_vectors(self) -> None: ...
     def has_vectors(self, id: int) -> bool: ...
@@ -265,16 +275,9 @@ class Retriever:
         k: int,
         *,
         where: Any,
-        weights: tuple[float, float, float, float],
-        speakers: Sequence[int],
-    ) -> tuple[
-        NDArray[np.uint64],
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.float32],
-        NDArray[np.float32],
-    ]: ...
+        weights: Any,
+        cue: Any,
+    ) -> tuple[NDArray[np.uint64], NDArray[np.float32], list[NDArray[np.float32]]]: ...
 
 @final
 class Roll:

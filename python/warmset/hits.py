@@ -14,7 +14,19 @@ if TYPE_CHECKING:
 
     from warmset.engine import Engine
 
-SIGNALS: Final = ("dense", "lexical", "speaker", "session")
+SIGNALS: Final = (
+    "dense",
+    "lexical",
+    "speaker",
+    "date",
+    "when",
+    "number",
+    "asking",
+    "reply",
+    "near",
+    "session",
+)
+"""The signals in the order in which the core returns them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,7 +71,7 @@ class Found(Sequence[Hit]):
     def __init__(
         self,
         engine: Engine,
-        columns: Sequence[NDArray[Any]],
+        columns: tuple[NDArray[Any], NDArray[Any], Sequence[NDArray[Any]]],
         *,
         by: str,
         why: str | None,
@@ -67,7 +79,7 @@ class Found(Sequence[Hit]):
         self._engine = engine
         self.ids: list[int] = columns[0].tolist()
         self.scores: list[float] = columns[1].tolist()
-        self._terms = columns[2:]
+        self._terms = columns[2]
         self.by = by
         self.why = why
 

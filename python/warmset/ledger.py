@@ -12,6 +12,7 @@ from warmset.history import History
 from warmset.messages import Dialect, Facts, Unit, units
 from warmset.notes import is_decision
 from warmset.snapshot import Snapshot
+from warmset.traits import Addressed
 from warmset.vectorize import Job
 
 if TYPE_CHECKING:
@@ -113,6 +114,7 @@ class Ledger:
     history: History = field(default_factory=History)
     entries: dict[int, Entry] = field(default_factory=dict)
     speakers: dict[str, str] = field(default_factory=dict)
+    addressed: Addressed = field(default_factory=Addressed)
     frozen: Frozen | None = None
     sent: list[bytes] = field(default_factory=list)
     snapshot: Snapshot = field(default_factory=Snapshot)
@@ -242,9 +244,7 @@ class Ledger:
         number, name, last = self._session
         given = meta.session
         fresh = given != name if given is not None else meta.at - last > SESSION_GAP
-        if not self.entries:
-            fresh = False
-        if fresh:
-            number += 1
+        fresh = fresh and bool(self.entries)
+        number += fresh
         self._session = (number, given if given is not None else (None if fresh else name), meta.at)
         return number

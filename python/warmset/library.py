@@ -7,7 +7,7 @@ import threading
 import time
 from typing import TYPE_CHECKING
 
-from warmset import _core, messages
+from warmset import _core, messages, traits
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.indexing import Indexer
 from warmset.labels import TURN_KIND, Numbers, role_number
@@ -99,6 +99,8 @@ class Library:
         """Take a kept message up: into its conversation and into the index."""
         entry = ledger.admit(id_, digest, facts, meta, tokens)
         self._owner[id_] = ledger
+        if entry.speaker is None:
+            ledger.addressed.hear(facts.role, facts.text)
         if not self.loaded:
             self.index_turn(ledger, entry, facts.text)
 
@@ -116,15 +118,19 @@ class Library:
         )
         words = "" if entry.blank else f"{text[:_WORDS_INDEXED]}\n{day}"
         self.retriever.add(entry.id, labels, words)
+        read = traits.read(text, entry.facts.role, entry.at)
+        if read != traits.NONE:
+            self.retriever.describe(
+                entry.id,
+                asking=read.asking,
+                ends_asking=read.ends_asking,
+                tells_time=read.tells_time,
+                tells_number=read.tells_number,
+                days=read.days,
+            )
 
     def index_again(self, end: int) -> set[int]:
-        """Make the index anew without vectors; the conversations are as they are.
-
-        Args:
-            end: The id behind the last record that was taken up.
-
-        Returns:
-            Ids of the messages.
+        """Make the index anew, without vectors, up to an id; returns the ids of the messages.
 
         Raises:
             StoreError: The store could not be read.

@@ -1,8 +1,7 @@
-"""What is read out of a question before the search: its vector, and whom it names."""
+"""Vectors of questions: the caller's own, or made once and kept."""
 
 from __future__ import annotations
 
-import re
 import threading
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -17,8 +16,6 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warmset.embed import Vectors
-    from warmset.engine import Engine
-    from warmset.ledger import Ledger
     from warmset.vectorize import Vectorizer
 
 CACHED: Final = 512
@@ -106,24 +103,3 @@ def given_vector(vector: object) -> NDArray[np.float32]:
     if array.ndim != 1:
         raise InvalidInputError(f"query_vector: expected shape (dim,), found {array.shape}")
     return array
-
-
-def names(engine: Engine, ledger: Ledger, query: str) -> tuple[str, list[int]]:
-    """Take participants' names out of a question, and tell whom it names.
-
-    The vector of a name matches small talk addressed to that person; as a feature of its own it
-    points to the speaker. Where nobody has a name, or all are named, it has nothing to say.
-    """
-    if not ledger.speakers:
-        return query, []
-    named: list[str] = []
-    words = query
-    for folded, name in ledger.speakers.items():
-        pattern = rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)"
-        words, times = re.subn(pattern, " ", words, flags=re.IGNORECASE)
-        if times:
-            named.append(folded)
-    words = " ".join(words.split())
-    telling = 0 < len(named) < len(ledger.speakers)
-    numbers = [engine.numbers.of("speaker", name) for name in named] if telling else []
-    return (words if re.search(r"\w", words) else query), numbers

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from warmset import cues
 from warmset.config import CATCH_UP, Filter, Weights
 from warmset.errors import InvalidInputError
 from warmset.hits import Found
 from warmset.labels import role_number
-from warmset.queries import QueryVectors, given_vector, names
+from warmset.queries import QueryVectors, given_vector
 from warmset.times import milliseconds
 
 if TYPE_CHECKING:
@@ -29,7 +30,7 @@ def retrieve(
     wait: float,
     ledger: Ledger | None = None,
 ) -> Found:
-    """Search by meaning, words, speaker and session.
+    """Search by all signals; see `Weights`.
 
     Args:
         engine: The store and its index.
@@ -49,7 +50,7 @@ def retrieve(
         InvalidInputError: `k` or the vector is not usable.
         EmbedderError: The embedder failed, or is not the store's.
     """
-    words, speakers = (query, []) if ledger is None else names(engine, ledger, query)
+    words, cue = cues.read(query, engine.numbers, ledger)
     vector, why = None, None
     if query_vector is not None:
         vector = given_vector(query_vector)
@@ -63,8 +64,8 @@ def retrieve(
         words,
         k,
         where=where,
-        weights=(weights.dense, weights.lexical, weights.speaker, weights.session),
-        speakers=speakers,
+        weights=weights,
+        cue=cue,
     )
     lexical = vector is None or engine.indexer is None
     return Found(engine, columns, by="lexical" if lexical else "fused", why=why)

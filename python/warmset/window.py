@@ -147,8 +147,9 @@ def who(entry: Entry) -> str:
 
 
 def moment(entry: Entry) -> str:
-    """Return when a message was said, to the minute, UTC."""
-    return datetime.fromtimestamp(entry.at, UTC).strftime("%a %Y-%m-%d %H:%M")
+    """Return the day on which a message was said, UTC; as people write it, it costs the least."""
+    at = datetime.fromtimestamp(entry.at, UTC)
+    return f"{at:%a} {at.day} {at:%b %Y}"
 
 
 def quote(entry: Entry, text: str) -> str:
@@ -160,7 +161,7 @@ def quote(entry: Entry, text: str) -> str:
 
 
 def quotes(turns: Sequence[tuple[Entry, str]]) -> str:
-    """Quote turns in order, with a line for the time wherever it changes."""
+    """Quote turns in order, with a line for the day wherever it changes."""
     out: list[str] = []
     last = ""
     for entry, text in turns:

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from warmset.config import Weights
 from warmset.corpus import stage as staging
 from warmset.corpus.plain import PlainDense
 from warmset.corpus.remembering import Remembering
@@ -85,12 +86,7 @@ def test_the_window_that_is_shown_has_its_evidence(fused):
     named = [pick for pick in picture.picks if pick.evidence]
     assert named
     best = picture.picks[0]
-    weighed = (
-        best.terms["dense"]
-        + best.terms.get("lexical", 0)
-        + 0.2 * best.terms.get("speaker", 0)
-        + 0.3 * best.terms["session"]
-    )
+    weighed = sum(getattr(Weights(), name) * value for name, value in best.terms.items())
     assert best.score == pytest.approx(weighed, abs=0.02)
 
 

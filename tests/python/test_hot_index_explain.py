@@ -27,7 +27,7 @@ def codes(name: str) -> str:
 
 @pytest.mark.parametrize(
     ("n", "directions", "head"),
-    [(200, DIM, "plain"), (1_000, DIM, "int8"), (5_000, 60, "projected"), (5_000, DIM, "int4")],
+    [(200, DIM, "plain"), (1_000, DIM, "int8"), (5_000, 60, "projected"), (5_000, DIM, "int8")],
 )
 def test_the_head_follows_the_rows(n: int, directions: int, head: str) -> None:
     index, _, queries = filled(n, directions)

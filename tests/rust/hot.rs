@@ -182,6 +182,7 @@ fn a_message_scores_as_its_best_row_however_many_rows_it_has() {
         lexical: 0.0,
         speaker: 0.0,
         session: 0.0,
+        ..Weights::default()
     };
     for id in 1..=20_u64 {
         retriever.add(id, Labels::default(), &[]).unwrap();
@@ -220,6 +221,7 @@ fn fused_scores_are_the_sum_of_their_terms() {
         lexical: 0.25,
         speaker: 0.125,
         session: 0.5,
+        ..Weights::default()
     };
     let texts = [
         "the pool is twelve",
@@ -240,6 +242,7 @@ fn fused_scores_are_the_sum_of_their_terms() {
     let cue = Cue {
         terms: terms("how large is the pool"),
         speakers: vec![1],
+        ..Cue::default()
     };
     let found = retriever
         .search(Some(&[1.0, 0.0]), &cue, &Filter::default(), 9, weights)
@@ -272,6 +275,7 @@ fn what_leaves_the_branch_is_hidden_and_comes_back() {
         lexical: 1.0,
         speaker: 0.0,
         session: 0.0,
+        ..Weights::default()
     };
     for id in 1..=3 {
         retriever
@@ -280,7 +284,7 @@ fn what_leaves_the_branch_is_hidden_and_comes_back() {
     }
     let cue = Cue {
         terms: terms("words"),
-        speakers: vec![],
+        ..Cue::default()
     };
     let ids = |retriever: &Retriever| -> Vec<u64> {
         let found = retriever

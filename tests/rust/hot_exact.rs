@@ -379,6 +379,7 @@ fn entries_with_several_rows_are_ranked_by_their_best_one() {
         lexical: 0.0,
         speaker: 0.0,
         session: 0.0,
+        ..Weights::default()
     };
     for kind in [
         Kind::Isotropic,

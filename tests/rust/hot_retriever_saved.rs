@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use warmset_core::hot::{
-    Branches, Coverage, Cue, Filter, Labels, Retriever, Scored, SharedBytes, Weights, terms,
+    Branches, Coverage, Cue, Filter, Labels, Retriever, Scored, SharedBytes, Traits, Weights, terms,
 };
 use warmset_core::{Error, Result};
 
@@ -76,6 +76,17 @@ fn take(retrievers: &mut [&mut Retriever], step: &Step, ids: &mut Vec<u64>, next
                 retriever
                     .add(*next, labels, &terms(&text.join(" ")))
                     .unwrap();
+                if !words.is_empty() {
+                    let day = i32::try_from(*next % 40).unwrap();
+                    let traits = Traits {
+                        asking: f32::from(u8::from(words[0] == 1)) / 3.0,
+                        ends_asking: words[0] == 2,
+                        tells_time: words[0] == 3,
+                        tells_number: words[0] == 4,
+                        days: (0..words[0]).map(|_| (day, day + 2)).collect(),
+                    };
+                    retriever.describe(*next, traits).unwrap();
+                }
                 if *rows > 0 {
                     retriever
                         .put_vectors(*next, &vectors(*next, *rows), DIM)
@@ -124,11 +135,21 @@ fn answers(retriever: &Retriever) -> Vec<Vec<Scored>> {
                 let cue = Cue {
                     terms: terms(words),
                     speakers: vec![1],
+                    days: vec![(10, 12)],
+                    when: true,
+                    number: true,
+                    ..Cue::default()
                 };
                 let weights = Weights {
                     dense: 1.0,
                     lexical: 0.7,
                     speaker: 0.2,
+                    date: 0.3,
+                    when: 0.15,
+                    number: 0.25,
+                    asking: -0.2,
+                    reply: 0.4,
+                    near: 0.35,
                     session: 0.1,
                 };
                 let query = vectors(seed, 1);
@@ -265,14 +286,13 @@ fn ties_go_by_id_where_the_best_of_a_signal_end() {
     }
     let cue = Cue {
         terms: terms("ok"),
-        speakers: Vec::new(),
+        ..Cue::default()
     };
     for (dense, lexical) in [(1.0, 0.0), (0.0, 1.0)] {
         let weights = Weights {
             dense,
             lexical,
-            speaker: 0.0,
-            session: 0.0,
+            ..Weights::default()
         };
         let query = (dense > 0.0).then_some(row.as_slice());
         let words = if lexical > 0.0 { &cue } else { &Cue::default() };

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Protocol
 
-from warmset.config import Weights
+from warmset.config import ONLY_WORDS
 from warmset.corpus.remembering import Remembering
 from warmset.embed import MiniLM
 from warmset.errors import EmbedderError, InvalidInputError
@@ -19,11 +19,11 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
+    from warmset.config import Weights
     from warmset.conversation import Conversation
     from warmset.corpus.transcript import Line, Transcript
     from warmset.embed import Embedder
 
-_ONLY_WORDS: Final = Weights(dense=0, lexical=1, speaker=0, session=0, decision=0)
 _BATCH: Final = 1_000
 _GLANCE: Final = 0.05
 """Seconds between two looks at what is still pending."""
@@ -99,7 +99,7 @@ def stage(
         def another(weights: Weights) -> Memory:
             return held.enter_context(Memory.open(path, embedder=given, weights=weights))
 
-        words = another(_ONLY_WORDS)
+        words = another(ONLY_WORDS)
         conversation = memory.conversation(transcript.name)
         started = time.perf_counter()
         _keep(conversation, transcript, told)

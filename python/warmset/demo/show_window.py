@@ -27,7 +27,18 @@ _COLOURS: Final = {
     "request": "white",
     "all": "white",
 }
-_TERMS: Final = {"dense": "green", "lexical": "yellow", "speaker": "magenta", "session": "blue"}
+_TERMS: Final = {
+    "dense": "green",
+    "lexical": "yellow",
+    "speaker": "magenta",
+    "date": "cyan",
+    "when": "bright_cyan",
+    "number": "bright_magenta",
+    "asking": "red",
+    "reply": "bright_yellow",
+    "near": "bright_blue",
+    "session": "blue",
+}
 _PICKS: Final = 10
 """Quoted turns that are explained one by one."""
 
@@ -128,9 +139,9 @@ def _why(pick: Pick, best: float, width: int, marks: Marks) -> Text:
         return text.append("belongs to a turn that was picked", "dim")
     text.append(f"{pick.score:5.2f} ")
     columns = min(max(width - _BESIDE, _BARS[0]), _BARS[1])
-    drawn = max(round(pick.score / best * columns), len(_TERMS)) if best else 0
     given = {name: pick.terms.get(name, 0.0) for name in _TERMS}
     gave = [max(_weight(name) * value, 0.0) for name, value in given.items()]
+    drawn = max(round(pick.score / best * columns), sum(map(bool, gave))) if best else 0
     for name, part in zip(_TERMS, shares(gave, drawn), strict=True):
         text.append(marks.block * part, _TERMS[name])
     text.append(" " * (columns - drawn))

@@ -42,9 +42,12 @@ ABLATIONS: Final = {
     "no-dense": Weights(dense=0.0),
     "no-lexical": Weights(lexical=0.0),
     "no-speaker": Weights(speaker=0.0),
+    "no-date": Weights(date=0.0, when=0.0, number=0.0),
+    "no-questions": Weights(asking=0.0, reply=0.0),
+    "no-near": Weights(near=0.0),
     "no-session": Weights(session=0.0),
 }
-"""Retrievers that lack one signal of the default."""
+"""Retrievers that lack one signal of the default, or one sort of signals."""
 
 CONTROLS: Final = ("full", "oracle", "recency", "random", "bm25", "dense")
 

@@ -15,6 +15,7 @@ mod cold_record;
 mod cold_report;
 mod cold_store;
 mod convert;
+mod cue;
 mod error;
 mod evict;
 mod explanation;

@@ -9,30 +9,44 @@ use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyString};
 use warmset_core::cold::Read;
 use warmset_core::file;
-use warmset_core::hot::{Coverage, Cue, Labels, Scored, Weights, terms};
+use warmset_core::hot::{Coverage, Days, Labels, Scored, Traits, terms};
 
 use crate::cold_options::Word;
 use crate::cold_store::ColdStore;
 use crate::convert::{filter, matrix, text};
-use crate::error::{invalid, raise};
+use crate::error::raise;
 use crate::hot_arguments::positive;
 use crate::signals::run;
 
 /// The labels of one entry: tenant, conversation, session, speaker, kind, role, milliseconds, live.
 type LabelRow = (u32, u32, u32, u32, u16, u16, i64, bool);
 
-/// Ids, then one column of scores a signal.
+/// The days that an entry speaks of, the first and the last of each range, since 1970.
+type DayRows = Vec<Days>;
+
+/// Ids, scores, and one column a signal.
 type Columns<'py> = (
     Bound<'py, PyArray1<u64>>,
     Bound<'py, PyArray1<f32>>,
-    Bound<'py, PyArray1<f32>>,
-    Bound<'py, PyArray1<f32>>,
-    Bound<'py, PyArray1<f32>>,
-    Bound<'py, PyArray1<f32>>,
+    Vec<Bound<'py, PyArray1<f32>>>,
 );
 
 /// What a file covers, whose vectors it has, and the caller's note.
 type Loaded<'py> = (u64, String, Bound<'py, PyBytes>);
+
+/// The signals in the order of their columns, as `warmset.hits.SIGNALS` names them.
+const SIGNALS: [fn(&Scored) -> f32; 10] = [
+    |hit| hit.dense,
+    |hit| hit.lexical,
+    |hit| hit.speaker,
+    |hit| hit.date,
+    |hit| hit.when,
+    |hit| hit.number,
+    |hit| hit.asking,
+    |hit| hit.reply,
+    |hit| hit.near,
+    |hit| hit.session,
+];
 
 /// Entries with labels, terms and vectors.
 #[pyclass(frozen, module = "warmset._core")]
@@ -188,6 +202,26 @@ impl Retriever {
         .map_err(raise)
     }
 
+    #[pyo3(signature = (id, *, asking, ends_asking, tells_time, tells_number, days))]
+    fn describe(
+        &self,
+        id: u64,
+        asking: f32,
+        ends_asking: bool,
+        tells_time: bool,
+        tells_number: bool,
+        days: DayRows,
+    ) -> PyResult<()> {
+        let traits = Traits {
+            asking,
+            ends_asking,
+            tells_time,
+            tells_number,
+            days,
+        };
+        self.write().describe(id, traits).map_err(raise)
+    }
+
     fn put_vectors(&self, py: Python<'_>, id: u64, vectors: &Bound<'_, PyAny>) -> PyResult<()> {
         let rows = matrix(vectors, "vectors")?;
         py.detach(|| self.write().put_vectors(id, &rows.values, rows.columns))
@@ -211,8 +245,8 @@ impl Retriever {
         self.write().remove(id).map_err(raise)
     }
 
-    #[pyo3(signature = (query, words, k, *, r#where, weights, speakers))]
-    #[expect(clippy::too_many_arguments, reason = "one value a signal")]
+    #[pyo3(signature = (query, words, k, *, r#where, weights, cue))]
+    #[expect(clippy::too_many_arguments, reason = "one value a part of the query")]
     fn search<'py>(
         &self,
         py: Python<'py>,
@@ -220,8 +254,8 @@ impl Retriever {
         words: &Bound<'py, PyString>,
         k: &Bound<'py, PyAny>,
         r#where: &Bound<'py, PyAny>,
-        weights: (f32, f32, f32, f32),
-        speakers: Vec<u32>,
+        weights: &Bound<'py, PyAny>,
+        cue: &Bound<'py, PyAny>,
     ) -> PyResult<Columns<'py>> {
         let query = query
             .map(|query| matrix(query, "query_vector")?.one("query_vector"))
@@ -229,38 +263,23 @@ impl Retriever {
         let k = positive(k, "k")?.get();
         let filter = filter(r#where)?;
         let words = text(words);
-        let (dense, lexical, speaker, session) = weights;
-        if ![dense, lexical, speaker, session]
-            .iter()
-            .all(|w| w.is_finite())
-        {
-            return Err(invalid("weights: expected finite numbers"));
-        }
-        let weights = Weights {
-            dense,
-            lexical,
-            speaker,
-            session,
-        };
+        let weights = crate::cue::weights(weights)?;
+        let mut cue = crate::cue::cue(cue)?;
         let found = py
             .detach(|| {
-                let cue = Cue {
-                    terms: terms(&words),
-                    speakers,
-                };
+                cue.terms = terms(&words);
                 let query = query.as_deref();
                 self.read().search(query, &cue, &filter, k, weights)
             })
             .map_err(raise)?;
-        let column = |of: fn(&Scored) -> f32| -> Vec<f32> { found.iter().map(of).collect() };
+        let column = |of: fn(&Scored) -> f32| -> Bound<'py, PyArray1<f32>> {
+            found.iter().map(of).collect::<Vec<f32>>().into_pyarray(py)
+        };
         let ids: Vec<u64> = found.iter().map(|hit| hit.id).collect();
         Ok((
             ids.into_pyarray(py),
-            column(|hit| hit.score).into_pyarray(py),
-            column(|hit| hit.dense).into_pyarray(py),
-            column(|hit| hit.lexical).into_pyarray(py),
-            column(|hit| hit.speaker).into_pyarray(py),
-            column(|hit| hit.session).into_pyarray(py),
+            column(|hit| hit.score),
+            SIGNALS.into_iter().map(column).collect(),
         ))
     }
 }

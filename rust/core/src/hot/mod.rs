@@ -15,7 +15,9 @@
 //! lexicon   term ─▶ postings, one part a conversation  lexical score = normalised BM25
 //! index     catalog + rows                             exact top-k for vectors alone; threads share it
 //! lexical   lexicon + ids                              exact top-k for terms alone
-//! retriever catalog + rows + lexicon                   fused top-k with its terms
+//! traits    slot ─▶ questions, times, numbers          read out of the text by the caller
+//! fusion    a pool of candidates                       all signals in one score
+//! retriever catalog + rows + lexicon + traits          fused top-k with its terms
 //!
 //! persist   index, retriever ─▶ saved ─▶ section ─▶ column
 //!                                                      a file's values, read where they lie, checked
@@ -33,6 +35,7 @@ mod column;
 mod explain;
 mod filter;
 mod fine;
+mod fusion;
 mod head;
 mod hunt;
 mod index;
@@ -46,6 +49,7 @@ mod pieces;
 mod probe;
 mod retriever;
 mod retriever_saved;
+mod retriever_vectors;
 mod rows;
 mod rows_saved;
 mod saved;
@@ -59,6 +63,7 @@ mod stream;
 mod terms;
 mod threads;
 mod topk;
+mod traits;
 mod vectors;
 
 pub use explain::{Explanation, Steps};
@@ -73,4 +78,5 @@ pub use retriever_saved::Coverage;
 pub use section::SharedBytes;
 pub use signals::{Cue, Scored, Weights};
 pub use terms::terms;
+pub use traits::{Days, Traits};
 pub use vectors::Metric;

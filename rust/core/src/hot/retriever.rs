@@ -2,25 +2,23 @@
 //!
 //! ```text
 //! pool     = best 256 by vector  ∪  best 256 by BM25          both exact, within the filter
-//! base     = dense · w.dense + lexical · w.lexical + speaker · w.speaker
-//! score    = base + w.session · (best base of the pool in the same session)
+//!            ∪  what stands close to the best of these
+//! score    = the pool's entries by all signals, see `fusion`
 //! ```
-//!
-//! A signal that has nothing to say (no query vector, no shared term, nobody named) adds nothing.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::HashMap;
 
-use super::cascade::Field;
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
-use super::head::Head;
+use super::fusion::{Candidate, Fusion};
 use super::hunt::Hunt;
 use super::lexicon::{Bm25, Lexicon};
 use super::pieces::count;
 use super::rows::Rows;
 use super::saved::Saved;
 use super::signals::{Cue, Scored, Weights};
-use super::topk::{Ranked, TopK};
+use super::topk::Ranked;
+use super::traits::{TraitBook, Traits};
 use super::vectors::Metric;
 use crate::error::{Error, Result};
 use crate::simd::{Scanner, Tier};
@@ -42,6 +40,7 @@ pub struct Retriever {
     pub(super) scanner: Scanner,
     pub(super) catalog: Catalog,
     pub(super) lexicon: Lexicon,
+    pub(super) traits: TraitBook,
     pub(super) rows: Option<Rows>,
     /// The file that it was opened from.
     pub(super) saved: Option<Saved>,
@@ -57,6 +56,7 @@ impl Retriever {
             scanner: Scanner::from_environment()?,
             catalog: Catalog::default(),
             lexicon: Lexicon::default(),
+            traits: TraitBook::default(),
             rows: None,
             saved: None,
         })
@@ -80,12 +80,6 @@ impl Retriever {
         self.len() == 0
     }
 
-    /// The number of rows of vectors.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.rows.as_ref().map_or(0, Rows::len)
-    }
-
     /// Adds an entry with its text; its vectors may follow.
     ///
     /// # Errors
@@ -96,40 +90,14 @@ impl Retriever {
             .add((labels.tenant, labels.conversation), [(slot, terms)])
     }
 
-    /// Gives an entry its rows, or new ones; `vectors` is row-major.
+    /// Gives an entry what was read out of its text beside its terms.
     ///
     /// # Errors
-    /// [`Error::UnknownId`], [`Error::Dimension`], [`Error::NotFinite`], [`Error::NormTooLarge`].
-    pub fn put_vectors(&mut self, id: u64, vectors: &[f32], dim: usize) -> Result<()> {
+    /// [`Error::UnknownId`].
+    pub fn describe(&mut self, id: u64, traits: Traits) -> Result<()> {
         let slot = self.catalog.slot(id)?;
-        let expected = self.rows.as_ref().map_or(dim, Rows::dim);
-        if dim == 0 || expected != dim {
-            return Err(Error::Dimension {
-                expected,
-                found: dim,
-            });
-        }
-        let mut row = Vec::with_capacity(dim);
-        for (at, vector) in vectors.chunks(dim).enumerate() {
-            Metric::InnerProduct.prepare(vector, at, &mut row)?;
-        }
-        let rows = self
-            .rows
-            .get_or_insert_with(|| Rows::new(dim, Head::Auto, self.scanner));
-        rows.put(slot, vectors)
-    }
-
-    /// Forgets all vectors; entries and terms stay.
-    pub fn clear_vectors(&mut self) {
-        self.rows = None;
-    }
-
-    /// Whether an entry has vectors.
-    #[must_use]
-    pub fn has_vectors(&self, id: u64) -> bool {
-        self.catalog
-            .slot(id)
-            .is_ok_and(|slot| self.rows.as_ref().is_some_and(|rows| rows.has(slot)))
+        self.traits.put(slot, traits);
+        Ok(())
     }
 
     /// Moves entries onto the current branch of their conversation or off it.
@@ -155,6 +123,7 @@ impl Retriever {
         {
             self.lexicon.remove((tenant, conversation), &[slot])?;
         }
+        self.traits.remove(slot);
         if let Some(rows) = &mut self.rows {
             rows.clear(slot);
         }
@@ -183,43 +152,46 @@ impl Retriever {
         let width = POOL.max(k);
         let lexical = self.lexical(cue, filter, width)?;
         let dense = self.dense(query, filter, width, &lexical)?;
-        let mut pool: BTreeMap<Slot, Scored> = BTreeMap::new();
-        for (slot, score) in dense {
-            self.pooled(&mut pool, slot).dense = score;
-        }
-        for hit in lexical {
-            self.pooled(&mut pool, hit.slot).lexical = hit.score;
-        }
-        let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
-        for (slot, entry) in &mut pool {
-            let labels = self.catalog.labels_of(*slot).unwrap_or_default();
-            entry.speaker = f32::from(u8::from(cue.speakers.contains(&labels.speaker)));
-            entry.score = weights.dense * entry.dense
-                + weights.lexical * entry.lexical
-                + weights.speaker * entry.speaker;
-            let best = sessions
-                .entry((labels.conversation, labels.session))
-                .or_insert(entry.score);
-            *best = best.max(entry.score);
-        }
-        let mut top = TopK::new(k, pool.len());
-        let mut by_id: HashMap<u64, Scored> = HashMap::with_capacity(pool.len());
-        for (slot, mut entry) in pool {
-            let labels = self.catalog.labels_of(slot).unwrap_or_default();
-            entry.session = sessions
-                .get(&(labels.conversation, labels.session))
-                .copied()
-                .unwrap_or(0.0);
-            entry.score += weights.session * entry.session;
-            top.push(entry.score, entry.id);
-            by_id.insert(entry.id, entry);
+        let found = |slot, dense, lexical| {
+            let id = self.catalog.id(slot).unwrap_or_default();
+            Candidate::new(slot, id, dense, lexical)
+        };
+        let by_vector = dense
+            .into_iter()
+            .map(|(slot, score)| found(slot, score, 0.0));
+        let by_words = lexical.iter().map(|hit| found(hit.slot, 0.0, hit.score));
+        let pool = by_vector.chain(by_words).collect();
+        let mut fusion = Fusion::new(&self.catalog, &self.traits, cue, weights, pool);
+        let mut close = fusion.surroundings();
+        close.retain(|slot| self.catalog.admits(*slot, filter));
+        let near = self.near(query, &close)?;
+        if !near.is_empty() {
+            let near = near
+                .into_iter()
+                .map(|(slot, score)| found(slot, score, 0.0));
+            fusion.join(near.collect());
         }
         self.intact()?;
-        Ok(top
-            .into_sorted()
-            .into_iter()
-            .filter_map(|hit| by_id.get(&hit.id).copied())
-            .collect())
+        Ok(fusion.best(k))
+    }
+
+    /// The dense scores of entries that are known by where they stand; of those that have vectors.
+    fn near(&self, query: Option<&[f32]>, slots: &[Slot]) -> Result<Vec<(Slot, f32)>> {
+        let (Some(query), Some(rows)) = (query, &self.rows) else {
+            return Ok(Vec::new());
+        };
+        let mut prepared = Vec::with_capacity(query.len());
+        Metric::Cosine.prepare(query, 0, &mut prepared)?;
+        Ok(self.scored(rows, &prepared, slots))
+    }
+
+    /// The dense scores of slots that have rows.
+    fn scored(&self, rows: &Rows, query: &[f32], slots: &[Slot]) -> Vec<(Slot, f32)> {
+        let mut hunts = [Hunt::new(self.scanner, query, slots.len(), slots.len())];
+        self.field(rows)
+            .search(&mut hunts, &rows.of_slots(slots), false);
+        let [hunt] = hunts;
+        self.ranked(hunt).collect()
     }
 
     /// The best `width` entries by BM25 that pass the filter.
@@ -261,39 +233,16 @@ impl Retriever {
         Metric::Cosine.prepare(query, 0, &mut prepared)?;
         let pieces = rows.selected(&self.catalog.selection(filter));
         let admitted = count(&pieces);
-        let field = Field {
-            rows,
-            id: |slot| self.catalog.id(slot),
-        };
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
-        field.search(&mut best, &pieces, rows.head().pays(admitted, width));
+        let codes = rows.head().pays(admitted, width);
+        self.field(rows).search(&mut best, &pieces, codes);
+        let [best] = best;
         let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
-        let mut others = [Hunt::new(self.scanner, &prepared, found.len(), found.len())];
-        field.search(&mut others, &rows.of_slots(&found), false);
-        let mut scores: HashMap<Slot, f32> = lexical.iter().map(|hit| (hit.slot, 0.0)).collect();
-        for hit in best
-            .into_iter()
-            .chain(others)
-            .flat_map(|hunt| hunt.top.into_sorted())
-        {
-            if let Ok(slot) = self.catalog.slot(hit.id) {
-                scores.insert(slot, hit.score);
-            }
-        }
+        let mut scores: HashMap<Slot, f32> = found.iter().map(|slot| (*slot, 0.0)).collect();
+        scores.extend(self.scored(rows, &prepared, &found));
+        scores.extend(self.ranked(best));
         let mut scores: Vec<(Slot, f32)> = scores.into_iter().collect();
         scores.sort_unstable_by_key(|(slot, _)| *slot);
         Ok(scores)
-    }
-
-    /// The pool's entry of a slot, made if it is new.
-    fn pooled<'p>(&self, pool: &'p mut BTreeMap<Slot, Scored>, slot: Slot) -> &'p mut Scored {
-        pool.entry(slot).or_insert_with(|| Scored {
-            id: self.catalog.id(slot).unwrap_or_default(),
-            score: 0.0,
-            dense: 0.0,
-            lexical: 0.0,
-            speaker: 0.0,
-            session: 0.0,
-        })
     }
 }

@@ -5,6 +5,8 @@
 //! store         16 bytes: whose entries they are
 //! fingerprint   text that tells whose vectors they are
 //! note          bytes of the caller's own
+//! traits        4 bytes each: slot, asking (f32), flags (1 ends asking, 2 time, 4 number), days
+//! traits.days   4 bytes each: the first and the last day of a range, slot after slot
 //! lexicon       the terms of all entries: the bytes of a saved lexicon
 //! ```
 //!
@@ -20,6 +22,7 @@ use super::retriever::Retriever;
 use super::rows::Rows;
 use super::saved::{Saved, Writer};
 use super::section::SharedBytes;
+use super::traits::TraitBook;
 use crate::error::{Error, Result};
 
 /// What a saved retriever says about itself.
@@ -78,6 +81,7 @@ impl Retriever {
             written.map(|_length| ()).map_err(io::Error::other)
         })?;
         self.catalog.save(&mut out, &kept)?;
+        self.traits.save(&mut out, &kept)?;
         if let Some(rows) = rows {
             rows.save(&mut out, &kept)?;
         }
@@ -119,6 +123,7 @@ impl Retriever {
             return Err(lexicon.refuse("its entries are not those of the catalogue"));
         }
         opened.catalog = Catalog::open(&saved, entries)?;
+        opened.traits = TraitBook::open(&saved, entries)?;
         if dim > 0 {
             let scanner = opened.scanner;
             opened.rows = Some(Rows::open(&saved, dim, Head::Auto, scanner, entries)?);

@@ -1,6 +1,8 @@
 //! Which kernels over codes a tier has, and what they do.
 
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms, reaching};
+#[cfg(target_arch = "aarch64")]
+use super::neon;
 use super::quantise::{self, Codebook, Fit, Quad, TOGETHER};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
@@ -15,6 +17,8 @@ pub(super) enum Proof {
     Avx2(x86::Avx2),
     #[cfg(target_arch = "x86_64")]
     Vnni(x86::Vnni),
+    #[cfg(target_arch = "aarch64")]
+    Neon(neon::Neon),
 }
 
 impl Proof {
@@ -27,6 +31,13 @@ impl Proof {
                 .flatten();
             if let Some(proof) = vnni.map(Self::Vnni).or(avx2.map(Self::Avx2)) {
                 return proof;
+            }
+        }
+        #[cfg(target_arch = "aarch64")]
+        {
+            let neon = (tier == Tier::Neon).then(neon::Neon::detect).flatten();
+            if let Some(proof) = neon {
+                return Self::Neon(proof);
             }
         }
         let _ = tier;
@@ -56,6 +67,8 @@ impl Scanner {
             Proof::Avx2(kernel) => kernel.estimate(packing, panel, block, admitted, out),
             #[cfg(target_arch = "x86_64")]
             Proof::Vnni(kernel) => kernel.estimate(packing, panel, block, admitted, out),
+            #[cfg(target_arch = "aarch64")]
+            Proof::Neon(kernel) => kernel.estimate(packing, panel, block, admitted, out),
             Proof::Scalar => scalar_codes::estimate(packing, panel, block, admitted, out),
         }
     }
@@ -74,6 +87,8 @@ impl Scanner {
             Proof::Avx2(kernel) => kernel.reaching(estimates, margins, terms, floor),
             #[cfg(target_arch = "x86_64")]
             Proof::Vnni(kernel) => kernel.reaching(estimates, margins, terms, floor),
+            #[cfg(target_arch = "aarch64")]
+            Proof::Neon(kernel) => kernel.reaching(estimates, margins, terms, floor),
             Proof::Scalar => reaching(estimates, margins, terms, floor),
         }
     }
@@ -86,6 +101,8 @@ impl Scanner {
             Proof::Avx2(kernel) => kernel.sum_lines(query, rows, picked, out),
             #[cfg(target_arch = "x86_64")]
             Proof::Vnni(kernel) => kernel.sum_lines(query, rows, picked, out),
+            #[cfg(target_arch = "aarch64")]
+            Proof::Neon(kernel) => kernel.sum_lines(query, rows, picked, out),
             Proof::Scalar => scalar_codes::sum_lines(query, rows, picked, out),
         }
     }
@@ -100,6 +117,8 @@ impl Scanner {
             Proof::Avx2(kernel) => kernel.fit(book, dim, blocks, codes),
             #[cfg(target_arch = "x86_64")]
             Proof::Vnni(kernel) => kernel.fit(book, dim, blocks, codes),
+            #[cfg(target_arch = "aarch64")]
+            Proof::Neon(kernel) => kernel.fit(book, dim, blocks, codes),
         }
     }
 
@@ -113,6 +132,8 @@ impl Scanner {
             Proof::Avx2(kernel) => kernel.mix(weights, rows, out),
             #[cfg(target_arch = "x86_64")]
             Proof::Vnni(kernel) => kernel.mix(weights, rows, out),
+            #[cfg(target_arch = "aarch64")]
+            Proof::Neon(kernel) => kernel.mix(weights, rows, out),
         }
     }
 }

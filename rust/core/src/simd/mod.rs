@@ -19,6 +19,8 @@ pub mod codes;
 mod naive;
 #[cfg(target_arch = "aarch64")]
 mod neon;
+#[cfg(target_arch = "aarch64")]
+mod neon_codes;
 pub mod quantise;
 mod scalar;
 mod scalar_codes;
@@ -28,6 +30,8 @@ mod x86;
 mod x86_codes;
 #[cfg(target_arch = "x86_64")]
 mod x86_floats;
+#[cfg(target_arch = "x86_64")]
+mod x86_quantise;
 
 use crate::error::{Error, Result};
 

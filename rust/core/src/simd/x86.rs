@@ -1,5 +1,6 @@
 //! Proofs of instruction sets for x86-64, the kernels that they open, and how registers are filled and
-//! emptied: all that the compiler cannot check. What the kernels do is in `x86_floats` and `x86_codes`.
+//! emptied: all that the compiler cannot check. What the kernels do is in `x86_floats`,
+//! `x86_codes` and `x86_quantise`.
 
 use std::arch::x86_64::{
     __m256, __m256i, __m512, __m512i, _mm256_loadu_ps, _mm256_loadu_si256, _mm256_storeu_si256,
@@ -10,10 +11,10 @@ use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
 use super::quantise::{Codebook, Fit, Quad, TOGETHER};
 use super::x86_codes::{
-    estimate_avx2, estimate_vnni, fit_avx2, fit_vnni, mix_avx2, mix_vnni, reaching_avx2,
-    reaching_vnni, sum_lines_avx2, sum_lines_vnni,
+    estimate_avx2, estimate_vnni, reaching_avx2, reaching_vnni, sum_lines_avx2, sum_lines_vnni,
 };
 use super::x86_floats::{dot_rows_avx2, dot_rows_avx512};
+use super::x86_quantise::{fit_avx2, fit_vnni, mix_avx2, mix_vnni};
 
 /// Proof that this machine has AVX2.
 #[derive(Clone, Copy, Debug)]

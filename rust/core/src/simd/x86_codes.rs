@@ -8,15 +8,12 @@ use std::arch::x86_64::{
     _mm256_and_si256, _mm256_castsi256_si128, _mm256_extracti128_si256, _mm256_madd_epi16,
     _mm256_maddubs_epi16, _mm256_set1_epi8, _mm256_set1_epi16, _mm256_set1_epi32,
     _mm256_setzero_si256, _mm256_slli_epi16, _mm256_srai_epi16, _mm256_srli_epi16,
-    _mm512_add_epi32, _mm512_add_ps, _mm512_and_si512, _mm512_dpbusd_epi32, _mm512_fmadd_ps,
-    _mm512_reduce_add_epi32, _mm512_set1_epi8, _mm512_set1_epi32, _mm512_set1_ps,
-    _mm512_setzero_ps, _mm512_setzero_si512, _mm512_srai_epi32,
+    _mm512_add_epi32, _mm512_and_si512, _mm512_dpbusd_epi32, _mm512_reduce_add_epi32,
+    _mm512_set1_epi8, _mm512_set1_epi32, _mm512_setzero_si512, _mm512_srai_epi32,
 };
 
-use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms, finish, line_of, reaching};
-use super::quantise::{self, Codebook, Fit, PART, Quad, TOGETHER};
-use super::x86::{load_256, load_512, load_block, store_256, store_512, store_block};
+use super::x86::{load_256, load_512, store_256, store_512};
 
 /// A block's codes and its rows' scales.
 type Block<'a> = (&'a [Group], &'a [f32; BLOCK]);
@@ -39,51 +36,6 @@ pub(super) fn reaching_vnni(
     floor: f32,
 ) -> u64 {
     reaching(estimates, margins, terms, floor)
-}
-
-#[target_feature(enable = "avx2")]
-pub(super) fn fit_avx2(book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
-    quantise::fit(book, dim, row, codes)
-}
-
-#[target_feature(enable = "avx2")]
-pub(super) fn mix_avx2(weights: [&[f32]; TOGETHER], rows: &[Quad], out: &mut [[Quad; TOGETHER]]) {
-    quantise::mix(weights, rows, out);
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub(super) fn fit_vnni(book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
-    quantise::fit(book, dim, row, codes)
-}
-
-#[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub(super) fn mix_vnni(weights: [&[f32]; TOGETHER], rows: &[Quad], out: &mut [[Quad; TOGETHER]]) {
-    let width = out.len();
-    let [w0, w1, w2, w3] = weights;
-    for (at, out) in out.iter_mut().enumerate() {
-        let mut rows = rows.iter().skip(at).step_by(width.max(1));
-        *out = [[Lanes::ZERO; 4]; TOGETHER];
-        let parts = w0.chunks(PART).zip(w1.chunks(PART));
-        let parts = parts.zip(w2.chunks(PART).zip(w3.chunks(PART)));
-        for ((w0, w1), (w2, w3)) in parts {
-            let mut sums = [[_mm512_setzero_ps(); 4]; TOGETHER];
-            let weights = w0.iter().zip(w1).zip(w2.iter().zip(w3));
-            // The weights come first: an iterator that finds the other at its end has gone on.
-            for (((w0, w1), (w2, w3)), [a, b, c, d]) in weights.zip(rows.by_ref()) {
-                let row = [load_block(a), load_block(b), load_block(c), load_block(d)];
-                for (sums, weight) in sums.iter_mut().zip([w0, w1, w2, w3]) {
-                    let weight = _mm512_set1_ps(*weight);
-                    for (sum, value) in sums.iter_mut().zip(row) {
-                        *sum = _mm512_fmadd_ps(weight, value, *sum);
-                    }
-                }
-            }
-            for (out, sum) in out.as_flattened_mut().iter_mut().zip(sums.as_flattened()) {
-                let total = _mm512_add_ps(load_block(out), *sum);
-                store_block(out, total);
-            }
-        }
-    }
 }
 
 #[target_feature(enable = "avx2")]

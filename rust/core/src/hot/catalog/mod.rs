@@ -9,6 +9,7 @@
 //! places   tenant, conversation ─▶ slots
 //! ```
 
+mod beside;
 mod bits;
 mod blocks;
 mod ids;

@@ -1,0 +1,273 @@
+//! From two lists of candidates to one order: the signals that are neither dense nor lexical.
+//!
+//! ```text
+//! said   = dense · w.dense + lexical · w.lexical + date · w.date + when · w.when
+//!          + number · w.number + asking · w.asking
+//! reply  = said of the entry before, if that one ends with a question
+//! base   = said + reply · w.reply + speaker · w.speaker
+//! near   = the best base at most REACH entries away in the session
+//! score  = base + near · w.near + (the best base in the session) · w.session
+//! ```
+//!
+//! All of it is over the pool: what is not in it counts as not found. So that a turn beside a good one
+//! is not missing because it was weak alone, the surroundings of the best by base score join the pool
+//! before it is scored. A signal that has nothing to say adds nothing.
+
+use std::cmp::Ordering;
+use std::collections::HashMap;
+
+use super::catalog::{Catalog, Slot};
+use super::filter::Labels;
+use super::signals::{Cue, Scored, Weights};
+use super::traits::TraitBook;
+
+/// Entries to either side whose base score speaks for an entry: two questions and their answers.
+const REACH: usize = 4;
+
+/// Entries by base score whose surroundings join the pool.
+const GROWING: usize = 32;
+
+/// Milliseconds of a day.
+const DAY: i64 = 86_400_000;
+
+/// An entry that a search considers.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Candidate {
+    pub(super) slot: Slot,
+    /// What it says by itself, of the score.
+    said: f32,
+    pub(super) scored: Scored,
+}
+
+impl Candidate {
+    /// An entry with what is known of it so far.
+    pub(super) fn new(slot: Slot, id: u64, dense: f32, lexical: f32) -> Self {
+        let scored = Scored {
+            id,
+            dense,
+            lexical,
+            ..Scored::default()
+        };
+        Self {
+            slot,
+            said: 0.0,
+            scored,
+        }
+    }
+}
+
+/// What fusion looks up, and the candidates by slot, each once.
+#[derive(Debug)]
+pub(super) struct Fusion<'a> {
+    catalog: &'a Catalog,
+    traits: &'a TraitBook,
+    cue: &'a Cue,
+    weights: Weights,
+    pool: Vec<Candidate>,
+}
+
+impl<'a> Fusion<'a> {
+    /// Takes up candidates; of one that comes twice, each score may be given once.
+    pub(super) fn new(
+        catalog: &'a Catalog,
+        traits: &'a TraitBook,
+        cue: &'a Cue,
+        weights: Weights,
+        pool: Vec<Candidate>,
+    ) -> Self {
+        let mut made = Self {
+            catalog,
+            traits,
+            cue,
+            weights,
+            pool: Vec::new(),
+        };
+        made.join(pool);
+        made
+    }
+
+    /// Takes up further candidates, and scores all by themselves and as answers.
+    pub(super) fn join(&mut self, more: Vec<Candidate>) {
+        self.pool.extend(more);
+        self.pool.sort_by_key(|one| one.slot);
+        self.pool.dedup_by(|next, last| {
+            let same = next.slot == last.slot;
+            if same {
+                last.scored.dense += next.scored.dense;
+                last.scored.lexical += next.scored.lexical;
+            }
+            same
+        });
+        self.say();
+        self.answer();
+    }
+
+    /// What stands close to the best and is not among the candidates, ascending.
+    pub(super) fn surroundings(&self) -> Vec<Slot> {
+        if self.weights.near == 0.0 {
+            return Vec::new();
+        }
+        let mut best: Vec<&Candidate> = self.pool.iter().collect();
+        if best.len() > GROWING {
+            best.select_nth_unstable_by(GROWING, |a, b| order(&a.scored, &b.scored));
+            best.truncate(GROWING);
+        }
+        let mut slots: Vec<Slot> = best
+            .into_iter()
+            .flat_map(|one| {
+                let before = self.catalog.preceding(one.slot, REACH);
+                before.chain(self.catalog.following(one.slot, REACH))
+            })
+            .collect();
+        slots.sort_unstable();
+        slots.dedup();
+        slots.retain(|slot| {
+            self.pool
+                .binary_search_by_key(slot, |one| one.slot)
+                .is_err()
+        });
+        slots
+    }
+
+    /// The best `k`, in a total order.
+    pub(super) fn best(mut self, k: usize) -> Vec<Scored> {
+        self.surround();
+        let mut best: Vec<Scored> = self.pool.into_iter().map(|one| one.scored).collect();
+        if best.len() > k {
+            best.select_nth_unstable_by(k, order);
+            best.truncate(k);
+        }
+        best.sort_unstable_by(order);
+        best
+    }
+
+    /// What each entry says by itself.
+    fn say(&mut self) {
+        let (cue, weights) = (self.cue, self.weights);
+        for one in &mut self.pool {
+            let traits = self.traits.of(one.slot);
+            let entry = &mut one.scored;
+            let said = self
+                .catalog
+                .labels_of(one.slot)
+                .map_or(0, |labels| labels.at);
+            entry.date = flag(!cue.days.is_empty() && traits.meets(day(said), &cue.days));
+            entry.when = flag(cue.when && traits.tells_time);
+            entry.number = flag(cue.number && traits.tells_number);
+            entry.asking = 0.0 - traits.asking;
+            one.said = weights.dense * entry.dense
+                + weights.lexical * entry.lexical
+                + weights.date * entry.date
+                + weights.when * entry.when
+                + weights.number * entry.number
+                + weights.asking * entry.asking;
+            entry.reply = 0.0;
+        }
+    }
+
+    /// Adds what an entry answers and who says it: the base score.
+    fn answer(&mut self) {
+        let mut place = 0;
+        while let Some(one) = self.pool.get(place).copied() {
+            place += 1;
+            if self.traits.of(one.slot).ends_asking
+                && let Some(next) = self.catalog.following(one.slot, 1).next()
+                && let Some(later) = self.pool.get_mut(place..)
+                && let Some(answer) = find(later, next)
+            {
+                answer.scored.reply = one.said.max(0.0);
+            }
+        }
+        for one in &mut self.pool {
+            let labels = self.catalog.labels_of(one.slot).unwrap_or_default();
+            let named = if labels.speaker == 0 {
+                self.cue.roles.contains(&labels.role)
+            } else {
+                self.cue.speakers.contains(&labels.speaker)
+            };
+            let entry = &mut one.scored;
+            entry.speaker = flag(named);
+            entry.score =
+                one.said + self.weights.reply * entry.reply + self.weights.speaker * entry.speaker;
+        }
+    }
+
+    /// Adds the best base scores around each entry.
+    fn surround(&mut self) {
+        let mut near: Vec<f32> = self.pool.iter().map(|one| one.scored.score).collect();
+        if self.weights.near != 0.0 {
+            self.come_near(&mut near);
+        }
+        let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
+        for one in &self.pool {
+            let best = sessions
+                .entry(self.session(one.slot))
+                .or_insert(one.scored.score);
+            *best = best.max(one.scored.score);
+        }
+        let found: Vec<f32> = self
+            .pool
+            .iter()
+            .map(|one| sessions.get(&self.session(one.slot)).copied())
+            .map(Option::unwrap_or_default)
+            .collect();
+        for ((one, near), session) in self.pool.iter_mut().zip(near).zip(found) {
+            let entry = &mut one.scored;
+            entry.near = near;
+            entry.session = session;
+            entry.score += self.weights.near * near + self.weights.session * session;
+        }
+    }
+
+    /// Raises the score of each entry's surroundings to the best at most `REACH` entries away.
+    fn come_near(&self, near: &mut [f32]) {
+        for (place, one) in self.pool.iter().enumerate() {
+            let mut ahead = place + 1;
+            // Candidates and entries are both in the order of slots: neither goes back.
+            for other in self.catalog.following(one.slot, REACH) {
+                while self.pool.get(ahead).is_some_and(|later| later.slot < other) {
+                    ahead += 1;
+                }
+                let Some(later) = self.pool.get(ahead) else {
+                    break;
+                };
+                if later.slot == other {
+                    raise(near.get_mut(place), later.scored.score);
+                    raise(near.get_mut(ahead), one.scored.score);
+                }
+            }
+        }
+    }
+
+    fn session(&self, slot: Slot) -> (u32, u32) {
+        let labels: Labels = self.catalog.labels_of(slot).unwrap_or_default();
+        (labels.conversation, labels.session)
+    }
+}
+
+/// Score descending, then id ascending.
+fn order(a: &Scored, b: &Scored) -> Ordering {
+    let scores = b.score.partial_cmp(&a.score).unwrap_or(Ordering::Equal);
+    scores.then(a.id.cmp(&b.id))
+}
+
+/// A slot's candidate among those that come later.
+fn find(later: &mut [Candidate], slot: Slot) -> Option<&mut Candidate> {
+    let at = later.binary_search_by_key(&slot, |one| one.slot).ok()?;
+    later.get_mut(at)
+}
+
+/// The day since 1970 of a time in milliseconds.
+fn day(at: i64) -> i32 {
+    i32::try_from(at.div_euclid(DAY)).unwrap_or(i32::MAX)
+}
+
+fn flag(holds: bool) -> f32 {
+    f32::from(u8::from(holds))
+}
+
+fn raise(best: Option<&mut f32>, score: f32) {
+    if let Some(best) = best {
+        *best = best.max(score);
+    }
+}
