@@ -9,6 +9,7 @@ from warmset.told import Compacted, Removed, Spooled
 
 __all__ = [
     "ColdStore",
+    "FileLock",
     "HotIndex",
     "LexicalIndex",
     "Record",
@@ -20,6 +21,7 @@ __all__ = [
     "count_texts",
     "keep_newest",
     "leave_lowest",
+    "lock_file",
     "pack",
     "pack_batch",
     "simd_tier",
@@ -134,6 +136,12 @@ class ColdStore:
     def __exit__(self, *_exc: object) -> None: ...
 
 @final
+class FileLock:
+    def release(self) -> None: ...
+    def __enter__(self) -> FileLock: ...
+    def __exit__(self, *_exc: object) -> None: ...
+
+@final
 class HotIndex:
     def __new__(
         cls, dim: int, *, metric: str = "cosine", fingerprint: str | None = None
@@ -216,6 +224,26 @@ class Retriever:
     def __new__(cls) -> Retriever: ...
     def __len__(self) -> int: ...
     @property
+    def changes(self) -> int: ...
+    def clear(self) -> None: ...
+    def save(
+        self,
+        path: str | PathLike[str],
+        store: ColdStore,
+        *,
+        covers: int,
+        fingerprint: str,
+        note: bytes,
+        changes: int,
+    ) -> bool: ...
+    def load(
+        self,
+        path: str | PathLike[str],
+        store: ColdStore,
+        *,
+        read: Literal["map", "pread"] = "map",
+    ) -> tuple[int, str, bytes] | None: ...
+    @property
     def rows(self) -> int: ...
     @property
     def tier(self) -> str: ...
@@ -280,6 +308,7 @@ def pack_batch(
     offsets: ArrayLike, costs: ArrayLike, values: ArrayLike, budgets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def keep_newest(costs: ArrayLike, protected: Sequence[bool], budget: int) -> NDArray[np.int64]: ...
+def lock_file(path: str | PathLike[str]) -> FileLock | None: ...
 def leave_lowest(
     costs: ArrayLike, protected: Sequence[bool], scores: ArrayLike, budget: int
 ) -> NDArray[np.int64]: ...

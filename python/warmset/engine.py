@@ -14,6 +14,7 @@ from warmset import _core, messages
 from warmset.counting import message_tokens
 from warmset.errors import Forked
 from warmset.follow import Follower
+from warmset.indexfile import IndexFile
 from warmset.library import Library
 from warmset.records import head_draft, key_of, turn_draft
 from warmset.told import Spooled
@@ -21,6 +22,7 @@ from warmset.vectorize import Job
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
     from os import PathLike
 
     from warmset.embed import Embedder
@@ -55,8 +57,9 @@ class Engine(Library):
         super().__init__(path, embedder=embedder, opening=opening, encoding=encoding)
         self._alone = path is None or opening.mode == "exclusive"
         self._follower = Follower(self)
+        self.index = IndexFile(self)
         try:
-            self._follower.catch_up()
+            self._follower.start()
         except BaseException:
             self.store.close()
             raise
@@ -109,6 +112,7 @@ class Engine(Library):
             settled = [before, *ids][:-1] if before else ids[:-1]
             jobs += [Job(id_, "context") for id_ in settled if not ledger.entries[id_].blank]
             self.indexer.enqueue(jobs)
+        self.index.grown()
         return ids
 
     def move(self, ledger: Ledger, head: int) -> None:
@@ -148,6 +152,15 @@ class Engine(Library):
             with self.lock:
                 self._follower.catch_up()
 
+    def follow_all(self) -> int:
+        """Take up all records, under the lock; returns the id of the last one.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self._follower.catch_up()
+        return self._follower.last
+
     def erase(
         self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
     ) -> Removed:
@@ -157,7 +170,7 @@ class Engine(Library):
             StoreError: They could not be erased.
         """
         # In this order: whoever makes vectors asks for texts, and those for the lock.
-        with nullcontext() if self.indexer is None else self.indexer.paused(), self.lock:
+        with self.index.erasing(), self._paused(), self.lock:
             removed = self.store.erase(prefix=prefix, records=records)
             self._follower.catch_up()
             self.store.compact()
@@ -171,9 +184,26 @@ class Engine(Library):
         """
         if self.indexer is not None:
             self.indexer.renew(self.jobs, told)
+            with self.index.erasing():
+                pass  # the file has the vectors that were erased
+
+    def rebuild_index(self) -> None:
+        """Make the index anew from the records, and its file from the index.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        with self.index.erasing(), self._paused(), self.lock:
+            self._follower.index_again()
+            self.index.made_anew("it was rebuilt")
+        self.index.save()
 
     def close(self, timeout: float) -> None:
         """Finish pending vectors within that many seconds, and close the store."""
         if self.indexer is not None:
             self.indexer.close(timeout)
+        self.index.close(timeout)
         self.store.close()
+
+    def _paused(self) -> AbstractContextManager[object]:
+        return nullcontext() if self.indexer is None else self.indexer.paused()

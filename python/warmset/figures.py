@@ -26,6 +26,7 @@ def figures(engine: Engine, tenant: str) -> dict[str, Any]:
         "messages": sum(len(ledger.entries) for ledger in own),
         "conversations": sum(bool(ledger.entries) for ledger in own),
         "rows": engine.retriever.rows,
+        "index": engine.index.figures(),
         "simd": engine.retriever.tier,
         "embedder": "lexical" if indexer is None else indexer.vectorizer.embedder.name,
         "pending": 0 if indexer is None else indexer.pending(),

@@ -73,6 +73,46 @@ class Follower:
             StoreError: The store could not be read.
         """
         news = _News()
+        self._read(news, until)
+        self._settle(news)
+
+    def start(self) -> None:
+        """Take up everything; what the index's file covers is in the index already.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        engine, news = self._engine, _News()
+        if covers := engine.index.load():
+            engine.loaded = True
+            try:
+                self._read(news, covers + 1)
+                if news.erased:
+                    self._forget(news)
+            finally:
+                engine.loaded = False
+            news.vectors.clear()
+            news.renewed = news.erased = False
+            if not engine.index.agrees():
+                news.vectors |= engine.index_again(self._next)
+        self._read(news, None)
+        self._settle(news)
+
+    def index_again(self) -> None:
+        """Make the index anew from the records.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self.catch_up()
+        self._settle(_News(vectors=self._engine.index_again(self._next)))
+
+    @property
+    def last(self) -> int:
+        """The id of the last record that was taken up."""
+        return self._next - 1
+
+    def _read(self, news: _News, until: int | None) -> None:
         while (until is None or self._next < until) and (
             page := self._engine.store.page(self._next, max_bytes=PAGE)
         ):
@@ -84,7 +124,6 @@ class Follower:
             else:
                 continue
             break
-        self._settle(news)
 
     def passed(self, id_: int) -> None:
         """Take note that this engine itself has taken up everything up to an id."""
@@ -137,6 +176,8 @@ class Follower:
             if known is None or known.generation != identity.generation:
                 engine.indexer.vectorizer.remember(identity)
                 news.renewed = True
+        elif fields.get("what") == "embedder":
+            engine.index.foreign = True
         elif fields.get("what") == "head":
             engine.place(engine.ledger(*names_of(record.key)), int(fields["id"]))
 

@@ -43,7 +43,7 @@ class Held:
         Returns:
             Messages and conversations of the tenant; records, bytes, segments and rows; the
             instruction set and the embedder in use; turns pending and failed; what opening cut off,
-            and what is damaged.
+            and what is damaged; whether the index was opened from its file, and why if not.
         """
         self.check_open()
         with self.engine.lock:
@@ -65,6 +65,18 @@ class Held:
         if self.engine.indexer is None:
             raise InvalidInputError("reembed: this memory has no embedder; open it with one")
         self.engine.reembed(progress or (lambda _done, _total: None))
+
+    def rebuild_index(self) -> None:
+        """Make the index anew from the records, and its file from the index.
+
+        The file is a cache, checked when it is opened: this is for one that turns out to be damaged
+        later (`IndexDamaged`).
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self.check_open()
+        self.engine.rebuild_index()
 
     def flush(self, timeout: float | None = None) -> bool:
         """Wait until every turn has its vectors, trying again what failed.

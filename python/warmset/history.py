@@ -7,6 +7,7 @@ again.
 
 from __future__ import annotations
 
+import hashlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -64,6 +65,13 @@ class History:
         self._parent[id_] = self.head
         self._child[self.head, digest] = id_
         self.path.append(id_)
+
+    def digest(self) -> bytes:
+        """Return a digest of the tree and its current path."""
+        whole = hashlib.blake2b(repr(self.path).encode(), digest_size=16)
+        for (parent, digest), id_ in sorted(self._child.items()):
+            whole.update(b"%d %d " % (parent, id_) + digest)
+        return whole.digest()
 
     def match(self, digests: Sequence[bytes]) -> Match:
         """Follow a full list through the tree, in time linear in the list.

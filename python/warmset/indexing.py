@@ -17,7 +17,6 @@ from warmset.vectorize import Job, Vectorizer, mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
-    from contextlib import AbstractContextManager
 
     from warmset._core import ColdStore, Retriever
     from warmset.embed import Vectors
@@ -65,7 +64,7 @@ class Indexer:
         self._retriever.clear_vectors()
         self._rows.clear()
 
-    def paused(self) -> AbstractContextManager[object]:
+    def paused(self) -> threading.Lock:
         """Keep vectors from being made while what is returned is entered."""
         return self._work
 
@@ -238,7 +237,7 @@ class Indexer:
 
     def _publish_job(self, job: Job, rows: Vectors) -> None:
         own = rows if job.view == "turn" else self._rows.get(job.id)
-        if own is not None:
+        if own is not None or (own := self.book.read(Job(job.id, "turn"))) is not None:
             self._publish(job.id, own, None if job.view == "turn" else rows)
 
     def _publish(self, id_: int, own: Vectors, context: Vectors | None) -> None:

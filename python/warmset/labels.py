@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Final
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 """Roles by their number in the index; another role has the number behind the last."""
@@ -22,9 +25,28 @@ class Numbers:
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], int] = {}
+        self._last = 0
         self._lock = threading.Lock()
 
     def of(self, *name: str) -> int:
         """Return the number of a name; its first part is the column, so no two columns mix."""
         with self._lock:
-            return self._known.setdefault(name, len(self._known) + 1)
+            if name not in self._known:
+                self._last += 1
+                self._known[name] = self._last
+            return self._known[name]
+
+    def used(self, names: Iterable[tuple[str, ...]]) -> tuple[list[int], list[list[str]]]:
+        """Return the numbers of some names, each once, and the names, as JSON can keep them."""
+        known = {self.of(*name): name for name in names}
+        return list(known), [list(name) for name in known.values()]
+
+    def restore(self, names: Sequence[Sequence[str]], numbers: Sequence[int]) -> None:
+        """Give names the numbers that they had; later names get others.
+
+        Raises:
+            ValueError: These are not names and numbers that `used` returned.
+        """
+        known = {tuple(map(str, name)): int(n) for name, n in zip(names, numbers, strict=True)}
+        with self._lock:
+            self._known, self._last = known, max(known.values(), default=0)

@@ -55,6 +55,7 @@ class Library:
         self.opening = opening
         self.store = opening.open(path)
         self.retriever = _core.Retriever()
+        self.loaded = False  # whether the retriever has already what is being taken up
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
@@ -81,8 +82,9 @@ class Library:
         length = len(ledger.history.path)
         left, joined = ledger.history.move(head)
         ledger.branch(length - len(left))
-        self.retriever.set_live(left, False)
-        self.retriever.set_live(joined, True)
+        if not self.loaded:
+            self.retriever.set_live(left, False)
+            self.retriever.set_live(joined, True)
         ledger.frozen = None
 
     def admit(
@@ -97,24 +99,29 @@ class Library:
         """Take a kept message up: into its conversation and into the index."""
         entry = ledger.admit(id_, digest, facts, meta, tokens)
         self._owner[id_] = ledger
+        if entry.speaker is None:
+            ledger.addressed.hear(facts.role, facts.text)
+        if not self.loaded:
+            self.index_turn(ledger, entry, facts.text)
+
+    def index_turn(self, ledger: Ledger, entry: Entry, text: str) -> None:
+        """Make a message findable by its words and labels."""
         day = time.strftime("%d %B %Y", time.gmtime(entry.at))
         labels = (
             *ledger.numbers,
             entry.session,
             self.numbers.of("speaker", entry.speaker.casefold()) if entry.speaker else 0,
             TURN_KIND,
-            role_number(facts.role),
+            role_number(entry.facts.role),
             int(entry.at * 1000),
             True,
         )
-        words = "" if entry.blank else f"{facts.text[:_WORDS_INDEXED]}\n{day}"
-        self.retriever.add(id_, labels, words)
-        if entry.speaker is None:
-            ledger.addressed.hear(facts.role, facts.text)
-        read = traits.read(facts.text, facts.role, entry.at)
+        words = "" if entry.blank else f"{text[:_WORDS_INDEXED]}\n{day}"
+        self.retriever.add(entry.id, labels, words)
+        read = traits.read(text, entry.facts.role, entry.at)
         if read != traits.NONE:
             self.retriever.describe(
-                id_,
+                entry.id,
                 asking=read.asking,
                 ends_asking=read.ends_asking,
                 tells_time=read.tells_time,
@@ -122,10 +129,36 @@ class Library:
                 days=read.days,
             )
 
+    def index_again(self, end: int) -> set[int]:
+        """Make the index anew, without vectors, up to an id; returns the ids of the messages.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self.retriever.clear()
+        dialects: dict[int, messages.Dialect | None] = {}
+        start, done = 1, set[int]()
+        while start < end and (page := self.store.page(start)):
+            for record in page:
+                ledger = self._owner.get(record.seq)
+                if ledger is not None and record.seq < end:
+                    meta, before = TurnMeta.decode(record.meta), dialects.get(id(ledger))
+                    dialects[id(ledger)] = before or meta.dialect
+                    message = messages.loads(record.payload)
+                    facts = messages.facts(message, meta.dialect or before or "openai")
+                    self.index_turn(ledger, ledger.entries[record.seq], facts.text)
+                    done.add(record.seq)
+            start = page[-1].seq + 1
+        for ledger in self.ledgers.values():
+            live = set(ledger.history.path)
+            self.retriever.set_live([id_ for id_ in ledger.entries if id_ not in live], False)
+        return done
+
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
         """Forget a conversation of which messages were erased; what is left is read once more."""
         for id_ in ledger.entries:
-            self.retriever.remove(id_)
+            if not self.loaded:
+                self.retriever.remove(id_)
             del self._owner[id_]
         if self.indexer is not None:
             self.indexer.drop(erased)

@@ -92,6 +92,11 @@ class Vectorizer:
         wrong = given.fingerprint != stored.fingerprint or given.dim not in (None, stored.dim)
         return EmbedderMismatch(stored.name, given.name) if wrong else None
 
+    def made_by(self) -> str:
+        """Tell whose vectors the store has at present; no text if it has none."""
+        stored = self.identity
+        return "" if stored is None else f"{stored.generation} {stored.fingerprint or stored.name}"
+
     def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
         """Embed turns and contexts; a job that has nothing to embed is left out.
 

@@ -204,9 +204,12 @@ def test_verify_reads_every_byte(path, call):
 @pytest.mark.parametrize("compact", [True, False])
 def test_erase_takes_one_conversation(compact, path, call):
     flag = "--compact" if compact else "--no-compact"
+    for name in ("index", "index.7-0.new"):
+        (path / name).write_bytes(b"words")
     code, out, _ = call("erase", path, "--conversation", "plans", flag, "--yes")
     assert code == 0
     assert out.startswith("erased 3 records, 0 made from them, 0 keys\n")
+    assert [one.name for one in path.glob("index*")] == ["index.lock"]
     with ColdStore.open(path, mode="read") as store:
         assert {record.key for record in everything(store)} == {
             (b"default", b"\xed\xa0\x80"),

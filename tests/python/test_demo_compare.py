@@ -131,7 +131,7 @@ def test_vectors_are_made_once_and_ranked_by_the_best_passage(bag):
 
 def test_a_line_of_the_index_is_no_evidence():
     with stage(transcripts.sample(), store=None, words_only=True, told=quiet) as on:
-        window = on.conversation.window("What about SLB-231?", budget=2_000, index_share=0.5)
+        window = on.conversation.window("What about SLB-231?", budget=1_200, index_share=0.5)
         listed = {id_ for part in window.parts if part.name == "index" for id_ in part.ids}
         assert listed
         assert not listed & shown(on.conversation, window)

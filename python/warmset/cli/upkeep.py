@@ -15,6 +15,7 @@ from rich.console import Console
 from warmset.cli.show_health import show_health, show_verified
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError, NotFound
+from warmset.saved import erasing
 from warmset.upkeep import Access, Import, examine, open_store, scope_of, survey, undecipherable
 from warmset.upkeep import export as write_export
 from warmset.upkeep.doctor import plain
@@ -94,7 +95,8 @@ def erase(
         if not yes and not _agreed(f"erase conversation {conversation!r} of {tenant!r} for good?"):
             print("nothing was erased")
             return 1
-        gone = store.erase(prefix=scope)
+        with erasing(path):
+            gone = store.erase(prefix=scope)
         if not gone.records and not pending:
             raise NotFound(f"tenant {tenant!r} has no conversation {conversation!r}")
         print(f"erased {gone.records:,} records, {gone.derived:,} made from them, {gone.keys} keys")

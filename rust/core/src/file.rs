@@ -1,9 +1,9 @@
 //! Files that are made whole and read where they lie: what a saved index needs of a file system.
 //!
-//! Stages open no files of each other's: whoever saves or opens an index joins it with these two
+//! Stages open no files of each other's: whoever saves or opens an index joins it with these
 //! functions.
 
-use std::fs::{self, File, OpenOptions};
+use std::fs::{self, File, OpenOptions, TryLockError};
 use std::io::{self, BufWriter, Read as _, Write};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -58,6 +58,29 @@ pub fn replace(path: &Path, write: impl FnOnce(&mut dyn Write) -> Result<()>) ->
         return Err(error);
     }
     sync_folder(path).map_err(told("sync"))
+}
+
+/// The lock that a file of that name stands for, which is made if it is not there; `None` if somebody
+/// has it, in this process or another. It is given back by `File::unlock`, or when the process ends.
+///
+/// # Errors
+/// [`Error::Io`].
+pub fn lock(path: &Path) -> Result<Option<File>> {
+    let told = |source| Error::Io {
+        op: "lock",
+        path: path.into(),
+        source,
+    };
+    let mut options = OpenOptions::new();
+    options.write(true).create(true).truncate(false);
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
+    let file = options.open(path).map_err(told)?;
+    match file.try_lock() {
+        Ok(()) => Ok(Some(file)),
+        Err(TryLockError::WouldBlock) => Ok(None),
+        Err(TryLockError::Error(source)) => Err(told(source)),
+    }
 }
 
 fn open(path: &Path, read: Read) -> io::Result<SharedBytes> {

@@ -20,7 +20,7 @@ use crate::signals::{run, tell};
 /// at all. Safe to use from several threads and processes.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct ColdStore {
-    store: Store,
+    pub(crate) store: Store,
     path: Option<PathBuf>,
     options: Options,
 }

@@ -19,6 +19,7 @@ mod cue;
 mod error;
 mod evict;
 mod explanation;
+mod file_lock;
 mod hot_arguments;
 mod hot_index;
 mod lexical_index;
@@ -42,6 +43,8 @@ mod _core {
     use super::evict::{Roll, keep_newest, leave_lowest};
     #[pymodule_export]
     use super::explanation::SearchExplanation;
+    #[pymodule_export]
+    use super::file_lock::{FileLock, lock_file};
     #[pymodule_export]
     use super::hot_index::HotIndex;
     #[pymodule_export]

@@ -1,15 +1,22 @@
 //! Fused search, as `memory` uses it; results leave as columns.
 
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
-use warmset_core::hot::{Days, Labels, Scored, Traits, terms};
+use pyo3::types::{PyBytes, PyString};
+use warmset_core::cold::Read;
+use warmset_core::file;
+use warmset_core::hot::{Coverage, Days, Labels, Scored, Traits, terms};
 
+use crate::cold_options::Word;
+use crate::cold_store::ColdStore;
 use crate::convert::{filter, matrix, text};
 use crate::error::raise;
 use crate::hot_arguments::positive;
+use crate::signals::run;
 
 /// The labels of one entry: tenant, conversation, session, speaker, kind, role, milliseconds, live.
 type LabelRow = (u32, u32, u32, u32, u16, u16, i64, bool);
@@ -23,6 +30,9 @@ type Columns<'py> = (
     Bound<'py, PyArray1<f32>>,
     Vec<Bound<'py, PyArray1<f32>>>,
 );
+
+/// What a file covers, whose vectors it has, and the caller's note.
+type Loaded<'py> = (u64, String, Bound<'py, PyBytes>);
 
 /// The signals in the order of their columns, as `warmset.hits.SIGNALS` names them.
 const SIGNALS: [fn(&Scored) -> f32; 10] = [
@@ -42,6 +52,7 @@ const SIGNALS: [fn(&Scored) -> f32; 10] = [
 #[pyclass(frozen, module = "warmset._core")]
 pub(crate) struct Retriever {
     inner: RwLock<warmset_core::hot::Retriever>,
+    changes: AtomicU64,
 }
 
 impl Retriever {
@@ -50,7 +61,9 @@ impl Retriever {
     }
 
     fn write(&self) -> RwLockWriteGuard<'_, warmset_core::hot::Retriever> {
-        self.inner.write().unwrap_or_else(PoisonError::into_inner)
+        let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        self.changes.fetch_add(1, Ordering::Relaxed);
+        inner
     }
 }
 
@@ -61,7 +74,90 @@ impl Retriever {
         let inner = warmset_core::hot::Retriever::new().map_err(raise)?;
         Ok(Self {
             inner: RwLock::new(inner),
+            changes: AtomicU64::new(0),
         })
+    }
+
+    /// Forget everything.
+    fn clear(&self) -> PyResult<()> {
+        let empty = warmset_core::hot::Retriever::new().map_err(raise)?;
+        *self.write() = empty;
+        Ok(())
+    }
+
+    /// How often it was changed since it was made, loaded or cleared.
+    #[getter]
+    fn changes(&self) -> u64 {
+        self.changes.load(Ordering::Relaxed)
+    }
+
+    /// Save all entries, in place of the file that has that name; false, and nothing is done, if it was
+    /// changed since. Searches go on meanwhile, changes wait until all is written, but not for the sync.
+    #[pyo3(signature = (path, store, *, covers, fingerprint, note, changes))]
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
+    #[expect(clippy::too_many_arguments, reason = "one value a section")]
+    fn save(
+        &self,
+        py: Python<'_>,
+        path: PathBuf,
+        store: &Bound<'_, ColdStore>,
+        covers: u64,
+        fingerprint: String,
+        note: Vec<u8>,
+        changes: u64,
+    ) -> PyResult<bool> {
+        let coverage = Coverage {
+            store: store.get().store.uuid(),
+            covers,
+            fingerprint,
+            note,
+        };
+        run(py, || {
+            let mut same = false;
+            let saved = file::replace(&path, |out| {
+                let inner = self.read();
+                same = self.changes() == changes;
+                if !same {
+                    // Ends the file that is being made; the old one stays.
+                    return Err(warmset_core::Error::Interrupted);
+                }
+                inner.save(out, &path, &coverage)
+            });
+            saved.map(|()| true).or_else(|error| match error {
+                warmset_core::Error::Interrupted if !same => Ok(false),
+                error => Err(error),
+            })
+        })
+    }
+
+    /// Take up what a file has, in place of everything else, if every byte of it is right and it is of
+    /// that store; None, and nothing is done, if it is of another.
+    #[pyo3(signature = (path, store, *, read=Word(Read::Map)),
+           text_signature = "($self, path, store, *, read='map')")]
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
+    fn load<'py>(
+        &self,
+        py: Python<'py>,
+        path: PathBuf,
+        store: &Bound<'_, ColdStore>,
+        read: Word<Read>,
+    ) -> PyResult<Option<Loaded<'py>>> {
+        let store = store.get().store.uuid();
+        let found = run(py, || {
+            let bytes = file::bytes(&path, read.0)?;
+            let (opened, coverage) = warmset_core::hot::Retriever::open(&bytes, &path)?;
+            if coverage.store != store {
+                return Ok(None);
+            }
+            opened.verify()?;
+            *self.write() = opened;
+            self.changes.store(0, Ordering::Relaxed);
+            Ok(Some(coverage))
+        })?;
+        Ok(found.map(|coverage| {
+            let note = PyBytes::new(py, &coverage.note);
+            (coverage.covers, coverage.fingerprint, note)
+        }))
     }
 
     fn __len__(&self) -> usize {

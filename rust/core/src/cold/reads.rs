@@ -16,6 +16,12 @@ use super::store::Store;
 use super::write::leave;
 
 impl Store {
+    /// The number that no other store has.
+    #[must_use]
+    pub fn uuid(&self) -> [u8; 16] {
+        self.shelf.uuid
+    }
+
     /// The id up to which everything is known to survive a loss of power.
     ///
     /// # Errors

@@ -19,7 +19,8 @@
 //! fusion    a pool of candidates                       all signals in one score
 //! retriever catalog + rows + lexicon + traits          fused top-k with its terms
 //!
-//! persist   index ─▶ saved ─▶ section ─▶ column        a file's values, read where they lie, checked
+//! persist   index, retriever ─▶ saved ─▶ section ─▶ column
+//!                                                      a file's values, read where they lie, checked
 //!                                                      a block at a time, copied when they change
 //! ```
 //!
@@ -47,6 +48,8 @@ mod persist;
 mod pieces;
 mod probe;
 mod retriever;
+mod retriever_saved;
+mod retriever_vectors;
 mod rows;
 mod rows_saved;
 mod saved;
@@ -71,6 +74,7 @@ pub use lexical::LexicalIndex;
 pub use lexicon::Bm25;
 pub use persist::Opening;
 pub use retriever::Retriever;
+pub use retriever_saved::Coverage;
 pub use section::SharedBytes;
 pub use signals::{Cue, Scored, Weights};
 pub use terms::terms;

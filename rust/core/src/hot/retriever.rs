@@ -8,15 +8,14 @@
 
 use std::collections::HashMap;
 
-use super::cascade::Field;
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
 use super::fusion::{Candidate, Fusion};
-use super::head::Head;
 use super::hunt::Hunt;
 use super::lexicon::{Bm25, Lexicon};
 use super::pieces::count;
 use super::rows::Rows;
+use super::saved::Saved;
 use super::signals::{Cue, Scored, Weights};
 use super::topk::Ranked;
 use super::traits::{TraitBook, Traits};
@@ -38,11 +37,13 @@ struct LexicalHit {
 /// Entries with labels, terms and vectors under one roof.
 #[derive(Debug)]
 pub struct Retriever {
-    scanner: Scanner,
-    catalog: Catalog,
-    lexicon: Lexicon,
-    traits: TraitBook,
-    rows: Option<Rows>,
+    pub(super) scanner: Scanner,
+    pub(super) catalog: Catalog,
+    pub(super) lexicon: Lexicon,
+    pub(super) traits: TraitBook,
+    pub(super) rows: Option<Rows>,
+    /// The file that it was opened from.
+    pub(super) saved: Option<Saved>,
 }
 
 impl Retriever {
@@ -57,6 +58,7 @@ impl Retriever {
             lexicon: Lexicon::default(),
             traits: TraitBook::default(),
             rows: None,
+            saved: None,
         })
     }
 
@@ -78,12 +80,6 @@ impl Retriever {
         self.len() == 0
     }
 
-    /// The number of rows of vectors.
-    #[must_use]
-    pub fn rows(&self) -> usize {
-        self.rows.as_ref().map_or(0, Rows::len)
-    }
-
     /// Adds an entry with its text; its vectors may follow.
     ///
     /// # Errors
@@ -102,42 +98,6 @@ impl Retriever {
         let slot = self.catalog.slot(id)?;
         self.traits.put(slot, traits);
         Ok(())
-    }
-
-    /// Gives an entry its rows, or new ones; `vectors` is row-major.
-    ///
-    /// # Errors
-    /// [`Error::UnknownId`], [`Error::Dimension`], [`Error::NotFinite`], [`Error::NormTooLarge`].
-    pub fn put_vectors(&mut self, id: u64, vectors: &[f32], dim: usize) -> Result<()> {
-        let slot = self.catalog.slot(id)?;
-        let expected = self.rows.as_ref().map_or(dim, Rows::dim);
-        if dim == 0 || expected != dim {
-            return Err(Error::Dimension {
-                expected,
-                found: dim,
-            });
-        }
-        let mut row = Vec::with_capacity(dim);
-        for (at, vector) in vectors.chunks(dim).enumerate() {
-            Metric::InnerProduct.prepare(vector, at, &mut row)?;
-        }
-        let rows = self
-            .rows
-            .get_or_insert_with(|| Rows::new(dim, Head::Auto, self.scanner));
-        rows.put(slot, vectors)
-    }
-
-    /// Forgets all vectors; entries and terms stay.
-    pub fn clear_vectors(&mut self) {
-        self.rows = None;
-    }
-
-    /// Whether an entry has vectors.
-    #[must_use]
-    pub fn has_vectors(&self, id: u64) -> bool {
-        self.catalog
-            .slot(id)
-            .is_ok_and(|slot| self.rows.as_ref().is_some_and(|rows| rows.has(slot)))
     }
 
     /// Moves entries onto the current branch of their conversation or off it.
@@ -211,6 +171,7 @@ impl Retriever {
                 .map(|(slot, score)| found(slot, score, 0.0));
             fusion.join(near.collect());
         }
+        self.intact()?;
         Ok(fusion.best(k))
     }
 
@@ -227,9 +188,10 @@ impl Retriever {
     /// The dense scores of slots that have rows.
     fn scored(&self, rows: &Rows, query: &[f32], slots: &[Slot]) -> Vec<(Slot, f32)> {
         let mut hunts = [Hunt::new(self.scanner, query, slots.len(), slots.len())];
-        field(rows).search(&mut hunts, &rows.of_slots(slots), false);
+        self.field(rows)
+            .search(&mut hunts, &rows.of_slots(slots), false);
         let [hunt] = hunts;
-        ranked(hunt).collect()
+        self.ranked(hunt).collect()
     }
 
     /// The best `width` entries by BM25 that pass the filter.
@@ -238,12 +200,13 @@ impl Retriever {
             return Ok(Vec::new());
         }
         let keys = self.catalog.conversations(filter);
-        let admit = |slot| self.catalog.admits(slot, filter).then(|| u64::from(slot));
+        let id = |slot| self.catalog.id(slot);
+        let admit = |slot| id(slot).filter(|_| self.catalog.admits(slot, filter));
         let found = self
             .lexicon
             .search(&cue.terms, &keys, Bm25::default(), width, admit)?;
         let hit = |Ranked { score, id }| {
-            let slot = Slot::try_from(id).ok()?;
+            let slot = self.catalog.slot(id).ok()?;
             Some(LexicalHit { slot, score })
         };
         Ok(found.into_iter().filter_map(hit).collect())
@@ -272,28 +235,14 @@ impl Retriever {
         let admitted = count(&pieces);
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
         let codes = rows.head().pays(admitted, width);
-        field(rows).search(&mut best, &pieces, codes);
+        self.field(rows).search(&mut best, &pieces, codes);
         let [best] = best;
         let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
         let mut scores: HashMap<Slot, f32> = found.iter().map(|slot| (*slot, 0.0)).collect();
         scores.extend(self.scored(rows, &prepared, &found));
-        scores.extend(ranked(best));
+        scores.extend(self.ranked(best));
         let mut scores: Vec<(Slot, f32)> = scores.into_iter().collect();
         scores.sort_unstable_by_key(|(slot, _)| *slot);
         Ok(scores)
     }
-}
-
-/// Rows whose slots stand for themselves.
-fn field(rows: &Rows) -> Field<'_, impl Fn(Slot) -> Option<u64>> {
-    Field {
-        rows,
-        id: |slot| Some(u64::from(slot)),
-    }
-}
-
-/// The slots that a hunt has found, with their scores.
-fn ranked(hunt: Hunt) -> impl Iterator<Item = (Slot, f32)> {
-    let hits = hunt.top.into_sorted().into_iter();
-    hits.filter_map(|hit| Some((Slot::try_from(hit.id).ok()?, hit.score)))
 }

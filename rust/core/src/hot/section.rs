@@ -120,6 +120,11 @@ impl Section {
         self.range.len()
     }
 
+    /// All bytes of the file, and where the section lies among them; nothing is checked.
+    pub(super) fn shared(&self) -> (SharedBytes, Range<usize>) {
+        (Arc::clone(&self.bytes), self.range.clone())
+    }
+
     /// The section's name.
     pub(super) fn name(&self) -> &str {
         &self.guard.name

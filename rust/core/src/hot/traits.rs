@@ -1,6 +1,10 @@
 //! What the caller read out of each entry's text, beside its terms: questions, times, numbers.
 
-use super::catalog::{Slot, position};
+use std::io::{self, Write};
+
+use super::catalog::{Kept, Slot, position};
+use super::saved::{Saved, Writer};
+use crate::error::Result;
 
 /// Days since 1970, the first and the last of a range.
 pub type Days = (i32, i32);
@@ -69,6 +73,47 @@ impl TraitBook {
     pub(super) fn of(&self, slot: Slot) -> &Traits {
         let known = self.place(slot).and_then(|at| self.known.get(at));
         known.unwrap_or(&self.plain)
+    }
+
+    /// Writes the traits of the kept slots.
+    pub(super) fn save<W: Write>(&self, out: &mut Writer<W>, kept: &Kept) -> io::Result<()> {
+        let (mut entries, mut days) = (Vec::new(), Vec::new());
+        for (slot, number) in kept.slots().zip(0_u32..) {
+            let traits = self.of(slot);
+            if *traits != self.plain {
+                let flags = [traits.ends_asking, traits.tells_time, traits.tells_number];
+                let flags = flags.into_iter().zip([1, 2, 4]);
+                let flags: u32 = flags.map(|(set, bit)| if set { bit } else { 0 }).sum();
+                let count = u32::try_from(traits.days.len()).unwrap_or(u32::MAX);
+                entries.push([number, traits.asking.to_bits(), flags, count]);
+                days.extend(traits.days.iter().map(|(first, last)| [*first, *last]));
+            }
+        }
+        out.section("traits", |section| section.values(&entries))?;
+        out.section("traits.days", |section| section.values(&days))
+    }
+
+    /// The saved traits of so many slots.
+    pub(super) fn open(saved: &Saved, slots: usize) -> Result<Self> {
+        let entries = saved.column::<[u32; 4]>("traits")?.all();
+        let days = saved.column::<[i32; 2]>("traits.days")?.all();
+        saved.damage().check()?;
+        let mut days = days.into_iter().map(|[first, last]| (first, last));
+        let mut book = Self::default();
+        for [slot, asking, flags, count] in entries {
+            if position(slot) >= slots {
+                return Err(saved.lacks("traits"));
+            }
+            let traits = Traits {
+                asking: f32::from_bits(asking),
+                ends_asking: flags & 1 != 0,
+                tells_time: flags & 2 != 0,
+                tells_number: flags & 4 != 0,
+                days: days.by_ref().take(position(count)).collect(),
+            };
+            book.put(slot, traits);
+        }
+        Ok(book)
     }
 
     fn place(&self, slot: Slot) -> Option<usize> {
