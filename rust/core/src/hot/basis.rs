@@ -15,6 +15,9 @@ use super::margin::{LOOSE, SMALLEST, Skew, gamma};
 use crate::simd::quantise::{Quad, TOGETHER, mix_steps};
 use crate::simd::{Lanes, Scanner};
 
+/// Rows that a basis is fitted to at most.
+const ROWS: usize = 1_280;
+
 /// How often the span is turned towards the data.
 const TURNS: usize = 2;
 
@@ -36,8 +39,9 @@ impl Basis {
     pub(super) fn fit(scanner: Scanner, dim: usize, sample: &[Vec<f32>], count: usize) -> Self {
         // Every fifth row is kept apart: what the directions do not see of it is what they will not see
         // of others.
+        let step = sample.len().div_ceil(ROWS).max(1);
         let part = |apart: bool| -> Vec<Vec<f64>> {
-            let rows = sample.iter().zip((0..5).cycle());
+            let rows = sample.iter().step_by(step).zip((0..5).cycle());
             let rows = rows.filter(|(_, at)| (*at == 4) == apart);
             rows.filter_map(|(row, _)| unit(row)).collect()
         };

@@ -90,11 +90,11 @@ impl Head {
         now: &Model,
         dim: usize,
         scanner: Scanner,
-        sample: &[Vec<f32>],
+        (sample, rows): (&[Vec<f32>], usize),
     ) -> Option<Model> {
         match self {
             Self::Auto => {
-                let model = cheapest(scanner, dim, sample);
+                let model = cheapest(scanner, dim, sample, rows);
                 let same = model.name() == now.name() && !matches!(model, Model::Projected(_));
                 (!same).then_some(model)
             }

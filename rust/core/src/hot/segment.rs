@@ -21,7 +21,7 @@ pub(super) const SEGMENT: usize = 1 << 16;
 const LOOKS: [usize; 2] = [1 << 12, 1 << 15];
 
 /// Rows that are looked at.
-const SAMPLE: usize = 640;
+const SAMPLE: usize = 1 << 12;
 
 /// What is unseen may grow by this before a projection is fitted anew: a share, and a little.
 const DRIFT: (f64, f64) = (1.25, 0.02);
@@ -105,9 +105,9 @@ impl Segment {
             self.encode(self.count - TOGETHER..self.count);
             if LOOKS.contains(&self.count) && self.moved() {
                 let now = &self.codes.model;
-                let model = self
-                    .head
-                    .settled(now, self.dim, self.scanner, &self.sample());
+                let model =
+                    self.head
+                        .settled(now, self.dim, self.scanner, (&self.sample(), self.count));
                 if let Some(model) = model {
                     self.recode(model);
                 }

@@ -4,9 +4,9 @@
 //! cost = bytes of a coarse code + share of rows that get past it · bytes read for one of those
 //! ```
 //!
-//! A row gets past codes when its score is within their margin of the best. The share is that of pairs
-//! of the sample; the best of a sample is worse than the best of many rows, so codes that are finer are
-//! preferred where it is close. Only the time of a search depends on it.
+//! A row gets past codes when its score is within their margin of the k-th best. The share is that of
+//! pairs of the sample; the best of a sample are worse than the best of many rows, so codes that are finer
+//! are preferred where it is close. Only the time of a search depends on it.
 
 use super::basis::Basis;
 use super::head::{DIRECTIONS, Head, Model};
@@ -26,14 +26,18 @@ const FACTORS: f64 = 16.0;
 const DIRECTED: f64 = 128.0;
 
 /// Reading a row here and there costs as much as so many in order.
-const SCATTERED: f64 = 4.0;
+const SCATTERED: f64 = 6.0;
 
-/// The model that costs least.
-pub(super) fn cheapest(scanner: Scanner, dim: usize, sample: &[Vec<f32>]) -> Model {
+/// The k of the k-th best of all rows.
+const K: usize = 12;
+
+/// The model that costs least for so many rows, of which some are the sample.
+pub(super) fn cheapest(scanner: Scanner, dim: usize, sample: &[Vec<f32>], rows: usize) -> Model {
     let wide = u32::try_from(dim).map_or(f64::MAX, f64::from);
     let past = SCATTERED * wide;
     let tops = scores(scanner, sample);
-    let cost = |bytes: f64, margin: f64| FACTORS + bytes + past * near(&tops, margin);
+    let place = (K * sample.len() / rows.max(1)).max(1);
+    let cost = |bytes: f64, margin: f64| FACTORS + bytes + past * near(&tops, place, margin);
     let mut best = (Model::Int8, FACTORS + wide);
     let four = cost(wide / 2.0, FOUR_MISSES);
     if four < best.1 {
@@ -66,11 +70,12 @@ fn scores(scanner: Scanner, sample: &[Vec<f32>]) -> Vec<Vec<f64>> {
         .collect()
 }
 
-/// The share of scores within a margin of the best of their list.
-fn near(tops: &[Vec<f64>], margin: f64) -> f64 {
+/// The share of scores within a margin of the one at a place of their list.
+fn near(tops: &[Vec<f64>], place: usize, margin: f64) -> f64 {
     let (mut within, mut count) = (0_u32, 0_u32);
     for scores in tops {
-        let least = scores.first().map_or(0.0, |best| best - margin);
+        let best = scores.get(place - 1).or(scores.last());
+        let least = best.map_or(0.0, |best| best - margin);
         let past = scores.iter().take_while(|score| **score >= least).count();
         within += u32::try_from(past).unwrap_or(u32::MAX);
         count += u32::try_from(scores.len()).unwrap_or(0);
@@ -97,7 +102,7 @@ mod tests {
                 (0..384).map(|at| next() * size(at)).collect()
             })
             .collect();
-        (0..800)
+        (0..4_000)
             .map(|at| {
                 centres[at % count]
                     .iter()
@@ -111,13 +116,14 @@ mod tests {
     fn the_codes_follow_how_the_energy_is_spread() {
         let scanner = Scanner::best();
         let name = |count, directions, spread| {
-            cheapest(scanner, 384, &rows(count, directions, spread)).name()
+            let sample = rows(count, directions, spread);
+            cheapest(scanner, 384, &sample, sample.len()).name()
         };
         assert_eq!(name(40, 48, 0.05), "projected");
         assert_eq!(name(40, 384, 8.0), "int8", "noise");
-        assert_eq!(name(400, 384, 0.8), "int4", "clusters in all directions");
+        assert_eq!(name(200, 384, 0.8), "int4", "clusters in all directions");
         // A sample that tells nothing is no reason to fail.
-        cheapest(scanner, 384, &[]);
-        cheapest(scanner, 64, &[vec![1.0; 64]]);
+        cheapest(scanner, 384, &[], 0);
+        cheapest(scanner, 64, &[vec![1.0; 64]], 1);
     }
 }
