@@ -20,8 +20,9 @@ pub(super) const SEGMENT: usize = 1 << 16;
 /// Numbers of rows at which a segment looks at how they lie.
 const LOOKS: [usize; 2] = [1 << 12, 1 << 15];
 
-/// Rows that are looked at.
+/// Rows that are looked at, and values: rows of very many dimensions are fewer.
 const SAMPLE: usize = 1 << 12;
+const SAMPLE_VALUES: usize = 1 << 22;
 
 /// What is unseen may grow by this before a projection is fitted anew: a share, and a little.
 const DRIFT: (f64, f64) = (1.25, 0.02);
@@ -172,7 +173,8 @@ impl Segment {
 
     /// Some of the rows, evenly spread.
     fn sample(&self) -> Vec<Vec<f32>> {
-        let step = self.count.div_ceil(SAMPLE).max(1);
+        let most = SAMPLE.min(SAMPLE_VALUES / self.dim.max(1)).max(1);
+        let step = self.count.div_ceil(most).max(1);
         let rows = (0..self.count).step_by(step);
         rows.filter_map(|at| self.row(at))
             .map(|row| flat(row, self.dim).collect())

@@ -21,7 +21,7 @@ pub(super) struct Seen<'a> {
 
 /// How many rows are seeds.
 fn wanted(hunt: &Hunt) -> usize {
-    hunt.top.k() + hunt.top.k() / 2 + 4
+    hunt.top.k().saturating_add(hunt.top.k() / 2 + 4)
 }
 
 /// What the greatest estimate of a block must exceed to be among the best of so many as there are seeds;
