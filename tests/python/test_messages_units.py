@@ -1,7 +1,5 @@
 """What stays or leaves together, and where a request begins."""
 
-import time
-
 from warmset.messages import Facts, Unit, anchor, exchange_start, last_said, units
 
 
@@ -80,13 +78,12 @@ def test_a_request_is_more_than_results():
     assert (anchor([SAID]), exchange_start([])) == (None, None)
 
 
-def test_a_hundred_thousand_messages_take_less_than_a_second():
+def test_a_hundred_thousand_messages():
+    # A walk that is not linear takes hours here.
     ids = [f"c{n}" for n in range(10_000)]
     read = [calls(*ids), *(results(call) for call in reversed(ids))]
     read += [fact for n in range(22_500) for fact in (USER, calls(f"d{n}"), results(f"d{n}"), SAID)]
-    begin = time.perf_counter()
     found = units(read)
-    assert time.perf_counter() - begin < 1
     assert len(found[0].members) == 10_001
     assert len(found) == 1 + 3 * 22_500
 
@@ -95,7 +92,5 @@ def test_chains_of_merged_units_stay_linear():
     read = [calls(f"c{n}") for n in range(50_000)]
     read += [results(f"c{n}", f"c{n + 1}") for n in range(0, 49_998, 2)]
     read += [results(f"c{n}") for n in (49_998, 49_999)]
-    begin = time.perf_counter()
     found = units(read)
-    assert time.perf_counter() - begin < 1
     assert {len(unit.members) for unit in found} == {2, 3}
