@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pytest
+from cold_rows import row, segments
 
 from warmset import ColdStore, Record
 from warmset._core import content_hash
@@ -27,10 +28,6 @@ from warmset.errors import (
 KINDS = ["turn", "summary", "embedding", "episode", "distilled", "prepared", "item", "checkpoint"]
 READS = ["map", "pread"]
 PLACES = ["disk", "memory"]
-
-
-def row(payload, *, kind="turn", key=(b"tenant", b"log"), meta=b"m"):
-    return (kind, list(key), meta, payload)
 
 
 def random_rows(seed, n):
@@ -61,10 +58,6 @@ def everything(store, **options):
         out += records
         start = records[-1].seq + 1
     return out
-
-
-def segments(path):
-    return sorted(path.glob("*.seg"))
 
 
 # --- what comes back -----------------------------------------------------------------------------

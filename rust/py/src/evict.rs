@@ -1,13 +1,12 @@
 //! Evicting under a budget: what stays, what leaves, and the accounts of a growing list.
 
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
-
 use numpy::PyReadonlyArray1;
 use pyo3::prelude::*;
 use warmset_core::evict::{Hold, Unit};
 
 use crate::convert::integers;
 use crate::error::{invalid, raise};
+use crate::guarded::Guarded;
 use crate::pack::{Indices, floats, indices, one};
 
 /// Keep what is protected, and the newest of the rest that fit.
@@ -71,17 +70,7 @@ pub(crate) fn leave_lowest<'py>(
 /// What a growing list costs, unit by unit: a cut takes the logarithm of its length.
 #[pyclass(frozen, module = "warmset._core")]
 pub(crate) struct Roll {
-    inner: RwLock<warmset_core::evict::Roll>,
-}
-
-impl Roll {
-    fn read(&self) -> RwLockReadGuard<'_, warmset_core::evict::Roll> {
-        self.inner.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, warmset_core::evict::Roll> {
-        self.inner.write().unwrap_or_else(PoisonError::into_inner)
-    }
+    inner: Guarded<warmset_core::evict::Roll>,
 }
 
 #[pymethods]
@@ -89,17 +78,17 @@ impl Roll {
     #[new]
     fn new() -> Self {
         Self {
-            inner: RwLock::default(),
+            inner: Guarded::default(),
         }
     }
 
     fn __len__(&self) -> usize {
-        self.read().len()
+        self.inner.read().len()
     }
 
     /// Append a message that begins a unit, and return the unit's position.
     fn push(&self, cost: u64) -> usize {
-        self.write().push(cost)
+        self.inner.write().push(cost)
     }
 
     /// Append a message that joins an earlier unit.
@@ -107,12 +96,12 @@ impl Roll {
     /// Raises:
     ///     InvalidInputError: There is no such unit.
     fn join(&self, unit: usize, cost: u64) -> PyResult<()> {
-        self.write().join(unit, cost).map_err(raise)
+        self.inner.write().join(unit, cost).map_err(raise)
     }
 
     /// Return what the units from a position on cost.
     fn since(&self, start: usize) -> u64 {
-        self.read().since(start)
+        self.inner.read().since(start)
     }
 
     /// Find the longest suffix that fits beside the protected units.
@@ -132,7 +121,7 @@ impl Roll {
         reason = "a list from Python arrives as a Vec"
     )]
     fn cut(&self, protected: Vec<usize>, budget: u64) -> PyResult<(usize, u64)> {
-        let cut = self.read().cut(&protected, budget).map_err(raise)?;
+        let cut = self.inner.read().cut(&protected, budget).map_err(raise)?;
         Ok((cut.start, cut.tokens))
     }
 
@@ -149,7 +138,7 @@ impl Roll {
         reason = "a list from Python arrives as a Vec"
     )]
     fn kept<'py>(&self, py: Python<'py>, protected: Vec<usize>, start: usize) -> Indices<'py> {
-        indices(py, self.read().kept(&protected, start))
+        indices(py, self.inner.read().kept(&protected, start))
     }
 
     /// Compare two cuts.
@@ -170,7 +159,7 @@ impl Roll {
         before: PyReadonlyArray1<'_, i64>,
         after: PyReadonlyArray1<'_, i64>,
     ) -> (usize, u64, u64) {
-        let change = self.read().change(&places(&before), &places(&after));
+        let change = self.inner.read().change(&places(&before), &places(&after));
         (change.same, change.front, change.freed)
     }
 }

@@ -6,15 +6,47 @@ use numpy::{IntoPyArray, PyArray1, PyArray2, PyArrayMethods};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyString};
 use warmset_core::Error;
-use warmset_core::hot::{Labels, Neighbours};
+use warmset_core::hot::{Filter, Labels, Neighbours};
 
-use crate::convert::{Matrix, integers, kind_code};
+use crate::convert::{Matrix, filter, integers, kind_code};
 use crate::error::{invalid, raise};
 
 type Table<'py, T> = Bound<'py, PyArray2<T>>;
 
 /// Ids, scores, and how many of each row count.
 pub(crate) type Found<'py> = (Table<'py, u64>, Table<'py, f32>, Bound<'py, PyArray1<i64>>);
+
+/// Ids and scores.
+pub(crate) type Hits<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f32>>);
+
+/// What a search asks for beside its query.
+pub(crate) struct Wish {
+    pub(crate) k: usize,
+    pub(crate) filter: Option<Filter>,
+    pub(crate) threads: NonZero<usize>,
+}
+
+impl Wish {
+    /// # Errors
+    /// `InvalidInputError` for what is not usable.
+    pub(crate) fn of(
+        k: &Bound<'_, PyAny>,
+        r#where: Option<&Bound<'_, PyAny>>,
+        threads: Option<&Bound<'_, PyAny>>,
+    ) -> PyResult<Self> {
+        Ok(Self {
+            k: positive(k, "k")?.get(),
+            threads: thread_count(threads)?,
+            filter: r#where.map(filter).transpose()?,
+        })
+    }
+}
+
+/// The answer to one query as arrays.
+pub(crate) fn arrays(py: Python<'_>, found: Neighbours) -> Hits<'_> {
+    let (ids, scores): (Vec<u64>, Vec<f32>) = found.into_iter().unzip();
+    (ids.into_pyarray(py), scores.into_pyarray(py))
+}
 
 /// The columns of labels, as they were given.
 pub(crate) struct Columns<'a, 'py> {
@@ -72,7 +104,7 @@ pub(crate) fn positive(value: &Bound<'_, PyAny>, name: &str) -> PyResult<NonZero
 ///
 /// # Errors
 /// `InvalidInputError` for anything but an integer of at least 1.
-pub(crate) fn thread_count(threads: Option<&Bound<'_, PyAny>>) -> PyResult<NonZero<usize>> {
+fn thread_count(threads: Option<&Bound<'_, PyAny>>) -> PyResult<NonZero<usize>> {
     threads.map_or(Ok(NonZero::<usize>::MIN), |threads| {
         positive(threads, "threads")
     })

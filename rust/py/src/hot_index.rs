@@ -1,23 +1,19 @@
 //! The exact index of vectors, as `warmset.HotIndex`.
 
 use std::path::PathBuf;
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use warmset_core::cold::Read;
 use warmset_core::file;
 use warmset_core::hot::{Batch, Index, Metric, Opening};
 
 use crate::cold_options::Word;
-use crate::convert::{filter, integers, matrix};
+use crate::convert::{integers, matrix};
 use crate::error::{invalid, raise};
 use crate::explanation::SearchExplanation;
-use crate::hot_arguments::{Columns, Found, of_dim, positive, table, thread_count};
+use crate::guarded::Guarded;
+use crate::hot_arguments::{Columns, Found, Hits, Wish, arrays, of_dim, positive, table};
 use crate::signals::run;
-
-type Ids<'py> = Bound<'py, PyArray1<u64>>;
-type Scores<'py> = Bound<'py, PyArray1<f32>>;
 
 /// An exact index of vectors.
 ///
@@ -33,16 +29,12 @@ type Scores<'py> = Bound<'py, PyArray1<f32>>;
 ///     InvalidInputError: The dimension or the metric is out of range.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct HotIndex {
-    index: RwLock<Index>,
+    index: Guarded<Index>,
 }
 
 impl HotIndex {
-    fn read(&self) -> RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
+    fn query(&self, query: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
+        of_dim(matrix(query, "query")?, self.index.read().dim())?.one("query")
     }
 }
 
@@ -56,7 +48,7 @@ impl HotIndex {
         let metric = Metric::named(metric).map_err(raise)?;
         let index = Index::new(dim.get(), metric).map_err(raise)?;
         Ok(Self {
-            index: RwLock::new(index.with_fingerprint(fingerprint)),
+            index: Guarded::new(index.with_fingerprint(fingerprint)),
         })
     }
 
@@ -92,7 +84,7 @@ impl HotIndex {
             let how = Opening::new(&path, fingerprint.as_deref())?;
             Index::open(&file::bytes(&path, read.0)?, &how)
         };
-        let index = RwLock::new(run(py, open)?);
+        let index = Guarded::new(run(py, open)?);
         Ok(Self { index })
     }
 
@@ -105,7 +97,7 @@ impl HotIndex {
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn save(&self, py: Python<'_>, path: PathBuf) -> PyResult<()> {
         run(py, || {
-            file::replace(&path, |out| self.read().save(out, &path))
+            file::replace(&path, |out| self.index.read().save(out, &path))
         })
     }
 
@@ -114,33 +106,33 @@ impl HotIndex {
     /// Raises:
     ///     IndexDamaged: Something is not what was saved; the message says where.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        run(py, || self.read().verify())
+        run(py, || self.index.read().verify())
     }
 
     /// The vectors' dimension.
     #[getter]
     fn dim(&self) -> usize {
-        self.read().dim()
+        self.index.read().dim()
     }
 
     /// "cosine" or "ip".
     #[getter]
     fn metric(&self) -> &'static str {
-        self.read().metric().name()
+        self.index.read().metric().name()
     }
 
     /// The embedder that made the vectors, where one was named.
     #[getter]
     fn fingerprint(&self) -> Option<String> {
-        self.read().fingerprint().map(str::to_owned)
+        self.index.read().fingerprint().map(str::to_owned)
     }
 
     fn __len__(&self) -> usize {
-        self.read().len()
+        self.index.read().len()
     }
 
     fn __contains__(&self, id: u64) -> PyResult<bool> {
-        self.read().contains(id).map_err(raise)
+        self.index.read().contains(id).map_err(raise)
     }
 
     /// Add entries: all of them, or none.
@@ -179,7 +171,7 @@ impl HotIndex {
     ) -> PyResult<()> {
         let ids = integers::<u64>(ids, "ids")?;
         let mut matrix = matrix(vectors, "vectors")?;
-        let dim = self.read().dim();
+        let dim = self.index.read().dim();
         if !ids.is_empty() {
             matrix = of_dim(matrix, dim)?;
         }
@@ -199,7 +191,7 @@ impl HotIndex {
         };
         let labels = columns.labels(ids.len())?;
         py.detach(|| {
-            self.write().add(Batch {
+            self.index.write().add(Batch {
                 ids: &ids,
                 vectors: &matrix.values,
                 labels: &labels,
@@ -214,7 +206,7 @@ impl HotIndex {
     ///     UnknownIdError: An id is not there.
     fn remove(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<()> {
         let ids = integers::<u64>(ids, "ids")?;
-        py.detach(|| self.write().remove(&ids)).map_err(raise)
+        py.detach(|| self.index.write().remove(&ids)).map_err(raise)
     }
 
     /// Find the nearest entries.
@@ -240,26 +232,22 @@ impl HotIndex {
         k: &Bound<'py, PyAny>,
         r#where: Option<&Bound<'py, PyAny>>,
         threads: Option<&Bound<'py, PyAny>>,
-    ) -> PyResult<(Ids<'py>, Scores<'py>)> {
-        let query = of_dim(matrix(query, "query")?, self.read().dim())?.one("query")?;
-        let (k, threads) = (positive(k, "k")?.get(), thread_count(threads)?);
-        let filter = r#where.map(filter).transpose()?;
-        let search = || self.read().search_on(&query, k, filter.as_ref(), threads);
-        let hits = py.detach(search).map_err(raise)?;
-        let (ids, scores): (Vec<u64>, Vec<f32>) = hits.into_iter().unzip();
-        Ok((ids.into_pyarray(py), scores.into_pyarray(py)))
+    ) -> PyResult<Hits<'py>> {
+        let query = self.query(query)?;
+        let Wish { k, filter, threads } = Wish::of(k, r#where, threads)?;
+        let search = || {
+            self.index
+                .read()
+                .search_on(&query, k, filter.as_ref(), threads)
+        };
+        let found = py.detach(search).map_err(raise)?;
+        Ok(arrays(py, found))
     }
 
     /// Search, and tell what the search did: which codes were read first, how many rows each step
     /// scored, and above which score no row can be that was left out.
     ///
-    /// Args:
-    ///     query: As in `search`.
-    ///     k: As in `search`.
-    ///     where: As in `search`.
-    ///
-    /// Raises:
-    ///     InvalidInputError: `k`, the query or the filter is not usable.
+    /// Arguments and errors are those of `search`.
     #[pyo3(signature = (query, k, *, r#where=None))]
     fn explain(
         &self,
@@ -268,10 +256,9 @@ impl HotIndex {
         k: &Bound<'_, PyAny>,
         r#where: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<SearchExplanation> {
-        let query = of_dim(matrix(query, "query")?, self.read().dim())?.one("query")?;
-        let k = positive(k, "k")?.get();
-        let filter = r#where.map(filter).transpose()?;
-        py.detach(|| self.read().explain(&query, k, filter.as_ref()))
+        let query = self.query(query)?;
+        let Wish { k, filter, .. } = Wish::of(k, r#where, None)?;
+        py.detach(|| self.index.read().explain(&query, k, filter.as_ref()))
             .map(SearchExplanation::new)
             .map_err(raise)
     }
@@ -301,18 +288,17 @@ impl HotIndex {
         r#where: Option<&Bound<'py, PyAny>>,
         threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Found<'py>> {
-        let queries = of_dim(matrix(queries, "queries")?, self.read().dim())?.values;
-        let (k, threads) = (positive(k, "k")?.get(), thread_count(threads)?);
-        let filter = r#where.map(filter).transpose()?;
+        let queries = of_dim(matrix(queries, "queries")?, self.index.read().dim())?.values;
+        let Wish { k, filter, threads } = Wish::of(k, r#where, threads)?;
         let search = || {
-            let index = self.read();
+            let index = self.index.read();
             index.search_batch_on(&queries, k, filter.as_ref(), threads)
         };
         table(py, &py.detach(search).map_err(raise)?)
     }
 
     fn __repr__(&self) -> String {
-        let index = self.read();
+        let index = self.index.read();
         format!(
             "HotIndex(dim={}, metric={:?}, entries={}, simd={:?})",
             index.dim(),

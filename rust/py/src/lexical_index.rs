@@ -1,8 +1,7 @@
 //! The index of terms, as `warmset.LexicalIndex`.
 
-use std::sync::{Arc, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::Arc;
 
-use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
 use pyo3::types::{PyBytes, PyString};
@@ -10,9 +9,8 @@ use warmset_core::hot::{Bm25, LexicalIndex as Index, terms};
 
 use crate::convert::{integers, text};
 use crate::error::{invalid, raise};
-use crate::hot_arguments::positive;
-
-type Found<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f32>>);
+use crate::guarded::Guarded;
+use crate::hot_arguments::{Hits, arrays, positive};
 
 /// An index of the terms of texts, ranked by BM25.
 ///
@@ -29,17 +27,7 @@ type Found<'py> = (Bound<'py, PyArray1<u64>>, Bound<'py, PyArray1<f32>>);
 ///     InvalidInputError: `k1` or `b` is out of range.
 #[pyclass(frozen, module = "warmset")]
 pub(crate) struct LexicalIndex {
-    index: RwLock<Index>,
-}
-
-impl LexicalIndex {
-    fn read(&self) -> RwLockReadGuard<'_, Index> {
-        self.index.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn write(&self) -> RwLockWriteGuard<'_, Index> {
-        self.index.write().unwrap_or_else(PoisonError::into_inner)
-    }
+    index: Guarded<Index>,
 }
 
 #[pymethods]
@@ -49,7 +37,7 @@ impl LexicalIndex {
     fn new(k1: f64, b: f64) -> PyResult<Self> {
         let index = Index::new(Bm25 { k1, b }).map_err(raise)?;
         Ok(Self {
-            index: RwLock::new(index),
+            index: Guarded::new(index),
         })
     }
 
@@ -75,7 +63,7 @@ impl LexicalIndex {
     fn from_bytes(data: PyBackedBytes, k1: f64, b: f64) -> PyResult<Self> {
         let index = Index::open(Arc::new(data), Bm25 { k1, b }).map_err(raise)?;
         Ok(Self {
-            index: RwLock::new(index),
+            index: Guarded::new(index),
         })
     }
 
@@ -90,7 +78,7 @@ impl LexicalIndex {
         let bytes = py
             .detach(|| {
                 let mut bytes = Vec::new();
-                self.read().write(&mut bytes).map(|()| bytes)
+                self.index.read().write(&mut bytes).map(|()| bytes)
             })
             .map_err(raise)?;
         Ok(PyBytes::new(py, &bytes))
@@ -101,15 +89,15 @@ impl LexicalIndex {
     /// Raises:
     ///     IndexDamaged: They are not what was written.
     fn verify(&self, py: Python<'_>) -> PyResult<()> {
-        py.detach(|| self.read().verify()).map_err(raise)
+        py.detach(|| self.index.read().verify()).map_err(raise)
     }
 
     fn __len__(&self) -> usize {
-        self.read().len()
+        self.index.read().len()
     }
 
     fn __contains__(&self, id: u64) -> PyResult<bool> {
-        self.read().contains(id).map_err(raise)
+        self.index.read().contains(id).map_err(raise)
     }
 
     /// Add texts: all of them, or none.
@@ -140,7 +128,7 @@ impl LexicalIndex {
         py.detach(|| {
             let texts = texts.iter().map(|text| terms(text));
             let entries: Vec<_> = ids.into_iter().zip(texts).collect();
-            self.write().add(&entries)
+            self.index.write().add(&entries)
         })
         .map_err(raise)
     }
@@ -154,7 +142,7 @@ impl LexicalIndex {
     ///     UnknownIdError: An id is not there, or twice in the batch.
     fn remove(&self, py: Python<'_>, ids: &Bound<'_, PyAny>) -> PyResult<()> {
         let ids = integers::<u64>(ids, "ids")?;
-        py.detach(|| self.write().remove(&ids)).map_err(raise)
+        py.detach(|| self.index.write().remove(&ids)).map_err(raise)
     }
 
     /// Find the texts that share terms with a query.
@@ -173,17 +161,16 @@ impl LexicalIndex {
         py: Python<'py>,
         query: &Bound<'py, PyString>,
         k: &Bound<'py, PyAny>,
-    ) -> PyResult<Found<'py>> {
+    ) -> PyResult<Hits<'py>> {
         let query = text(query);
         let k = positive(k, "k")?.get();
         let found = py
-            .detach(|| self.read().search(&terms(&query), k))
+            .detach(|| self.index.read().search(&terms(&query), k))
             .map_err(raise)?;
-        let (ids, scores): (Vec<u64>, Vec<f32>) = found.into_iter().unzip();
-        Ok((ids.into_pyarray(py), scores.into_pyarray(py)))
+        Ok(arrays(py, found))
     }
 
     fn __repr__(&self) -> String {
-        format!("LexicalIndex(texts={})", self.read().len())
+        format!("LexicalIndex(texts={})", self.index.read().len())
     }
 }

@@ -20,6 +20,7 @@ mod error;
 mod evict;
 mod explanation;
 mod file_lock;
+mod guarded;
 mod hot_arguments;
 mod hot_index;
 mod lexical_index;

@@ -1,8 +1,8 @@
 //! Fused search, as `memory` uses it; results leave as columns.
 
 use std::path::PathBuf;
+use std::sync::RwLockWriteGuard;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
 use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
@@ -15,6 +15,7 @@ use crate::cold_options::Word;
 use crate::cold_store::ColdStore;
 use crate::convert::{filter, matrix, text};
 use crate::error::raise;
+use crate::guarded::Guarded;
 use crate::hot_arguments::positive;
 use crate::signals::run;
 
@@ -51,17 +52,13 @@ const SIGNALS: [fn(&Scored) -> f32; 10] = [
 /// Entries with labels, terms and vectors.
 #[pyclass(frozen, module = "warmset._core")]
 pub(crate) struct Retriever {
-    inner: RwLock<warmset_core::hot::Retriever>,
+    inner: Guarded<warmset_core::hot::Retriever>,
     changes: AtomicU64,
 }
 
 impl Retriever {
-    fn read(&self) -> RwLockReadGuard<'_, warmset_core::hot::Retriever> {
-        self.inner.read().unwrap_or_else(PoisonError::into_inner)
-    }
-
     fn write(&self) -> RwLockWriteGuard<'_, warmset_core::hot::Retriever> {
-        let inner = self.inner.write().unwrap_or_else(PoisonError::into_inner);
+        let inner = self.inner.write();
         self.changes.fetch_add(1, Ordering::Relaxed);
         inner
     }
@@ -73,7 +70,7 @@ impl Retriever {
     fn new() -> PyResult<Self> {
         let inner = warmset_core::hot::Retriever::new().map_err(raise)?;
         Ok(Self {
-            inner: RwLock::new(inner),
+            inner: Guarded::new(inner),
             changes: AtomicU64::new(0),
         })
     }
@@ -115,7 +112,7 @@ impl Retriever {
         run(py, || {
             let mut same = false;
             let saved = file::replace(&path, |out| {
-                let inner = self.read();
+                let inner = self.inner.read();
                 same = self.changes() == changes;
                 if !same {
                     // Ends the file that is being made; the old one stays.
@@ -161,17 +158,17 @@ impl Retriever {
     }
 
     fn __len__(&self) -> usize {
-        self.read().len()
+        self.inner.read().len()
     }
 
     #[getter]
     fn rows(&self) -> usize {
-        self.read().rows()
+        self.inner.read().rows()
     }
 
     #[getter]
     fn tier(&self) -> &'static str {
-        self.read().tier().name()
+        self.inner.read().tier().name()
     }
 
     #[pyo3(signature = (id, labels, text))]
@@ -233,7 +230,7 @@ impl Retriever {
     }
 
     fn has_vectors(&self, id: u64) -> bool {
-        self.read().has_vectors(id)
+        self.inner.read().has_vectors(id)
     }
 
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
@@ -269,7 +266,7 @@ impl Retriever {
             .detach(|| {
                 cue.terms = terms(&words);
                 let query = query.as_deref();
-                self.read().search(query, &cue, &filter, k, weights)
+                self.inner.read().search(query, &cue, &filter, k, weights)
             })
             .map_err(raise)?;
         let column = |of: fn(&Scored) -> f32| -> Bound<'py, PyArray1<f32>> {

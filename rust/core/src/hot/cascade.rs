@@ -10,10 +10,9 @@
 //!           below the k-th best sum
 //! ```
 //!
-//! All but the last take one segment after the other; the floor only rises. Several queries take it in
-//! tiles that stay in the cache. A row is left out
-//! only when k others score more than it can, so ties are decided by the ids of all that tie, and the
-//! answer is that of a full scan whatever the codes are worth.
+//! All but the last take one segment after the other, several queries in tiles that stay in the cache; the
+//! floor only rises. A row is left out only when k others score more than it can, so ties are decided by
+//! the ids of all that tie, and the answer is that of a full scan whatever the codes are worth.
 
 use std::cmp::Ordering;
 

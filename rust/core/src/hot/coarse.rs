@@ -7,7 +7,7 @@ use super::saved::{Saved, Writer};
 use crate::error::Result;
 use crate::simd::Scanner;
 use crate::simd::codes::{BLOCK, Group, Margins, Packing, Panel, Terms, margin};
-use crate::simd::quantise::{Codebook, Fit};
+use crate::simd::quantise::Fit;
 
 /// The largest factors of a block's rows: the margin of any of them is at most that of these.
 #[derive(Clone, Copy, Debug, Default, bytemuck::Pod, bytemuck::Zeroable)]
@@ -42,11 +42,8 @@ impl Coarse {
     }
 
     /// The codes that rows are fitted with.
-    pub(super) fn book(&self) -> Codebook {
-        match self.packing {
-            Packing::Eight => Codebook::Eight,
-            Packing::Four => Codebook::Four,
-        }
+    pub(super) fn packing(&self) -> Packing {
+        self.packing
     }
 
     /// Bytes that a search reads of a row.

@@ -7,7 +7,7 @@ use super::fine::Fine;
 use super::head::Model;
 use super::margin::Slack;
 use crate::simd::codes::{BLOCK, Packing};
-use crate::simd::quantise::{Codebook, Quad, TOGETHER};
+use crate::simd::quantise::{Quad, TOGETHER};
 use crate::simd::{Lanes, Scanner};
 
 /// The codes of a segment.
@@ -73,14 +73,14 @@ impl Codes {
         slack: &Slack,
         scanner: Scanner,
     ) {
-        let (book, scratch) = (self.coarse.book(), &mut self.scratch);
+        let (packing, scratch) = (self.coarse.packing(), &mut self.scratch);
         if let Model::Projected(basis) = &self.model {
             basis.project(scanner, rows, &mut scratch.projected);
         }
         for ((at, row), which) in at.zip(rows).zip(0..) {
             let fine = self.fine.as_mut().map(|fine| {
                 scratch.fine.resize(size_of_val(row) / 4, 0);
-                let fit = scanner.fit(Codebook::Eight, dim, row, &mut scratch.fine);
+                let fit = scanner.fit(Packing::Eight, dim, row, &mut scratch.fine);
                 fine.put(at, &scratch.fine, &fit, slack);
                 fit
             });
@@ -94,13 +94,13 @@ impl Codes {
                 scratch.seen.extend(quads.flatten());
                 scratch.coarse.resize(size_of_val(&scratch.seen[..]) / 4, 0);
                 let (seen, codes) = (&scratch.seen, &mut scratch.coarse);
-                let fit = scanner.fit(book, basis.count(), seen, codes);
+                let fit = scanner.fit(packing, basis.count(), seen, codes);
                 self.square += fine.norm * fine.norm;
                 self.unseen += (fine.norm * fine.norm - fit.norm * fit.norm).max(0.0);
                 (fit, slack.projected_row(&basis.skew, &fit, fine.norm))
             } else {
                 scratch.coarse.resize(size_of_val(row) / 4, 0);
-                let fit = scanner.fit(book, dim, row, &mut scratch.coarse);
+                let fit = scanner.fit(packing, dim, row, &mut scratch.coarse);
                 (fit, slack.row(&fit))
             };
             self.coarse.put(at, &scratch.coarse, &fit, factors);

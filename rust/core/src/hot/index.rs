@@ -11,6 +11,7 @@ use super::hunt::Hunt;
 use super::pieces::{Pieces, count};
 use super::rows::Rows;
 use super::saved::Saved;
+use super::topk::TopK;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
 use crate::simd::{Scanner, Tier};
@@ -217,7 +218,7 @@ impl Index {
                 bytes,
                 bound: hunt.bound,
             };
-            (neighbours(hunt), explanation)
+            (neighbours(hunt.top), explanation)
         })
     }
 
@@ -264,9 +265,8 @@ impl Index {
     }
 }
 
-pub(super) fn neighbours(hunt: Hunt) -> Neighbours {
-    hunt.top
-        .into_sorted()
+pub(super) fn neighbours(top: TopK) -> Neighbours {
+    top.into_sorted()
         .into_iter()
         .map(|hit| (hit.id, hit.score))
         .collect()

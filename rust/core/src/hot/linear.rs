@@ -48,20 +48,11 @@ pub(super) fn orthonormal(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
 
 /// The transposed directions, padded to whole quads.
 pub(super) fn columns(span: &[Vec<f64>], dim: usize) -> Vec<Quad> {
-    let mut wide = Vec::with_capacity(span.len().next_multiple_of(64));
-    let mut out = Vec::new();
-    for at in 0..dim {
-        wide.clear();
-        wide.extend(
-            span.iter()
-                .filter_map(|row| row.get(at).copied().map(narrow)),
-        );
-        wide.resize(span.len().next_multiple_of(64), 0.0);
-        let mut lanes = Vec::new();
-        Lanes::extend(&mut lanes, &wide);
-        out.extend_from_slice(lanes.as_chunks::<4>().0);
+    let mut rows = transposed(span, dim);
+    for row in &mut rows {
+        row.resize(span.len().next_multiple_of(64), 0.0);
     }
-    out
+    matrix(&rows).as_chunks().0.to_vec()
 }
 
 pub(super) fn transposed(rows: &[Vec<f64>], dim: usize) -> Vec<Vec<f64>> {
@@ -71,17 +62,19 @@ pub(super) fn transposed(rows: &[Vec<f64>], dim: usize) -> Vec<Vec<f64>> {
 }
 
 pub(super) fn matrix(rows: &[Vec<f64>]) -> Vec<Lanes> {
+    rows.iter().flat_map(|row| lanes(row)).collect()
+}
+
+fn lanes(row: &[f64]) -> Vec<Lanes> {
+    let row: Vec<f32> = row.iter().copied().map(narrow).collect();
     let mut out = Vec::new();
-    for row in rows {
-        let row: Vec<f32> = row.iter().copied().map(narrow).collect();
-        Lanes::extend(&mut out, &row);
-    }
+    Lanes::extend(&mut out, &row);
     out
 }
 
 pub(super) fn dots(scanner: Scanner, vector: &[f64], rows: &[Lanes], count: usize) -> Vec<f64> {
     let mut out = vec![0.0; count];
-    scanner.dot_rows(&matrix(&[vector.to_vec()]), rows, &mut out);
+    scanner.dot_rows(&lanes(vector), rows, &mut out);
     out.into_iter().map(f64::from).collect()
 }
 

@@ -1,7 +1,6 @@
 use super::*;
 use crate::hot::basis::Basis;
-use crate::simd::codes::{Terms, estimate, margin};
-use crate::simd::quantise::Codebook;
+use crate::simd::codes::{Packing, Terms, estimate, margin};
 use crate::simd::{Lanes, Scanner, canonical_dot};
 
 struct Noise(u64);
@@ -26,11 +25,11 @@ impl Noise {
     }
 }
 
-fn fit(book: Codebook, vector: &[f32], codes: &mut [u8]) -> Fit {
+fn fit(packing: Packing, vector: &[f32], codes: &mut [u8]) -> Fit {
     let mut blocks = Vec::new();
     Lanes::extend(&mut blocks, vector);
     let mut all = vec![0; 16 * blocks.len()];
-    let fit = Scanner::best().fit(book, vector.len(), &blocks, &mut all);
+    let fit = Scanner::best().fit(packing, vector.len(), &blocks, &mut all);
     codes.copy_from_slice(&all[..codes.len()]);
     fit
 }
@@ -58,11 +57,10 @@ fn outside(
 }
 
 /// Whether a pair's canonical sum is outside of its bounds, by codes of the vectors themselves.
-fn escapes(slack: &Slack, book: Codebook, x: &[f32], y: &[f32]) -> bool {
+fn escapes(slack: &Slack, packing: Packing, x: &[f32], y: &[f32]) -> bool {
     let (mut c, mut q) = (vec![0; x.len()], vec![0; y.len()]);
-    let (row, query) = (fit(book, x, &mut c), fit(Codebook::Eight, y, &mut q));
-    let zero = if book == Codebook::Eight { 128 } else { 8 };
-    let codes = (&signed(&c, zero)[..], &signed(&q, 128)[..]);
+    let (row, query) = (fit(packing, x, &mut c), fit(Packing::Eight, y, &mut q));
+    let codes = (&signed(&c, packing.offset())[..], &signed(&q, 128)[..]);
     outside(
         (x, y),
         codes,
@@ -80,7 +78,7 @@ fn escapes_projected(slack: &Slack, skew: &Skew, basis: &Basis, x: &[f32], y: &[
         let out = basis.project_one(Scanner::best(), &lanes);
         let seen: Vec<f32> = out.iter().flatten().flat_map(|lanes| lanes.0).collect();
         let mut codes = vec![0; seen.len()];
-        let fit = fit(Codebook::Eight, &seen, &mut codes);
+        let fit = fit(Packing::Eight, &seen, &mut codes);
         let norm = vector
             .iter()
             .map(|v| f64::from(*v) * f64::from(*v))
@@ -106,7 +104,7 @@ fn pairs(dims: &[usize], turns: usize, mut visit: impl FnMut(&[f32], &[f32])) {
             visit(&x, &x);
             // The row lies along what the query's codes miss.
             let mut codes = vec![0; dim];
-            let fit = fit(Codebook::Eight, &x, &mut codes);
+            let fit = fit(Packing::Eight, &x, &mut codes);
             let missed: Vec<f32> = codes
                 .iter()
                 .zip(&x)
@@ -129,12 +127,12 @@ const DIMS: [usize; 8] = [1, 3, 31, 64, 384, 1536, 6_144, 24_576];
 #[test]
 fn the_canonical_sum_is_within_its_bounds() {
     let mut count = 0;
-    for book in [Codebook::Eight, Codebook::Four] {
+    for packing in [Packing::Eight, Packing::Four] {
         pairs(&DIMS, 300, |x, y| {
             count += 1;
             assert!(
-                !escapes(&Slack::of(x.len()), book, x, y),
-                "{book:?} {x:?} {y:?}"
+                !escapes(&Slack::of(x.len()), packing, x, y),
+                "{packing:?} {x:?} {y:?}"
             );
         });
     }
@@ -157,7 +155,7 @@ fn a_bound_that_forgets_a_part_is_found_out() {
         pairs(&DIMS, 300, |x, y| {
             let mut slack = Slack::of(x.len());
             forget(&mut slack);
-            escaped += usize::from(escapes(&slack, Codebook::Eight, x, y));
+            escaped += usize::from(escapes(&slack, Packing::Eight, x, y));
         });
         assert!(escaped > 0, "{name}");
     }

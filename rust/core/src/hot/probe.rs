@@ -7,7 +7,6 @@ use super::fine::Coded;
 use super::head::Model;
 use super::margin::Slack;
 use crate::simd::codes::{Line, Packing, Panel, Terms};
-use crate::simd::quantise::Codebook;
 use crate::simd::{Lanes, Scanner};
 
 /// The eight-bit codes of one vector.
@@ -38,7 +37,7 @@ impl Probe {
         let mut floats = Vec::new();
         Lanes::extend(&mut floats, values);
         let mut codes = vec![128; values.len().next_multiple_of(64)];
-        let fit = scanner.fit(Codebook::Eight, values.len(), &floats, &mut codes);
+        let fit = scanner.fit(Packing::Eight, values.len(), &floats, &mut codes);
         let lines = codes
             .as_chunks::<64>()
             .0
@@ -66,7 +65,7 @@ impl Probe {
         let seen = basis.project_one(scanner, &self.lanes);
         let seen = seen.as_flattened();
         let mut codes = vec![128; size_of_val(seen) / 4];
-        let fit = scanner.fit(Codebook::Eight, basis.count(), seen, &mut codes);
+        let fit = scanner.fit(Packing::Eight, basis.count(), seen, &mut codes);
         let terms = self.slack.projected_query(&basis.skew, &fit, self.norm);
         let words = Words::new(&codes, fit.scale, terms);
         self.projected = Some((Arc::clone(basis), words));

@@ -22,9 +22,6 @@ const FOUR_MISSES: f64 = 0.12;
 /// Bytes of the factors of a row.
 const FACTORS: f64 = 16.0;
 
-/// Bytes of the codes of a projection.
-const DIRECTED: f64 = 128.0;
-
 /// Reading a row here and there costs as much as so many in order.
 const SCATTERED: f64 = 6.0;
 
@@ -33,7 +30,8 @@ const K: usize = 12;
 
 /// The model that costs least for so many rows, of which some are the sample.
 pub(super) fn cheapest(scanner: Scanner, dim: usize, sample: &[Vec<f32>], rows: usize) -> Model {
-    let wide = u32::try_from(dim).map_or(f64::MAX, f64::from);
+    let float = |n: usize| u32::try_from(n).map_or(f64::MAX, f64::from);
+    let wide = float(dim);
     let past = SCATTERED * wide;
     let tops = scores(scanner, sample);
     let place = (K * sample.len() / rows.max(1)).max(1);
@@ -45,7 +43,7 @@ pub(super) fn cheapest(scanner: Scanner, dim: usize, sample: &[Vec<f32>], rows: 
     }
     if Head::projects(dim) {
         let basis = Basis::fit(scanner, dim, sample, DIRECTIONS);
-        let projected = cost(DIRECTED, basis.unseen());
+        let projected = cost(float(DIRECTIONS), basis.unseen());
         if projected < best.1 {
             best = (Model::projected(basis), projected);
         }
@@ -76,7 +74,7 @@ fn near(tops: &[Vec<f64>], place: usize, margin: f64) -> f64 {
     for scores in tops {
         let best = scores.get(place - 1).or(scores.last());
         let least = best.map_or(0.0, |best| best - margin);
-        let past = scores.iter().take_while(|score| **score >= least).count();
+        let past = scores.partition_point(|score| *score >= least);
         within += u32::try_from(past).unwrap_or(u32::MAX);
         count += u32::try_from(scores.len()).unwrap_or(0);
     }

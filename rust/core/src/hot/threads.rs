@@ -45,11 +45,7 @@ impl Index {
             top.push_best(hit.score, hit.id);
         }
         self.intact()?;
-        Ok(top
-            .into_sorted()
-            .iter()
-            .map(|hit| (hit.id, hit.score))
-            .collect())
+        Ok(neighbours(top))
     }
 
     /// [`Index::search`] for each query of a row-major batch, by several threads, each with its part
@@ -80,7 +76,11 @@ impl Index {
         let parts: Vec<&[Vec<f32>]> = queries.chunks(size).collect();
         let found = together(&parts, |part| self.hunt(part, k, &pieces));
         self.intact()?;
-        Ok(found.into_iter().flatten().map(neighbours).collect())
+        Ok(found
+            .into_iter()
+            .flatten()
+            .map(|hunt| neighbours(hunt.top))
+            .collect())
     }
 }
 

@@ -3,7 +3,7 @@
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms, reaching};
 #[cfg(target_arch = "aarch64")]
 use super::neon;
-use super::quantise::{self, Codebook, Fit, Quad, TOGETHER};
+use super::quantise::{self, Fit, Quad, TOGETHER};
 #[cfg(target_arch = "x86_64")]
 use super::x86;
 use super::{Lanes, Scanner, Tier, scalar_codes};
@@ -110,15 +110,15 @@ impl Scanner {
     /// Writes the codes of a vector of `dim` values and says how well they fit; what pads it gets the
     /// codes of zeros. There is a code for every value of the blocks.
     #[must_use]
-    pub fn fit(self, book: Codebook, dim: usize, blocks: &[Lanes], codes: &mut [u8]) -> Fit {
+    pub fn fit(self, packing: Packing, dim: usize, blocks: &[Lanes], codes: &mut [u8]) -> Fit {
         match self.codes {
-            Proof::Scalar => quantise::fit(book, dim, blocks, codes),
+            Proof::Scalar => quantise::fit(packing, dim, blocks, codes),
             #[cfg(target_arch = "x86_64")]
-            Proof::Avx2(kernel) => kernel.fit(book, dim, blocks, codes),
+            Proof::Avx2(kernel) => kernel.fit(packing, dim, blocks, codes),
             #[cfg(target_arch = "x86_64")]
-            Proof::Vnni(kernel) => kernel.fit(book, dim, blocks, codes),
+            Proof::Vnni(kernel) => kernel.fit(packing, dim, blocks, codes),
             #[cfg(target_arch = "aarch64")]
-            Proof::Neon(kernel) => kernel.fit(book, dim, blocks, codes),
+            Proof::Neon(kernel) => kernel.fit(packing, dim, blocks, codes),
         }
     }
 

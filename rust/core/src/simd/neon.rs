@@ -8,7 +8,7 @@ use std::arch::aarch64::{
 use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
 use super::neon_codes::{estimate_neon, fit_neon, mix_neon, reaching_neon, sum_lines_neon};
-use super::quantise::{Codebook, Fit, Quad, TOGETHER};
+use super::quantise::{Fit, Quad, TOGETHER};
 
 /// Proof that this machine has NEON.
 #[derive(Clone, Copy, Debug)]
@@ -69,9 +69,9 @@ impl Neon {
 
     /// The codes of a vector; see [`super::Scanner::fit`].
     #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
-    pub(super) fn fit(self, book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    pub(super) fn fit(self, packing: Packing, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
         // SAFETY: `self` exists only where `detect` saw NEON.
-        unsafe { fit_neon(book, dim, row, codes) }
+        unsafe { fit_neon(packing, dim, row, codes) }
     }
 
     /// Weighted sums of rows; see [`super::Scanner::mix`].

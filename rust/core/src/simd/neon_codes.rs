@@ -12,7 +12,7 @@ use std::arch::aarch64::{
 use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms, finish, line_of, reaching};
 use super::neon::{load_bytes, store_integers};
-use super::quantise::{self, Codebook, Fit, Quad, TOGETHER};
+use super::quantise::{self, Fit, Quad, TOGETHER};
 
 /// Rows whose sums are in one register.
 const ROWS: usize = 4;
@@ -28,8 +28,8 @@ pub(super) fn reaching_neon(
 }
 
 #[target_feature(enable = "neon")]
-pub(super) fn fit_neon(book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
-    quantise::fit(book, dim, row, codes)
+pub(super) fn fit_neon(packing: Packing, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    quantise::fit(packing, dim, row, codes)
 }
 
 #[target_feature(enable = "neon")]

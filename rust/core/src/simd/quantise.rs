@@ -8,6 +8,7 @@
 //! Eight-bit codes divide the largest value by 127. Four-bit codes clip at 2.9 root mean squares, which
 //! misses least of what is close to normally distributed.
 
+use super::codes::Packing;
 use super::{LANES, Lanes};
 
 /// Adding this to a small f64 rounds it to an integer, which is then in the lowest bits.
@@ -22,15 +23,6 @@ pub const TOGETHER: usize = 4;
 /// Sixty-four values that are summed side by side.
 pub type Quad = [Lanes; 4];
 
-/// How many codes there are.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Codebook {
-    /// −127 to 127, written plus 128.
-    Eight,
-    /// −7 to 7, written plus 8.
-    Four,
-}
-
 /// What codes make of a vector.
 #[derive(Clone, Copy, Debug)]
 pub struct Fit {
@@ -44,24 +36,13 @@ pub struct Fit {
     pub norm: f64,
 }
 
-impl Codebook {
-    /// What is added to a code, so that it is never negative.
-    #[must_use]
-    pub fn offset(self) -> u8 {
-        match self {
-            Self::Eight => 128,
-            Self::Four => 8,
-        }
-    }
-
-    /// The largest code, and the codes that a value of one is worth.
-    fn steps(self, largest: f64, mean: f64) -> (f64, f64) {
-        let (most, clip, room) = match self {
-            Self::Eight => (127.0, largest, 127.0),
-            Self::Four => (7.0, largest.min(2.9 * mean), 7.5),
-        };
-        (most, if clip > 0.0 { room / clip } else { 0.0 })
-    }
+/// The largest code, and the codes that a value of one is worth.
+fn steps(packing: Packing, largest: f64, mean: f64) -> (f64, f64) {
+    let (most, clip, room) = match packing {
+        Packing::Eight => (127.0, largest, 127.0),
+        Packing::Four => (7.0, largest.min(2.9 * mean), 7.5),
+    };
+    (most, if clip > 0.0 { room / clip } else { 0.0 })
 }
 
 /// How many roundings stand between a sum of [`super::Scanner::mix`] and the true one at most.
@@ -76,7 +57,7 @@ pub fn mix_steps(weights: usize) -> usize {
     clippy::inline_always,
     reason = "inside a kernel, it is compiled for the kernel's instructions"
 )]
-pub(super) fn fit(book: Codebook, dim: usize, blocks: &[Lanes], codes: &mut [u8]) -> Fit {
+pub(super) fn fit(packing: Packing, dim: usize, blocks: &[Lanes], codes: &mut [u8]) -> Fit {
     let mut largest = [0.0_f32; LANES];
     let mut norm = [0.0_f64; LANES];
     for block in blocks {
@@ -89,8 +70,8 @@ pub(super) fn fit(book: Codebook, dim: usize, blocks: &[Lanes], codes: &mut [u8]
     let norm = norm.iter().sum::<f64>().sqrt();
     let largest = largest.into_iter().fold(0.0, f32::max);
     let count = u32::try_from(dim).map_or(1.0, f64::from).max(1.0);
-    let (most, steps) = book.steps(f64::from(largest), norm / count.sqrt());
-    let zero = f64::from(book.offset());
+    let (most, steps) = steps(packing, f64::from(largest), norm / count.sqrt());
+    let zero = f64::from(packing.offset());
     let (mut along, mut square) = ([0.0_f64; LANES], [0.0_f64; LANES]);
     let (places, _) = codes.as_chunks_mut::<LANES>();
     for (block, places) in blocks.iter().zip(places) {
@@ -180,17 +161,17 @@ mod tests {
             vector in prop::collection::vec(-1e3_f32..1e3, 0..70),
             four in any::<bool>(),
         ) {
-            let (book, most) =
-                if four { (Codebook::Four, 7.0) } else { (Codebook::Eight, 127.0) };
+            let (packing, most) =
+                if four { (Packing::Four, 7.0) } else { (Packing::Eight, 127.0) };
             for tier in Tier::available() {
                 let blocks = lanes(&vector);
                 let mut codes = vec![0; blocks.len() * LANES];
                 let scanner = Scanner::of(tier).unwrap();
-                let fit = scanner.fit(book, vector.len(), &blocks, &mut codes);
+                let fit = scanner.fit(packing, vector.len(), &blocks, &mut codes);
                 let (mut missed, mut said, mut norm) = (0.0, 0.0, 0.0);
                 for (at, code) in codes.iter().enumerate() {
                     let value = vector.get(at).copied().map_or(0.0, f64::from);
-                    let step = f64::from(*code) - f64::from(book.offset());
+                    let step = f64::from(*code) - f64::from(packing.offset());
                     prop_assert!(step.abs() <= most);
                     missed += (value - f64::from(fit.scale) * step).powi(2);
                     said += (f64::from(fit.scale) * step).powi(2);

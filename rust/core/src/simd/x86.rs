@@ -9,7 +9,7 @@ use std::arch::x86_64::{
 
 use super::Lanes;
 use super::codes::{BLOCK, Group, Line, Margins, Packing, Panel, Terms};
-use super::quantise::{Codebook, Fit, Quad, TOGETHER};
+use super::quantise::{Fit, Quad, TOGETHER};
 use super::x86_codes::{
     estimate_avx2, estimate_vnni, reaching_avx2, reaching_vnni, sum_lines_avx2, sum_lines_vnni,
 };
@@ -75,9 +75,9 @@ impl Avx2 {
 
     /// The codes of a vector; see [`super::Scanner::fit`].
     #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
-    pub(super) fn fit(self, book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    pub(super) fn fit(self, packing: Packing, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
         // SAFETY: `self` exists only where `detect` saw AVX2.
-        unsafe { fit_avx2(book, dim, row, codes) }
+        unsafe { fit_avx2(packing, dim, row, codes) }
     }
 
     /// Weighted sums of rows; see [`super::Scanner::mix`].
@@ -166,9 +166,9 @@ impl Vnni {
 
     /// The codes of a vector; see [`super::Scanner::fit`].
     #[expect(clippy::unused_self, reason = "possession of `self` is the proof")]
-    pub(super) fn fit(self, book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    pub(super) fn fit(self, packing: Packing, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
         // SAFETY: `self` exists only where `detect` saw AVX-512F, BW and VNNI.
-        unsafe { fit_vnni(book, dim, row, codes) }
+        unsafe { fit_vnni(packing, dim, row, codes) }
     }
 
     /// Weighted sums of rows; see [`super::Scanner::mix`].

@@ -4,12 +4,13 @@
 use std::arch::x86_64::{_mm512_add_ps, _mm512_fmadd_ps, _mm512_set1_ps, _mm512_setzero_ps};
 
 use super::Lanes;
-use super::quantise::{self, Codebook, Fit, PART, Quad, TOGETHER};
+use super::codes::Packing;
+use super::quantise::{self, Fit, PART, Quad, TOGETHER};
 use super::x86::{load_block, store_block};
 
 #[target_feature(enable = "avx2")]
-pub(super) fn fit_avx2(book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
-    quantise::fit(book, dim, row, codes)
+pub(super) fn fit_avx2(packing: Packing, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    quantise::fit(packing, dim, row, codes)
 }
 
 #[target_feature(enable = "avx2")]
@@ -18,8 +19,8 @@ pub(super) fn mix_avx2(weights: [&[f32]; TOGETHER], rows: &[Quad], out: &mut [[Q
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
-pub(super) fn fit_vnni(book: Codebook, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
-    quantise::fit(book, dim, row, codes)
+pub(super) fn fit_vnni(packing: Packing, dim: usize, row: &[Lanes], codes: &mut [u8]) -> Fit {
+    quantise::fit(packing, dim, row, codes)
 }
 
 #[target_feature(enable = "avx512f,avx512bw,avx512vnni")]
