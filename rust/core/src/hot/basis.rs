@@ -10,16 +10,31 @@
 //! Nothing relies on V being exact: what it is off by is measured and paid for (see [`super::margin`]).
 //! Directions within the span are left as they come: that spreads a vector over all codes.
 
-use super::linear::{columns, dot, dots, matrix, narrow, orthonormal, transposed, unit};
+use super::linear::{dot, dots, matrix, narrow, orthonormal, products, quads, transposed, unit};
 use super::margin::{LOOSE, SMALLEST, Skew, gamma};
 use crate::simd::quantise::{Quad, TOGETHER, mix_steps};
 use crate::simd::{Lanes, Scanner};
 
-/// Rows that a basis is fitted to at most.
-const ROWS: usize = 1_280;
+/// What fitting may cost.
+#[derive(Clone, Copy)]
+struct Effort {
+    /// Rows that are looked at, at most.
+    rows: usize,
+    /// How often the span is turned towards the data.
+    turns: usize,
+}
 
-/// How often the span is turned towards the data.
-const TURNS: usize = 2;
+/// For a basis that is used.
+const WELL: Effort = Effort {
+    rows: 1_280,
+    turns: 2,
+};
+
+/// For a first look at what one would be worth.
+const ROUGHLY: Effort = Effort {
+    rows: 400,
+    turns: 1,
+};
 
 /// Directions, and what projecting on them is worth.
 #[derive(Debug)]
@@ -36,31 +51,40 @@ pub(super) struct Basis {
 
 impl Basis {
     /// The span of `count` directions for rows like those of the sample, each `dim` values long.
-    pub(super) fn fit(scanner: Scanner, dim: usize, sample: &[Vec<f32>], count: usize) -> Self {
+    pub(super) fn fit(scanner: Scanner, dim: usize, sample: &[&[Lanes]], count: usize) -> Self {
+        Self::with_effort(scanner, dim, sample, count, WELL)
+    }
+
+    /// About what a basis of `count` directions would not see, for a tenth of the work; rather too much.
+    pub(super) fn glimpse(scanner: Scanner, dim: usize, sample: &[&[Lanes]], count: usize) -> f64 {
+        Self::with_effort(scanner, dim, sample, count, ROUGHLY).unseen
+    }
+
+    fn with_effort(
+        scanner: Scanner,
+        dim: usize,
+        sample: &[&[Lanes]],
+        count: usize,
+        effort: Effort,
+    ) -> Self {
         // Every fifth row is kept apart: what the directions do not see of it is what they will not see
         // of others.
-        let step = sample.len().div_ceil(ROWS).max(1);
+        let step = sample.len().div_ceil(effort.rows).max(1);
         let part = |apart: bool| -> Vec<Vec<f64>> {
             let rows = sample.iter().step_by(step).zip((0..5).cycle());
             let rows = rows.filter(|(_, at)| (*at == 4) == apart);
-            rows.filter_map(|(row, _)| unit(row)).collect()
+            rows.filter_map(|(row, _)| unit(row, dim)).collect()
         };
         let rows = part(false);
-        let by_row = matrix(&rows);
-        let by_dimension = matrix(&transposed(&rows, dim));
+        let by_row = quads(&rows);
+        let by_dimension = quads(&transposed(&rows, dim));
         let step = rows.len().div_ceil(count).max(1);
         let mut start: Vec<Vec<f64>> = rows.iter().step_by(step).take(count).cloned().collect();
         start.resize(count, vec![0.0; dim]);
         let mut span = orthonormal(start);
-        for _ in 0..TURNS {
-            let turned = span
-                .iter()
-                .map(|direction| {
-                    let along = dots(scanner, direction, &by_row, rows.len());
-                    dots(scanner, &along, &by_dimension, dim)
-                })
-                .collect();
-            span = orthonormal(turned);
+        for _ in 0..effort.turns {
+            let along = products(scanner, &span, &by_dimension, rows.len());
+            span = orthonormal(products(scanner, &along, &by_row, dim));
         }
         Self::of(dim, &span).measured(scanner, &part(true))
     }
@@ -91,7 +115,7 @@ impl Basis {
             dim,
             directions,
             count,
-            columns: columns(span, dim),
+            columns: quads(&transposed(span, dim)),
             skew: Skew {
                 delta: off.sqrt() + LOOSE,
                 stray: gamma(mix_steps(dim)) * all.sqrt(),
@@ -177,6 +201,15 @@ impl Basis {
 mod tests {
     use super::*;
 
+    fn blocks(rows: &[Vec<f32>]) -> Vec<Vec<Lanes>> {
+        let blocks = |row: &Vec<f32>| {
+            let mut out = Vec::new();
+            Lanes::extend(&mut out, row);
+            out
+        };
+        rows.iter().map(blocks).collect()
+    }
+
     #[test]
     fn a_plane_is_found_and_sees_everything() {
         let scanner = Scanner::best();
@@ -192,6 +225,8 @@ mod tests {
                 a.iter().zip(&b).map(|(a, b)| x * a + y * b).collect()
             })
             .collect();
+        let rows = blocks(&sample);
+        let sample: Vec<&[Lanes]> = rows.iter().map(Vec::as_slice).collect();
         let basis = Basis::fit(scanner, 40, &sample, 8);
         assert!(basis.unseen() < 1e-5, "{}", basis.unseen());
         assert!(basis.skew.delta < 1e-4, "{:?}", basis.skew);
@@ -211,7 +246,11 @@ mod tests {
         let sample: Vec<Vec<f32>> = (0..600)
             .map(|_| (0..64).map(|_| next()).collect())
             .collect();
+        let rows = blocks(&sample);
+        let sample: Vec<&[Lanes]> = rows.iter().map(Vec::as_slice).collect();
         let unseen = Basis::fit(Scanner::best(), 64, &sample, 16).unseen();
         assert!((0.6..0.85).contains(&unseen), "{unseen}");
+        let glimpse = Basis::glimpse(Scanner::best(), 64, &sample, 16);
+        assert!((unseen..0.9).contains(&glimpse), "{glimpse}");
     }
 }

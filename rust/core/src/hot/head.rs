@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use super::basis::Basis;
 use super::spread::cheapest;
-use crate::simd::Scanner;
+use crate::simd::{Lanes, Scanner};
 
 /// Fewer dimensions than this get no codes by themselves.
 const DIM_FROM: usize = 32;
@@ -90,7 +90,7 @@ impl Head {
         now: &Model,
         dim: usize,
         scanner: Scanner,
-        (sample, rows): (&[Vec<f32>], usize),
+        (sample, rows): (&[&[Lanes]], usize),
     ) -> Option<Model> {
         match self {
             Self::Auto => {

@@ -1,14 +1,15 @@
 //! What little linear algebra a projection takes: rows in f64, products by the kernels of f32.
 
-use crate::simd::quantise::Quad;
+use super::segment::flat;
+use crate::simd::quantise::{Quad, TOGETHER};
 use crate::simd::{Lanes, Scanner};
 
 /// Of a direction that has less than this left, beside those before it, only noise is left.
 const LEAST: f64 = 1e-4;
 
 /// A row of length one; none if it has no direction.
-pub(super) fn unit(row: &[f32]) -> Option<Vec<f64>> {
-    let row: Vec<f64> = row.iter().copied().map(f64::from).collect();
+pub(super) fn unit(row: &[Lanes], dim: usize) -> Option<Vec<f64>> {
+    let row: Vec<f64> = flat(row, dim).map(f64::from).collect();
     let norm = dot(&row, &row).sqrt();
     (norm > 0.0).then(|| row.into_iter().map(|value| value / norm).collect())
 }
@@ -46,13 +47,40 @@ pub(super) fn orthonormal(mut rows: Vec<Vec<f64>>) -> Vec<Vec<f64>> {
     rows
 }
 
-/// The transposed directions, padded to whole quads.
-pub(super) fn columns(span: &[Vec<f64>], dim: usize) -> Vec<Quad> {
-    let mut rows = transposed(span, dim);
-    for row in &mut rows {
-        row.resize(span.len().next_multiple_of(64), 0.0);
+/// Rows as whole quads, padded with zeros.
+pub(super) fn quads(rows: &[Vec<f64>]) -> Vec<Quad> {
+    let mut out: Vec<f32> = Vec::new();
+    for row in rows {
+        out.extend(row.iter().copied().map(narrow));
+        out.resize(out.len().next_multiple_of(64), 0.0);
     }
-    matrix(&rows).as_chunks().0.to_vec()
+    let mut lanes = Vec::new();
+    Lanes::extend(&mut lanes, &out);
+    lanes.as_chunks().0.to_vec()
+}
+
+/// The products of rows with a matrix that has a row of quads for each of their values, `count` long.
+pub(super) fn products(
+    scanner: Scanner,
+    rows: &[Vec<f64>],
+    matrix: &[Quad],
+    count: usize,
+) -> Vec<Vec<f64>> {
+    let mut products = Vec::with_capacity(rows.len());
+    let mut out = vec![[[Lanes::ZERO; 4]; TOGETHER]; count.div_ceil(64)];
+    for rows in rows.chunks(TOGETHER) {
+        let weights: [Vec<f32>; TOGETHER] = std::array::from_fn(|at| {
+            let row = rows.get(at).or(rows.first());
+            row.map_or_else(Vec::new, |row| row.iter().copied().map(narrow).collect())
+        });
+        scanner.mix(weights.each_ref().map(Vec::as_slice), matrix, &mut out);
+        products.extend((0..rows.len()).map(|which| {
+            let quads = out.iter().filter_map(|quads| quads.get(which));
+            let values = quads.flatten().flat_map(|lanes| lanes.0);
+            values.take(count).map(f64::from).collect()
+        }));
+    }
+    products
 }
 
 pub(super) fn transposed(rows: &[Vec<f64>], dim: usize) -> Vec<Vec<f64>> {

@@ -164,7 +164,14 @@ fn a_bound_that_forgets_a_part_is_found_out() {
 /// A basis that fits a sample, one that fits nothing, and one of a few directions.
 fn bases(dim: usize) -> Vec<Basis> {
     let mut noise = Noise(23);
-    let sample: Vec<Vec<f32>> = (0..40).map(|_| noise.vector(dim, 1.0)).collect();
+    let rows: Vec<Vec<Lanes>> = (0..40)
+        .map(|_| {
+            let mut row = Vec::new();
+            Lanes::extend(&mut row, &noise.vector(dim, 1.0));
+            row
+        })
+        .collect();
+    let sample: Vec<&[Lanes]> = rows.iter().map(Vec::as_slice).collect();
     let scanner = Scanner::best();
     vec![
         Basis::fit(scanner, dim, &sample, 16.min(dim)),

@@ -172,13 +172,11 @@ impl Segment {
     }
 
     /// Some of the rows, evenly spread.
-    fn sample(&self) -> Vec<Vec<f32>> {
+    fn sample(&self) -> Vec<&[Lanes]> {
         let most = SAMPLE.min(SAMPLE_VALUES / self.dim.max(1)).max(1);
         let step = self.count.div_ceil(most).max(1);
         let rows = (0..self.count).step_by(step);
-        rows.filter_map(|at| self.row(at))
-            .map(|row| flat(row, self.dim).collect())
-            .collect()
+        rows.filter_map(|at| self.row(at)).collect()
     }
 
     fn recode(&mut self, model: Model) {

@@ -7,7 +7,8 @@ use super::fine::Fine;
 use super::hunt::Hunt;
 use super::pieces::bits;
 use super::segment::SEGMENT;
-use crate::simd::codes::BLOCK;
+use crate::simd::Lanes;
+use crate::simd::codes::{BLOCK, Margins, Terms};
 
 /// What coarse codes say of some rows to one query.
 pub(super) struct Seen<'a> {
@@ -19,16 +20,38 @@ pub(super) struct Seen<'a> {
     pub(super) greatest: Vec<f32>,
 }
 
+/// Rows that are read in full before the first of them is ranked: to wait for one of them is to wait for
+/// all.
+const AHEAD: usize = 8;
+
 /// How many rows are seeds.
 fn wanted(hunt: &Hunt) -> usize {
     hunt.top.k().saturating_add(hunt.top.k() / 2 + 4)
 }
 
-/// What the greatest estimate of a block must exceed to be among the best of so many as there are seeds;
-/// at least the floor.
-fn enough(greatest: impl Iterator<Item = f32>, hunt: &Hunt) -> f32 {
+/// So few blocks have fewer greatest estimates than there may be seeds; their columns have more.
+const COLUMNS_TO: usize = BLOCK;
+
+/// What an estimate must reach to be among the best of about so many as there are seeds; at least the
+/// floor. It is the greatest estimate of a block, or of the rows at one place of all blocks.
+fn enough(seen: &Seen<'_>, hunt: &Hunt) -> f32 {
     let (wanted, floor) = (wanted(hunt), hunt.floor());
-    let mut best: Vec<f32> = greatest.filter(|one| *one > floor).collect();
+    let mut columns = [f32::NEG_INFINITY; BLOCK];
+    let greatest = if seen.greatest.len() < COLUMNS_TO {
+        for estimates in &seen.estimates {
+            for (most, one) in columns.iter_mut().zip(estimates) {
+                *most = if *one > *most { *one } else { *most };
+            }
+        }
+        &columns
+    } else {
+        &seen.greatest[..]
+    };
+    let mut best: Vec<f32> = greatest
+        .iter()
+        .copied()
+        .filter(|one| *one > floor)
+        .collect();
     if best.len() <= wanted {
         return floor;
     }
@@ -40,12 +63,17 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
     /// Raises the floor by the rows with the best estimates.
     pub(super) fn seed(&self, seen: &mut Seen<'_>, hunt: &mut Hunt) {
         let wanted = wanted(hunt);
-        let enough = enough(seen.greatest.iter().copied(), hunt);
+        let enough = enough(seen, hunt);
         let mut seeds: Vec<(f32, usize, usize)> = Vec::new();
-        for (at, (greatest, estimates)) in seen.greatest.iter().zip(&seen.estimates).enumerate() {
-            if *greatest > enough {
-                let rows = (0..).zip(estimates).filter(|(_, one)| **one > enough);
-                seeds.extend(rows.map(|(row, one)| (*one, at, row)));
+        let found = seen.greatest.iter().zip(&seen.estimates);
+        for (at, ((_, admitted), (greatest, estimates))) in
+            seen.pieces.iter().zip(found).enumerate()
+        {
+            if *greatest >= enough {
+                let scanner = self.rows.scanner();
+                let mask = scanner.reaching(estimates, &Margins::ZERO, &Terms::default(), enough);
+                let rows = bits(mask & admitted);
+                seeds.extend(rows.filter_map(|row| Some((*estimates.get(row)?, at, row))));
             }
         }
         if seeds.len() > wanted {
@@ -127,20 +155,32 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         if hunt.steps.screened > 0 {
             hunt.bound = floor;
         }
-        for (upper, row) in kept {
-            if upper < hunt.top.floor() {
-                hunt.bound = hunt.bound.max(upper);
-                break;
+        for some in kept.chunks(AHEAD) {
+            let mut scores = [None; AHEAD];
+            for ((upper, row), score) in some.iter().zip(&mut scores) {
+                if *upper < hunt.top.floor() {
+                    hunt.bound = hunt.bound.max(*upper);
+                    break;
+                }
+                *score = self.score(*row, &hunt.probe.lanes);
             }
-            let mut score = [0.0];
-            let (segment, at) = (row / SEGMENT, row % SEGMENT);
-            let segment = self.rows.segments().get(segment);
-            if segment.is_some_and(|one| one.score(&hunt.probe.lanes, at, &mut score)) {
+            for ((_, row), score) in some.iter().zip(scores) {
+                let Some(score) = score else {
+                    return;
+                };
                 hunt.steps.exact += 1;
-                let [score] = score;
-                self.rank(hunt, row, score);
+                self.rank(hunt, *row, score);
             }
         }
+    }
+
+    /// What a row scores in full.
+    fn score(&self, row: usize, query: &[Lanes]) -> Option<f32> {
+        let mut score = [0.0];
+        let segment = self.rows.segments().get(row / SEGMENT)?;
+        let there = segment.score(query, row % SEGMENT, &mut score);
+        let [score] = score;
+        there.then_some(score)
     }
 
     /// Takes note that a row scores at least so much.
