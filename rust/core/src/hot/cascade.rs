@@ -93,10 +93,15 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         let panel = Probe::panel([&hunt.probe].into_iter(), &codes.model);
         let mut estimates = vec![[0.0; BLOCK]; pieces.len()];
         let mut greatest = vec![0.0; pieces.len()];
-        let out = estimates.iter_mut().zip(&mut greatest);
-        for (piece, (out, greatest)) in pieces.iter().zip(out) {
+        let estimate = |(piece, (out, greatest)): (&(usize, u64), (&mut _, &mut f32))| {
             let out = std::array::from_mut(out);
             [*greatest] = codes.coarse.estimate(scanner, &panel, *piece, out);
+        };
+        let places = pieces.iter().zip(estimates.iter_mut().zip(&mut greatest));
+        if codes.turned() {
+            places.rev().for_each(estimate);
+        } else {
+            places.for_each(estimate);
         }
         hunt.steps.screened += pieces.len() * BLOCK;
         let mut seen = Seen {

@@ -1,6 +1,7 @@
 //! The codes of a segment's rows, all of one model.
 
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use super::coarse::Coarse;
 use super::fine::Fine;
@@ -20,6 +21,8 @@ pub(super) struct Codes {
     pub(super) square: f64,
     pub(super) unseen: f64,
     scratch: Scratch,
+    /// Whether the next search reads them from the end.
+    backwards: AtomicBool,
 }
 
 #[derive(Debug, Default)]
@@ -45,12 +48,19 @@ impl Codes {
             square: 0.0,
             unseen: 0.0,
             scratch: Scratch::default(),
+            backwards: AtomicBool::new(false),
         }
     }
 
     /// Bytes that a search reads of every row.
     pub(super) fn bytes(&self) -> usize {
         self.coarse.bytes()
+    }
+
+    /// Whether to read them from the end: every other search does, and so begins with what the one before
+    /// it has left in the cache. Codes that are twice as large as the cache are read in half the time.
+    pub(super) fn turned(&self) -> bool {
+        self.backwards.fetch_xor(true, Ordering::Relaxed)
     }
 
     pub(super) fn reserve(&mut self, rows: usize) {
