@@ -8,6 +8,9 @@ use crate::simd::Scanner;
 /// So many rows may wait to be settled before those that no longer can matter are looked for.
 const MANY: usize = 1_024;
 
+/// So many rows wait at the end of most searches, or fewer.
+const FEW: usize = 64;
+
 /// One query on its way through the rows.
 #[derive(Debug)]
 pub(super) struct Hunt {
@@ -30,7 +33,7 @@ impl Hunt {
             top: TopK::new(k, most),
             steps: Steps::default(),
             lowest: TopK::new(k, most),
-            kept: Vec::new(),
+            kept: Vec::with_capacity(FEW),
             room: MANY,
             bound: f32::NEG_INFINITY,
         }

@@ -1,6 +1,7 @@
 //! What a vector must be before it becomes a row or a query.
 
 use crate::error::{Error, Result};
+use crate::simd::LANES;
 
 /// How two vectors are compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -53,8 +54,11 @@ impl Metric {
     /// [`Error::NotFinite`], [`Error::ZeroNorm`] (cosine) or [`Error::NormTooLarge`] (inner product).
     pub(super) fn prepare(self, vector: &[f32], row: usize, out: &mut Vec<f32>) -> Result<()> {
         out.clear();
-        if vector.iter().any(|value| !value.is_finite()) {
-            return Err(Error::NotFinite { row });
+        let largest = largest(vector).ok_or(Error::NotFinite { row })?;
+        let count = u32::try_from(vector.len()).map_or(f64::MAX, f64::from);
+        if self == Self::InnerProduct && f64::from(largest) * count.sqrt() <= NORM_LIMIT {
+            out.extend_from_slice(vector);
+            return Ok(());
         }
         let square: f64 = vector.iter().fold(0.0, |sum, value| {
             let value = f64::from(*value);
@@ -87,4 +91,19 @@ impl Metric {
             }
         }
     }
+}
+
+/// The largest size of a value; none if one is not finite.
+fn largest(vector: &[f32]) -> Option<f32> {
+    let (mut most, mut nothing) = ([0.0_f32; LANES], [0.0_f32; LANES]);
+    for values in vector.chunks(LANES) {
+        for ((most, nothing), value) in most.iter_mut().zip(&mut nothing).zip(values) {
+            let size = value.abs();
+            *most = if size > *most { size } else { *most };
+            // What is not finite makes a NaN of it, which stays.
+            *nothing += value * 0.0;
+        }
+    }
+    let finite = nothing.iter().all(|nothing| *nothing == 0.0);
+    finite.then(|| most.into_iter().fold(0.0, f32::max))
 }
