@@ -23,14 +23,20 @@ use super::pieces::{Pieces, runs};
 use super::probe::Probe;
 use super::rows::Rows;
 use super::segment::{SEGMENT, Segment};
-use super::sieve::Seen;
+use super::sieve::{Estimates, Seen};
 use crate::simd::codes::{BLOCK, Panel};
 
 /// Queries whose sums stay in registers while a block is read.
 const PANEL: usize = 4;
 
-/// Bytes of codes that stay in the cache while one panel after the other is estimated.
-const TILE: usize = 1 << 19;
+/// Bytes of codes that stay in the nearest cache while one panel after the other is estimated.
+const NEAR: usize = 24 << 10;
+
+/// Bytes of estimates that stay in the cache until they are looked at.
+const TILE: usize = 1 << 20;
+
+/// Queries that share the reading of the codes.
+const QUERIES: usize = 64;
 
 /// Rows, and what their slots are called.
 #[derive(Clone, Copy)]
@@ -57,7 +63,11 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
             }
             match hunts {
                 [hunt] => self.screen(codes, base, &dense, hunt),
-                _ => self.screen_together(codes, base, &dense, hunts),
+                _ => {
+                    for hunts in hunts.chunks_mut(QUERIES) {
+                        self.screen_together(codes, base, &dense, hunts);
+                    }
+                }
             }
         }
         for hunt in hunts {
@@ -91,28 +101,22 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
     fn screen(&self, codes: &Codes, base: usize, pieces: &[(usize, u64)], hunt: &mut Hunt) {
         let scanner = self.rows.scanner();
         let panel = Probe::panel([&hunt.probe].into_iter(), &codes.model);
-        let mut estimates = vec![[0.0; BLOCK]; pieces.len()];
-        let mut greatest = vec![0.0; pieces.len()];
-        let estimate = |(piece, (out, greatest)): (&(usize, u64), (&mut _, &mut f32))| {
-            let out = std::array::from_mut(out);
-            [*greatest] = codes.coarse.estimate(scanner, &panel, *piece, out);
+        let mut estimates = Estimates::<1>::of(pieces.len());
+        let places = pieces.iter().zip(estimates.blocks());
+        let estimate = |(piece, (out, greatest)): (&(usize, u64), (&mut _, &mut _))| {
+            *greatest = codes.coarse.estimate(scanner, &panel, *piece, out);
         };
-        let places = pieces.iter().zip(estimates.iter_mut().zip(&mut greatest));
         if codes.turned() {
             places.rev().for_each(estimate);
         } else {
             places.for_each(estimate);
         }
-        hunt.steps.screened += pieces.len() * BLOCK;
-        let mut seen = Seen {
+        let seen = Seen {
             codes,
             base,
             pieces,
-            estimates,
-            greatest,
         };
-        self.seed(&mut seen, hunt);
-        self.sift(&seen, hunt);
+        self.sieve(&seen, &mut estimates, std::slice::from_mut(hunt));
     }
 
     /// [`Field::screen`] for several queries, which share the reading of the codes.
@@ -128,33 +132,29 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
             .chunks(PANEL)
             .map(|some| Probe::panel(some.iter().map(|hunt| &hunt.probe), &codes.model))
             .collect();
-        let tile = (TILE / (codes.bytes() * BLOCK)).max(1);
-        for pieces in pieces.chunks(tile) {
-            let mut seen: [Seen<'_>; PANEL] = std::array::from_fn(|_| Seen {
+        let tile = TILE / (BLOCK * size_of::<[f32; PANEL]>() * panels.len());
+        let near = NEAR / (codes.bytes() * BLOCK);
+        let mut estimates: Vec<Estimates<PANEL>> = Vec::new();
+        for pieces in pieces.chunks(tile.max(1)) {
+            estimates.resize_with(panels.len(), || Estimates::of(pieces.len()));
+            for estimates in &mut estimates {
+                estimates.truncate(pieces.len());
+            }
+            for start in (0..pieces.len()).step_by(near.max(1)) {
+                for (panel, estimates) in panels.iter().zip(&mut estimates) {
+                    let places = pieces.iter().zip(estimates.blocks());
+                    for (piece, (out, greatest)) in places.skip(start).take(near.max(1)) {
+                        *greatest = codes.coarse.estimate(scanner, panel, *piece, out);
+                    }
+                }
+            }
+            let seen = Seen {
                 codes,
                 base,
                 pieces,
-                estimates: Vec::with_capacity(pieces.len()),
-                greatest: Vec::with_capacity(pieces.len()),
-            });
-            for (panel, hunts) in panels.iter().zip(hunts.chunks_mut(PANEL)) {
-                for seen in &mut seen {
-                    seen.estimates.clear();
-                    seen.greatest.clear();
-                }
-                for piece in pieces {
-                    let mut out = [[0.0; BLOCK]; PANEL];
-                    let most = codes.coarse.estimate(scanner, panel, *piece, &mut out);
-                    for (seen, (out, most)) in seen.iter_mut().zip(out.into_iter().zip(most)) {
-                        seen.estimates.push(out);
-                        seen.greatest.push(most);
-                    }
-                }
-                for (hunt, seen) in hunts.iter_mut().zip(&mut seen) {
-                    hunt.steps.screened += pieces.len() * BLOCK;
-                    self.seed(seen, hunt);
-                    self.sift(seen, hunt);
-                }
+            };
+            for (estimates, hunts) in estimates.iter_mut().zip(hunts.chunks_mut(PANEL)) {
+                self.sieve(&seen, estimates, hunts);
             }
         }
     }

@@ -10,14 +10,65 @@ use super::segment::SEGMENT;
 use crate::simd::Lanes;
 use crate::simd::codes::{BLOCK, Margins, Terms};
 
-/// What coarse codes say of some rows to one query.
+/// Rows of a segment whose codes were looked at.
 pub(super) struct Seen<'a> {
     pub(super) codes: &'a Codes,
     /// The first row of the segment.
     pub(super) base: usize,
     pub(super) pieces: &'a [(usize, u64)],
-    pub(super) estimates: Vec<[f32; BLOCK]>,
-    pub(super) greatest: Vec<f32>,
+}
+
+impl Seen<'_> {
+    /// The row at a place of a block, counted from the segment's first.
+    fn row(&self, at: usize, place: usize) -> usize {
+        let (block, _) = self.pieces.get(at).copied().unwrap_or_default();
+        block * BLOCK + place
+    }
+}
+
+/// What coarse codes say of blocks of rows to `M` queries.
+pub(super) struct Estimates<const M: usize> {
+    rows: Vec<[[f32; BLOCK]; M]>,
+    greatest: Vec<[f32; M]>,
+}
+
+impl<const M: usize> Estimates<M> {
+    /// Room for so many blocks.
+    pub(super) fn of(blocks: usize) -> Self {
+        Self {
+            rows: vec![[[0.0; BLOCK]; M]; blocks],
+            greatest: vec![[0.0; M]; blocks],
+        }
+    }
+
+    /// Keeps room for fewer blocks.
+    pub(super) fn truncate(&mut self, blocks: usize) {
+        self.rows.truncate(blocks);
+        self.greatest.truncate(blocks);
+    }
+
+    /// Where a block's estimates are written, and the greatest for each query.
+    pub(super) fn blocks(
+        &mut self,
+    ) -> impl DoubleEndedIterator<Item = (&mut [[f32; BLOCK]; M], &mut [f32; M])> + ExactSizeIterator
+    {
+        self.rows.iter_mut().zip(&mut self.greatest)
+    }
+
+    /// What they say to one query: of the rows of each block, and the greatest.
+    fn of_query(&self, which: usize) -> impl Iterator<Item = (&[f32; BLOCK], f32)> {
+        let rows = self.rows.iter().filter_map(move |rows| rows.get(which));
+        let greatest = self.greatest.iter().filter_map(move |all| all.get(which));
+        rows.zip(greatest.copied())
+    }
+
+    /// Forgets what they say of a row to a query.
+    fn forget(&mut self, which: usize, at: usize, place: usize) {
+        let rows = self.rows.get_mut(at).and_then(|rows| rows.get_mut(which));
+        if let Some(estimate) = rows.and_then(|rows| rows.get_mut(place)) {
+            *estimate = f32::NEG_INFINITY;
+        }
+    }
 }
 
 /// Rows that are read in full before the first of them is ranked: to wait for one of them is to wait for
@@ -34,24 +85,21 @@ const COLUMNS_TO: usize = BLOCK;
 
 /// What an estimate must reach to be among the best of about so many as there are seeds; at least the
 /// floor. It is the greatest estimate of a block, or of the rows at one place of all blocks.
-fn enough(seen: &Seen<'_>, hunt: &Hunt) -> f32 {
+fn enough<const M: usize>(seen: &Estimates<M>, which: usize, hunt: &Hunt) -> f32 {
     let (wanted, floor) = (wanted(hunt), hunt.floor());
-    let mut columns = [f32::NEG_INFINITY; BLOCK];
-    let greatest = if seen.greatest.len() < COLUMNS_TO {
-        for estimates in &seen.estimates {
-            for (most, one) in columns.iter_mut().zip(estimates) {
+    let mut best: Vec<f32> = Vec::new();
+    if seen.rows.len() < COLUMNS_TO {
+        let mut columns = [f32::NEG_INFINITY; BLOCK];
+        for (rows, _) in seen.of_query(which) {
+            for (most, one) in columns.iter_mut().zip(rows) {
                 *most = if *one > *most { *one } else { *most };
             }
         }
-        &columns
+        best.extend(columns.iter().filter(|one| **one > floor));
     } else {
-        &seen.greatest[..]
-    };
-    let mut best: Vec<f32> = greatest
-        .iter()
-        .copied()
-        .filter(|one| *one > floor)
-        .collect();
+        let greatest = seen.of_query(which).map(|(_, greatest)| greatest);
+        best.extend(greatest.filter(|one| *one > floor));
+    }
     if best.len() <= wanted {
         return floor;
     }
@@ -60,34 +108,48 @@ fn enough(seen: &Seen<'_>, hunt: &Hunt) -> f32 {
 }
 
 impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
+    /// Lets the rows wait that may matter to each query; one hunt a query.
+    pub(super) fn sieve<const M: usize>(
+        &self,
+        seen: &Seen<'_>,
+        estimates: &mut Estimates<M>,
+        hunts: &mut [Hunt],
+    ) {
+        for (which, hunt) in hunts.iter_mut().enumerate() {
+            hunt.steps.screened += seen.pieces.len() * BLOCK;
+            self.seed(seen, estimates, which, hunt);
+            self.sift(seen, estimates, which, hunt);
+        }
+    }
+
     /// Raises the floor by the rows with the best estimates.
-    pub(super) fn seed(&self, seen: &mut Seen<'_>, hunt: &mut Hunt) {
+    fn seed<const M: usize>(
+        &self,
+        seen: &Seen<'_>,
+        estimates: &mut Estimates<M>,
+        which: usize,
+        hunt: &mut Hunt,
+    ) {
         let wanted = wanted(hunt);
-        let enough = enough(seen, hunt);
+        let enough = enough(estimates, which, hunt);
+        let scanner = self.rows.scanner();
         let mut seeds: Vec<(f32, usize, usize)> = Vec::new();
-        let found = seen.greatest.iter().zip(&seen.estimates);
-        for (at, ((_, admitted), (greatest, estimates))) in
-            seen.pieces.iter().zip(found).enumerate()
-        {
-            if *greatest >= enough {
-                let scanner = self.rows.scanner();
-                let mask = scanner.reaching(estimates, &Margins::ZERO, &Terms::default(), enough);
-                let rows = bits(mask & admitted);
-                seeds.extend(rows.filter_map(|row| Some((*estimates.get(row)?, at, row))));
+        let found = seen.pieces.iter().zip(estimates.of_query(which));
+        for (at, ((_, admitted), (rows, greatest))) in found.enumerate() {
+            if greatest >= enough {
+                let mask = scanner.reaching(rows, &Margins::ZERO, &Terms::default(), enough);
+                let places = bits(mask & admitted);
+                seeds.extend(places.filter_map(|place| Some((*rows.get(place)?, at, place))));
             }
         }
         if seeds.len() > wanted {
             seeds.select_nth_unstable_by(wanted, |a, b| b.0.total_cmp(&a.0));
             seeds.truncate(wanted);
         }
-        let row = |at: usize, place: usize| {
-            let (block, _) = seen.pieces.get(at).copied().unwrap_or_default();
-            block * BLOCK + place
-        };
         let Some(fine) = &seen.codes.fine else {
             let terms = *hunt.probe.terms(&seen.codes.model);
             for (estimate, at, place) in seeds {
-                let row = row(at, place);
+                let row = seen.row(at, place);
                 let lower = estimate - seen.codes.coarse.margin(row, &terms);
                 self.raise(hunt, seen.base + row, lower);
             }
@@ -95,24 +157,27 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         };
         let rows: Vec<usize> = seeds
             .iter()
-            .map(|(_, at, place)| row(*at, *place))
+            .map(|(_, at, place)| seen.row(*at, *place))
             .collect();
         for (_, at, place) in seeds {
-            let estimates = seen.estimates.get_mut(at);
-            if let Some(estimate) = estimates.and_then(|one| one.get_mut(place)) {
-                *estimate = f32::NEG_INFINITY;
-            }
+            estimates.forget(which, at, place);
         }
         self.refine(fine, seen.base, &rows, hunt);
     }
 
     /// Lets the rows of a stretch wait that may reach the floor.
-    pub(super) fn sift(&self, seen: &Seen<'_>, hunt: &mut Hunt) {
+    fn sift<const M: usize>(
+        &self,
+        seen: &Seen<'_>,
+        estimates: &Estimates<M>,
+        which: usize,
+        hunt: &mut Hunt,
+    ) {
         let terms = *hunt.probe.terms(&seen.codes.model);
         let (coarse, floor) = (&seen.codes.coarse, hunt.floor());
         let mut rows: Vec<usize> = Vec::new();
-        let found = seen.greatest.iter().zip(&seen.estimates);
-        for ((block, admitted), (greatest, estimates)) in seen.pieces.iter().zip(found) {
+        let found = seen.pieces.iter().zip(estimates.of_query(which));
+        for ((block, admitted), (estimates, greatest)) in found {
             if greatest + coarse.ceiling(*block, &terms) < floor {
                 continue;
             }
