@@ -12,7 +12,7 @@ use super::pieces::{Pieces, count};
 use super::rows::Rows;
 use super::saved::Saved;
 use super::topk::TopK;
-use super::vectors::Metric;
+use super::vectors::{Metric, divided};
 use crate::error::{Error, Result};
 use crate::simd::{Scanner, Tier};
 
@@ -135,17 +135,21 @@ impl Index {
                 return Err(Error::DuplicateId { id: *id });
             }
         }
-        let mut prepared = Vec::with_capacity(batch.vectors.len());
-        let mut row = Vec::with_capacity(dim);
-        for (at, vector) in batch.vectors.chunks_exact(dim).enumerate() {
-            self.metric.prepare(vector, at, &mut row)?;
-            prepared.extend_from_slice(&row);
-        }
+        let vectors = batch.vectors.chunks_exact(dim);
+        let divisors = vectors.clone().enumerate();
+        let divisors = divisors.map(|(at, vector)| self.metric.divisor(vector, at));
+        let divisors = divisors.collect::<Result<Vec<_>>>()?;
         self.rows.reserve(batch.ids.len());
         let shared = batch.labels.first().copied().unwrap_or_default();
-        for (at, (id, vector)) in batch.ids.iter().zip(prepared.chunks_exact(dim)).enumerate() {
+        let mut row = Vec::with_capacity(dim);
+        let entries = batch.ids.iter().zip(vectors.zip(divisors));
+        for (at, (id, (vector, divisor))) in entries.enumerate() {
             let labels = batch.labels.get(at).copied().unwrap_or(shared);
             let slot = self.catalog.add(*id, labels)?;
+            let vector = match divisor {
+                Some(divisor) => divided(vector, divisor, &mut row),
+                None => vector,
+            };
             self.rows.put(slot, vector)?;
         }
         self.intact()
@@ -259,9 +263,7 @@ impl Index {
                 found: query.len(),
             });
         }
-        let mut prepared = Vec::with_capacity(query.len());
-        self.metric.prepare(query, row, &mut prepared)?;
-        Ok(prepared)
+        self.metric.prepared(query, row)
     }
 }
 

@@ -180,8 +180,7 @@ impl Retriever {
         let (Some(query), Some(rows)) = (query, &self.rows) else {
             return Ok(Vec::new());
         };
-        let mut prepared = Vec::with_capacity(query.len());
-        Metric::Cosine.prepare(query, 0, &mut prepared)?;
+        let prepared = Metric::Cosine.prepared(query, 0)?;
         Ok(self.scored(rows, &prepared, slots))
     }
 
@@ -229,8 +228,7 @@ impl Retriever {
                 found: query.len(),
             });
         }
-        let mut prepared = Vec::with_capacity(query.len());
-        Metric::Cosine.prepare(query, 0, &mut prepared)?;
+        let prepared = Metric::Cosine.prepared(query, 0)?;
         let pieces = rows.selected(&self.catalog.selection(filter));
         let admitted = count(&pieces);
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];

@@ -29,9 +29,8 @@ impl Retriever {
                 found: dim,
             });
         }
-        let mut row = Vec::with_capacity(dim);
         for (at, vector) in vectors.chunks(dim).enumerate() {
-            Metric::InnerProduct.prepare(vector, at, &mut row)?;
+            Metric::InnerProduct.divisor(vector, at)?;
         }
         let rows = self
             .rows

@@ -45,20 +45,19 @@ impl Metric {
         }
     }
 
-    /// Writes a vector as this metric compares it. `row` names it in errors.
+    /// What a vector is divided by to be as this metric compares it; none if it is taken as it is. `row`
+    /// names it in errors.
     ///
     /// The norm is summed in f64 one after the other, so it neither overflows nor vanishes for any
-    /// finite f32; a unit vector is each value divided by it in f64, rounded once to f32.
+    /// finite f32.
     ///
     /// # Errors
     /// [`Error::NotFinite`], [`Error::ZeroNorm`] (cosine) or [`Error::NormTooLarge`] (inner product).
-    pub(super) fn prepare(self, vector: &[f32], row: usize, out: &mut Vec<f32>) -> Result<()> {
-        out.clear();
+    pub(super) fn divisor(self, vector: &[f32], row: usize) -> Result<Option<f64>> {
         let largest = largest(vector).ok_or(Error::NotFinite { row })?;
         let count = u32::try_from(vector.len()).map_or(f64::MAX, f64::from);
         if self == Self::InnerProduct && f64::from(largest) * count.sqrt() <= NORM_LIMIT {
-            out.extend_from_slice(vector);
-            return Ok(());
+            return Ok(None);
         }
         let square: f64 = vector.iter().fold(0.0, |sum, value| {
             let value = f64::from(*value);
@@ -67,30 +66,44 @@ impl Metric {
         let norm = square.sqrt();
         match self {
             Self::Cosine if norm == 0.0 => Err(Error::ZeroNorm { row }),
-            Self::Cosine if (norm - 1.0).abs() <= UNIT_SLACK => {
-                out.extend_from_slice(vector);
-                Ok(())
-            }
-            Self::Cosine => {
-                #[expect(
-                    clippy::as_conversions,
-                    clippy::cast_possible_truncation,
-                    reason = "the one rounding to f32 that the doc names"
-                )]
-                out.extend(vector.iter().map(|value| (f64::from(*value) / norm) as f32));
-                Ok(())
-            }
+            Self::Cosine => Ok(((norm - 1.0).abs() > UNIT_SLACK).then_some(norm)),
             Self::InnerProduct if norm > NORM_LIMIT => Err(Error::NormTooLarge {
                 row,
                 norm,
                 limit: NORM_LIMIT,
             }),
-            Self::InnerProduct => {
-                out.extend_from_slice(vector);
-                Ok(())
-            }
+            Self::InnerProduct => Ok(None),
         }
     }
+
+    /// A vector as this metric compares it. `row` names it in errors.
+    ///
+    /// # Errors
+    /// As [`Metric::divisor`].
+    pub(super) fn prepared(self, vector: &[f32], row: usize) -> Result<Vec<f32>> {
+        let mut out = Vec::with_capacity(vector.len());
+        match self.divisor(vector, row)? {
+            Some(divisor) => _ = divided(vector, divisor, &mut out),
+            None => out.extend_from_slice(vector),
+        }
+        Ok(out)
+    }
+}
+
+/// A vector divided by a number, in f64, each value rounded once to f32.
+pub(super) fn divided<'a>(vector: &[f32], divisor: f64, out: &'a mut Vec<f32>) -> &'a [f32] {
+    out.clear();
+    #[expect(
+        clippy::as_conversions,
+        clippy::cast_possible_truncation,
+        reason = "the one rounding to f32 that the doc names"
+    )]
+    out.extend(
+        vector
+            .iter()
+            .map(|value| (f64::from(*value) / divisor) as f32),
+    );
+    out
 }
 
 /// The largest size of a value; none if one is not finite.
