@@ -1,4 +1,4 @@
-"""What the units of a growing conversation cost: only new messages are looked at.
+"""The units of a growing conversation and what they cost: only new messages are looked at.
 
 The sums are in Rust; here are the links that make units, and the few units that must stay.
 """
@@ -8,12 +8,12 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warmset._core import Roll
-from warmset.messages import holds, is_unfinished, units
+from warmset.messages import Unit, holds, is_unfinished, kind_of, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warmset.messages import Facts
+    from warmset.messages import Facts, UnitKind
 
 
 class Accounts:
@@ -22,14 +22,16 @@ class Accounts:
     def __init__(self) -> None:
         self.roll = Roll()
         self._home: list[int] = []
+        self._members: list[list[int]] = []
+        self._kinds: list[UnitKind] = []
+        self._systems: list[int] = []
         self._fixed: list[int] = []
-        self._task: int | None = None
+        self._task_at: int | None = None
         self._asked: int | None = None
         self._asked_at = -1
         self._plainly = False  # whether it was asked in a message without tool results
         self._said: int | None = None
         self._reply: tuple[int, bool] | None = None  # the first since, and whether it thinks
-        self._latest: list[int] = []
         self._waiting: dict[str, list[int]] = {}
         self._open: dict[int, int] = {}
         self._last: Facts | None = None
@@ -37,15 +39,42 @@ class Accounts:
     def __len__(self) -> int:
         return len(self._home)
 
+    def unit(self, number: int) -> Unit:
+        """Return a unit by its number; they are numbered by their first members."""
+        return Unit(tuple(self._members[number]), self._kinds[number], number in self._open)
+
+    def home(self, place: int) -> int:
+        """Return the number of the unit that a message is in."""
+        return self._home[place]
+
+    def since(self, place: int) -> list[int]:
+        """Return the numbers of the units that have members at a position or after, ascending."""
+        return sorted(set(self._home[place:]))
+
+    @property
+    def systems(self) -> list[int]:
+        """The numbers of the units of system messages, ascending."""
+        return self._systems
+
+    @property
+    def open(self) -> list[int]:
+        """The numbers of the units that have calls without results, ascending."""
+        return sorted(self._open)
+
     @property
     def task(self) -> int | None:
         """The unit of the first request."""
-        return self._task
+        return None if self._task_at is None else self._home[self._task_at]
 
     @property
     def asked(self) -> int | None:
         """The unit of the last request."""
         return self._asked
+
+    @property
+    def asked_at(self) -> int | None:
+        """The position of the last request; see `messages.exchange_start`."""
+        return None if self._asked is None else self._asked_at
 
     @property
     def said(self) -> int | None:
@@ -82,11 +111,11 @@ class Accounts:
             pins: Positions of messages that must stay besides.
         """
         held = {*self._fixed, *(self._home[at] for at in pins)}
-        held |= {unit for unit in (self._task, self._asked, self._said) if unit is not None}
+        held |= {unit for unit in (self.task, self._asked, self._said) if unit is not None}
         if self._reply is not None and self._last is not None:
             unit, thinks = self._reply
             held |= {unit} if thinks and is_unfinished(self._last) else set()
-        return sorted(held | {u for u in self._open if self._latest[u] > self._asked_at})
+        return sorted(held | {u for u in self._open if self._members[u][-1] > self._asked_at})
 
     def cost(self, unit: int) -> int:
         """Return what a unit costs."""
@@ -107,10 +136,13 @@ class Accounts:
         at = len(self._home)
         if unit is None:
             unit = self.roll.push(tokens)
-            self._latest.append(at)
+            self._members.append([at])
+            self._kinds.append(kind_of(fact))
+            if self._kinds[unit] == "system":
+                self._systems.append(unit)
         else:
             self.roll.join(unit, tokens)
-            self._latest[unit] = at
+            self._members[unit].append(at)
         self._home.append(unit)
         self._last = fact
         if (fact.is_system or fact.keep) and self._fixed[-1:] != [unit]:
@@ -130,7 +162,7 @@ class Accounts:
     def _hear(self, fact: Facts, unit: int, at: int) -> None:
         """Note who asks, and who replies first."""
         if fact.request:
-            self._task = unit if self._task is None else self._task
+            self._task_at = at if self._task_at is None else self._task_at
             self._said = unit
         if fact.request and not (fact.results and self._plainly):
             self._asked, self._asked_at, self._reply = unit, at, None

@@ -45,8 +45,7 @@ def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
 
 def _read_as(ledger: Ledger, wanted: Dialect | None) -> Dialect:
     """Tell how messages are read that would fit several dialects, for one that is asked for."""
-    instructs = any(entry.facts.is_system for entry in ledger.entries.values())
-    return "anthropic" if wanted == "anthropic" and not instructs else "openai"
+    return "anthropic" if wanted == "anthropic" and not ledger.instructs else "openai"
 
 
 def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
@@ -54,7 +53,8 @@ def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
 
     Messages come out untouched: what is sent is what was appended.
     """
-    live = ledger.live()
+    with engine.lock:
+        live = ledger.live().copy()
     plain = [engine.message(entry.id) for entry in live]
     parts = [Part("all", sum(entry.tokens for entry in live), tuple(entry.id for entry in live))]
     if call.request is not None:
@@ -71,7 +71,7 @@ def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
 
 def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
     """Return what sending everything would cost, without reading it."""
-    return sum(entry.tokens for entry in ledger.live()) + _beside(engine, call)
+    return ledger.accounts().roll.since(0) + _beside(engine, call)
 
 
 def is_small(ledger: Ledger, tokens: int, call: Call) -> bool:
@@ -128,8 +128,9 @@ def quote_and_index(
     least = least_score(found.scores) if picked.by == "score" else float("-inf")
     units: dict[int, tuple[Entry, ...]] = {}
     values: dict[int, float] = {}
-    for rank, id_ in enumerate(picked.ids):
-        unit = tuple(ledger.together(id_))
+    with engine.lock:
+        together = [tuple(ledger.together(id_)) for id_ in picked.ids]
+    for rank, (id_, unit) in enumerate(zip(picked.ids, together, strict=True)):
         if not unit or scores[id_] < least:
             continue
         bonus = weights.decision * any(entry.decision for entry in unit)

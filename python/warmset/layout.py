@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from warmset import _core
 from warmset.config import RECENT_SHARE
-from warmset.messages import anchor, exchange_start, last_said, loop_start
+from warmset.messages import last_said, loop_start
 
 if TYPE_CHECKING:
     from warmset.ledger import Entry, Ledger
@@ -60,35 +60,33 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
         The parts. Results whose call is nowhere, and calls that were left behind without a result,
         are in none.
     """
-    live = ledger.live()
-    facts = [entry.facts for entry in live]
-    asked = exchange_start(facts) if appended else None
-    task = anchor(facts)
+    live, accounts = ledger.live(), ledger.accounts()
+    asked = accounts.asked_at if appended else None
 
     def entries(unit: Unit) -> list[Entry]:
         return [live[place] for place in unit.members]
 
-    def is_current(unit: Unit) -> bool:
-        return asked is not None and unit.members[-1] >= asked
+    def is_sent(unit: Unit) -> bool:
+        # No provider takes a result without its call, or a call that was left without its result.
+        return unit.kind not in {"orphan", "system"} and not unit.open
 
-    # No provider takes a result without its call, or a call that was left without its result.
-    units = [
-        unit
-        for unit in ledger.units()
-        if unit.kind != "orphan" and (not unit.open or is_current(unit))
-    ]
-    system = [unit for unit in units if unit.kind == "system"]
-    others = [unit for unit in units if unit.kind != "system"]
-    current = [unit for unit in others if is_current(unit)]
-    before = [unit for unit in others if not is_current(unit)]
-    first = [unit for unit in before if task in unit.members]
-    earlier = [unit for unit in before if task not in unit.members]
-    if since is None:
-        latest = earlier[max(len(earlier) - recent, 0) :] if recent else []
-    else:
-        latest = [unit for unit in earlier if live[unit.members[0]].id >= since]
+    now = [] if asked is None else [accounts.unit(number) for number in accounts.since(asked)]
+    current = [unit for unit in now if unit.kind not in {"orphan", "system"}]
+    taken = {unit.members[0] for unit in now}
+    task = None if accounts.task is None else accounts.unit(accounts.task)
+    first = [] if task is None or task.members[0] in taken or not is_sent(task) else [task]
+    taken |= {unit.members[0] for unit in first}
+    latest: list[Unit] = []
+    for number in range(len(accounts.roll) - 1, -1, -1):
+        unit = accounts.unit(number)
+        enough = len(latest) >= recent if since is None else live[unit.members[0]].id < since
+        if enough:
+            break
+        if unit.members[0] not in taken and is_sent(unit):
+            latest.append(unit)
+    latest.reverse()
     return Frame(
-        system=[entries(unit) for unit in system],
+        system=[entries(accounts.unit(number)) for number in accounts.systems],
         anchor=[entries(unit) for unit in first],
         recent=[entries(unit) for unit in latest],
         current=[entries(unit) for unit in current],

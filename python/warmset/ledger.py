@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 from warmset.accounts import Accounts
 from warmset.config import SESSION_GAP
 from warmset.history import History
-from warmset.messages import Dialect, Facts, Unit, units
 from warmset.notes import is_decision
 from warmset.snapshot import Snapshot
 from warmset.traits import Addressed
@@ -22,6 +21,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warmset.hits import Found
+    from warmset.messages import Dialect, Facts
     from warmset.pick import Picked
     from warmset.records import TurnMeta
 
@@ -105,12 +105,15 @@ class Ledger:
         tenant: The tenant's name.
         name: The conversation's name.
         numbers: The tenant's and the conversation's numbers in the index.
+        dialect: How its messages are written, where that is known.
+        instructs: Whether a system message is among them.
     """
 
     tenant: str
     name: str
     numbers: tuple[int, int]
     dialect: Dialect | None = None
+    instructs: bool = False
     history: History = field(default_factory=History)
     entries: dict[int, Entry] = field(default_factory=dict)
     speakers: dict[str, str] = field(default_factory=dict)
@@ -121,8 +124,7 @@ class Ledger:
     standing: Standing | None = None
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
     _session: tuple[int, str | None, float] = (0, None, 0.0)
-    _live: tuple[tuple[int, int], list[Entry]] | None = None
-    _units: tuple[tuple[int, int], list[Unit], dict[int, Unit]] | None = None
+    _live: list[Entry] = field(default_factory=list)
 
     def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Entry:
         """Take a message up at the end of the current path.
@@ -152,16 +154,18 @@ class Ledger:
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
         self.dialect = self.dialect or meta.dialect
+        self.instructs = self.instructs or facts.is_system
         self.entries[id_] = entry
         self.history.add(id_, digest)
         return entry
 
     def live(self) -> list[Entry]:
         """Return the messages of the current path, in order, as a list that is shared."""
-        version = (len(self.history.path), self.history.head)
-        if self._live is None or self._live[0] != version:
-            self._live = (version, [self.entries[id_] for id_ in self.history.path])
-        return self._live[1]
+        path, known = self.history.path, self._live
+        if known and (len(known) > len(path) or path[len(known) - 1] != known[-1].id):
+            known = self._live = []
+        known.extend(self.entries[id_] for id_ in path[len(known) :])
+        return known
 
     def accounts(self) -> Accounts:
         """Return what the units of the current path cost; only new messages are looked at."""
@@ -189,22 +193,13 @@ class Ledger:
             tokens = sum(self.entries[self.history.path[at]].tokens for at in sent.tolist())
             self.standing = replace(self.standing, start=None, sent=sent, tokens=tokens)
 
-    def units(self) -> list[Unit]:
-        """Return the units of the current path, by positions in `live`."""
-        return self._parted()[0]
-
     def together(self, id_: int) -> list[Entry]:
         """Return the unit of a message on the current path; nothing for any other message."""
-        unit = self._parted()[1].get(id_)
-        return [] if unit is None else [self.entries[self.history.path[at]] for at in unit.members]
-
-    def _parted(self) -> tuple[list[Unit], dict[int, Unit]]:
-        version = (len(self.history.path), self.history.head)
-        if self._units is None or self._units[0] != version:
-            found = units([entry.facts for entry in self.live()])
-            by_id = {self.history.path[at]: unit for unit in found for at in unit.members}
-            self._units = (version, found, by_id)
-        return self._units[1:]
+        place, path = self.place(id_), self.history.path
+        if place is None:
+            return []
+        accounts = self.accounts()
+        return [self.entries[path[at]] for at in accounts.unit(accounts.home(place)).members]
 
     def around(self, id_: int) -> tuple[int | None, int | None]:
         """Return the messages before and after one on the current path, within its session."""

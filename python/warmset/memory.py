@@ -194,7 +194,8 @@ class Memory(Handle):
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
             found, picked = kept.found, kept.picked
-            draft = again(ledger, parts, kept)
+            with engine.lock:
+                draft = again(ledger, parts, kept)
         else:
             found = self._shortlist(ledger, ask, request, parts)
             picked = self._pick(picker, ask, request, found)

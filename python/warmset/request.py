@@ -7,7 +7,6 @@ from typing import TYPE_CHECKING, Any
 
 from warmset.config import MODES, Mode
 from warmset.errors import InvalidInputError, InvalidMessageError
-from warmset.messages import exchange_start
 from warmset.queries import given_vector
 
 if TYPE_CHECKING:
@@ -57,8 +56,8 @@ def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
         InvalidInputError: The query is no text, or blank.
         InvalidMessageError: The query would be sent behind tool calls that have no result yet.
     """
-    live = ledger.live()
-    asked = exchange_start([entry.facts for entry in live])
+    live, accounts = ledger.live(), ledger.accounts()
+    asked = accounts.asked_at
     if query is None:
         if asked is None:
             return Request("", None, None)
@@ -71,8 +70,8 @@ def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
         )
         if not answered and engine.text(live[asked].id) == query:
             return Request(query, live[asked].id, None)
-    for unit in ledger.units():
-        if unit.open and unit.members[-1] >= (asked or 0):
+    for unit in map(accounts.unit, accounts.open):
+        if unit.members[-1] >= (asked or 0):
             why = "its tool calls have no result yet; append the results first"
             raise InvalidMessageError(unit.members[0], why)
     return Request(query, None, query, None if asked is None else live[asked].id)

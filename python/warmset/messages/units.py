@@ -65,7 +65,7 @@ def units(facts: Sequence[Facts]) -> list[Unit]:
     return [
         Unit(
             tuple(members),
-            _kind(facts[first]),
+            kind_of(facts[first]),
             unanswered[first] > 0
             if len(members) == 1
             else any(unanswered[member] for member in members),
@@ -150,15 +150,19 @@ def holds(one: Facts, other: Facts) -> bool:
     return bool(one.bond and other.bond) and max(one.bond, other.bond) > 1
 
 
-def _kind(fact: Facts) -> UnitKind:
-    """Tell a unit's kind by its first member; results that stand first found no call before."""
-    if fact.calls:
+def kind_of(first: Facts) -> UnitKind:
+    """Tell a unit's kind by its first member; results that stand first found no call before.
+
+    Args:
+        first: The facts of that message.
+    """
+    if first.calls:
         return "tool"
-    if fact.results:
+    if first.results:
         return "orphan"
-    if fact.is_system:
+    if first.is_system:
         return "system"
-    return "assistant" if fact.role == "assistant" else "user"
+    return "assistant" if first.role == "assistant" else "user"
 
 
 def _root(parent: list[int], index: int) -> int:
