@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from warmset.budget import WATERMARK, Budget, input_tokens
-from warmset.config import INDEX_SHARE, MAX_PICKED, RECENT, SHORTLIST, Filter, Mode
+from warmset.config import INDEX_SHARE, RECENT, SHORTLIST, Filter, Mode
 from warmset.errors import InvalidInputError
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
@@ -92,8 +92,8 @@ class Conversation(Transcript):
             mode: "jit" as above, "full" for everything, "recency" for the newest units that fit.
             recent: Units before the request that are shown verbatim.
             shortlist: Entries that a picker sees.
-            max_picked: Entries that a picker may return, 6 if not given; without a picker the score
-                fills the budget.
+            max_picked: Entries that a picker may return, as many as the picker says if not given, 6
+                if it says nothing; without a picker the score fills the budget.
             wait: Seconds to wait for a remote embedder and for turns that are still being embedded.
             index_share: The part of the budget that one-line summaries of further turns may take; 0
                 leaves them out.
@@ -118,7 +118,7 @@ class Conversation(Transcript):
             mode=mode,
             recent=recent,
             shortlist=shortlist,
-            max_picked=MAX_PICKED if max_picked is None else max_picked,
+            max_picked=max_picked,
             wait=wait,
             index_share=index_share,
             dialect=dialect,

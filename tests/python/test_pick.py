@@ -149,7 +149,7 @@ def test_a_model_sees_lines_and_never_texts():
     assert "which {boat}?" in prompt
     assert "at most 3 ids" in prompt
     assert '{"ids": [12, 40]}' in prompt
-    assert "#1 user: summary 1\n#2 user [decision]: summary 2\n" in prompt
+    assert '#1 user: "summary 1"\n#2 user [decision]: "summary 2"\n' in prompt
 
 
 def test_without_candidates_nobody_is_asked():

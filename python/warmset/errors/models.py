@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from warmset.errors.base import WarmsetError
+
+if TYPE_CHECKING:
+    from warmset.llm import Spent
 
 
 class EmbedderError(WarmsetError):
@@ -37,8 +42,25 @@ class EmbedderMismatch(EmbedderError):  # noqa: N818
         )
 
 
+class ModelError(WarmsetError):
+    """A model's server answered with something that is no answer of its protocol."""
+
+
 class PickerError(WarmsetError):
-    """A picker's answer could not be used; callers fall back to the score."""
+    """A picker's answer could not be used; callers fall back to the score.
+
+    Args:
+        why: What is wrong with it.
+        spent: What the picker's model took all the same, where that is known.
+    """
+
+    def __init__(self, why: str, spent: Spent | None = None) -> None:
+        super().__init__(why, spent)
+        self.why = why
+        self.spent = spent
+
+    def __str__(self) -> str:
+        return self.why
 
 
 class ReaderError(WarmsetError):
