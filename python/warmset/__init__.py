@@ -65,6 +65,7 @@ from warmset.pick import (
     ScorePicker,
 )
 from warmset.told import Compacted, Removed, Spooled
+from warmset.tools import TurnTools
 from warmset.trim import trim_messages
 from warmset.turn import Synced, Turn
 from warmset.window import Part, Report, Window
@@ -121,6 +122,7 @@ __all__ = [
     "TokenBudget",
     "TokenCount",
     "Turn",
+    "TurnTools",
     "Violation",
     "WarmsetError",
     "Weights",

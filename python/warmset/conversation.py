@@ -11,8 +11,10 @@ from warmset.config import INDEX_SHARE, RECENT, SHORTLIST, Filter, Mode
 from warmset.errors import InvalidInputError
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
+from warmset.messages import known_dialect
 from warmset.request import Ask
 from warmset.threads import twin
+from warmset.tools import TurnTools
 from warmset.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -166,6 +168,30 @@ class Conversation(Transcript):
         ask = Keep(budget=have, low=int(have * mark), pins=held, system=system, tools=tools)
         with self._memory.engine.lock:
             return keep(self._memory.engine, self._ledger, ask)
+
+    def tools(self, *, budget: int, dialect: str | None = None) -> TurnTools:
+        """Make the tools with which the model fetches and searches turns that it was not shown.
+
+        Send `definitions` along as the request's tools, and let `run` answer the calls that
+        `handles` knows:
+
+            kit = conversation.tools(budget=4_000)
+            window = conversation.window(budget=16_000, tools=kit.definitions)
+
+        Args:
+            budget: Tokens that all results may have together; make new tools for a new budget.
+            dialect: Whose tools, calls and results they are; the conversation's if not given.
+
+        Returns:
+            The definitions, and what carries their calls out.
+
+        Raises:
+            InvalidInputError: The budget is no positive number.
+            UnknownDialectError: The dialect is not known.
+        """
+        self._memory.check_open()
+        named = self.dialect or "openai" if dialect is None else known_dialect(dialect)
+        return TurnTools(self._memory, self, budget=budget, dialect=named)
 
     afit = twin(fit)
     asearch = twin(search)

@@ -190,9 +190,9 @@ def index_line(entry: Entry, text: str) -> str:
     return f"#{entry.id} {_LINE_END.sub(' ', who(entry))}{flag}: {summary}{tail}\n"
 
 
-def block(lines: str, turns: str) -> str:
+def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
     """Put the scoped index and the quoted turns into the text of one message."""
-    index = f"{INDEX_TITLE}{lines}" if lines else ""
+    index = f"{title}{lines}" if lines else ""
     gap = "\n" if lines and turns else ""
     return f"{OPENING}{_fenced(f'{index}{gap}{turns}')}{CLOSING}"
 

@@ -49,18 +49,11 @@ class ModelError(WarmsetError):
 class PickerError(WarmsetError):
     """A picker's answer could not be used; callers fall back to the score.
 
-    Args:
-        why: What is wrong with it.
+    Attributes:
         spent: What the picker's model took all the same, where that is known.
     """
 
-    def __init__(self, why: str, spent: Spent | None = None) -> None:
-        super().__init__(why, spent)
-        self.why = why
-        self.spent = spent
-
-    def __str__(self) -> str:
-        return self.why
+    spent: Spent | None = None
 
 
 class ReaderError(WarmsetError):

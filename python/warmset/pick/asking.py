@@ -61,11 +61,11 @@ class Asking(ABC):
         spent = reply.spent or self._estimate(prompt, reply.text)
         why = reply.fault or (None if reply.text.strip() else "the answer is empty")
         if why is not None:
-            raise PickerError(why, spent)
+            raise _failed(why, spent)
         try:
             return Picks(parse(reply.text), spent)
         except PickerError as error:
-            raise PickerError(error.why, spent) from error
+            raise _failed(str(error), spent) from error
 
     @abstractmethod
     def ask(self, prompt: Prompt, timeout: float) -> Any:
@@ -85,7 +85,7 @@ class Asking(ABC):
             answer = self._patience.run(lambda: self.ask(prompt, seconds))
         except OutOfTimeError as error:
             # The request is out, and will be charged.
-            raise PickerError(str(error), self._estimate(prompt, "")) from error
+            raise _failed(str(error), self._estimate(prompt, "")) from error
         except ModelError as error:
             raise PickerError(str(error)) from error
         except Exception as error:
@@ -94,7 +94,7 @@ class Asking(ABC):
             return answer
         if not isinstance(answer, str):
             why = f"the model's answer is no text but {type(answer).__name__}"
-            raise PickerError(why, self._estimate(prompt, ""))
+            raise _failed(why, self._estimate(prompt, ""))
         return Reply(answer)
 
     def _estimate(self, prompt: Prompt, answer: str) -> Spent:
@@ -135,3 +135,9 @@ class LLMPicker(Asking):
         """Ask the function; see `Asking.ask`."""
         del timeout
         return self._complete(prompt.text)
+
+
+def _failed(why: str, spent: Spent) -> PickerError:
+    error = PickerError(why)
+    error.spent = spent
+    return error
