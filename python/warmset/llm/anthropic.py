@@ -64,6 +64,10 @@ class AnthropicMessages:
         except (AttributeError, TypeError) as error:
             raise ModelError(f"the server sent no message but {brief(done)}") from error
 
+    def close(self) -> None:
+        """Close the client; see `Model.close`."""
+        self._settings.disconnect(self._client)
+
 
 def _fault(done: Any) -> str | None:
     reason = getattr(done, "stop_reason", None)

@@ -84,6 +84,10 @@ class Model(Protocol):
         """
         ...
 
+    def close(self) -> None:
+        """Close the client, unless the caller gave it."""
+        ...
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Settings:
@@ -130,6 +134,11 @@ class Settings:
             found = type(self.client).__name__
             raise InvalidInputError(f"client: expected one of {kind.__name__}, found {found}")
         return self.client
+
+    def disconnect(self, client: Any) -> None:
+        """Close a client that `connect` returned, unless it is the caller's."""
+        if self.client is None:
+            client.close()
 
     def request(self, made: dict[str, Any], timeout: float | None) -> dict[str, Any]:
         """Return the fields of a request: those that were made, then the caller's."""

@@ -54,6 +54,10 @@ class OpenAIChat:
         except (AttributeError, IndexError, TypeError) as error:
             raise ModelError(f"the server sent no completion but {brief(done)}") from error
 
+    def close(self) -> None:
+        """Close the client; see `Model.close`."""
+        self._settings.disconnect(self._client)
+
 
 class OpenAIResponses:
     """Responses; the provider is asked not to store them.
@@ -93,6 +97,10 @@ class OpenAIResponses:
             )
         except (AttributeError, TypeError) as error:
             raise ModelError(f"the server sent no response but {brief(done)}") from error
+
+    def close(self) -> None:
+        """Close the client; see `Model.close`."""
+        self._settings.disconnect(self._client)
 
 
 def _connect(settings: Settings) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Self
 
 from warmset.config import MAX_PICKED
 from warmset.errors import PickerError, WarmsetError
@@ -74,6 +74,16 @@ class ProviderPicker(Asking):
     def ask(self, prompt: Prompt, timeout: float) -> Reply:
         """Ask through the SDK; see `Asking.ask`."""
         return self._model.ask(prompt, timeout=timeout)
+
+    def close(self) -> None:
+        """Close the client, unless it was given; a `with` block does it too."""
+        self._model.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
 
     @staticmethod
     @abstractmethod

@@ -40,6 +40,7 @@ _LEAST: Final = 48
 
 _TITLE: Final = "Turns that were found, one line each, the best first:\n"
 _CUT: Final = " …"
+_UNKNOWN: Final = f"There is no such tool; there are {FETCH} and {SEARCH}."
 
 
 class TurnTools:
@@ -119,7 +120,7 @@ class TurnTools:
                 elif one.name == SEARCH:
                     made = said(self._search(*search_of(given), said))
                 else:
-                    raise UnusableError(f"There is no such tool; there are {FETCH} and {SEARCH}.")
+                    made = answer(one, _UNKNOWN, self.dialect, failed=True)
             except UnusableError as error:
                 made = answer(one, str(error), self.dialect, failed=True)
             self._spent += self._cost(made)
