@@ -18,6 +18,7 @@ from warmset.pick.providers import (
     OpenAIPicker,
     OpenAIResponsesPicker,
     ProviderPicker,
+    picker_named,
 )
 
 __all__ = [
@@ -34,4 +35,5 @@ __all__ = [
     "ScorePicker",
     "choose",
     "parse",
+    "picker_named",
 ]

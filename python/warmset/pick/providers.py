@@ -6,14 +6,14 @@ from abc import abstractmethod
 from typing import TYPE_CHECKING, Any, Final, Self
 
 from warmset.config import MAX_PICKED
-from warmset.errors import PickerError, WarmsetError
+from warmset.errors import InvalidInputError, PickerError, WarmsetError
 from warmset.llm import Settings
 from warmset.llm.anthropic import AnthropicMessages
 from warmset.llm.openai import OpenAIChat, OpenAIResponses
 from warmset.pick.asking import TIMEOUT, Asking
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Callable, Mapping
 
     from warmset.llm import Model, Prompt, Reply
 
@@ -115,3 +115,29 @@ class AnthropicPicker(ProviderPicker):
     @staticmethod
     def _connect(model: str, settings: Settings) -> Model:
         return AnthropicMessages(model, settings)
+
+
+_KINDS: Final[dict[str, Callable[[str], ProviderPicker]]] = {
+    "openai": OpenAIPicker,
+    "openai-responses": OpenAIResponsesPicker,
+    "anthropic": AnthropicPicker,
+}
+
+
+def picker_named(spec: str) -> ProviderPicker:
+    """Return the picker of a name, as a command line has it.
+
+    Args:
+        spec: "openai:model", "openai-responses:model" or "anthropic:model"; keys and base URLs are
+            in the SDK's environment variables.
+
+    Raises:
+        InvalidInputError: The name is none of these.
+        MissingExtraError: The SDK is not installed.
+        PickerError: The SDK refused its configuration; no key is set, for example.
+    """
+    kind, _, model = spec.partition(":")
+    if kind not in _KINDS or not model:
+        wanted = ", ".join(f"{one}:model" for one in _KINDS)
+        raise InvalidInputError(f"picker: expected one of {wanted}, found {spec!r}")
+    return _KINDS[kind](model)
