@@ -328,6 +328,36 @@ def test_what_is_no_tool_call_is_the_caller_s_error(talk, call):
             kit.run(call)
 
 
+class Dumped:
+    """What an SDK hands out: an object that dumps itself."""
+
+    def __init__(self, **fields):
+        self.fields = fields
+        self.function_call = fields.get("function_call")
+
+    def model_dump(self):
+        return self.fields
+
+
+def test_gemini_s_calls_in_every_form(talk):
+    args = {"ids": [float(talk.ids[0])]}  # its arguments have no integers
+    bare = {"name": "fetch_turns", "args": args}
+    forms = [
+        bare,
+        {"functionCall": bare},
+        {"function_call": bare, "thought_signature": b"not JSON"},
+        Dumped(id=None, **bare),
+        Dumped(function_call=Dumped(**bare), thought_signature=b"not JSON"),
+    ]
+    for call in forms:
+        kit = talk.tools(budget=900, dialect="gemini")
+        (part,) = kit.run(call)["parts"]
+        assert set(part["functionResponse"]) == {"name", "response"}, "no id where there was none"
+        assert "word0" in part["functionResponse"]["response"]["output"]
+    wrong = talk.tools(budget=900, dialect="gemini").run({**bare, "args": {"ids": "all"}})
+    assert list(wrong["parts"][0]["functionResponse"]["response"]) == ["error"]
+
+
 def test_other_tools_are_not_handled(talk):
     kit = talk.tools(budget=900)
     call = call_of("openai", "get_weather", {"city": "Ghent"})

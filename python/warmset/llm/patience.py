@@ -100,8 +100,9 @@ class _Call:
         return asyncio.run(self._await(made)) if inspect.isawaitable(made) else made
 
     async def _await(self, made: Awaitable[Any]) -> Any:
+        scope = asyncio.timeout(self._seconds)
         try:
-            async with asyncio.timeout(self._seconds) as scope:
+            async with scope:
                 return await made
         except TimeoutError:
             if scope.expired():

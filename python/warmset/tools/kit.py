@@ -63,7 +63,7 @@ class TurnTools:
         self._spent = 0
         self._granted: dict[int, None] = {}
         self.budget = input_tokens(budget)
-        self.dialect = dialect
+        self.dialect: Dialect = dialect
         self.definitions: list[dict[str, Any]] = definitions(dialect)
 
     def __repr__(self) -> str:
