@@ -169,7 +169,7 @@ class Conversation(Transcript):
         with self._memory.engine.lock:
             return keep(self._memory.engine, self._ledger, ask)
 
-    def tools(self, *, budget: int, dialect: str | None = None) -> TurnTools:
+    def tools(self, *, budget: int, dialect: str | None = None, strict: bool = False) -> TurnTools:
         """Make the tools with which the model fetches and searches turns that it was not shown.
 
         Send `definitions` along as the request's tools, and let `run` answer the calls that
@@ -181,6 +181,8 @@ class Conversation(Transcript):
         Args:
             budget: Tokens that all results may have together; make new tools for a new budget.
             dialect: Whose tools, calls and results they are; the conversation's if not given.
+            strict: Whether the API is to hold the model to the schemas, which some models and
+                servers refuse; arguments are checked here all the same.
 
         Returns:
             The definitions, and what carries their calls out.
@@ -191,7 +193,7 @@ class Conversation(Transcript):
         """
         self._memory.check_open()
         named = self.dialect or "openai" if dialect is None else known_dialect(dialect)
-        return TurnTools(self._memory, self, budget=budget, dialect=named)
+        return TurnTools(self._memory, self, budget=budget, dialect=named, strict=strict)
 
     afit = twin(fit)
     asearch = twin(search)

@@ -107,6 +107,9 @@ def test_the_definitions_are_those_of_the_dialect(talk, dialect):
     for schema in found.values():
         assert schema["additionalProperties"] is False
         assert schema["required"] == list(schema["properties"])
+    assert '"strict": true' not in json.dumps(tools)
+    held = json.dumps(talk.tools(budget=10, dialect=dialect, strict=True).definitions)
+    assert held.count('"strict": true') == (0 if dialect == "gemini" else 2)
     found["fetch_turns"]["properties"].clear()
     assert "ids" in str(talk.tools(budget=10, dialect=dialect).definitions), "each has its own"
     window = talk.window("boat?", budget=4_000, tools=talk.tools(budget=10).definitions)

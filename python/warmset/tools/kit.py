@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
 from warmset.budget import input_tokens
@@ -12,6 +12,7 @@ from warmset.counting import message_tokens
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.records import key_of
 from warmset.threads import twin
+from warmset.tools import told
 from warmset.tools.calls import answer, joined, read_call
 from warmset.tools.schema import (
     FETCH,
@@ -22,25 +23,23 @@ from warmset.tools.schema import (
     ids_of,
     search_of,
 )
-from warmset.window import block, index_line, quotes
+from warmset.window import index_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
     from warmset.conversation import Conversation
-    from warmset.ledger import Entry
     from warmset.memory import Memory
     from warmset.messages import Dialect, Message
-
-Shown: TypeAlias = "tuple[Entry, str]"
-"""A turn and what it says."""
+    from warmset.tools.told import Shown
 
 _LEAST: Final = 48
 """Tokens that the beginning of a turn must have to be worth showing."""
 
-_TITLE: Final = "Turns that were found, one line each, the best first:\n"
+_WIDEST: Final = 64
+"""Characters of a token, at most, where the beginning of a turn is looked for."""
+
 _CUT: Final = " …"
-_UNKNOWN: Final = f"There is no such tool; there are {FETCH} and {SEARCH}."
 
 
 class TurnTools:
@@ -55,7 +54,13 @@ class TurnTools:
     """
 
     def __init__(
-        self, memory: Memory, conversation: Conversation, *, budget: int, dialect: Dialect
+        self,
+        memory: Memory,
+        conversation: Conversation,
+        *,
+        budget: int,
+        dialect: Dialect,
+        strict: bool,
     ) -> None:
         self._memory = memory
         self._conversation = conversation
@@ -64,7 +69,7 @@ class TurnTools:
         self._granted: dict[int, None] = {}
         self.budget = input_tokens(budget)
         self.dialect: Dialect = dialect
-        self.definitions: list[dict[str, Any]] = definitions(dialect)
+        self.definitions: list[dict[str, Any]] = definitions(dialect, strict=strict)
 
     def __repr__(self) -> str:
         return f"TurnTools({self._conversation.id!r}, {self.dialect}, {self.left} tokens left)"
@@ -120,7 +125,7 @@ class TurnTools:
                 elif one.name == SEARCH:
                     made = said(self._search(*search_of(given), said))
                 else:
-                    made = answer(one, _UNKNOWN, self.dialect, failed=True)
+                    made = answer(one, told.UNKNOWN, self.dialect, failed=True)
             except UnusableError as error:
                 made = answer(one, str(error), self.dialect, failed=True)
             self._spent += self._cost(made)
@@ -145,7 +150,7 @@ class TurnTools:
         shown: list[Shown] = []
         refused: list[int] = []
         for turn in turns:
-            if self._cost(said(_quoted([*shown, turn]))) <= self.left:
+            if self._cost(said(told.quoted([*shown, turn]))) <= self.left:
                 shown.append(turn)
             else:
                 refused.append(turn[0].id)
@@ -172,7 +177,7 @@ class TurnTools:
 
         if self._cost(said(text(0))) + _LEAST > self.left:
             return None
-        low, high = 0, len(whole)
+        low, high = 0, min(len(whole), _WIDEST * self.left)
         while low < high:
             middle = (low + high + 1) // 2
             if self._cost(said(text(middle))) <= self.left:
@@ -184,22 +189,11 @@ class TurnTools:
     def _text(
         self, shown: Sequence[Shown], missing: list[int], refused: list[int], cut: int | None = None
     ) -> str:
-        lines = [_quoted(shown)] if shown else []
-        if cut is not None:
-            lines.append(f"#{cut} is longer than what is left of the token budget: it is cut.")
-        if missing:
-            lines.append(f"This conversation has no turns {_listed(missing)}.")
-        if refused:
-            lines.append(f"Not shown, for want of tokens: {_listed(refused)}.")
-            if not shown:
-                lines.append(self._exhausted())
-        return "\n".join(lines)
+        return told.fetched(shown, missing, refused, cut=cut, exhausted=self._exhausted)
 
+    @property
     def _exhausted(self) -> str:
-        return (
-            f"The token budget for earlier turns is exhausted ({self.left} of {self.budget} tokens "
-            "are left). Answer with what you have."
-        )
+        return told.exhausted(self.left, self.budget)
 
     def _search(self, query: str, limit: int, said: Callable[[str], Message]) -> str:
         found = self._conversation.search(query, k=limit)
@@ -208,9 +202,9 @@ class TurnTools:
         lines = [index_line(*turn) for turn in turns if turn is not None]
         if not lines:
             return "Nothing was found."
-        while lines and self._cost(said(_found(lines))) > self.left:
+        while lines and self._cost(said(told.found(lines))) > self.left:
             lines.pop()
-        return _found(lines) if lines else self._exhausted()
+        return told.found(lines) if lines else self._exhausted
 
     def _own(self, id_: int) -> Shown | None:
         """Read a turn on the conversation's current path; None where there is none of that id."""
@@ -234,15 +228,3 @@ class TurnTools:
 
     arun = twin(run)
     arun_all = twin(run_all)
-
-
-def _quoted(shown: Sequence[Shown]) -> str:
-    return block("", quotes(sorted(shown, key=lambda turn: turn[0].id)))
-
-
-def _found(lines: list[str]) -> str:
-    return block("".join(lines), "", title=_TITLE)
-
-
-def _listed(ids: list[int]) -> str:
-    return ", ".join(f"#{id_}" for id_ in ids)

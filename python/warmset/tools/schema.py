@@ -56,25 +56,27 @@ class UnusableError(Exception):
     """Arguments that cannot be used; the text is for the model."""
 
 
-def definitions(dialect: Dialect) -> list[dict[str, Any]]:
+def definitions(dialect: Dialect, *, strict: bool = False) -> list[dict[str, Any]]:
     """Return the tools as the `tools` of a request.
 
     Args:
         dialect: Whose API they are for.
+        strict: Whether the API is to hold the model to the schemas; Gemini has no word for it.
     """
     plain = [
         {"name": name, "description": said, "schema": _schema(properties)}
         for name, (said, properties) in _TOOLS.items()
     ]
+    held = {"strict": True} if strict else {}
     if dialect == "gemini":
         declared = [_renamed(one, "parametersJsonSchema") for one in plain]
         return [{"functionDeclarations": declared}]
     if dialect == "anthropic":
-        return [{**_renamed(one, "input_schema"), "strict": True} for one in plain]
-    functions = [{**_renamed(one, "parameters"), "strict": True} for one in plain]
-    if dialect == "responses":
-        return [{"type": "function", **one} for one in functions]
-    return [{"type": "function", "function": one} for one in functions]
+        return [{**_renamed(one, "input_schema"), **held} for one in plain]
+    functions = [_renamed(one, "parameters") for one in plain]
+    if dialect == "responses":  # strict unless it is told otherwise
+        return [{"type": "function", **one, "strict": strict} for one in functions]
+    return [{"type": "function", "function": {**one, **held}} for one in functions]
 
 
 def _schema(properties: dict[str, Any]) -> dict[str, Any]:
