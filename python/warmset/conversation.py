@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from warmset.budget import WATERMARK, Budget, input_tokens
-from warmset.config import INDEX_SHARE, RECENT, SHORTLIST, Filter, Mode
+from warmset.config import INDEX_SHARE, RECENT, SHORTLIST, TOOL_TOKENS, Filter, Mode
 from warmset.errors import InvalidInputError
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
@@ -169,7 +169,9 @@ class Conversation(Transcript):
         with self._memory.engine.lock:
             return keep(self._memory.engine, self._ledger, ask)
 
-    def tools(self, *, budget: int, dialect: str | None = None, strict: bool = False) -> TurnTools:
+    def tools(
+        self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False
+    ) -> TurnTools:
         """Make the tools with which the model fetches and searches turns that it was not shown.
 
         Send `definitions` along as the request's tools, and let `run` answer the calls that

@@ -225,6 +225,8 @@ def test_the_page_has_the_reader(file, models):  # noqa: ARG001
     assert "With a reader" in said
     assert "Reported, not directly comparable" in said
     assert "retrieved but wrong" in said
+    assert "jit-picker: the picker took " in said
+    assert "jit: the picker took " not in said
     assert "With a reader" not in page(
         measure(Options(dataset="locomo", path=file, words_only=True, limit=1), quiet)
     )

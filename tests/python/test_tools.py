@@ -374,6 +374,7 @@ def test_options(talk):
             talk.tools(budget=budget)
     with pytest.raises(UnknownDialectError):
         talk.tools(budget=9, dialect="latin")
+    assert (talk.tools().budget, talk.tools().dialect) == (4_000, "openai")
     kit = talk.tools(budget=90, dialect="claude")
     assert (kit.dialect, repr(kit)) == ("anthropic", "TurnTools('log', anthropic, 90 tokens left)")
     assert isinstance(kit, TurnTools)
