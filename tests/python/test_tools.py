@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import time
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
@@ -176,11 +177,23 @@ def test_a_turn_that_is_too_long_is_cut(talk):
     assert kit.granted == (long,)
 
 
-def test_threads_share_one_budget(talk):
+def test_threads_share_one_budget(talk, monkeypatch):
     kit = talk.tools(budget=700)
+    inside, peak = [], []
+    own = kit._own
+
+    def watched(id_):
+        inside.append(id_)
+        peak.append(len(inside))
+        time.sleep(0.005)
+        inside.remove(id_)
+        return own(id_)
+
+    monkeypatch.setattr(kit, "_own", watched)
     with ThreadPoolExecutor(8) as pool:
         texts = list(pool.map(lambda n: fetch(kit, [talk.ids[n]]), range(20)))
     granted = [text for text in texts if "<earlier-turns>" in text]
+    assert max(peak) == 1, "what is granted is settled before the next call is looked at"
     assert len(granted) == len(kit.granted) >= 3
     assert sum(count_tokens(text) for text in granted) <= 700
 
