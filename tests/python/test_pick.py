@@ -232,6 +232,7 @@ def test_a_picker_of_one_s_own_may_tell_what_it_took():
     assert picked == Picked((4, 2), "picker")
     assert (picked.spent.tokens, picked.spent.estimated) == (76, False)
     assert choose(Own([4]), "?", candidates(), limit=2).spent.tokens == 0
+    assert choose(Own(Picks([4], None)), "?", candidates(), limit=2).spent.tokens == 0
     assert choose(None, "?", candidates(), limit=2).spent is None
     assert choose(ScorePicker(), "?", candidates(), limit=2).spent is None
 

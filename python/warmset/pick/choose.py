@@ -37,11 +37,11 @@ def choose(
     if picker is None or isinstance(picker, ScorePicker) or not candidates:
         return Picked(by_score, "score")
     started = time.perf_counter()
-    spent = Spent(0, 0)
+    told: object = None
     ids, by, why = by_score, "score", None
     try:
         answer = picker.pick(request, candidates, limit=limit)
-        spent = answer.spent if isinstance(answer, Picks) else spent
+        told = answer.spent if isinstance(answer, Picks) else None
         listed = list(answer)
         known = set(by_score)
         chosen = tuple(dict.fromkeys(id_ for id_ in listed if id_ in known))
@@ -50,8 +50,9 @@ def choose(
         else:
             ids, by = chosen[:limit], "picker"
     except Exception as error:  # noqa: BLE001 - a picker never costs an answer
-        spent = (error.spent if isinstance(error, PickerError) else None) or spent
+        told = (error.spent if isinstance(error, PickerError) else None) or told
         why = str(error) or repr(error)
+    spent = told if isinstance(told, Spent) else Spent(0, 0)
     took = (time.perf_counter() - started) * 1000
     reason = None if why is None else " ".join(why[: 2 * _WHY].split())[:_WHY]
     return Picked(ids, by, reason, replace(spent, milliseconds=took))
