@@ -51,15 +51,27 @@ from warmset.evict import (
 )
 from warmset.hits import Hit
 from warmset.kept import Kept
+from warmset.llm import Spent
 from warmset.memory import Memory
 from warmset.messages import Repaired, Violation, convert, detect, repair, validate
-from warmset.pick import Candidate, LLMPicker, Picker
+from warmset.pick import (
+    AnthropicPicker,
+    Candidate,
+    LLMPicker,
+    OpenAIPicker,
+    OpenAIResponsesPicker,
+    Picker,
+    Picks,
+    ScorePicker,
+)
 from warmset.told import Compacted, Removed, Spooled
+from warmset.tools import TurnTools
 from warmset.trim import trim_messages
 from warmset.turn import Synced, Turn
 from warmset.window import Part, Report, Window
 
 __all__ = [
+    "AnthropicPicker",
     "Budget",
     "Calibration",
     "Candidate",
@@ -87,17 +99,22 @@ __all__ = [
     "Offload",
     "OffloadLarge",
     "OpenAIEmbedder",
+    "OpenAIPicker",
+    "OpenAIResponsesPicker",
     "Part",
     "Picker",
+    "Picks",
     "Policy",
     "Record",
     "Removed",
     "Repaired",
     "Report",
     "Salience",
+    "ScorePicker",
     "SearchExplanation",
     "Shelf",
     "SlidingWindow",
+    "Spent",
     "Spooled",
     "Summarize",
     "Summarizer",
@@ -105,6 +122,7 @@ __all__ = [
     "TokenBudget",
     "TokenCount",
     "Turn",
+    "TurnTools",
     "Violation",
     "WarmsetError",
     "Weights",

@@ -26,6 +26,9 @@ SHORTLIST: Final = 12
 MAX_PICKED: Final = 6
 """Entries that a model picker may return; the score picker fills the token budget instead."""
 
+TOOL_TOKENS: Final = 4_000
+"""Tokens that turns may have together that a model fetches and searches by itself."""
+
 SMALL_MESSAGES: Final = 12
 SMALL_TOKENS: Final = 6_000
 """Under both, a list passes untouched: there is nothing to gain and something to lose."""

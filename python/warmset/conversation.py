@@ -7,12 +7,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from warmset.budget import WATERMARK, Budget, input_tokens
-from warmset.config import INDEX_SHARE, MAX_PICKED, RECENT, SHORTLIST, Filter, Mode
+from warmset.config import INDEX_SHARE, RECENT, SHORTLIST, TOOL_TOKENS, Filter, Mode
 from warmset.errors import InvalidInputError
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
+from warmset.messages import known_dialect
 from warmset.request import Ask
 from warmset.threads import twin
+from warmset.tools import TurnTools
 from warmset.transcript import Transcript
 
 if TYPE_CHECKING:
@@ -92,8 +94,8 @@ class Conversation(Transcript):
             mode: "jit" as above, "full" for everything, "recency" for the newest units that fit.
             recent: Units before the request that are shown verbatim.
             shortlist: Entries that a picker sees.
-            max_picked: Entries that a picker may return, 6 if not given; without a picker the score
-                fills the budget.
+            max_picked: Entries that a picker may return, as many as the picker says if not given, 6
+                if it says nothing; without a picker the score fills the budget.
             wait: Seconds to wait for a remote embedder and for turns that are still being embedded.
             index_share: The part of the budget that one-line summaries of further turns may take; 0
                 leaves them out.
@@ -118,7 +120,7 @@ class Conversation(Transcript):
             mode=mode,
             recent=recent,
             shortlist=shortlist,
-            max_picked=MAX_PICKED if max_picked is None else max_picked,
+            max_picked=max_picked,
             wait=wait,
             index_share=index_share,
             dialect=dialect,
@@ -166,6 +168,34 @@ class Conversation(Transcript):
         ask = Keep(budget=have, low=int(have * mark), pins=held, system=system, tools=tools)
         with self._memory.engine.lock:
             return keep(self._memory.engine, self._ledger, ask)
+
+    def tools(
+        self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False
+    ) -> TurnTools:
+        """Make the tools with which the model fetches and searches turns that it was not shown.
+
+        Send `definitions` along as the request's tools, and let `run` answer the calls that
+        `handles` knows:
+
+            kit = conversation.tools(budget=4_000)
+            window = conversation.window(budget=16_000, tools=kit.definitions)
+
+        Args:
+            budget: Tokens that all results may have together; make new tools for a new budget.
+            dialect: Whose tools, calls and results they are; the conversation's if not given.
+            strict: Whether the API is to hold the model to the schemas, which some models and
+                servers refuse; arguments are checked here all the same.
+
+        Returns:
+            The definitions, and what carries their calls out.
+
+        Raises:
+            InvalidInputError: The budget is no positive number.
+            UnknownDialectError: The dialect is not known.
+        """
+        self._memory.check_open()
+        named = self.dialect or "openai" if dialect is None else known_dialect(dialect)
+        return TurnTools(self._memory, self, budget=budget, dialect=named, strict=strict)
 
     afit = twin(fit)
     asearch = twin(search)

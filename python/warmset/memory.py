@@ -12,6 +12,7 @@ goes the second half, top to bottom.
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from warmset.assemble import Draft, assemble
@@ -25,11 +26,20 @@ from warmset.compose import (
     stay,
     whole,
 )
-from warmset.config import INDEX_SHARE, RANKED, RECENT, SEARCH_WAIT, SHORTLIST, Filter, Mode
+from warmset.config import (
+    INDEX_SHARE,
+    MAX_PICKED,
+    RANKED,
+    RECENT,
+    SEARCH_WAIT,
+    SHORTLIST,
+    Filter,
+    Mode,
+)
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
 from warmset.handle import Handle
-from warmset.pick import Candidate, Picked, choose
+from warmset.pick import Candidate, Picked, ScorePicker, choose
 from warmset.request import Ask, Request, read_request
 from warmset.retrieve import retrieve, scope
 from warmset.story import Story
@@ -193,7 +203,7 @@ class Memory(Handle):
 
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
-            found, picked = kept.found, kept.picked
+            found, picked = kept.found, replace(kept.picked, spent=None)  # nobody is asked again
             with engine.lock:
                 draft = again(ledger, parts, kept)
         else:
@@ -224,16 +234,16 @@ class Memory(Handle):
         )
 
     def _pick(self, picker: Picker | None, ask: Ask, request: Request, found: Found) -> Picked:
-        if picker is None:
+        if picker is None or isinstance(picker, ScorePicker):
             return Picked(tuple(found.ids), "score")
         candidates = [
             Candidate(hit.id, hit.speaker or hit.role, hit.summary, hit.decision, hit.score)
             for hit in found[: ask.shortlist]
         ]
-        picked = choose(picker, request.text, candidates, limit=ask.max_picked)
-        if picked.by == "score":
-            return Picked(tuple(found.ids), "score", picked.why)
-        return picked
+        limit: int = getattr(picker, "max_picked", MAX_PICKED)
+        limit = limit if ask.max_picked is None else ask.max_picked
+        picked = choose(picker, request.text, candidates, limit=limit)
+        return replace(picked, ids=tuple(found.ids)) if picked.by == "score" else picked
 
     asearch = twin(search)
     aprocess = twin(process)

@@ -88,7 +88,7 @@ class Ask:
         mode: How the window is made.
         recent: Units before the request that are shown verbatim.
         shortlist: Entries that a picker sees.
-        max_picked: Entries that a picker may return.
+        max_picked: Entries that a picker may return; None for as many as the picker says.
         wait: Seconds to wait for a remote embedder and for turns appended just before.
         index_share: The part of the budget that the scoped index may take; 0 leaves it out.
         dialect: How the window is to be written; None for as the conversation is.
@@ -103,7 +103,7 @@ class Ask:
     mode: Mode
     recent: int
     shortlist: int
-    max_picked: int
+    max_picked: int | None
     wait: float
     index_share: float
     dialect: str | None
@@ -134,7 +134,7 @@ class Ask:
         for name, value, least in (
             ("recent", self.recent, 0),
             ("shortlist", self.shortlist, 1),
-            ("max_picked", self.max_picked, 1),
+            ("max_picked", 1 if self.max_picked is None else self.max_picked, 1),
         ):
             if isinstance(value, bool) or not isinstance(value, int) or value < least:
                 raise InvalidInputError(

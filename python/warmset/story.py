@@ -101,6 +101,7 @@ class Story:
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer
         pending = 0 if indexer is None else indexer.pending()
+        picker = None if self._picked is None else self._picked.spent
         report = Report(
             mode=self._mode,
             active=active,
@@ -112,7 +113,9 @@ class Story:
             tokens_sent=made.tokens,
             saved=max(0.0, 1.0 - made.tokens / self._tokens_in) if self._tokens_in else 0.0,
             cached=sum(counted),
+            net_saved=self._tokens_in - made.tokens - (0 if picker is None else picker.tokens),
             by=None if self._picked is None else self._picked.by,
+            picker=picker,
             search=None if found is None else found.by,
             notes=self._notes(pending),
             pending=pending,

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.ledger import Entry
+    from warmset.llm import Spent
     from warmset.messages import Dialect, Message, System
 
 PartName: TypeAlias = Literal[
@@ -86,7 +87,12 @@ class Report:
         saved: The part of `tokens_in` that is not sent, 0 to 1.
         cached: Tokens at the front that are the same as in the last window of the conversation, so
             that a provider's prefix cache can have them.
+        net_saved: Tokens that are not sent, less those that the picker's model took; below zero
+            where the window costs more than it saves.
         by: Who picked: "score" or "picker"; None where nothing was retrieved.
+        picker: What the picker took, its model's tokens and the time; None where no picker was
+            asked, as for a further window of the same exchange. A picker of one's own that does not
+            tell counts as no tokens.
         search: "fused", or "lexical" where no vector could be had; None where nothing was searched.
         notes: What did not go as it should: a picker's failure, a vector that came too late, turns
             whose vectors are pending.
@@ -105,7 +111,9 @@ class Report:
     tokens_sent: int
     saved: float
     cached: int
+    net_saved: int
     by: str | None
+    picker: Spent | None
     search: str | None
     notes: tuple[str, ...]
     pending: int
@@ -182,9 +190,9 @@ def index_line(entry: Entry, text: str) -> str:
     return f"#{entry.id} {_LINE_END.sub(' ', who(entry))}{flag}: {summary}{tail}\n"
 
 
-def block(lines: str, turns: str) -> str:
+def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
     """Put the scoped index and the quoted turns into the text of one message."""
-    index = f"{INDEX_TITLE}{lines}" if lines else ""
+    index = f"{title}{lines}" if lines else ""
     gap = "\n" if lines and turns else ""
     return f"{OPENING}{_fenced(f'{index}{gap}{turns}')}{CLOSING}"
 

@@ -137,7 +137,8 @@ def test_json_is_all_that_is_printed(capsys):
     assert set(got["questions"][0]["methods"]["jit"]) == {"tokens", "found", "recall"}
     (window,) = got["windows"]
     assert set(window) == {
-        *("query", "tokens", "budget", "full", "found", "parts", "picked", "notes")
+        *("query", "tokens", "budget", "full", "found", "parts", "picked", "notes"),
+        *("picker", "net_saved"),
     }
     assert set(window["parts"][0]) == {"name", "tokens", "ids", "head"}
     assert set(window["picked"][0]) == {"id", "at", "who", "score", "terms", "head", "evidence"}

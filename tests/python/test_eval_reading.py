@@ -172,6 +172,8 @@ def test_what_a_reader_makes_of_each_context(file, models):
     assert found["modes"]["jit"]["recall"] > 0.5 > found["modes"]["recency"]["recall"]
     assert found["modes"]["jit-picker"]["fell_back"] == 3  # it answered no JSON
     assert found["modes"]["jit"]["fell_back"] == 0
+    assert found["modes"]["jit-picker"]["picker_tokens"] > 100
+    assert found["modes"]["jit"]["picker_tokens"] == 0
     assert [one["category"] for one in found["questions"]] == [
         "single-hop",
         "multi-hop",
@@ -223,6 +225,8 @@ def test_the_page_has_the_reader(file, models):  # noqa: ARG001
     assert "With a reader" in said
     assert "Reported, not directly comparable" in said
     assert "retrieved but wrong" in said
+    assert "jit-picker: the picker took " in said
+    assert "jit: the picker took " not in said
     assert "With a reader" not in page(
         measure(Options(dataset="locomo", path=file, words_only=True, limit=1), quiet)
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import assert_type
+from typing import Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -16,9 +16,14 @@ from warmset import (
     LexicalIndex,
     LLMPicker,
     Memory,
+    OpenAIPicker,
+    Picks,
+    ScorePicker,
+    Spent,
     Synced,
     TokenCount,
     Turn,
+    TurnTools,
     Window,
     count_tokens,
     pack,
@@ -39,6 +44,27 @@ def conversations(memory: Memory) -> None:
     assert_type(chat.window("hello", budget=2_000), Window)
     assert_type(chat.window(budget=Budget(200_000), mode="recency"), Window)
     assert_type(memory.process([], conversation="support", budget=2_000), Window)
+
+
+async def complete(prompt: str) -> str:
+    return prompt
+
+
+def pickers(memory: Memory) -> None:
+    chat = memory.conversation("support")
+    chat.window(budget=9, picker=ScorePicker())
+    chat.window(budget=9, picker=LLMPicker(complete, max_picked=3, timeout=2))
+    with OpenAIPicker("m", options={"reasoning_effort": "low"}) as picker:
+        report = chat.window(budget=9, picker=picker).report
+        assert_type(picker.pick("what?", [], limit=3), Picks)
+    assert_type(report.picker, Spent | None)
+    assert_type(report.net_saved, int)
+    kit = chat.tools(budget=9, dialect="claude")
+    assert_type(kit, TurnTools)
+    chat.window(budget=9, tools=kit.definitions)
+    assert_type(kit.run({"id": "1"}), dict[str, Any])
+    assert_type(kit.run_all([]), list[dict[str, Any]])
+    assert_type(kit.granted, tuple[int, ...])
 
 
 async def twins() -> None:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -105,6 +105,8 @@ def _picture(picture: Picture) -> dict[str, Any]:
         "tokens": picture.tokens,
         "budget": picture.budget,
         "full": picture.full,
+        "picker": None if picture.picker is None else asdict(picture.picker),
+        "net_saved": picture.net_saved,
         "found": picture.found,
         "parts": [
             {

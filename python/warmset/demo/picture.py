@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from warmset.conversation import Conversation
+    from warmset.llm import Spent
+    from warmset.pick import Picker
     from warmset.window import Part, Window
 
 _HEAD: Final = 300
@@ -69,6 +71,8 @@ class Picture:
         tokens: What the window costs.
         budget: What it may cost.
         full: What sending everything would cost.
+        picker: What the picker took; None where none was asked.
+        net_saved: Tokens that are not sent, less those that the picker's model took.
         parts: Its parts, in order.
         picks: The quoted turns, the best first.
         found: Whether it has all evidence; None where none is known.
@@ -79,6 +83,8 @@ class Picture:
     tokens: int
     budget: int
     full: int
+    picker: Spent | None
+    net_saved: int
     parts: Sequence[PartView]
     picks: Sequence[Pick]
     found: bool | None
@@ -92,6 +98,7 @@ def take(
     budget: int,
     stretch: bool,
     evidence: Collection[int] = (),
+    picker: Picker | None = None,
 ) -> Picture:
     """Make a window with the options that `Conversation.window` has by itself, and describe it.
 
@@ -101,6 +108,7 @@ def take(
         budget: Tokens that the window may have.
         stretch: Whether the budget may grow by what must stay, if that does not fit.
         evidence: Ids of the messages that answer the request, where that is known.
+        picker: Who picks; the score if not given.
 
     Returns:
         The picture.
@@ -110,16 +118,18 @@ def take(
         InvalidInputError: The query is blank.
     """
     try:
-        window = conversation.window(query, budget=budget)
+        window = conversation.window(query, budget=budget, picker=picker)
     except BudgetTooSmall as error:
         if not stretch:
             raise
-        window = conversation.window(query, budget=error.need + budget)
+        window = conversation.window(query, budget=error.need + budget, picker=picker)
     return Picture(
         query=query,
         tokens=window.tokens,
         budget=window.budget,
         full=window.report.tokens_in,
+        picker=window.report.picker,
+        net_saved=window.report.net_saved,
         parts=[_part(conversation, part, query) for part in window.parts],
         picks=_picks(conversation, window, evidence),
         found=shown(conversation, window) >= set(evidence) if evidence else None,

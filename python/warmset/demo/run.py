@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import time
+from contextlib import nullcontext
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -18,6 +19,7 @@ from warmset.demo.figures import Figures
 from warmset.demo.picture import Picture, take
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError
+from warmset.pick import picker_named
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
 
     from warmset.corpus.stage import Stage, Told
     from warmset.corpus.transcript import Question, Transcript
+    from warmset.pick import Picker
 
 _LEAST: Final = 2_000
 _MOST: Final = 32_000
@@ -45,6 +48,7 @@ class Options:
         as_json: Print one JSON object instead.
         store: A directory to keep the conversation in; None for one that is gone afterwards.
         words_only: Search by words alone, without a model.
+        picker: Who picks in the windows that are taken apart, as openai:model; None for the score.
     """
 
     file: Path | None = None
@@ -55,6 +59,7 @@ class Options:
     as_json: bool = False
     store: Path | None = None
     words_only: bool = False
+    picker: str | None = None
 
     def __post_init__(self) -> None:
         for name, value in (("budget", self.budget), ("limit", self.limit)):
@@ -102,11 +107,15 @@ def measure(options: Options, told: Told) -> Figures:
     budget = options.budget or max(round(SHARE * tokens), 1)
     if options.budget is None and not questions:
         budget = min(max(budget, _LEAST), _MOST)
-    with stage(transcript, store=options.store, words_only=options.words_only, told=told) as on:
+    picking = nullcontext() if options.picker is None else picker_named(options.picker)
+    with (
+        picking as picker,
+        stage(transcript, store=options.store, words_only=options.words_only, told=told) as on,
+    ):
         started = time.perf_counter()
         methods = compare(on, questions, budget=budget, told=told) if questions else []
         evidence = [[on.ids[place] for place in question.evidence] for question in questions]
-        pictures = _pictures(on, options, questions, methods, budget)
+        pictures = _pictures(on, options, questions, methods, budget, picker)
         asked = time.perf_counter() - started
     return Figures(
         name=transcript.name,
@@ -136,17 +145,26 @@ def _pictures(
     questions: Sequence[Question],
     methods: Sequence[Method],
     budget: int,
+    picker: Picker | None,
 ) -> list[Picture]:
     stretch = options.budget is None
     if not questions:
         queries: Sequence[str | None] = options.queries or [None]
-        return [take(on.conversation, one, budget=budget, stretch=stretch) for one in queries]
+        return [
+            take(on.conversation, one, budget=budget, stretch=stretch, picker=picker)
+            for one in queries
+        ]
     best: Picture | None = None
     for at in _telling(methods):
         question = questions[at]
         evidence = {on.ids[place] for place in question.evidence}
         picture = take(
-            on.conversation, question.text, budget=budget, stretch=False, evidence=evidence
+            on.conversation,
+            question.text,
+            budget=budget,
+            stretch=False,
+            evidence=evidence,
+            picker=picker,
         )
         best = best or picture
         if picture.found:

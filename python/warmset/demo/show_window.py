@@ -62,6 +62,16 @@ def show(picture: Picture, out: Console, marks: Marks) -> None:
     out.print(Text.assemble(("The window for ", "bold"), (asked, "bold cyan")))
     line = f"{picture.tokens:,} of {picture.budget:,} tokens; everything would be {picture.full:,}"
     out.print(Text(line, style="dim"))
+    took = picture.picker
+    if took is not None:
+        about = "about " if took.estimated else ""
+        out.print(
+            Text(
+                f"the picker took {about}{took.tokens:,} tokens and {took.milliseconds:,.0f} ms; "
+                f"{picture.net_saved:,} tokens are saved after all",
+                style="dim",
+            )
+        )
     for note in picture.notes:
         out.print(Text(f"note: {note}", style="yellow"))
     _parts(picture, out, marks)

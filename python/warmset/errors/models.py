@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from warmset.errors.base import WarmsetError
+
+if TYPE_CHECKING:
+    from warmset.llm import Spent
 
 
 class EmbedderError(WarmsetError):
@@ -37,8 +42,18 @@ class EmbedderMismatch(EmbedderError):  # noqa: N818
         )
 
 
+class ModelError(WarmsetError):
+    """A model's server answered with something that is no answer of its protocol."""
+
+
 class PickerError(WarmsetError):
-    """A picker's answer could not be used; callers fall back to the score."""
+    """A picker's answer could not be used; callers fall back to the score.
+
+    Attributes:
+        spent: What the picker's model took all the same, where that is known.
+    """
+
+    spent: Spent | None = None
 
 
 class ReaderError(WarmsetError):

@@ -36,12 +36,14 @@ class Context:
         text: What it says.
         shown: What it shows and costs.
         fell_back: Whether the picker gave no answer that could be used, so that the score picked.
+        picker_tokens: Tokens that the picker's model took.
     """
 
     mode: str
     text: str
     shown: Shown
     fell_back: bool = False
+    picker_tokens: int = 0
 
 
 class Contexts:
@@ -91,7 +93,14 @@ class Contexts:
             return Context(mode, "", Shown((), 0))
         ids = shown(self._on.conversation, window)
         fell_back = picker is not None and window.report.by == "score"
-        return Context(mode, _said(window), Shown(ids, window.tokens - beside), fell_back)
+        took = window.report.picker
+        return Context(
+            mode,
+            _said(window),
+            Shown(ids, window.tokens - beside),
+            fell_back,
+            0 if took is None else took.tokens,
+        )
 
 
 def _said(window: Window) -> str:

@@ -5,11 +5,15 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError, ReaderError, WarmsetError
-from warmset.eval import llm_anthropic, llm_openai
 from warmset.eval.plugins import load
+from warmset.llm import Prompt
+from warmset.llm.anthropic import AnthropicMessages
+from warmset.llm.openai import OpenAIChat
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+    from warmset.llm import Model
 
 
 def completer(spec: str) -> Callable[[str], str]:
@@ -38,14 +42,19 @@ def completer(spec: str) -> Callable[[str], str]:
 def _inner(spec: str, provider: str, model: str) -> Callable[[str], object]:
     try:
         if provider == "openai":
-            return llm_openai.completer(model)
+            return _asker(OpenAIChat(model))
         if provider == "anthropic":
-            return llm_anthropic.completer(model)
+            return _asker(AnthropicMessages(model))
     except WarmsetError:
         raise
     except Exception as error:
         raise ReaderError(f"{spec} cannot be used: {error}") from error
     return load(spec)
+
+
+def _asker(model: Model) -> Callable[[str], str]:
+    # A cut or refused answer is an answer: it is scored as it is.
+    return lambda prompt: model.ask(Prompt(prompt)).text
 
 
 def _guarded(spec: str, inner: Callable[[str], object]) -> Callable[[str], str]:

@@ -34,6 +34,12 @@ def section(
         f". recency and jit have {reader['percent']:g} % of the conversation, jit as it is by "
         "default; recency-4 has the last four turns. F1 is LoCoMo's official one."
     )
+    for mode, one in reader["modes"].items():
+        if one["picker_tokens"]:
+            SubElement(body, "p", {"class": "note"}).text = (
+                f"{mode}: the picker took {one['picker_tokens']:,.0f} tokens a question beside "
+                f"that, and fell back to the score {one['fell_back']} times."
+            )
     table(body, HEADS, rows(reader))
     for mode, one in reader["modes"].items():
         inside = SubElement(body, "details")

@@ -45,6 +45,7 @@ class Read:
         recall: The part of the evidence that was in the context.
         share: What the context cost, as a part of the whole conversation.
         fell_back: Whether the score picked because the picker's answer could not be used.
+        picker_tokens: Tokens that the picker's model took.
         verdict: `RIGHT`; else `MISSED` if evidence was missing, else `WRONG`.
     """
 
@@ -58,6 +59,7 @@ class Read:
     recall: float
     share: float
     fell_back: bool
+    picker_tokens: int
     verdict: str
 
 
@@ -113,6 +115,7 @@ class Reading:
                     recall=fraction,
                     share=_share(context, contexts.whole),
                     fell_back=context.fell_back,
+                    picker_tokens=context.picker_tokens,
                     verdict=RIGHT if right else MISSED if fraction < 1 else WRONG,
                 )
             )

@@ -69,6 +69,7 @@ def _mode(found: Sequence[Read]) -> dict[str, Any]:
     return {
         **_means(found),
         "fell_back": sum(one.fell_back for one in found),
+        "picker_tokens": round(fmean(one.picker_tokens for one in found), 1),
         "by_category": {
             category: {"questions": len(inside), **_means(inside)}
             for category, inside in sorted(categories.items())

@@ -1,0 +1,14 @@
+"""One way to call a model: a prompt goes in, a text and what it took come out.
+
+What this package promises:
+
+- The providers' own SDKs are used as they are: their retries, their errors, their environment
+  variables. They are imported when they are asked for.
+- A reply that was cut, refused or withheld says so; whoever asked decides what to do then.
+- What a call took comes from the provider's usage, or is missing; nothing is made up here.
+"""
+
+from warmset.llm.base import Model, Prompt, Reply, Settings, Spent
+from warmset.llm.patience import OutOfTimeError, Patience
+
+__all__ = ["Model", "OutOfTimeError", "Patience", "Prompt", "Reply", "Settings", "Spent"]

