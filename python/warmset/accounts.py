@@ -43,9 +43,9 @@ class Accounts:
         """Return a unit by its number; they are numbered by their first members."""
         return Unit(tuple(self._members[number]), self._kinds[number], number in self._open)
 
-    def home(self, place: int) -> int:
-        """Return the number of the unit that a message is in."""
-        return self._home[place]
+    def beside(self, place: int) -> Sequence[int]:
+        """Return the positions of a message's unit, ascending."""
+        return self._members[self._home[place]]
 
     def since(self, place: int) -> list[int]:
         """Return the numbers of the units that have members at a position or after, ascending."""

@@ -7,18 +7,22 @@ counter as everything else, and the weakest choices leave until that count is wi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from operator import itemgetter
-from typing import TYPE_CHECKING, Any, Final, TypeAlias
+from functools import lru_cache
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
+from warmset._core import count_text
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.notes import brief_task
-from warmset.window import INDEX_TITLE, Part, PartName, block, index_line, quotes
+from warmset.quoting import CLOSING, INDEX_TITLE, OPENING
+from warmset.window import Part, PartName
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from warmset.cards import Line
     from warmset.engine import Engine
     from warmset.layout import Frame
     from warmset.ledger import Entry
@@ -27,8 +31,18 @@ if TYPE_CHECKING:
 
 _TAIL: Final = ("recent", "current", "request")
 
-Piece: TypeAlias = tuple[PartName, list["Message"], tuple[int, ...]]
-"""A part's name, its messages, and the ids that it shows."""
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Messages of a window, and the parts that they are; several parts share one message."""
+
+    parts: tuple[Part, ...]
+    messages: list[Message]
+
+    @property
+    def name(self) -> PartName:
+        """The last part's name."""
+        return self.parts[-1].name
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,68 +127,82 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     pieces: list[Piece] = []
 
     def verbatim(name: PartName, units: list[list[Entry]]) -> None:
-        ids = sorted(entry.id for unit in units for entry in unit)
-        if ids:
-            pieces.append((name, [engine.message(id_) for id_ in ids], tuple(ids)))
+        entries = sorted((entry for unit in units for entry in unit), key=attrgetter("id"))
+        if entries:
+            ids = tuple(entry.id for entry in entries)
+            tokens = sum(entry.tokens for entry in entries)
+            pieces.append(Piece((Part(name, tokens, ids),), [engine.message(id_) for id_ in ids]))
 
     verbatim("system", frame.system)
     if frame.brief:
         task = frame.anchor[0][0]
-        line = brief_task(engine.text(task.id))
-        pieces.append(("anchor", [messages.text_message(call.source, "user", line)], (task.id,)))
+        line = engine.cards.plain(brief_task(engine.text(task.id)))
+        pieces.append(_said(engine, call, "anchor", line, (task.id,)))
     else:
         verbatim("anchor", frame.anchor)
-    shown = sorted((e for unit in draft.quoted for e in unit), key=lambda entry: entry.id)
-    lines = sorted(draft.lines, key=lambda entry: entry.id)
-    if shown or lines:
-        index = "".join(index_line(entry, engine.text(entry.id)) for entry in lines)
-        text = block(index, quotes([(entry, engine.text(entry.id)) for entry in shown]))
-        ids = tuple(entry.id for entry in (*lines, *shown))
-        pieces.append(("retrieved", [messages.text_message(call.source, "user", text)], ids))
+    if draft.quoted or draft.lines:
+        pieces.append(_retrieved(engine, call, draft))
     verbatim("recent", frame.recent)
     verbatim("current", frame.current)
     if call.request is not None:
-        pieces.append(("request", [messages.text_message(call.source, "user", call.request)], ()))
-    return _finish(engine, call, draft, pieces)
-
-
-def _finish(
-    engine: Engine,
-    call: Call,
-    draft: Draft,
-    pieces: list[Piece],
-) -> Assembled:
-    plain = _in_order(pieces)
-    done = render(call, plain)
-    tokens = total(engine, call, done)
-    parts: list[Part] = []
+        pieces.append(_said(engine, call, "request", engine.cards.plain(call.request), ()))
+    done = render(call, _in_order(pieces))
     beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    parts = [part for piece in pieces for part in piece.parts]
+    tokens = (
+        sum(part.tokens for part in parts) + beside + PER_REPLY
+        if call.source == call.target != "anthropic" and engine.encoding != "estimate"
+        else total(engine, call, done)  # messages are merged or written anew, or counts are rounded
+    )
     if beside:
-        parts.append(Part("system", beside))
-    for name, part, ids in pieces:
-        cost = sum(message_tokens(part, engine.encoding))
-        if name == "retrieved" and draft.lines:
-            index = "".join(index_line(e, engine.text(e.id)) for e in draft.lines)
-            of_index = engine.count(index) + engine.count(INDEX_TITLE)
-            count = len(draft.lines)
-            parts.append(Part("index", of_index, ids[:count]))
-            parts.append(Part("retrieved", cost - of_index, ids[count:]))
-        else:
-            parts.append(Part(name, cost, ids))
+        parts.insert(0, Part("system", beside))
     return Assembled(done.messages, done.system, tokens, tuple(parts), draft)
+
+
+def _said(engine: Engine, call: Call, name: PartName, line: Line, ids: tuple[int, ...]) -> Piece:
+    """Say a text as the user."""
+    part = Part(name, frame_tokens(call.source, engine.encoding) + line.tokens, ids)
+    return Piece((part,), [messages.text_message(call.source, "user", line.text)])
+
+
+def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
+    """Write the scoped index and the quoted turns, as one message."""
+    cards = engine.cards
+    shown = sorted((e for unit in draft.quoted for e in unit), key=attrgetter("id"))
+    lines = sorted(draft.lines, key=attrgetter("id"))
+    index = [cards.plain(INDEX_TITLE), *map(cards.line, lines)] if lines else []
+    turns = cards.quotes(shown)
+    ends = [cards.plain(OPENING), cards.plain(CLOSING)]
+    text = "".join(line.text for line in (ends[0], *index, *turns, ends[1]))
+    of_index = sum(line.tokens for line in index)
+    message = messages.text_message(call.source, "user", text)
+    spoken = sum(line.tokens for line in (*ends, *turns))
+    spoken += frame_tokens(call.source, engine.encoding)
+    if engine.encoding == "estimate":  # each count is rounded
+        spoken = message_tokens([message], engine.encoding)[0] - of_index
+    parts = [Part("index", of_index, tuple(entry.id for entry in lines))] if lines else []
+    parts.append(Part("retrieved", spoken, tuple(entry.id for entry in shown)))
+    return Piece(tuple(parts), [message])
+
+
+@lru_cache(maxsize=64)
+def frame_tokens(dialect: Dialect, encoding: str) -> int:
+    """Return what a user's message costs beside its text."""
+    message = messages.text_message(dialect, "user", "x")
+    return message_tokens([message], encoding)[0] - count_text("x", encoding)[0]
 
 
 def _in_order(pieces: list[Piece]) -> list[Message]:
     """Return the messages of all pieces; a result that came late lies among recent messages."""
     tail = [
         (id_, message)
-        for name, part, ids in pieces
-        if name in _TAIL[:2]
-        for id_, message in zip(ids, part, strict=True)
+        for piece in pieces
+        if piece.name in _TAIL[:2]
+        for id_, message in zip(piece.parts[0].ids, piece.messages, strict=True)
     ]
     tail.sort(key=itemgetter(0))
-    before = [m for name, part, _ in pieces if name not in _TAIL for m in part]
-    after = [m for name, part, _ in pieces if name == "request" for m in part]
+    before = [m for piece in pieces if piece.name not in _TAIL for m in piece.messages]
+    after = [m for piece in pieces if piece.name == "request" for m in piece.messages]
     return [*before, *(message for _, message in tail), *after]
 
 

@@ -129,7 +129,7 @@ def quote_and_index(
     units: dict[int, tuple[Entry, ...]] = {}
     values: dict[int, float] = {}
     with engine.lock:
-        together = [tuple(ledger.together(id_)) for id_ in picked.ids]
+        together = ledger.together(picked.ids)
     for rank, (id_, unit) in enumerate(zip(picked.ids, together, strict=True)):
         if not unit or scores[id_] < least:
             continue
@@ -186,6 +186,5 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
 
 def again(ledger: Ledger, parts: Frame, frozen: Frozen) -> Draft:
     """Take up the choices of the exchange's last window."""
-    quoted = tuple(tuple(ledger.together(id_)) for id_ in frozen.quoted)
     lines = tuple(ledger.entries[id_] for id_ in frozen.lines)
-    return Draft(parts, tuple(unit for unit in quoted if unit), lines)
+    return Draft(parts, tuple(unit for unit in ledger.together(frozen.quoted) if unit), lines)

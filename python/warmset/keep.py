@@ -182,7 +182,7 @@ class _Cutter:
         if place is None or place in self._pins or self.accounts.task in current:
             return None
         entry = live[place]
-        if entry.facts.keep or len(self._ledger.together(entry.id)) > 1:
+        if entry.facts.keep or len(self.accounts.beside(place)) > 1:
             return None
         text = brief_task(self._engine.text(entry.id))
         message = text_message(self.dialect, "user", text)

@@ -193,13 +193,17 @@ class Ledger:
             tokens = sum(self.entries[self.history.path[at]].tokens for at in sent.tolist())
             self.standing = replace(self.standing, start=None, sent=sent, tokens=tokens)
 
-    def together(self, id_: int) -> list[Entry]:
-        """Return the unit of a message on the current path; nothing for any other message."""
-        place, path = self.place(id_), self.history.path
-        if place is None:
-            return []
-        accounts = self.accounts()
-        return [self.entries[path[at]] for at in accounts.unit(accounts.home(place)).members]
+    def together(self, ids: Iterable[int]) -> list[tuple[Entry, ...]]:
+        """Return the unit of each message on the current path; nothing for any other message."""
+        path, entries, accounts = self.history.path, self.entries, self.accounts()
+        found: list[tuple[Entry, ...]] = []
+        for id_ in ids:
+            at = bisect_left(path, id_)
+            if at < len(path) and path[at] == id_:
+                found.append(tuple([entries[path[near]] for near in accounts.beside(at)]))
+            else:
+                found.append(())
+        return found
 
     def around(self, id_: int) -> tuple[int | None, int | None]:
         """Return the messages before and after one on the current path, within its session."""

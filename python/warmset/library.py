@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from warmset import _core, messages, traits
+from warmset.cards import Cards
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.indexing import Indexer
 from warmset.labels import TURN_KIND, Numbers, role_number
@@ -50,6 +51,7 @@ class Library:
     ) -> None:
         _core.count_text("", encoding)
         self.lock = threading.RLock()
+        self.cards = Cards(self.text, encoding)
         self._pid = os.getpid()
         self.encoding = encoding
         self.opening = opening
@@ -156,6 +158,7 @@ class Library:
 
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
         """Forget a conversation of which messages were erased; what is left is read once more."""
+        self.cards.clear()
         for id_ in ledger.entries:
             if not self.loaded:
                 self.retriever.remove(id_)

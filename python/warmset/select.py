@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import pack
-from warmset.window import INDEX_TITLE, block, index_line, quotes
+from warmset.quoting import CLOSING, INDEX_TITLE, OPENING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -34,19 +34,19 @@ def choose_quotes(
     Returns:
         The chosen units, the best first.
     """
-    frame_cost = engine.count(block("", ""))
-    free = room - frame_cost
+    cards = engine.cards
+    free = room - cards.plain(OPENING).tokens - cards.plain(CLOSING).tokens
     if free <= 0 or not units:
         return ()
     costs = [sum(entry.tokens + QUOTE_OVERHEAD for entry in unit) for unit in units]
     chosen: list[int] = []
     left = free
-    # The lines that tell the time are shared by turns of one minute, so their cost is known only
+    # The lines that tell the day are shared by its turns, so their cost is known only
     # once a choice is made: choose, count, choose again with that taken off.
     for _ in range(2):
         chosen = pack(costs, values, max(left, 0)).tolist()
         turns = sorted((e for at in chosen for e in units[at]), key=lambda entry: entry.id)
-        actual = engine.count(quotes([(entry, engine.text(entry.id)) for entry in turns]))
+        actual = sum(line.tokens for line in cards.quotes(turns))
         planned = sum(costs[at] for at in chosen)
         left = free - (actual - planned)
         if actual <= free and left - planned < min(costs):
@@ -67,9 +67,9 @@ def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[E
         The chosen messages, the most important first.
     """
     order = sorted(entries, key=lambda entry: not entry.decision)
-    costs = [engine.count(index_line(entry, engine.text(entry.id))) for entry in order]
+    costs = [engine.cards.line(entry).tokens for entry in order]
     values = [float(len(order) - at) for at in range(len(order))]
-    title = engine.count(INDEX_TITLE)
+    title = engine.cards.plain(INDEX_TITLE).tokens
     if room <= title or not order:
         return ()
     return tuple(order[at] for at in pack(costs, values, room - title).tolist())

@@ -53,8 +53,8 @@ def test_the_units_are_those_of_the_whole_list(facts):
     task = anchor(facts)
     assert (accounts.task is None) == (task is None)
     for place in range(len(facts)):
-        at = accounts.home(place)
-        assert place in expected[at].members
+        [at] = [n for n, unit in enumerate(expected) if place in unit.members]
+        assert tuple(accounts.beside(place)) == expected[at].members
         assert accounts.task == at or place != task
         since = accounts.since(place)
         assert since == [n for n, unit in enumerate(expected) if unit.members[-1] >= place]
@@ -105,7 +105,7 @@ def test_a_branch_is_read_anew(kept):
     assert [entry.id for entry in ledger.live()] == [1, 2, 3, 4]
     ledger.history.move(kept)
     assert [entry.id for entry in ledger.live()] == [1, 2, 3, 4][:kept]
-    assert ledger.together(4) == []
+    assert ledger.together([4]) == [()]
     assert len(ledger.accounts()) == kept
     parts = frame(ledger, recent=RECENT, since=None, appended=True)
     assert sum(len(unit) for unit in parts.units()) <= kept

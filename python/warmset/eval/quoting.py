@@ -14,7 +14,7 @@ from warmset._core import count_text
 from warmset.counting import PER_MESSAGE
 from warmset.ledger import Entry
 from warmset.notes import is_decision
-from warmset.window import INDEX_TITLE, block, index_line, moment, quote, quotes
+from warmset.quoting import INDEX_TITLE, block, day_line, index_line, quote, quotes
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -101,18 +101,13 @@ class Quoting:
         times: set[str] = set()
         left = budget - self._frame
         for id_ in ids:
-            time = f"[{moment(self._turns[id_][0])}]\n"
+            time = day_line(self._turns[id_][0])
             cost = self._costs[id_] + (0 if time in times else _count(time))
             if cost <= left:
                 left -= cost
                 chosen.append(id_)
                 times.add(time)
-        # A line counts a little differently among others than alone.
-        made = self.all(chosen)
-        while made.tokens > budget:
-            chosen.pop()
-            made = self.all(chosen)
-        return made
+        return self.all(chosen)
 
 
 def _count(text: str) -> int:

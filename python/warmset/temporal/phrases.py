@@ -8,7 +8,8 @@ phrases, each word once ─▶ "from" phrase "to" phrase ─▶ "two days before
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from operator import itemgetter
 from typing import TYPE_CHECKING, Final
 
 from warmset.temporal import absolute, relative
@@ -26,6 +27,7 @@ MOST: Final = 32
 """Phrases after which no further rule is tried: a text with more is a table."""
 
 _RULES: Final = (*absolute.RULES, *relative.RULES)
+_RELATIVE: Final = frozenset(map(id, relative.RULES))
 _NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
 _WORD: Final = re.compile(r"[a-z]+|\d+|/")
 _YEAR_AT: Final = re.compile(r"(?:19|20)\d\d")
@@ -48,11 +50,13 @@ class Mention:
         start: Where it begins.
         end: Where it ends.
         span: The days that it means.
+        relative: Whether that depends on the day on which it was said, as in "yesterday".
     """
 
     start: int
     end: int
     span: Span
+    relative: bool = False
 
 
 def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
@@ -77,27 +81,25 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
     if any(map(_YEAR_AT.fullmatch, words)):
         words.add("#year")
     said = Said(day, past, head)
-    taken: list[tuple[int, int, Span | None]] = []
+    taken: list[tuple[int, int, Span | None, bool]] = []
     for rule in _RULES:
         if len(taken) >= MOST or any(need.isdisjoint(words) for need in rule.needs):
             continue
         for match in rule.pattern.finditer(lower):
             start, end = match.span("core" if "core" in rule.pattern.groupindex else 0)
-            if any(start < other_end and other < end for other, other_end, _ in taken):
+            if any(start < other_end and other < end for other, other_end, *_ in taken):
                 continue
+            far = id(rule) in _RELATIVE
             try:
-                taken.append((start, end, rule.resolve(match, said)))
+                taken.append((start, end, rule.resolve(match, said), far))
             except (ValueError, OverflowError):  # 31 June, the year 10,000
-                taken.append((start, end, None))
-    found = [Mention(start, end, span) for start, end, span in sorted(taken, key=_place) if span]
+                taken.append((start, end, None, far))
+    order = sorted(taken, key=itemgetter(0))
+    found = [Mention(start, end, span, far) for start, end, span, far in order if span]
     made = [whole for one in _joined(lower, found) if (whole := _offset(lower, one, day))]
     # "the Friday before 15 July": the Friday alone is no phrase of its own.
     inner = {one for one in made for other in made if one != other and _within(one, other)}
     return [one for one in made if one not in inner]
-
-
-def _place(one: tuple[int, int, Span | None]) -> int:
-    return one[0]
 
 
 def _within(one: Mention, other: Mention) -> bool:
@@ -111,7 +113,7 @@ def _offset(text: str, found: Mention, day: date) -> Mention | None:
     if match is not None:
         start = found.start - len(before) + match.start()
         try:
-            return Mention(start, found.end, _beside(found.span, match))
+            return replace(found, start=start, span=_beside(found.span, match))
         except (ValueError, OverflowError):
             return None
     match = _SIDE.search(before)
@@ -120,9 +122,9 @@ def _offset(text: str, found: Mention, day: date) -> Mention | None:
     start = found.start - len(before) + match.start()
     side, span = match["side"], found.span
     if side.endswith("since"):
-        return Mention(start, found.end, Span(span.first, max(day, span.last)))
+        return replace(found, start=start, span=Span(span.first, max(day, span.last)))
     if side == "after" and span.last < day:
-        return Mention(start, found.end, Span(days(span.last, 1).first, day))
+        return replace(found, start=start, span=Span(days(span.last, 1).first, day))
     return None
 
 
@@ -173,7 +175,8 @@ def _joined(text: str, found: list[Mention]) -> list[Mention]:
             and (match := _OPENED.search(text[: last.start]))
             and last.span.first <= one.span.last
         ):
-            out[-1] = Mention(match.start(), one.end, last.span.until(one.span))
+            far = last.relative or one.relative
+            out[-1] = Mention(match.start(), one.end, last.span.until(one.span), far)
         else:
             out.append(one)
     return out

@@ -10,6 +10,7 @@ from warmset.budget import input_tokens
 from warmset.config import least_score
 from warmset.counting import message_tokens
 from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.quoting import index_line
 from warmset.records import key_of
 from warmset.threads import twin
 from warmset.tools import told
@@ -23,7 +24,6 @@ from warmset.tools.schema import (
     ids_of,
     search_of,
 )
-from warmset.window import index_line
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence

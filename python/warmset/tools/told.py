@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from warmset.quoting import block, quotes
 from warmset.tools.schema import FETCH, SEARCH
-from warmset.window import block, quotes
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
