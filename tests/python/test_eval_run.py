@@ -36,7 +36,7 @@ def words(file):
 
 @pytest.fixture
 def with_bag(monkeypatch, bag):
-    monkeypatch.setattr(run, "MiniLM", lambda **_: bag)
+    monkeypatch.setattr(run, "named", lambda *_, **__: bag)
     monkeypatch.setattr(staging, "MiniLM", lambda **_: bag)
 
 
