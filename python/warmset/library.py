@@ -67,6 +67,7 @@ class Library:
                 self.store,
                 self.retriever,
                 Vectorizer(embedder, self, durable=path is not None),
+                self.jobs,
             )
         )
 
@@ -231,10 +232,11 @@ class Library:
         """Tell whether a message has that id."""
         return id_ in self._owner
 
-    def jobs(self) -> list[Job]:
-        """Return every view of every message that has something to say."""
+    def jobs(self, first: int = 0) -> list[Job]:
+        """Return every view of every message that has something to say, from an id on."""
         with self.lock:
-            return [job for one in self.ledgers.values() for job in one.jobs(one.entries)]
+            ledgers = self.ledgers.values()
+            return [job for one in ledgers for job in one.jobs(filter(first.__le__, one.entries))]
 
     def jobs_of(self, name: tuple[str, str], ids: Sequence[int]) -> list[Job]:
         """Return every view of some messages of a conversation."""

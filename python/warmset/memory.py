@@ -25,7 +25,16 @@ from warmset.compose import (
     stay,
     whole,
 )
-from warmset.config import INDEX_SHARE, RANKED, RECENT, SEARCH_WAIT, SHORTLIST, Filter, Mode
+from warmset.config import (
+    INDEX_SHARE,
+    RANKED,
+    RECENT,
+    SEARCH_WAIT,
+    SHORTLIST,
+    WINDOW_WAIT,
+    Filter,
+    Mode,
+)
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
 from warmset.handle import Handle
@@ -85,7 +94,7 @@ class Memory(Handle):
         recent: int = RECENT,
         shortlist: int = SHORTLIST,
         max_picked: int | None = None,
-        wait: float = 0.0,
+        wait: float = WINDOW_WAIT,
         index_share: float = INDEX_SHARE,
         dialect: str | None = None,
         system: System | None = None,
