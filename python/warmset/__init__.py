@@ -26,7 +26,15 @@ from warmset.counting import (
     gemini_counter,
     openai_counter,
 )
-from warmset.embed import Embedder, FunctionEmbedder, MiniLM, OpenAIEmbedder
+from warmset.embed import (
+    CohereEmbedder,
+    Embedder,
+    FunctionEmbedder,
+    MiniLM,
+    OpenAIEmbedder,
+    StaticEmbedder,
+    VoyageEmbedder,
+)
 from warmset.errors import WarmsetError
 from warmset.evict import (
     Chain,
@@ -65,6 +73,7 @@ __all__ = [
     "Candidate",
     "Chain",
     "ClearToolResults",
+    "CohereEmbedder",
     "ColdStore",
     "Compacted",
     "Conversation",
@@ -99,6 +108,7 @@ __all__ = [
     "Shelf",
     "SlidingWindow",
     "Spooled",
+    "StaticEmbedder",
     "Summarize",
     "Summarizer",
     "Synced",
@@ -106,6 +116,7 @@ __all__ = [
     "TokenCount",
     "Turn",
     "Violation",
+    "VoyageEmbedder",
     "WarmsetError",
     "Weights",
     "Window",

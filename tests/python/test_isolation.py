@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 TENANTS = ("acme", "acme\0log", "Acme", "é", "e\u0301")
 NAMES = ("log", "log\0a", "a", "Log")
-WORDS = "boat lake kite ladder harbour budget release Postgres 2023 May Anna Tom yesterday".split()
+WORDS = ["boat", "lake", "kite", "ladder", "harbour", "budget", "Postgres", "2023", "May", "Anna"]
 BATCH = 500
 
 
