@@ -40,7 +40,7 @@ _UNKNOWN = "[UNK]"
 class StaticEmbedder:
     """Looks word pieces up in potion-base-8M: 256 dimensions, English foremost, 512 pieces.
 
-    Some 50 times as fast as `MiniLM`, and blind to the order of words. The constructor finds the
+    Some 45 times as fast as `MiniLM`, and blind to the order of words. The constructor finds the
     model or raises: on a machine without it, it downloads 31 MB. The table is read with the first
     text. A vector depends on its text alone, and is the same on every machine but for the rounding
     of sums.
