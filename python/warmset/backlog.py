@@ -126,7 +126,7 @@ class Backlog:
 
         Whoever gets one calls `looked` with what is there.
         """
-        if self._deferred is None or self._room() < (self._most + 1) // 2:
+        if self._deferred is None or not self._half_free():
             return None
         first, self._deferred = self._deferred, None
         self._looking = self._unqueued
@@ -152,7 +152,7 @@ class Backlog:
 
     @property
     def full(self) -> bool:
-        """Whether jobs had to be deferred for which there is no room yet."""
+        """Whether jobs had to be deferred."""
         return self._deferred is not None
 
     @property
@@ -162,8 +162,10 @@ class Backlog:
 
     @property
     def idle(self) -> bool:
-        """Whether nothing is queued, deferred or at work; failures may be left."""
-        return not (self._asked or self._taken or self.full or self._looking is not None)
+        """Whether there is nothing to do now: failures may be left, and be in the way of others."""
+        if self._asked or self._taken or self._looking is not None:
+            return False
+        return not self.full or not self._half_free()
 
     def pending(self) -> int:
         """Count the turns without vectors that did not fail."""
@@ -175,6 +177,9 @@ class Backlog:
 
     def _room(self) -> int:
         return self._most - len(self._asked) - len(self._failed)
+
+    def _half_free(self) -> bool:
+        return self._room() >= (self._most + 1) // 2
 
     def _waits(self, job: Job) -> bool:
         one = self._failed.get(job)

@@ -98,7 +98,7 @@ class Indexer:
     def room(self) -> None:
         """Wait a moment if the queue is full, so that turns do not come faster than vectors."""
         with self._wake:
-            self._wake.wait_for(lambda: self._closed or not self._backlog.full, ROOM)
+            self._wake.wait_for(lambda: not self._backlog.full or self._resting(), ROOM)
 
     def pending(self) -> int:
         """Return how many turns still wait for their own vectors."""
@@ -128,9 +128,7 @@ class Indexer:
     def settle(self, timeout: float | None) -> bool:
         """Wait as `flush` does, without trying failures again."""
         with self._wake:
-            self._wake.wait_for(
-                lambda: self._closed or self._backlog.idle or self._held > time.monotonic(), timeout
-            )
+            self._wake.wait_for(self._resting, timeout)
             return self._backlog.idle and not self._backlog.failed()
 
     def close(self, timeout: float) -> None:
@@ -139,8 +137,7 @@ class Indexer:
         with self._wake:
             self._closed = True
             self._wake.notify_all()
-            thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        if (thread := self._thread) is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
     def renew(self, wanted: Callable[[], Sequence[Job]], told: Callable[[int, int], None]) -> None:
@@ -180,6 +177,9 @@ class Indexer:
             with self._wake:
                 self._backlog.forgive()
             self.book.erase_older()
+
+    def _resting(self) -> bool:
+        return self._closed or self._backlog.idle or self._held > time.monotonic()
 
     def _begin(self) -> None:
         if self._thread is None and not self._closed and not self._backlog.idle:
