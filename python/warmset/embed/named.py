@@ -51,6 +51,6 @@ def named(name: str, *, progress: Progress | None = None, threads: int | None = 
     if name == "minilm":
         return MiniLM(threads=threads, progress=progress)
     raise InvalidInputError(
-        f"embedder: expected one of {', '.join(NAMES)}, or a service with a model as "
-        f"cohere:embed-v4.0, found {name!r}"
+        f"embedder: expected one of {', '.join(NAMES)}, a service with a model as "
+        f"cohere:embed-v4.0, or for a memory lexical or an embedder, found {name!r}"
     )
