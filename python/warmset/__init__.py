@@ -26,7 +26,15 @@ from warmset.counting import (
     gemini_counter,
     openai_counter,
 )
-from warmset.embed import Embedder, FunctionEmbedder, MiniLM, OpenAIEmbedder
+from warmset.embed import (
+    CohereEmbedder,
+    Embedder,
+    FunctionEmbedder,
+    MiniLM,
+    OpenAIEmbedder,
+    StaticEmbedder,
+    VoyageEmbedder,
+)
 from warmset.errors import WarmsetError
 from warmset.evict import (
     Chain,
@@ -77,6 +85,7 @@ __all__ = [
     "Candidate",
     "Chain",
     "ClearToolResults",
+    "CohereEmbedder",
     "ColdStore",
     "Compacted",
     "Conversation",
@@ -116,6 +125,7 @@ __all__ = [
     "SlidingWindow",
     "Spent",
     "Spooled",
+    "StaticEmbedder",
     "Summarize",
     "Summarizer",
     "Synced",
@@ -124,6 +134,7 @@ __all__ = [
     "Turn",
     "TurnTools",
     "Violation",
+    "VoyageEmbedder",
     "WarmsetError",
     "Weights",
     "Window",

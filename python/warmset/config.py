@@ -51,6 +51,8 @@ SUMMARY_CHARS: Final = 160
 CATCH_UP: Final = 0.05
 """Seconds that a search gives an in-process embedder to finish what was appended just before."""
 
+WINDOW_WAIT: Final = 0.05
+"""Seconds that a window waits for a remote embedder before words alone answer."""
 
 SEARCH_WAIT: Final = 5.0
 """Seconds that a plain search gives an embedder; it is not on the path of a model call."""

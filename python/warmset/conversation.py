@@ -7,7 +7,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from warmset.budget import WATERMARK, Budget, input_tokens
-from warmset.config import INDEX_SHARE, RECENT, SHORTLIST, TOOL_TOKENS, Filter, Mode
+from warmset.config import (
+    INDEX_SHARE,
+    RECENT,
+    SHORTLIST,
+    TOOL_TOKENS,
+    WINDOW_WAIT,
+    Filter,
+    Mode,
+)
 from warmset.errors import InvalidInputError
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
@@ -71,7 +79,7 @@ class Conversation(Transcript):
         recent: int = RECENT,
         shortlist: int = SHORTLIST,
         max_picked: int | None = None,
-        wait: float = 0.0,
+        wait: float = WINDOW_WAIT,
         index_share: float = INDEX_SHARE,
         dialect: str | None = None,
         system: System | None = None,

@@ -30,6 +30,7 @@ def figures(engine: Engine, tenant: str) -> dict[str, Any]:
         "simd": engine.retriever.tier,
         "embedder": "lexical" if indexer is None else indexer.vectorizer.embedder.name,
         "pending": 0 if indexer is None else indexer.pending(),
+        "ready": 0 if indexer is None else indexer.book.turns(),
         "failed": {} if indexer is None else indexer.failed(),
         "spooled": len(engine.store.spooled()),
         "cuts": report["cuts"],

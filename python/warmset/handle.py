@@ -7,7 +7,7 @@ from os import PathLike
 from typing import TYPE_CHECKING, Literal, Self
 
 from warmset.config import Weights
-from warmset.embed import MiniLM, as_embedder
+from warmset.embed import as_embedder, named
 from warmset.embed.bars import Bars, watched
 from warmset.errors import InvalidInputError
 from warmset.held import Held
@@ -48,8 +48,10 @@ class Handle(Held):
 
         Args:
             path: The store's directory; None keeps everything in memory.
-            embedder: What makes vectors: an `Embedder`, a function of a list of texts, "lexical" to
-                search by words alone, or None for the local MiniLM.
+            embedder: What makes vectors: an `Embedder`, a function of a list of texts, or a name:
+                "minilm" (what None means), "static" for the fast local table, "openai", "cohere"
+                or "voyage", which may have a model ("voyage:voyage-3.5"), or "lexical" to search by
+                words alone.
             tenant: Whose conversations this handle sees; nothing crosses tenants.
             durability: What is sure when an append returns. "fsync": it survives a crash and a loss
                 of power. "interval": it survives a crash; a sync follows within `sync_interval`.
@@ -144,13 +146,10 @@ def _check_path(path: object) -> None:
 def _embedder(given: Embedder | Callable[[list[str]], object] | str | None) -> Embedder | None:
     if given == "lexical":
         return None
-    if isinstance(given, str):
-        raise InvalidInputError(
-            f"embedder: expected an embedder, a function, None or 'lexical', found {given!r}"
-        )
-    if given is not None:
+    if given is not None and not isinstance(given, str):
         return as_embedder(given)
+    name = "minilm" if given is None else given
     if not watched():
-        return MiniLM()
+        return named(name)
     with Bars() as bars:
-        return MiniLM(progress=bars)
+        return named(name, progress=bars)

@@ -42,8 +42,9 @@ class Held:
 
         Returns:
             Messages and conversations of the tenant; records, bytes, segments and rows; the
-            instruction set and the embedder in use; turns pending and failed; what opening cut off,
-            and what is damaged; whether the index was opened from its file, and why if not.
+            instruction set and the embedder in use; turns pending, ready and failed; what opening
+            cut off, and what is damaged; whether the index was opened from its file, and why if
+            not.
         """
         self.check_open()
         with self.engine.lock:

@@ -1,17 +1,18 @@
 """Vectors for what was appended, made off the response path and kept in the store.
 
 A turn is searchable by its words as soon as it is appended; its vectors follow. They are records of
-the store, so that opening it again embeds only what had not been embedded.
+the store, so that opening it again embeds only what had not been embedded. What waits is bounded,
+what failed is tried again, and an embedder out of reach is left alone for a while; see `Backlog`.
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections import deque
 from typing import TYPE_CHECKING, Final
 
-from warmset.errors import EmbedderMismatch, Erased, NotFound
+from warmset.attempts import attempt
+from warmset.backlog import Backlog, delay_after
 from warmset.vectorbook import VectorBook
 from warmset.vectorize import Job, Vectorizer, mean
 
@@ -24,6 +25,12 @@ if TYPE_CHECKING:
 BATCH: Final = 16
 """Jobs that are embedded, kept and published together."""
 
+QUEUED: Final = 1 << 15
+"""Jobs, two a turn, that are queued or failed at once; the store has the others."""
+
+ROOM: Final = 0.25
+"""Seconds that an append waits for room in a queue that is full."""
+
 
 class Indexer:
     """Embeds in a thread of its own; its state can be read at any time.
@@ -32,18 +39,24 @@ class Indexer:
         store: Where vectors are kept.
         retriever: Where they are searched.
         vectorizer: What makes them.
+        wanted: Returns every view of every turn from an id on, whether or not it is made.
     """
 
-    def __init__(self, store: ColdStore, retriever: Retriever, vectorizer: Vectorizer) -> None:
+    def __init__(
+        self,
+        store: ColdStore,
+        retriever: Retriever,
+        vectorizer: Vectorizer,
+        wanted: Callable[[int], Sequence[Job]],
+    ) -> None:
         self.vectorizer = vectorizer
         self.book = VectorBook(store, vectorizer)
         self._retriever = retriever
-        self._queue: deque[Job] = deque()
-        self._asked: set[Job] = set()
+        self._wanted = wanted
+        self._backlog = Backlog(QUEUED)
         self._rows: dict[int, Vectors] = {}
-        self._failed: dict[Job, str] = {}
-        self._busy = 0
-        self._turns = 0
+        self._outages = 0
+        self._held = 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
         self._wake = threading.Condition()
@@ -71,9 +84,7 @@ class Indexer:
     def drop(self, ids: Collection[int]) -> None:
         """Forget turns that were erased."""
         with self._wake:
-            self._queue = deque(job for job in self._queue if job.id not in ids)
-            self._asked = {job for job in self._asked if job.id not in ids}
-            self._failed = {job: why for job, why in self._failed.items() if job.id not in ids}
+            self._backlog.forget(ids)
             self.book.drop(ids)
             for id_ in ids:
                 self._rows.pop(id_, None)
@@ -81,31 +92,23 @@ class Indexer:
     def enqueue(self, jobs: Sequence[Job]) -> None:
         """Ask for vectors that are not there yet; returns at once."""
         with self._wake:
-            jobs = [
-                job
-                for job in dict.fromkeys(jobs)
-                if job not in self._asked and job not in self.book
-            ]
-            if not jobs:
-                return
-            self._asked.update(jobs)
-            self._queue.extend(jobs)
-            if self._thread is None and not self._closed:
-                self._thread = threading.Thread(
-                    target=self._run, name="warmset-indexer", daemon=True
-                )
-                self._thread.start()
-            self._wake.notify_all()
+            self._backlog.add(jobs, self.book.__contains__)
+            self._begin()
+
+    def room(self) -> None:
+        """Wait a moment if the queue is full, so that turns do not come faster than vectors."""
+        with self._wake:
+            self._wake.wait_for(lambda: not self._backlog.full or self._resting(), ROOM)
 
     def pending(self) -> int:
         """Return how many turns still wait for their own vectors."""
         with self._wake:
-            return sum(job.view == "turn" for job in self._queue) + self._turns
+            return self._backlog.pending()
 
     def failed(self) -> dict[int, str]:
-        """Return turns that could not be embedded, with the reason; `flush` tries them again."""
+        """Return turns that failed, with the reason; they are tried again, by `flush` at once."""
         with self._wake:
-            return {job.id: why for job, why in self._failed.items()}
+            return self._backlog.failed()
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until nothing is pending, trying again what failed.
@@ -114,24 +117,19 @@ class Indexer:
             timeout: Seconds to wait at most; None waits for ever.
 
         Returns:
-            Whether everything that was asked for is embedded.
+            Whether everything is embedded; False at once when the embedder is out of reach.
         """
         with self._wake:
-            again = list(self._failed)
-            self._failed.clear()
-        self.enqueue(again)
+            self._backlog.try_again()
+            self._held = 0.0
+            self._begin()
         return self.settle(timeout)
 
     def settle(self, timeout: float | None) -> bool:
         """Wait as `flush` does, without trying failures again."""
-        end = None if timeout is None else time.monotonic() + timeout
         with self._wake:
-            while self._queue or self._busy:
-                left = None if end is None else end - time.monotonic()
-                if (left is not None and left <= 0) or self._closed:
-                    return False
-                self._wake.wait(left)
-            return not self._failed
+            self._wake.wait_for(self._resting, timeout)
+            return self._backlog.idle and not self._backlog.failed()
 
     def close(self, timeout: float) -> None:
         """Finish what is pending, at most for that many seconds, and stop."""
@@ -139,8 +137,7 @@ class Indexer:
         with self._wake:
             self._closed = True
             self._wake.notify_all()
-            thread = self._thread
-        if thread is not None and thread is not threading.current_thread():
+        if (thread := self._thread) is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
     def renew(self, wanted: Callable[[], Sequence[Job]], told: Callable[[int, int], None]) -> None:
@@ -178,47 +175,51 @@ class Indexer:
             for job, rows in made:
                 self._publish_job(job, rows)
             with self._wake:
-                self._failed.clear()
+                self._backlog.forgive()
             self.book.erase_older()
+
+    def _resting(self) -> bool:
+        return self._closed or self._backlog.idle or self._held > time.monotonic()
+
+    def _begin(self) -> None:
+        if self._thread is None and not self._closed and not self._backlog.idle:
+            self._thread = threading.Thread(target=self._run, name="warmset-indexer", daemon=True)
+            self._thread.start()
+        self._wake.notify_all()
 
     def _run(self) -> None:
         while True:
             with self._wake:
-                while not self._queue and not self._closed:
-                    self._wake.wait()
+                first = self._next_work()
                 if self._closed:
                     return
-                jobs = [self._queue.popleft() for _ in range(min(BATCH, len(self._queue)))]
-                self._busy = len(jobs)
-                self._turns = sum(job.view == "turn" for job in jobs)
-            failed = self._attempt(jobs)
+                jobs = self._backlog.take(BATCH)
+            # Without our lock: it takes the engine's.
+            deferred = [] if first is None else self._wanted(first)
+            remote = self.vectorizer.embedder.remote
+            made = attempt(jobs, self._index, remote=remote, stopped=lambda: self._closed)
+            now = time.monotonic()
             with self._wake:
-                self._failed.update(failed)
-                self._asked.difference_update(jobs)
-                self._busy = self._turns = 0
+                self._outages = self._outages + 1 if made.spared else 0
+                self._held = now + delay_after(self._outages) if made.spared else 0.0
+                self._backlog.done(made, now)
+                self._backlog.looked(deferred, self.book.__contains__)
                 self._wake.notify_all()
 
-    def _attempt(self, jobs: Sequence[Job]) -> dict[Job, str]:
-        """Index a batch; where it fails, one by one, so that a bad text costs only itself."""
-        try:
-            self._index(jobs)
-        except EmbedderMismatch as error:
-            return dict.fromkeys(jobs, str(error))
-        except (Erased, NotFound) as error:
-            # Erased meanwhile: nobody waits for its vectors.
-            return {} if len(jobs) == 1 else self._apart(jobs, str(error))
-        except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
-            return self._apart(jobs, str(error))
-        return {}
-
-    def _apart(self, jobs: Sequence[Job], why: str) -> dict[Job, str]:
-        if len(jobs) == 1:
-            return {jobs[0]: why}
-        failed: dict[Job, str] = {}
-        for job in jobs:
-            if not self._closed:
-                failed |= self._attempt([job])
-        return failed
+    def _next_work(self) -> int | None:
+        """Wait for something to do; returns where to look for more of it, if that is it."""
+        while not self._closed:
+            now = time.monotonic()
+            due = self._backlog.wake(now)
+            if self._held > now:
+                self._wake.wait(self._held - now)
+            elif (first := self._backlog.look()) is not None:
+                return first
+            elif self._backlog.queued:
+                return None
+            else:
+                self._wake.wait(None if due is None else due - now)
+        return None
 
     def _index(self, jobs: Sequence[Job]) -> None:
         """Embed, keep, publish: in this order, so that the index is never ahead of the store."""

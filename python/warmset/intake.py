@@ -72,11 +72,19 @@ def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list
     """Keep messages at the end of a conversation; see `Conversation.append`."""
     with engine.lock:
         batch, found = _accept(ledger, given)
-        return engine.append(ledger, batch, [beside.of(found)] * len(batch))
+        ids = engine.append(ledger, batch, [beside.of(found)] * len(batch))
+    engine.room()
+    return ids
 
 
 def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
     """Bring a conversation to a full list; see `Conversation.sync`."""
+    synced = _sync(engine, ledger, given, beside)
+    engine.room()
+    return synced
+
+
+def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
     with engine.lock:
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
             raise _no_list(given)

@@ -69,6 +69,7 @@ class Library:
                 self.store,
                 self.retriever,
                 Vectorizer(embedder, self, durable=path is not None),
+                self.jobs,
             )
         )
 
@@ -227,17 +228,17 @@ class Library:
     def neighbours(self, id_: int) -> tuple[int | None, int | None]:
         """Return the turns before and after in the same session; see `indexing.Source`."""
         with self.lock:
-            ledger = self.owner(id_)
-            return ledger.around(id_)
+            return self.owner(id_).around(id_)
 
     def knows(self, id_: int) -> bool:
         """Tell whether a message has that id."""
         return id_ in self._owner
 
-    def jobs(self) -> list[Job]:
-        """Return every view of every message that has something to say."""
+    def jobs(self, first: int = 0) -> list[Job]:
+        """Return every view of every message that has something to say, from an id on."""
         with self.lock:
-            return [job for one in self.ledgers.values() for job in one.jobs(one.entries)]
+            ledgers = self.ledgers.values()
+            return [job for one in ledgers for job in one.jobs(filter(first.__le__, one.entries))]
 
     def jobs_of(self, name: tuple[str, str], ids: Sequence[int]) -> list[Job]:
         """Return every view of some messages of a conversation."""

@@ -33,6 +33,7 @@ from warmset.config import (
     RECENT,
     SEARCH_WAIT,
     SHORTLIST,
+    WINDOW_WAIT,
     Filter,
     Mode,
 )
@@ -95,7 +96,7 @@ class Memory(Handle):
         recent: int = RECENT,
         shortlist: int = SHORTLIST,
         max_picked: int | None = None,
-        wait: float = 0.0,
+        wait: float = WINDOW_WAIT,
         index_share: float = INDEX_SHARE,
         dialect: str | None = None,
         system: System | None = None,

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -40,7 +41,7 @@ def retrieve(
         k: Number of hits.
         where: What may be found, in numbers of the index.
         weights: How much each signal counts.
-        wait: Seconds to wait for a remote embedder and for turns appended just before.
+        wait: Seconds to wait for a remote embedder and for turns appended just before, together.
         ledger: The conversation that is searched, if it is one.
 
     Returns:
@@ -50,6 +51,7 @@ def retrieve(
         InvalidInputError: `k` or the vector is not usable.
         EmbedderError: The embedder failed, or is not the store's.
     """
+    started = time.monotonic()
     words, cue = cues.read(query, engine.numbers, ledger)
     vector, why = None, None
     if query_vector is not None:
@@ -58,7 +60,8 @@ def retrieve(
         vector, why = vectors.get(words, wait)
     if engine.indexer is not None and vector is not None:
         local = not engine.indexer.vectorizer.embedder.remote
-        engine.indexer.settle(max(wait, CATCH_UP if local else 0.0))
+        left = max(wait - (time.monotonic() - started), 0.0)
+        engine.indexer.settle(max(left, CATCH_UP) if local else left)
     columns = engine.retriever.search(
         vector,
         words,

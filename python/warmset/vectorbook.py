@@ -33,6 +33,11 @@ class VectorBook:
     def __contains__(self, job: Job) -> bool:
         return (self._generation(), job.id, job.view) in self._seqs
 
+    def turns(self) -> int:
+        """Count the turns that have vectors of the present embedder."""
+        now = self._generation()
+        return sum(view == "turn" and made == now for made, _, view in list(self._seqs))
+
     def note(self, meta: VectorMeta, seq: int) -> bool:
         """Take note of a record; tells whether it is new and of the present embedder."""
         self._vectorizer.seen(meta.generation)

@@ -134,7 +134,7 @@ class Vectorizer:
         if self.identity is None:
             rows = self.embedder.embed_query([text])
         else:
-            rows = self._call([text], self.embedder.embed_query)
+            rows = self._call([text], self.embedder.embed_query, apart=True)
         vector: Vectors = rows[0]
         return vector
 
@@ -151,15 +151,24 @@ class Vectorizer:
             drafts.append(meta.draft(self._source.key(job.id), rows, others))
         return drafts
 
-    def _call(self, texts: list[str], embed: Callable[[Sequence[str]], Vectors]) -> Vectors:
-        """Embed, settling on the way whether this is the store's embedder."""
+    def _call(
+        self,
+        texts: list[str],
+        embed: Callable[[Sequence[str]], Vectors],
+        *,
+        apart: bool = False,
+    ) -> Vectors:
+        """Embed, settling on the way whether this is the store's embedder.
+
+        The probe goes with the texts, or apart: it is a document, whatever they are.
+        """
         wrong = self.mismatch()
         if wrong is not None:
             raise wrong
         stored = self.identity
         probing = self.embedder.fingerprint is None and self._durable and not self._probed
-        rows = embed([*texts, PROBE] if probing else texts)
-        probe = rows[-1].copy() if probing else None
+        rows = embed([*texts, PROBE] if probing and not apart else texts)
+        probe = (self.embedder.embed([PROBE]) if apart else rows)[-1].copy() if probing else None
         rows = rows[: len(texts)]
         if stored is None:
             self._newest += 1

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -9,7 +11,7 @@ import pytest
 from warmset.cli import model
 from warmset.embed import reference
 from warmset.embed import weights as weights_module
-from warmset.embed.pins import TOKENIZER, WEIGHTS
+from warmset.embed.pins import POTION, TOKENIZER, WEIGHTS, Pin
 
 
 @pytest.fixture
@@ -29,6 +31,10 @@ def empty(tmp_path, monkeypatch):
     monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
     monkeypatch.setattr(weights_module, "SOURCES", {})
     return weights_module.model_dir()
+
+
+def pin(data: bytes) -> Pin:
+    return Pin("model.safetensors", len(data), hashlib.sha256(data).hexdigest())
 
 
 def run(*tokens: str) -> int:
@@ -89,3 +95,24 @@ def test_the_process_exits_with_the_code():
     with pytest.raises(SystemExit) as caught:
         model.app(["verify"])
     assert caught.value.code == 1
+
+
+def test_the_static_model_is_pulled_by_its_name(empty, monkeypatch, capsys):
+    assert run("pull", "--model", "static") == 1
+    assert "run: warmset model pull --model static" in capsys.readouterr().err
+    tokenizer = replace(pin(b"{}"), name="tokenizer.json")
+    small = replace(POTION, weights=pin(b"table"), tokenizer=tokenizer)
+
+    def fetch(into, _progress, wanted):
+        assert wanted is small
+        (into / small.weights.name).write_bytes(b"table")
+        (into / small.tokenizer.name).write_bytes(b"{}")
+
+    monkeypatch.setattr(model, "POTION", small)
+    monkeypatch.setattr(weights_module, "SOURCES", {"a": fetch})
+    assert run("pull", "--model", "static") == 0
+    kept = empty.parent / "potion-base-8M"
+    assert str(kept / small.weights.name) in capsys.readouterr().out.replace("\n", "")
+    assert run("path", "--model", "static") == 0
+    assert str(kept) in capsys.readouterr().out
+    assert not empty.exists(), "the other model was not asked for"

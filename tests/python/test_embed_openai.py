@@ -163,6 +163,16 @@ def test_the_identity_is_known_of_the_official_service_only(server, embedder, mo
     assert "k" not in repr(OpenAIEmbedder("m", base_url=server.url, api_key="k")).split("m")[0]
 
 
+def test_the_identity_does_not_change_with_the_first_batch(server, monkeypatch):
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    made = OpenAIEmbedder("text-embedding-newer", api_key="k")
+    before = made.fingerprint
+    with openai.OpenAI(base_url=server.url, api_key="k") as client:
+        made._client = client
+        assert made.embed(["a"]).shape == (1, 3)
+    assert (made.fingerprint, made.dim) == (before, 3)
+
+
 def test_a_configuration_without_a_key_is_refused_early(monkeypatch):
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     with pytest.raises(EmbedderError, match="OPENAI_API_KEY"):

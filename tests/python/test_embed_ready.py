@@ -23,7 +23,7 @@ from warmset.errors import (
 def test_a_kept_model_asks_nobody(monkeypatch):
     MiniLM()
 
-    def never(_into, _progress):
+    def never(*_):
         raise AssertionError("must not be asked")
 
     monkeypatch.setattr(weights_module, "SOURCES", {"a": never})

@@ -6,25 +6,30 @@ import hashlib
 import subprocess
 import sys
 import textwrap
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
 from warmset.embed import cache, hub, registry, safetensors, weights
-from warmset.embed.pins import TOKENIZER, WEIGHTS, Pin
+from warmset.embed.pins import MINILM, POTION, TOKENIZER, WEIGHTS, Pin
 from warmset.errors import EmbedderError, ModelDamaged, ModelMissing
 
 CONTENT = {WEIGHTS.name: b"weights" * 9999, TOKENIZER.name: b"{}"}
+
+
+def pin(name: str) -> Pin:
+    return Pin(name, len(CONTENT[name]), hashlib.sha256(CONTENT[name]).hexdigest())
+
+
+SMALL = replace(MINILM, weights=pin(WEIGHTS.name), tokenizer=pin(TOKENIZER.name))
 
 
 @pytest.fixture(autouse=True)
 def small_pins(monkeypatch, tmp_path):
     """Files of a few bytes stand for the model; nothing outside of tmp_path is looked at."""
     monkeypatch.setenv("WARMSET_CACHE", str(tmp_path / "cache"))
-    for attribute, name in (("WEIGHTS", WEIGHTS.name), ("TOKENIZER", TOKENIZER.name)):
-        data = CONTENT[name]
-        pin = Pin(name, len(data), hashlib.sha256(data).hexdigest())
-        monkeypatch.setattr(weights, attribute, pin)
+    monkeypatch.setattr(weights, "MINILM", SMALL)
 
 
 def put(into: Path, **changed: bytes) -> None:
@@ -33,21 +38,21 @@ def put(into: Path, **changed: bytes) -> None:
         (into / name).write_bytes(changed.get(name.split(".")[0], data))
 
 
-def good(into, _progress):
+def good(into, *_):
     put(into)
 
 
-def flipped(into, _progress):
+def flipped(into, *_):
     data = bytearray(CONTENT[WEIGHTS.name])
     data[1234] ^= 1
     put(into, model=bytes(data))
 
 
-def offline(_into, _progress):
+def offline(*_):
     raise TimeoutError("no route")
 
 
-def never(_into, _progress):
+def never(*_):
     raise AssertionError("must not be asked")
 
 
@@ -115,7 +120,7 @@ def test_a_damaged_kept_file_is_fetched_anew_or_refused():
 
 
 def test_without_a_source_the_error_says_what_to_do_and_why():
-    def refuse(_into, _progress):
+    def refuse(*_):
         raise EmbedderError("not today")
 
     with pytest.raises(ModelMissing) as caught:
@@ -126,8 +131,19 @@ def test_without_a_source_the_error_says_what_to_do_and_why():
     assert "registry: not today" in message
 
 
+def test_another_model_is_kept_apart_and_named_in_the_advice():
+    small = replace(POTION, weights=SMALL.weights, tokenizer=SMALL.tokenizer)
+    with pytest.raises(ModelMissing, match="run: warmset model pull --model static"):
+        weights.resolve(small, sources={})
+    asked = []
+    weights.resolve(small, sources={"a": lambda into, _, model: (asked.append(model), put(into))})
+    assert asked == [small]
+    assert weights.resolve(small, sources={}).tensors.parent.name == "potion-base-8M"
+    assert not weights.model_dir().exists()
+
+
 def test_a_source_that_forgets_a_file_is_not_used():
-    def half(into, _progress):
+    def half(into, *_):
         (into / WEIGHTS.name).write_bytes(CONTENT[WEIGHTS.name])
 
     with pytest.raises(ModelMissing, match="No such file"):
@@ -141,10 +157,14 @@ def test_three_processes_pull_at_once(tmp_path):
         import sys, time, shutil
         from pathlib import Path
         from warmset.embed import weights
-        from warmset.embed.pins import Pin
-        weights.WEIGHTS = Pin("model.safetensors", int(sys.argv[2]), sys.argv[3])
-        weights.TOKENIZER = Pin("tokenizer.json", int(sys.argv[4]), sys.argv[5])
-        def slow(into, progress):
+        from dataclasses import replace
+        from warmset.embed.pins import MINILM, Pin
+        weights.MINILM = replace(
+            MINILM,
+            weights=Pin("model.safetensors", int(sys.argv[2]), sys.argv[3]),
+            tokenizer=Pin("tokenizer.json", int(sys.argv[4]), sys.argv[5]),
+        )
+        def slow(into, *_):
             (into.parent / f"ready-{into.name}").touch()
             deadline = time.monotonic() + 20
             while len(list(into.parent.glob("ready-*"))) < 3 and time.monotonic() < deadline:
@@ -158,7 +178,7 @@ def test_three_processes_pull_at_once(tmp_path):
                         time.sleep(0.005)
         print(weights.resolve(sources={"slow": slow}).tensors.read_bytes() != b"")
     """)
-    pins = [str(x) for pin in (weights.WEIGHTS, weights.TOKENIZER) for x in (pin.size, pin.sha256)]
+    pins = [str(x) for pin in (SMALL.weights, SMALL.tokenizer) for x in (pin.size, pin.sha256)]
     command = [sys.executable, "-c", code, str(tmp_path / "source"), *pins]
     running = [
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - fixed

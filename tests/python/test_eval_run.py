@@ -36,7 +36,7 @@ def words(file):
 
 @pytest.fixture
 def with_bag(monkeypatch, bag):
-    monkeypatch.setattr(run, "MiniLM", lambda **_: bag)
+    monkeypatch.setattr(run, "named", lambda *_, **__: bag)
     monkeypatch.setattr(staging, "MiniLM", lambda **_: bag)
 
 
@@ -312,3 +312,20 @@ def test_locomo(weights):  # noqa: ARG001 - needed to be there
     assert got["default"] >= 0.7
     assert got["default"] > max(got["bm25"], got["dense"], got["random"], got["recency"])
     assert found["retrievers"]["oracle"]["window_tokens"]["t5"] < 300
+
+
+def test_the_embedder_is_taken_by_its_name(file, monkeypatch, bag):
+    asked = []
+    monkeypatch.setattr(run, "named", lambda name, **_: asked.append(name) or bag)
+    for name in (None, "static"):
+        found = measure(Options(dataset="locomo", path=file, embedder=name, limit=1), quiet)
+        assert found["settings"]["embedder"] == bag.name
+    assert asked == ["minilm", "static"]
+    with pytest.raises(InvalidInputError, match="embedder"):
+        Options(dataset="locomo", path=file, embedder="static", words_only=True)
+
+
+def test_ids_do_not_depend_on_how_fast_the_model_is(file, bag):
+    transcript = next(run.datasets.read(Options(dataset="locomo", path=file)))
+    with staging.stage(transcript, store=None, words_only=False, told=quiet, model=bag) as on:
+        assert on.ids == list(range(1, len(transcript.lines) + 1))

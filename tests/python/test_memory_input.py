@@ -70,7 +70,7 @@ def test_a_directory_that_cannot_be_written(tmp_path):
 
 
 OPTIONS = {
-    "embedder name": ({"embedder": "minilm"}, "lexical"),
+    "embedder name": ({"embedder": "bert"}, "lexical"),
     "embedder number": ({"embedder": 5}, "Embedder"),
     "embedder list": ({"embedder": []}, "Embedder"),
     "embedder class": ({"embedder": MiniLM}, r"MiniLM\(\)"),

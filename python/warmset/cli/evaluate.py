@@ -42,6 +42,7 @@ def locomo(
     limit: int | None = None,
     roles: _Flag = False,
     words_only: _Flag = False,
+    embedder: str | None = None,
     store: Path | None = None,
 ) -> None:
     """Measure on LoCoMo's conversations (locomo10.json, or some of its samples).
@@ -61,6 +62,8 @@ def locomo(
         limit: How many questions to ask.
         roles: Take the speakers' names off: user and assistant only.
         words_only: Search by words alone, without the model.
+        embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
+            model after a colon.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
     _run(
@@ -77,6 +80,7 @@ def locomo(
             limit=limit,
             roles=roles,
             words_only=words_only,
+            embedder=embedder,
             store=store,
         )
     )
@@ -96,6 +100,7 @@ def longmemeval(
     judge: str | None = None,
     limit: int | None = None,
     words_only: _Flag = False,
+    embedder: str | None = None,
     store: Path | None = None,
 ) -> None:
     """Measure on LongMemEval's instances, each with a history of its own.
@@ -111,6 +116,8 @@ def longmemeval(
         judge: What judges the answers.
         limit: How many questions to ask.
         words_only: Search by words alone, without the model.
+        embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
+            model after a colon.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
     _run(
@@ -126,6 +133,7 @@ def longmemeval(
             judge=judge,
             limit=limit,
             words_only=words_only,
+            embedder=embedder,
             store=store,
         )
     )

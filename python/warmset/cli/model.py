@@ -1,24 +1,31 @@
-"""``warmset model``: where the local model is, getting it, and proving that it works."""
+"""``warmset model``: where the local models are, getting them, and proving that they work."""
 
 from __future__ import annotations
 
 import sys
+from typing import Literal, TypeAlias
 
 import cyclopts
 
 from warmset.embed import MiniLM, reference, weights
 from warmset.embed.artifact import Precision, prepare
 from warmset.embed.bars import Bars
-from warmset.embed.pins import TOKENIZER, WEIGHTS
+from warmset.embed.pins import MINILM, POTION, TOKENIZER, WEIGHTS
 from warmset.errors import EmbedderError, MissingExtraError
+
+Name: TypeAlias = Literal["minilm", "static"]
 
 app = cyclopts.App(name="model", help="The local embedding model: where it is, get it, prove it.")
 
 
 @app.command
-def path() -> int:
-    """Print the model's directory and the files in it."""
-    directory = weights.model_dir()
+def path(*, model: Name = "minilm") -> int:
+    """Print the model's directory and the files in it.
+
+    Args:
+        model: Which model: minilm, or static, the fast table.
+    """
+    directory = weights.model_dir(MINILM if model == "minilm" else POTION)
     print(directory)
     for file in sorted(directory.glob("[!.]*")):
         print(f"{file.stat().st_size:>12,}  {file.name}")
@@ -26,14 +33,18 @@ def path() -> int:
 
 
 @app.command
-def pull(*, precision: Precision = "int8") -> int:
+def pull(*, model: Name = "minilm", precision: Precision = "int8") -> int:
     """Download the model unless it is here, and build it anew.
 
     Args:
+        model: Which model: minilm, or static, the fast table, of which there is nothing to build.
         precision: What to build.
     """
     with Bars() as shown:
         try:
+            if model == "static":
+                print(weights.resolve(POTION, progress=shown).tensors)
+                return 0
             made = prepare(precision, progress=shown, rebuild=True)
         except (EmbedderError, MissingExtraError) as error:
             return _failed(error)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import tempfile
 import time
-from contextlib import ExitStack, contextmanager
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
 from dataclasses import dataclass
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, Protocol
@@ -102,7 +102,8 @@ def stage(
         words = another(ONLY_WORDS)
         conversation = memory.conversation(transcript.name)
         started = time.perf_counter()
-        _keep(conversation, transcript, told)
+        with _still(memory):
+            _keep(conversation, transcript, told)
         kept = time.perf_counter()
         _embed(memory, told)
         yield Stage(
@@ -130,6 +131,15 @@ def _opened(memory: Memory) -> Iterator[Memory]:
         memory.close(timeout=0)
         raise
     memory.close()
+
+
+def _still(memory: Memory) -> AbstractContextManager[object]:
+    """Let no vectors be made meanwhile: their records take ids, and ids are shown in windows.
+
+    So a transcript has the same ids, and its windows the same tokens, however fast the model is.
+    """
+    indexer = memory.engine.indexer
+    return nullcontext() if indexer is None else indexer.paused()
 
 
 def _keep(conversation: Conversation, transcript: Transcript, told: Told) -> None:

@@ -7,18 +7,26 @@ model is not on this machine yet.
 """
 
 from warmset.embed.base import Embedder, Progress, Stage, Vectors, checked
+from warmset.embed.cohere import CohereEmbedder
 from warmset.embed.function import FunctionEmbedder, as_embedder
 from warmset.embed.minilm import MiniLM
+from warmset.embed.named import named
 from warmset.embed.openai import OpenAIEmbedder
+from warmset.embed.static import StaticEmbedder
+from warmset.embed.voyage import VoyageEmbedder
 
 __all__ = [
+    "CohereEmbedder",
     "Embedder",
     "FunctionEmbedder",
     "MiniLM",
     "OpenAIEmbedder",
     "Progress",
     "Stage",
+    "StaticEmbedder",
     "Vectors",
+    "VoyageEmbedder",
     "as_embedder",
     "checked",
+    "named",
 ]

@@ -1,4 +1,4 @@
-"""The model from the model hub: from its cache on this machine, else over HTTP."""
+"""A model from the model hub: from its cache on this machine, else over HTTP."""
 
 from __future__ import annotations
 
@@ -10,14 +10,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.request import Request, urlopen
 
-from warmset.embed.pins import TOKENIZER, WEIGHTS, Pin
 from warmset.errors import EmbedderError
 
 if TYPE_CHECKING:
     from warmset.embed.base import Progress
+    from warmset.embed.pins import Pin, Published
 
-REPOSITORY = "sentence-transformers/all-MiniLM-L6-v2"
-REVISION = "1110a243fdf4706b3f48f1d95db1a4f5529b4d41"
 PATIENCE = 2.0
 """Seconds until a hub that does not answer counts as out of reach."""
 
@@ -25,7 +23,7 @@ _STALL = 30.0
 _CHUNK = 1 << 20
 
 
-def fetch(into: Path, progress: Progress | None) -> None:
+def fetch(into: Path, progress: Progress | None, model: Published) -> None:
     """Put the model's files into a directory; the caller checks them.
 
     ``HF_HUB_OFFLINE``, ``HF_ENDPOINT``, ``HF_HUB_CACHE`` and ``HF_HOME`` mean what they mean to the
@@ -34,13 +32,14 @@ def fetch(into: Path, progress: Progress | None) -> None:
     Args:
         into: An empty directory.
         progress: Is told the bytes of the weights.
+        model: Which model.
 
     Raises:
         EmbedderError: The hub is out of reach, or may not be asked.
         OSError: A connection broke, or the directory cannot be written.
     """
-    for snapshot in _snapshots():
-        for pin in (TOKENIZER, WEIGHTS):
+    for snapshot in _snapshots(model):
+        for pin in model.pins:
             shutil.copyfile(snapshot / pin.name, into / pin.name)
         return
     if os.environ.get("HF_HUB_OFFLINE", "").upper() in {"1", "ON", "YES", "TRUE"}:
@@ -48,23 +47,23 @@ def fetch(into: Path, progress: Progress | None) -> None:
     endpoint = os.environ.get("HF_ENDPOINT", "").rstrip("/") or "https://huggingface.co"
     if not endpoint.startswith(("https://", "http://")):
         raise EmbedderError(f"HF_ENDPOINT is not an HTTP address: {endpoint}")
-    root = f"{endpoint}/{REPOSITORY}/resolve/{REVISION}"
-    _probe(f"{root}/{TOKENIZER.name}")
+    root = f"{endpoint}/{model.repository}/resolve/{model.revision}"
+    _probe(f"{root}/{model.tokenizer.name}")
     try:
-        _download(root, TOKENIZER, into, None)
-        _download(root, WEIGHTS, into, progress)
+        _download(root, model.tokenizer, into, None)
+        _download(root, model.weights, into, progress)
     except http.client.HTTPException as error:
         raise EmbedderError(f"the download broke off: {error!r}") from error
 
 
-def _snapshots() -> list[Path]:
+def _snapshots(model: Published) -> list[Path]:
     home = Path(os.environ.get("HF_HOME", "~/.cache/huggingface"))
     cache = Path(os.environ.get("HF_HUB_CACHE", home / "hub")).expanduser()
-    folder = cache / f"models--{REPOSITORY.replace('/', '--')}" / "snapshots"
+    folder = cache / f"models--{model.repository.replace('/', '--')}" / "snapshots"
     return [
         snapshot
         for snapshot in sorted(folder.glob("*"))
-        if all((snapshot / pin.name).is_file() for pin in (TOKENIZER, WEIGHTS))
+        if all((snapshot / pin.name).is_file() for pin in model.pins)
     ]
 
 

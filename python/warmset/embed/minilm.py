@@ -15,7 +15,7 @@ from warmset.embed.base import Vectors, checked, listed, readable
 from warmset.embed.graph import WIDTH
 from warmset.embed.optional import extra
 from warmset.embed.passages import passages
-from warmset.embed.pins import MODEL
+from warmset.embed.pins import MINILM
 from warmset.embed.wordpiece import WordPieces
 from warmset.errors import EmbedderError, InvalidInputError, MissingExtraError, ModelDamaged
 
@@ -82,12 +82,12 @@ class MiniLM:
     @property
     def name(self) -> str:
         """Model and precision."""
-        return f"{MODEL} ({self._precision})"
+        return f"{MINILM.name} ({self._precision})"
 
     @property
     def fingerprint(self) -> str:
         """Model, precision and the beginning of the weights' sha256."""
-        return f"{MODEL}/{self._precision}/{SHORT}"
+        return f"{MINILM.name}/{self._precision}/{SHORT}"
 
     @property
     def dim(self) -> int:
@@ -185,5 +185,5 @@ def _run(session: Any, ids: Sequence[Sequence[int]]) -> Vectors:
         vectors: Vectors
         (vectors,) = session.run(["vectors"], {"input_ids": tokens, "attention_mask": mask})
     except Exception as error:
-        raise EmbedderError(f"{MODEL} failed on {tokens.shape} tokens: {error}") from error
+        raise EmbedderError(f"{MINILM.name} failed on {tokens.shape} tokens: {error}") from error
     return vectors

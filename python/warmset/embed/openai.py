@@ -78,8 +78,9 @@ class OpenAIEmbedder:
             raise EmbedderError(f"openai: {error}") from error
         self._model = model
         self._timeout = timeout
-        self._official = self._client.base_url.host == "api.openai.com"
-        self._dim = dimensions or (_DIMENSIONS.get(model) if self._official else None)
+        official = self._client.base_url.host == "api.openai.com"
+        self._dim = dimensions or (_DIMENSIONS.get(model) if official else None)
+        self._identity = f"openai/{model}/{self._dim or 'full'}" if official else None
 
     def __repr__(self) -> str:
         return f"OpenAIEmbedder({self._model!r}, base_url={str(self._client.base_url)!r})"
@@ -92,7 +93,7 @@ class OpenAIEmbedder:
     @property
     def fingerprint(self) -> str | None:
         """Model and dimensions; None if another server than OpenAI's answers to that name."""
-        return f"openai/{self._model}/{self._dim or 'full'}" if self._official else None
+        return self._identity
 
     @property
     def dim(self) -> int | None:

