@@ -49,6 +49,7 @@ class Backlog:
         self._queue: deque[Job] = deque()
         self._taken: list[Job] = []
         self._asked: set[Job] = set()
+        self._turns = 0  # of them, so that to ask costs nothing
         self._failed: dict[Job, _Failure] = {}
         self._tried: dict[Job, int] = {}
         self._deferred: int | None = None
@@ -67,8 +68,7 @@ class Backlog:
             if job in self._asked or self._waits(job) or there(job):
                 continue
             if self._room() > 0:
-                self._asked.add(job)
-                self._queue.append(job)
+                self._ask(job)
             else:
                 first = self._deferred
                 self._deferred = job.id if first is None else min(first, job.id)
@@ -95,7 +95,9 @@ class Backlog:
             self._failed[job] = _Failure(made.failed[job], tries, due)
             if due is not None:
                 self._next = due if self._next is None else min(self._next, due)
-        self._asked.difference_update(self._taken)
+        ended = self._asked.intersection(self._taken)
+        self._asked -= ended
+        self._turns -= _turns(ended)
         self._taken = []
 
     def wake(self, now: float) -> float | None:
@@ -106,8 +108,7 @@ class Backlog:
         # Those that failed least go first: they failed in the company of others.
         for job in sorted(ready, key=lambda job: self._failed[job].tries):
             del self._failed[job]
-            self._asked.add(job)
-            self._queue.append(job)
+            self._ask(job)
         left = (one.due for one in self._failed.values() if one.due is not None)
         self._next = min(left, default=None)
         return self._next
@@ -116,8 +117,7 @@ class Backlog:
         """Queue all that failed at once, as if it never had."""
         self._tried.clear()
         for job in self._failed:
-            self._asked.add(job)
-            self._queue.append(job)
+            self._ask(job)
         self._failed.clear()
         self._next = None
 
@@ -142,6 +142,7 @@ class Backlog:
         """Drop turns that were erased."""
         self._queue = deque(job for job in self._queue if job.id not in ids)
         self._asked = {job for job in self._asked if job.id not in ids}
+        self._turns = _turns(self._asked)
         self._failed = {job: one for job, one in self._failed.items() if job.id not in ids}
         self._tried = {job: tries for job, tries in self._tried.items() if job.id not in ids}
 
@@ -169,11 +170,16 @@ class Backlog:
 
     def pending(self) -> int:
         """Count the turns without vectors that did not fail."""
-        return sum(job.view == "turn" for job in self._asked) + self._unqueued
+        return self._turns + self._unqueued
 
     def failed(self) -> dict[int, str]:
         """Return the turns that failed, with the reason."""
         return {job.id: one.why for job, one in self._failed.items()}
+
+    def _ask(self, job: Job) -> None:
+        self._asked.add(job)
+        self._queue.append(job)
+        self._turns += job.view == "turn"
 
     def _room(self) -> int:
         return self._most - len(self._asked) - len(self._failed)
@@ -184,3 +190,7 @@ class Backlog:
     def _waits(self, job: Job) -> bool:
         one = self._failed.get(job)
         return one is not None and one.due is not None
+
+
+def _turns(jobs: Iterable[Job]) -> int:
+    return sum(job.view == "turn" for job in jobs)

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import threading
-from collections import OrderedDict
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
 from warmset.quoting import day_line, index_line, quote
@@ -15,7 +13,10 @@ if TYPE_CHECKING:
     from warmset.ledger import Entry
 
 ROOM: Final = 16_000_000
-"""Characters that are kept at most; what was not asked for the longest leaves first."""
+"""Characters that are kept at most. Half of them are old: what is not asked for again, while as
+many others are, leaves."""
+
+_Key: TypeAlias = "tuple[str, int | str]"
 
 
 class Line(NamedTuple):
@@ -41,9 +42,9 @@ class Cards:
     def __init__(self, read: Callable[[int], str], encoding: str) -> None:
         self._read = read
         self._encoding = encoding
-        self._kept: OrderedDict[tuple[str, int | str], Line] = OrderedDict()
+        self._young: dict[_Key, Line] = {}
+        self._old: dict[_Key, Line] = {}
         self._characters = 0
-        self._lock = threading.Lock()
 
     def plain(self, text: str) -> Line:
         """Return a text that stands in many windows."""
@@ -71,22 +72,18 @@ class Cards:
 
     def clear(self) -> None:
         """Forget everything; what was erased must not be shown again."""
-        with self._lock:
-            self._kept.clear()
-            self._characters = 0
+        self._young, self._old, self._characters = {}, {}, 0
 
-    def _made(self, key: tuple[str, int | str], make: Callable[[], str]) -> Line:
-        with self._lock:
-            if (known := self._kept.get(key)) is not None:
-                self._kept.move_to_end(key)
-                return known
-        text = make()
-        made = Line(text, count_text(text, self._encoding)[0])
-        with self._lock:
-            if key not in self._kept:
-                self._characters += len(text)
-            self._kept[key] = made
-            while self._characters > ROOM:
-                _, oldest = self._kept.popitem(last=False)
-                self._characters -= len(oldest.text)
-        return made
+    def _made(self, key: _Key, make: Callable[[], str]) -> Line:
+        line = self._young.get(key)
+        if line is not None:
+            return line
+        line = self._old.get(key)
+        if line is None:
+            text = make()
+            line = Line(text, count_text(text, self._encoding)[0])
+        self._young[key] = line
+        self._characters += len(line.text)
+        if self._characters > ROOM // 2:
+            self._young, self._old, self._characters = {}, self._young, 0
+        return line

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from warmset import messages
@@ -30,6 +31,9 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect
     from warmset.pick import Picked
     from warmset.request import Ask, Request
+
+
+_decides = attrgetter("decision")
 
 
 def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
@@ -128,16 +132,18 @@ def quote_and_index(
     least = least_score(found.scores) if picked.by == "score" else float("-inf")
     units: dict[int, tuple[Entry, ...]] = {}
     values: dict[int, float] = {}
+    ids = [id_ for id_ in picked.ids if scores[id_] >= least]
     with engine.lock:
-        together = ledger.together(picked.ids)
-    for rank, (id_, unit) in enumerate(zip(picked.ids, together, strict=True)):
-        if not unit or scores[id_] < least:
+        together = ledger.together(ids)
+    for rank, (id_, unit) in enumerate(zip(ids, together, strict=True)):
+        if not unit:
             continue
-        bonus = weights.decision * any(entry.decision for entry in unit)
-        value = scores[id_] + bonus if picked.by == "score" else 1.0 / (1 + rank)
+        value = 1.0 / (1 + rank)
+        if picked.by == "score":
+            value = scores[id_] + weights.decision * any(map(_decides, unit))
         first = unit[0].id
-        units.setdefault(first, unit)
-        values[first] = max(values.get(first, value), value)
+        if first not in units or value > values[first]:
+            units[first], values[first] = unit, value
     order = sorted(units, key=lambda first: (-values[first], first))
     quoted = choose_quotes(
         engine,
@@ -148,12 +154,9 @@ def quote_and_index(
     if not reserve:
         return Draft(parts, quoted)
     shown = {entry.id for unit in quoted for entry in unit}
-    near = [
-        entry
-        for entry in engine.entries(found.ids)
-        if entry.id not in shown and scores[entry.id] >= least
-    ]
-    listed = [entry for rank, entry in enumerate(near) if rank < ask.shortlist or entry.decision]
+    near = (id_ for id_ in found.ids if id_ not in shown and scores[id_] >= least)
+    entries = (ledger.entries[id_] for id_ in near)
+    listed = [entry for rank, entry in enumerate(entries) if rank < ask.shortlist or entry.decision]
     room = min(int(call.budget * ask.index_share), reserve)
     return Draft(parts, quoted, choose_lines(engine, listed, room))
 

@@ -199,10 +199,12 @@ class Ledger:
         found: list[tuple[Entry, ...]] = []
         for id_ in ids:
             at = bisect_left(path, id_)
-            if at < len(path) and path[at] == id_:
-                found.append(tuple([entries[path[near]] for near in accounts.beside(at)]))
-            else:
+            if at == len(path) or path[at] != id_:
                 found.append(())
+                continue
+            near = accounts.beside(at)
+            alone = len(near) == 1
+            found.append((entries[id_],) if alone else tuple(entries[path[one]] for one in near))
         return found
 
     def around(self, id_: int) -> tuple[int | None, int | None]:

@@ -85,18 +85,23 @@ def test_the_tokens_of_lines_add_up(said, encoding, speaker):
     assert whole.count("</earlier-turns>") == 1, "a text cannot close the quotation"
 
 
-def test_what_was_not_asked_for_the_longest_leaves(monkeypatch):
+def test_what_is_not_asked_for_again_leaves(monkeypatch):
     read: list[int] = []
 
     def text(id_):
         read.append(id_)
         return "x" * 90
 
-    monkeypatch.setattr("warmset.cards.ROOM", 250)
+    monkeypatch.setattr("warmset.cards.ROOM", 400)  # two old quotes and two young ones
     cards = Cards(text, "o200k_base")
     for id_ in (1, 2, 1, 3, 1, 2):
         cards.quote(entry(id_))
-    assert read == [1, 2, 3, 2], "the first was used again, so the second had to leave"
+    assert read == [1, 2, 3], "all of them fit"
+    for id_ in (4, 5, 1, 6):
+        cards.quote(entry(id_))
+    assert read == [1, 2, 3, 4, 5, 6], "the first was used again and again"
+    cards.quote(entry(3))
+    assert read[-1] == 3, "the third was not"
     cards.clear()
     cards.quote(entry(1))
     assert read[-1] == 1
@@ -112,7 +117,10 @@ def test_what_was_erased_is_not_shown_again():
         first = one.window("What is the plan?", budget=400, recent=1)
         assert first.report.picked
         memory.erase(conversation="one")
-        assert not any("plan" in line.text for line in memory.engine.cards._kept.values())
+        assert not any(
+            "plan" in line.text
+            for line in (*memory.engine.cards._young.values(), *memory.engine.cards._old.values())
+        )
         again = other.window("What is the plan?", budget=400, recent=1)
         assert again.tokens == count_tokens(again.messages)
         assert again.tokens == PER_REPLY + sum(part.tokens for part in again.parts)

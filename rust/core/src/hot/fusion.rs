@@ -34,6 +34,7 @@ const DAY: i64 = 86_400_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) slot: Slot,
+    labels: Option<Labels>,
     /// What it says by itself, of the score.
     said: f32,
     pub(super) scored: Scored,
@@ -50,6 +51,7 @@ impl Candidate {
         };
         Self {
             slot,
+            labels: None,
             said: 0.0,
             scored,
         }
@@ -98,6 +100,9 @@ impl<'a> Fusion<'a> {
             }
             same
         });
+        for one in &mut self.pool {
+            one.labels = one.labels.or_else(|| self.catalog.labels_of(one.slot));
+        }
         self.say();
         self.answer();
     }
@@ -147,11 +152,8 @@ impl<'a> Fusion<'a> {
         for one in &mut self.pool {
             let traits = self.traits.of(one.slot);
             let entry = &mut one.scored;
-            let said = self
-                .catalog
-                .labels_of(one.slot)
-                .map_or(0, |labels| labels.at);
-            entry.date = flag(!cue.days.is_empty() && traits.meets(day(said), &cue.days));
+            let said = one.labels.map_or(0, |labels| day(labels.at));
+            entry.date = flag(!cue.days.is_empty() && traits.meets(said, &cue.days));
             entry.when = flag(cue.when && traits.tells_time);
             entry.number = flag(cue.number && traits.tells_number);
             entry.asking = 0.0 - traits.asking;
@@ -179,7 +181,7 @@ impl<'a> Fusion<'a> {
             }
         }
         for one in &mut self.pool {
-            let labels = self.catalog.labels_of(one.slot).unwrap_or_default();
+            let labels = one.labels.unwrap_or_default();
             let named = if labels.speaker == 0 {
                 self.cue.roles.contains(&labels.role)
             } else {
@@ -198,20 +200,30 @@ impl<'a> Fusion<'a> {
         if self.weights.near != 0.0 {
             self.come_near(&mut near);
         }
-        let mut sessions: HashMap<(u32, u32), f32> = HashMap::new();
-        for one in &self.pool {
-            let best = sessions
-                .entry(self.session(one.slot))
-                .or_insert(one.scored.score);
-            *best = best.max(one.scored.score);
-        }
-        let found: Vec<f32> = self
+        // Neighbours in the pool mostly are of one session: what was looked up last serves again.
+        let mut places: HashMap<(u32, u32), usize> = HashMap::new();
+        let mut sessions: Vec<f32> = Vec::new();
+        let mut last = None;
+        let homes: Vec<usize> = self
             .pool
             .iter()
-            .map(|one| sessions.get(&self.session(one.slot)).copied())
-            .map(Option::unwrap_or_default)
+            .map(|one| {
+                let labels = one.labels.unwrap_or_default();
+                let key = (labels.conversation, labels.session);
+                let place = match last {
+                    Some((same, place)) if same == key => place,
+                    _ => *places.entry(key).or_insert(sessions.len()),
+                };
+                last = Some((key, place));
+                match sessions.get_mut(place) {
+                    Some(best) => *best = best.max(one.scored.score),
+                    None => sessions.push(one.scored.score),
+                }
+                place
+            })
             .collect();
-        for ((one, near), session) in self.pool.iter_mut().zip(near).zip(found) {
+        for ((one, near), home) in self.pool.iter_mut().zip(near).zip(homes) {
+            let session = sessions.get(home).copied().unwrap_or_default();
             let entry = &mut one.scored;
             entry.near = near;
             entry.session = session;
@@ -237,11 +249,6 @@ impl<'a> Fusion<'a> {
                 }
             }
         }
-    }
-
-    fn session(&self, slot: Slot) -> (u32, u32) {
-        let labels: Labels = self.catalog.labels_of(slot).unwrap_or_default();
-        (labels.conversation, labels.session)
     }
 }
 

@@ -6,8 +6,6 @@
 //! score    = the pool's entries by all signals, see `fusion`
 //! ```
 
-use std::collections::HashMap;
-
 use super::catalog::{Catalog, Slot};
 use super::filter::{Filter, Labels};
 use super::fusion::{Candidate, Fusion};
@@ -21,7 +19,7 @@ use super::topk::Ranked;
 use super::traits::{TraitBook, Traits};
 use super::vectors::Metric;
 use crate::error::{Error, Result};
-use crate::simd::{Scanner, Tier};
+use crate::simd::{Lanes, Scanner, Tier};
 
 /// Entries that each of the two searches brings into the pool.
 const POOL: usize = 256;
@@ -180,17 +178,10 @@ impl Retriever {
         let (Some(query), Some(rows)) = (query, &self.rows) else {
             return Ok(Vec::new());
         };
-        let prepared = Metric::Cosine.prepared(query, 0)?;
-        Ok(self.scored(rows, &prepared, slots))
-    }
-
-    /// The dense scores of slots that have rows.
-    fn scored(&self, rows: &Rows, query: &[f32], slots: &[Slot]) -> Vec<(Slot, f32)> {
-        let mut hunts = [Hunt::new(self.scanner, query, slots.len(), slots.len())];
-        self.field(rows)
-            .search(&mut hunts, &rows.of_slots(slots), false);
-        let [hunt] = hunts;
-        self.ranked(hunt).collect()
+        let mut lanes = Vec::new();
+        Lanes::extend(&mut lanes, &Metric::Cosine.prepared(query, 0)?);
+        let scored = |slot: &Slot| Some((*slot, rows.score(*slot, &lanes)?));
+        Ok(slots.iter().filter_map(scored).collect())
     }
 
     /// The best `width` entries by BM25 that pass the filter.
@@ -234,13 +225,17 @@ impl Retriever {
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
         let codes = rows.head().pays(admitted, width);
         self.field(rows).search(&mut best, &pieces, codes);
-        let [best] = best;
-        let found: Vec<Slot> = lexical.iter().map(|hit| hit.slot).collect();
-        let mut scores: HashMap<Slot, f32> = found.iter().map(|slot| (*slot, 0.0)).collect();
-        scores.extend(self.scored(rows, &prepared, &found));
-        scores.extend(self.ranked(best));
-        let mut scores: Vec<(Slot, f32)> = scores.into_iter().collect();
+        let [mut best] = best;
+        let lanes = std::mem::take(&mut best.probe.lanes);
+        let mut scores: Vec<(Slot, f32)> = self.ranked(best).collect();
         scores.sort_unstable_by_key(|(slot, _)| *slot);
+        let ranked = scores.len();
+        for hit in lexical {
+            let known = scores.get(..ranked).unwrap_or_default();
+            if known.binary_search_by_key(&hit.slot, |one| one.0).is_err() {
+                scores.push((hit.slot, rows.score(hit.slot, &lanes).unwrap_or(0.0)));
+            }
+        }
         Ok(scores)
     }
 }

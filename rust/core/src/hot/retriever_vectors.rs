@@ -6,8 +6,10 @@ use super::head::Head;
 use super::hunt::Hunt;
 use super::retriever::Retriever;
 use super::rows::Rows;
+use super::segment::SEGMENT;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
+use crate::simd::Lanes;
 
 impl Retriever {
     /// The number of rows of vectors.
@@ -63,5 +65,19 @@ impl Retriever {
     pub(super) fn ranked(&self, hunt: Hunt) -> impl Iterator<Item = (Slot, f32)> {
         let hits = hunt.top.into_sorted().into_iter();
         hits.filter_map(|hit| Some((self.catalog.slot(hit.id).ok()?, hit.score)))
+    }
+}
+
+impl Rows {
+    /// What the best row of a slot scores in full; none where there is no row.
+    pub(super) fn score(&self, slot: Slot, query: &[Lanes]) -> Option<f32> {
+        let scores = self.span_of(slot).filter_map(|row| {
+            let mut score = [0.0];
+            let segment = self.segments().get(row / SEGMENT)?;
+            let there = segment.score(query, row % SEGMENT, &mut score);
+            let [score] = score;
+            there.then_some(score)
+        });
+        scores.reduce(f32::max)
     }
 }

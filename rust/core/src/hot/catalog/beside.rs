@@ -1,6 +1,6 @@
 //! Which entries stand beside one in its session.
 
-use super::{Catalog, Slot};
+use super::{Catalog, Slot, position};
 use crate::hot::filter::Labels;
 
 impl Catalog {
@@ -37,10 +37,10 @@ impl Catalog {
         others: impl Iterator<Item = Slot> + 'a,
         most: usize,
     ) -> impl Iterator<Item = Slot> + 'a {
-        let labels = |other: Slot| self.labels_of(other).unwrap_or_default();
+        let session = |other: Slot| self.labels.session.get(position(other));
         others
-            .filter(move |other| self.present.get(*other) && labels(*other).live == own.live)
+            .filter(move |other| self.present.get(*other) && self.live.get(*other) == own.live)
             .take(most)
-            .take_while(move |other| labels(*other).session == own.session)
+            .take_while(move |other| session(*other) == Some(own.session))
     }
 }
