@@ -13,16 +13,17 @@ use std::ops::Range;
 
 use bytemuck::Pod;
 
+use super::buffer::Buffer;
 use super::section::Section;
 use crate::error::{Error, Result};
 
 /// Values of one type, of which the first may be saved ones.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(super) struct Column<T> {
     saved: Option<Section>,
     /// The number of saved values.
     cut: usize,
-    grown: Vec<T>,
+    grown: Buffer<T>,
 }
 
 impl<T> Default for Column<T> {
@@ -36,7 +37,7 @@ impl<T> From<Vec<T>> for Column<T> {
         Self {
             saved: None,
             cut: 0,
-            grown,
+            grown: grown.into(),
         }
     }
 }
@@ -69,7 +70,7 @@ impl<T: Pod> Column<T> {
         Ok(Self {
             cut: section.len() / size_of::<T>(),
             saved: Some(section),
-            grown: Vec::new(),
+            grown: Vec::new().into(),
         })
     }
 
@@ -131,9 +132,14 @@ impl<T: Pod> Column<T> {
         self.grown.reserve(more);
     }
 
-    /// The values in memory that come after the saved ones, to append to.
-    pub(super) fn grown(&mut self) -> &mut Vec<T> {
-        &mut self.grown
+    /// The values that come after the saved ones.
+    pub(super) fn grown(&self) -> &[T] {
+        &self.grown
+    }
+
+    /// Adds values.
+    pub(super) fn extend(&mut self, values: &[T]) {
+        self.grown.extend(values);
     }
 
     /// A copy of all values. What is damaged becomes zeros, and the damage is noted.
@@ -151,7 +157,7 @@ impl<T: Pod> Column<T> {
 
     /// All values in memory, to be changed; saved ones are copied first. What is damaged becomes
     /// zeros, and the damage is noted.
-    pub(super) fn make_mut(&mut self) -> &mut Vec<T> {
+    fn make_mut(&mut self) -> &mut [T] {
         if self.cut > 0 {
             let all = self.all();
             *self = Self::from(all);
@@ -172,7 +178,7 @@ impl<T: Pod> Column<T> {
     /// Adds values until there are so many.
     pub(super) fn grow(&mut self, len: usize, value: T) {
         if len > self.len() {
-            self.grown.resize(len - self.cut, value);
+            self.grown.grow(len - self.cut, value);
         }
     }
 

@@ -27,6 +27,7 @@
 //! This stage opens no file: whoever saves or opens an index brings the bytes (see [`mod@crate::file`]).
 
 mod basis;
+mod buffer;
 mod cascade;
 mod catalog;
 mod coarse;

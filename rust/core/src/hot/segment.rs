@@ -39,6 +39,7 @@ pub(super) struct Segment {
     head: Head,
     scanner: Scanner,
     pub(super) codes: Codes,
+    scratch: Vec<Lanes>,
 }
 
 impl Segment {
@@ -53,6 +54,7 @@ impl Segment {
             head,
             scanner,
             codes: Codes::new(model, dim),
+            scratch: Vec::new(),
         }
     }
 
@@ -96,7 +98,9 @@ impl Segment {
 
     /// Adds a row, as long as there are fewer than [`SEGMENT`]. Rows are coded a few at a time.
     pub(super) fn push(&mut self, row: &[f32]) {
-        Lanes::extend(self.rows.grown(), row);
+        self.scratch.clear();
+        Lanes::extend(&mut self.scratch, row);
+        self.rows.extend(&self.scratch);
         self.count += 1;
         if !self.count.is_multiple_of(TOGETHER) {
             return;
