@@ -199,10 +199,7 @@ class Ledger:
         found: list[tuple[Entry, ...]] = []
         for id_ in ids:
             at = bisect_left(path, id_)
-            if at == len(path) or path[at] != id_:
-                found.append(())
-                continue
-            near = accounts.beside(at)
+            near = accounts.beside(at) if at < len(path) and path[at] == id_ else ()
             alone = len(near) == 1
             found.append((entries[id_],) if alone else tuple(entries[path[one]] for one in near))
         return found
