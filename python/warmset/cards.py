@@ -45,6 +45,7 @@ class Cards:
         self._young: dict[_Key, Line] = {}
         self._old: dict[_Key, Line] = {}
         self._characters = 0
+        self._cleared = 0
 
     def plain(self, text: str) -> Line:
         """Return a text that stands in many windows."""
@@ -71,17 +72,20 @@ class Cards:
         return out
 
     def clear(self) -> None:
-        """Forget everything; what was erased must not be shown again."""
+        """Forget everything, what is just being made too: it may have been erased meanwhile."""
+        self._cleared += 1
         self._young, self._old, self._characters = {}, {}, 0
 
     def _made(self, key: _Key, make: Callable[[], str]) -> Line:
         line = self._young.get(key)
         if line is not None:
             return line
-        line = self._old.get(key)
+        cleared, line = self._cleared, self._old.get(key)
         if line is None:
             text = make()
             line = Line(text, count_text(text, self._encoding)[0])
+        if cleared != self._cleared:
+            return line
         self._young[key] = line
         self._characters += len(line.text)
         if self._characters > ROOM // 2:

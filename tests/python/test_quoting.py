@@ -107,6 +107,21 @@ def test_what_is_not_asked_for_again_leaves(monkeypatch):
     assert read[-1] == 1
 
 
+def test_what_is_made_while_all_is_forgotten_is_not_kept():
+    read: list[int] = []
+
+    def text(id_):
+        read.append(id_)
+        if len(read) == 1:
+            cards.clear()  # as somebody does who erases it
+        return "secret"
+
+    cards = Cards(text, "o200k_base")
+    for _ in range(3):
+        cards.quote(entry(1))
+    assert read == [1, 1]
+
+
 def test_what_was_erased_is_not_shown_again():
     with Memory.open(None, embedder="lexical") as memory:
         one, other = memory.conversation("one"), memory.conversation("other")
