@@ -8,7 +8,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from itertools import chain
 
 import pytest
@@ -125,13 +124,11 @@ def test_messages_come_back_json_equal(tmp_path, message, read):
 
 def test_a_turn_of_fifty_megabytes(tmp_path):
     huge = "\U0001f600" + "x yz " * 10_000_000
-    begin = time.perf_counter()
     with Memory.open(tmp_path, embedder="lexical") as memory:
         (id_,) = memory.conversation("log").append(said(huge))
     with Memory.open(tmp_path, embedder="lexical") as memory:
         conversation = memory.conversation("log")
         assert conversation.fetch(id_)["content"] == huge
-        assert time.perf_counter() - begin < 30
         before = memory.stats()
         for give in (conversation.append, lambda m: conversation.sync([said(huge), m])):
             with pytest.raises(TooLarge, match="split it") as caught:
@@ -146,10 +143,8 @@ def test_a_turn_of_fifty_megabytes(tmp_path):
 def test_another_process_is_locked_out_and_told_by_whom(tmp_path):
     with child(OWNER, tmp_path) as owner:
         assert owner.stdout.readline() == b"open\n"
-        begin = time.perf_counter()
         with pytest.raises(Locked, match=str(owner.pid)) as caught:
             Memory.open(tmp_path, embedder="lexical")
-        assert time.perf_counter() - begin < 5
         assert str(tmp_path) in str(caught.value)
         owner.communicate(b"\n")
     with Memory.open(tmp_path, embedder="lexical") as memory:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import shutil
 import threading
-import time
 
 import numpy as np
 import pytest
@@ -127,13 +126,12 @@ def test_what_was_pending_at_a_crash_is_embedded_at_the_next_open(tmp_path, bag)
 
 
 def test_closing_finishes_what_is_pending_or_leaves_it_to_the_next_open(tmp_path, bag):
-    gate = threading.Event()
-    bag.before = lambda _texts: gate.wait(20)
+    gate, ended = threading.Event(), []
+    bag.before = lambda _texts: ended.append(gate.wait(20))
     memory = Memory.open(tmp_path, embedder=bag)
     memory.conversation("log").append([said(text) for text in TALK])
-    begin = time.perf_counter()
     memory.close(timeout=0.2)
-    assert time.perf_counter() - begin < 2
+    assert ended == [], "the embedder was still at it"
     gate.set()
     other = type(bag)()
     with Memory.open(tmp_path, embedder=other) as memory:
@@ -360,12 +358,11 @@ def test_a_slow_remote_embedder_yields_words_first_and_vectors_later(bag):
     with Memory.open(None, embedder=remote) as memory:
         memory.conversation("log").append([said(text) for text in TALK * 3])
         assert memory.flush(20)
-        gate = threading.Event()
-        remote.before = lambda _texts: gate.wait(20)
-        begin = time.perf_counter()
+        gate, ended = threading.Event(), []
+        remote.before = lambda _texts: ended.append(gate.wait(20))
         found = memory.search("automobile", wait=0.1)
         window = memory.conversation("log").window("automobile", budget=2_000)
-        assert time.perf_counter() - begin < 2
+        assert ended == [], "the embedder was still at it"
         assert found.by == window.report.search == "lexical"
         assert "words alone" in " ".join(window.report.notes)
         gate.set()
@@ -376,14 +373,13 @@ def test_a_slow_remote_embedder_yields_words_first_and_vectors_later(bag):
 
 
 def test_a_slow_embedder_never_blocks_an_append(bag):
-    gate = threading.Event()
-    bag.before = lambda _texts: gate.wait(20)
+    gate, ended = threading.Event(), []
+    bag.before = lambda _texts: ended.append(gate.wait(20))
     memory = Memory.open(None, embedder=bag)
     try:
-        begin = time.perf_counter()
         for n in range(30):
             memory.conversation("log").append(said(f"turn {n}"))
-        assert time.perf_counter() - begin < 2
+        assert ended == [], "the embedder was still at the first"
         assert memory.stats()["pending"] == 30
         assert memory.flush(0.05) is False
         window = memory.conversation("log").window("turn 7", query_vector=np.ones(64), budget=1_000)

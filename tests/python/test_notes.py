@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import pytest
 
 from warmset.notes import DECISIONS, entities, is_decision, summarise
@@ -117,9 +115,8 @@ def test_entities(text, names):
 @pytest.mark.parametrize(
     "text", ["a/" * 200_000, "x_" * 200_000, "A" * 400_000, "https://" * 9_999]
 )
-def test_a_long_text_takes_no_time(text):
-    begin = time.perf_counter()
-    entities(text)
-    summarise(text)
-    is_decision(text)
-    assert time.perf_counter() - begin < 0.25
+def test_a_long_text_is_no_trap(text):
+    """A quadratic walk would take hours."""
+    assert len(entities(text)) <= 8
+    assert len(summarise(text)) <= 160
+    assert not is_decision(text)
