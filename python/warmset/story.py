@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
@@ -15,20 +15,24 @@ from warmset.messages import dumps
 from warmset.window import Choice, Report, Window
 
 if TYPE_CHECKING:
-    from warmset.assemble import Assembled, Call
+    from warmset.assemble import Assembled, Call, Draft
     from warmset.engine import Engine
     from warmset.hits import Found
-    from warmset.ledger import Ledger
+    from warmset.ledger import Entry, Ledger
     from warmset.pick import Picked
+    from warmset.window import Reason
 
 
 class Choices(Sequence[Choice]):
     """Why each candidate is quoted or not; made when it is looked at."""
 
-    def __init__(self, found: Found, picked: Picked, shown: frozenset[int]) -> None:
+    def __init__(
+        self, found: Found, picked: Picked, entries: Mapping[int, Entry], draft: Draft
+    ) -> None:
         self._found = found
         self._picked = picked
-        self._shown = shown
+        self._entries = entries
+        self._units = {one.id: unit[0].id for unit in draft.quoted for one in unit}
 
     def __len__(self) -> int:
         return len(self._found.ids)
@@ -40,17 +44,17 @@ class Choices(Sequence[Choice]):
 
     def _choice(self, at: int) -> Choice:
         id_, score = self._found.ids[at], self._found.scores[at]
-        terms = self._found.terms(at)
-        shown = id_ in self._shown
-        if shown:
-            why = "quoted"
-        elif self._picked.by == "picker":
-            why = "left out by the picker"
-        elif score < least_score(self._found.scores):
-            why = "its score is too low"
-        else:
-            why = "did not fit the budget"
-        return Choice(id_, score, shown, why, terms)
+        tokens, terms = self._entries[id_].tokens, self._found.terms(at)
+        return Choice(id_, score, tokens, id_ in self._units, self._reason(id_, score), terms)
+
+    def _reason(self, id_: int, score: float) -> Reason:
+        unit = self._units.get(id_)
+        if unit is not None:
+            best = next(one for one in self._picked.ids if self._units.get(one) == unit)
+            return "picked" if best == id_ else "already_in_window"
+        if self._picked.by == "picker":
+            return "over_budget" if id_ in self._picked.ids else "not_picked"
+        return "below_cut" if score < least_score(self._found.scores) else "over_budget"
 
 
 class Story:
@@ -123,7 +127,7 @@ class Story:
             exact=False,
             choices=()
             if found is None or self._picked is None
-            else Choices(found, self._picked, frozenset(quoted)),
+            else Choices(found, self._picked, self._ledger.entries, draft),
         )
         return Window(
             messages=made.messages,

@@ -15,6 +15,8 @@ PartName: TypeAlias = Literal[
     "system", "anchor", "index", "retrieved", "recent", "current", "request", "all"
 ]
 
+Reason: TypeAlias = Literal["picked", "already_in_window", "not_picked", "below_cut", "over_budget"]
+
 
 @dataclass(frozen=True, slots=True)
 class Part:
@@ -38,15 +40,18 @@ class Choice:
     Args:
         id: The message.
         score: The retriever's score.
+        tokens: What it costs verbatim.
         shown: Whether it is quoted.
-        reason: In words.
+        reason: "picked"; "already_in_window", quoted because a better candidate of its unit is;
+            "not_picked" by the picker; "below_cut", too weak beside the best; or "over_budget".
         terms: What each signal gave, before its weight.
     """
 
     id: int
     score: float
+    tokens: int
     shown: bool
-    reason: str
+    reason: Reason
     terms: dict[str, float]
 
 

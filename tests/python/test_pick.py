@@ -11,6 +11,7 @@ import time
 import pytest
 
 from warmset import Candidate, LLMPicker, Memory, Picks, ScorePicker, Spent, count_tokens
+from warmset.config import least_score
 from warmset.errors import InvalidInputError, PickerError
 from warmset.pick import Picked, choose, parse
 
@@ -350,7 +351,9 @@ def test_a_window_takes_what_the_picker_picks(talk):
     assert window.report.picked == (shortlist[2].id,)
     assert (window.report.by, window.report.notes) == ("picker", ())
     assert any(choice.shown for choice in window.report.choices)
-    assert "left out by the picker" in window.report.choices[0].reason
+    reasons = {choice.id: choice.reason for choice in window.report.choices}
+    assert reasons.pop(shortlist[2].id) == "picked"
+    assert set(reasons.values()) == {"not_picked"}
 
 
 def test_none_is_an_answer(talk):
@@ -442,3 +445,33 @@ def test_a_tool_step_asks_nobody_again(talk):
     assert first.picker.tokens > 100
     assert (again.by, again.picker) == ("picker", None)
     assert again.net_saved == again.tokens_in - again.tokens_sent
+
+
+def test_a_report_says_why_each_candidate_is_there_or_not():
+    call = {"id": "a", "type": "function", "function": {"name": "boat", "arguments": "{}"}}
+    unit = [
+        {"role": "assistant", "content": "the boat of the day: sail?", "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "a", "content": "the boat of the day: sail"},
+    ]
+    plain = [{"role": "user", "content": f"the boat of day {n}: {'sail ' * n}"} for n in range(30)]
+    rest = [{"role": "user", "content": f"bread and butter {n}"} for n in range(30)]
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("log")
+        conversation.append([*unit, *plain, *rest])
+        window = conversation.window("the boat of the day: sail?", budget=600, recent=1)
+        choices = list(window.report.choices)
+        entries = memory.engine.entries([choice.id for choice in choices])
+        assert [choice.tokens for choice in choices] == [entry.tokens for entry in entries]
+        first, second = conversation.ids[:2]
+        found = {choice.id: choice.reason for choice in choices}
+        assert {found[first], found[second]} == {"picked", "already_in_window"}
+        assert {"picked", "over_budget"} <= set(found.values())
+        shown = {choice.id for choice in choices if choice.shown}
+        assert (
+            shown
+            == set(window.report.picked)
+            == {id_ for id_, why in found.items() if why in {"picked", "already_in_window"}}
+        )
+        least = least_score([choice.score for choice in choices])
+        weak = {choice.id for choice in choices if choice.score < least}
+        assert weak == {id_ for id_, why in found.items() if why == "below_cut"}
