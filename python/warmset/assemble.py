@@ -15,6 +15,7 @@ from warmset import messages
 from warmset._core import count_text
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
+from warmset.layout import held
 from warmset.notes import brief_task
 from warmset.quoting import CLOSING, INDEX_TITLE, OPENING
 from warmset.window import Part, PartName
@@ -214,14 +215,16 @@ def render(call: Call, plain: list[Message]) -> messages.Converted:
     """
     if call.source == call.target == "anthropic":
         return messages.Converted(messages.alternate(plain), call.system)
+    if call.source == call.target == "gemini":
+        return messages.Converted(plain, call.system)
     if call.source == call.target:
         if call.system is None:
             return messages.Converted(plain, None)
         head: Message = {"role": "system", "content": call.system}
         return messages.Converted([head, *plain], None)
-    if call.source == "openai" and call.system is not None:
+    if call.source in {"openai", "responses"} and call.system is not None:
         plain = [{"role": "system", "content": call.system}, *plain]
-    beside = call.system if call.source == "anthropic" else None
+    beside = call.system if call.source in {"anthropic", "gemini"} else None
     return messages.convert(plain, source=call.source, target=call.target, system=beside)
 
 
@@ -240,7 +243,7 @@ def _weaker(draft: Draft) -> Draft | None:
         return replace(draft, quoted=draft.quoted[:-1])
     if frame.recent:
         return replace(draft, frame=replace(frame, recent=frame.recent[1:]))
-    if len(frame.current) > 2:  # noqa: PLR2004 - the request and the last unit stay
-        current = [frame.current[0], *frame.current[2:]]
+    for at in sorted(set(range(len(frame.current))) - held(frame)):
+        current = [*frame.current[:at], *frame.current[at + 1 :]]
         return replace(draft, frame=replace(frame, current=current))
     return None

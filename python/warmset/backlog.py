@@ -89,6 +89,7 @@ class Backlog:
         for job in self._taken:
             if job not in made.failed:
                 self._tried.pop(job, None)
+                self._failed.pop(job, None)
                 continue
             tries = self._tried[job] = self._tried.get(job, 0) + (job not in made.spared)
             due = None if made.hopeless or tries >= TRIES else now + delay_after(tries)

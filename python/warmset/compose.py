@@ -25,6 +25,8 @@ from warmset.select import choose_lines, choose_quotes
 from warmset.window import Part
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.config import Weights
     from warmset.engine import Engine
     from warmset.hits import Found
@@ -52,13 +54,11 @@ def _read_as(ledger: Ledger, wanted: Dialect | None) -> Dialect:
     return "anthropic" if wanted == "anthropic" and not ledger.instructs else "openai"
 
 
-def whole(engine: Engine, ledger: Ledger, call: Call) -> Assembled:
-    """Write the whole conversation, as it would be sent without warmset.
+def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
+    """Write a whole conversation, as it would be sent without warmset.
 
     Messages come out untouched: what is sent is what was appended.
     """
-    with engine.lock:
-        live = ledger.live().copy()
     plain = [engine.message(entry.id) for entry in live]
     parts = [Part("all", sum(entry.tokens for entry in live), tuple(entry.id for entry in live))]
     if call.request is not None:
@@ -78,12 +78,16 @@ def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
     return ledger.accounts().roll.since(0) + _beside(engine, call)
 
 
-def is_small(ledger: Ledger, tokens: int, call: Call) -> bool:
-    """Tell whether a list passes untouched: it is short, cheap, and within the budget."""
-    if tokens >= SMALL_TOKENS or tokens > call.budget:
-        return False
-    count = sum(not entry.facts.is_system for entry in ledger.live())
-    return count + (call.request is not None) < SMALL_MESSAGES
+def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] | None:
+    """Return the whole list where it passes untouched: short, cheap, and within the budget.
+
+    So it does in mode "full", whatever it costs. None where a window is to be made.
+    """
+    live = ledger.live()
+    if ask.mode == "jit" and tokens < SMALL_TOKENS and tokens <= call.budget:
+        count = sum(not entry.facts.is_system for entry in live) + (call.request is not None)
+        return live.copy() if count < SMALL_MESSAGES else None
+    return live.copy() if ask.mode == "full" else None
 
 
 def stay(
@@ -155,7 +159,7 @@ def quote_and_index(
         return Draft(parts, quoted)
     shown = {entry.id for unit in quoted for entry in unit}
     near = (id_ for id_ in found.ids if id_ not in shown and scores[id_] >= least)
-    entries = (ledger.entries[id_] for id_ in near)
+    entries = (one for id_ in near if (one := ledger.entries.get(id_)))  # or it was just erased
     listed = [entry for rank, entry in enumerate(entries) if rank < ask.shortlist or entry.decision]
     room = min(int(call.budget * ask.index_share), reserve)
     return Draft(parts, quoted, choose_lines(engine, listed, room))
@@ -189,5 +193,8 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
 
 def again(ledger: Ledger, parts: Frame, frozen: Frozen) -> Draft:
     """Take up the choices of the exchange's last window."""
-    lines = tuple(ledger.entries[id_] for id_ in frozen.lines)
-    return Draft(parts, tuple(unit for unit in ledger.together(frozen.quoted) if unit), lines)
+    shown = {entry.id for unit in parts.units() for entry in unit}
+    lines = tuple(ledger.entries[id_] for id_ in frozen.lines if id_ in ledger.entries)
+    # A call that was quoted may have got its result since, and stand in the exchange with it.
+    quoted = (unit for unit in ledger.together(frozen.quoted) if unit and unit[0].id not in shown)
+    return Draft(parts, tuple(quoted), lines)

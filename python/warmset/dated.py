@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime, timedelta
+import re
+from calendar import monthrange
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from warmset.temporal import mentions
@@ -13,7 +15,11 @@ if TYPE_CHECKING:
 
     from warmset.temporal import Span
 
-_DAY: Final = timedelta(1)
+_COUNTED_FROM: Final = re.compile(r"\b(?:from|weeks?\s+on)\s+(?:the\s+)?$", re.IGNORECASE)
+"""What makes another day of the one behind it: "a week from tomorrow"."""
+
+_GOES_ON: Final = re.compile(r"\w|\s+(?:week|fortnight)\b", re.IGNORECASE)
+"""What makes another day of the one before it, or another word: "tomorrow week"."""
 
 
 def dated(text: str, role: str, at: float) -> str:
@@ -38,6 +44,9 @@ def dated(text: str, role: str, at: float) -> str:
         long = (span.last - span.first).days >= LONGEST
         if not found.relative or long or span.first == span.last == day:
             continue
+        before, after = text[max(0, found.start - 30) : found.start], text[found.end :]
+        if _COUNTED_FROM.search(before) or _GOES_ON.match(after):
+            continue
         out += text[done : found.end], f" [{_said(span)}]"
         done = found.end
     return "".join(out) + text[done:] if out else text
@@ -48,7 +57,7 @@ def _said(span: Span) -> str:
     first, last = span.first, span.last
     if first == last:
         return _day(first)
-    whole = first.day == 1 and (last + _DAY).day == 1
+    whole = first.day == 1 and last.day == monthrange(last.year, last.month)[1]
     if whole and (first.year, first.month) == (last.year, last.month):
         return f"{first:%b %Y}"
     if whole and (first.month, last.month) == (1, 12):

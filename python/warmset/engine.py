@@ -128,7 +128,7 @@ class Engine(Library):
         """
         ids = self._keep([head_draft(key_of(ledger.tenant, ledger.name), head)])
         if not isinstance(ids, Spooled):
-            self.place(ledger, head)
+            self.place(self.ledger(ledger.tenant, ledger.name), head)
             self._follower.passed(ids[-1])
 
     def _keep(self, drafts: Sequence[Draft]) -> list[int] | Spooled:

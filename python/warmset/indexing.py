@@ -55,8 +55,7 @@ class Indexer:
         self._wanted = wanted
         self._backlog = Backlog(QUEUED)
         self._rows: dict[int, Vectors] = {}
-        self._outages = 0
-        self._held = 0.0
+        self._outages, self._held = 0, 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
         self._wake = threading.Condition()
@@ -86,8 +85,9 @@ class Indexer:
         with self._wake:
             self._backlog.forget(ids)
             self.book.drop(ids)
-            for id_ in ids:
-                self._rows.pop(id_, None)
+            for id_ in self._rows.keys() & set(ids):
+                del self._rows[id_]
+            self._begin()
 
     def enqueue(self, jobs: Sequence[Job]) -> None:
         """Ask for vectors that are not there yet; returns at once."""

@@ -71,6 +71,7 @@ class Beside:
 def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
     """Keep messages at the end of a conversation; see `Conversation.append`."""
     with engine.lock:
+        ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
         batch, found = _accept(ledger, given)
         ids = engine.append(ledger, batch, [beside.of(found)] * len(batch))
     engine.room()
@@ -86,6 +87,7 @@ def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced
 
 def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
     with engine.lock:
+        ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
         if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
             raise _no_list(given)
         full: list[Any] = list(given)

@@ -109,8 +109,8 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
         BudgetTooSmall: The request and the last unit alone do not fit; see `must_stay`.
     """
     costs = [cost(unit) for unit in parts.current]
-    held = _held(parts)
-    must = [place in held for place in range(len(costs))]
+    stays = held(parts)
+    must = [place in stays for place in range(len(costs))]
     kept = set(_core.keep_newest(costs, must, room).tolist())
     current = [unit for place, unit in enumerate(parts.current) if place in kept]
     free = int((room - sum(cost(unit) for unit in current)) * share)
@@ -122,11 +122,11 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
 
 def must_stay(parts: Frame) -> int:
     """Return what the request, the last unit, and reasoning that must stay cost."""
-    held = _held(parts)
-    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in held)
+    stays = held(parts)
+    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in stays)
 
 
-def _held(parts: Frame) -> set[int]:
+def held(parts: Frame) -> set[int]:
     """Return which units of the current exchange stay; the request and the last may be one."""
     known = [entry.facts for unit in parts.current for entry in unit]
     homes = [at for at, unit in enumerate(parts.current) for _ in unit]

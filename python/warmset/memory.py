@@ -21,9 +21,9 @@ from warmset.compose import (
     call_of,
     cost_of_all,
     freeze,
-    is_small,
     quote_and_index,
     stay,
+    untouched,
     whole,
 )
 from warmset.config import (
@@ -188,10 +188,10 @@ class Memory(Handle):
             request = read_request(engine, ledger, ask.query)
             call = call_of(ledger, ask, request)
             tokens_in = cost_of_all(engine, ledger, call)
-            small = ask.mode == "jit" and is_small(ledger, tokens_in, call)
+            live = untouched(ledger, ask, tokens_in, call)
         story = Story(engine, ledger, ask.mode, tokens_in, started)
-        if ask.mode == "full" or small:
-            return story.end(whole(engine, ledger, call), call, active=False)
+        if live is not None:
+            return story.end(whole(engine, live, call), call, active=False)
 
         # evict: what stays verbatim
         with engine.lock:
@@ -201,7 +201,6 @@ class Memory(Handle):
             parts = stay(engine, ledger, ask, request, call, since=kept.since if kept else None)
         if ask.mode == "recency" or not request.text:
             return story.end(assemble(engine, call, Draft(parts)), call, active=True)
-
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
             found, picked = kept.found, replace(kept.picked, spent=None)  # nobody is asked again

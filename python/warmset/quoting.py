@@ -29,7 +29,7 @@ CLOSING: Final = f"</{TAG}>"
 _SECONDS: Final = 86_400
 _TAG: Final = re.compile(rf"<(?=\s*/?\s*{TAG})", re.IGNORECASE)
 _LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x85\u2028\u2029]")
-_INDENTED: Final = r"\g<0>  "
+_INDENTED: Final = "\n  "
 INDEX_TITLE: Final = "Other turns that may matter, one line each:\n"
 
 

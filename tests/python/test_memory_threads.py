@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from warmset import Conversation, Filter, Memory
+from warmset import Conversation, Filter, Memory, intake
 from warmset.errors import Closed, InvalidInputError, InvalidMessageError
 
 THREADS = 8
@@ -224,3 +224,19 @@ def test_an_event_loop_goes_on_while_a_slow_embedder_works(bag):
             assert len(await search) == 1
 
     asyncio.run(talk())
+
+
+def test_a_sync_that_an_erasure_came_before_keeps_the_whole_list():
+    """Whoever waited for the lock holds a ledger that is no more."""
+    turns = [{"role": "user", "content": f"turn {n}"} for n in range(4)]
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("log")
+        conversation.append(turns)
+        before = conversation._ledger
+        memory.erase(conversation="log")
+        beside = intake.Beside(None, None, None, None)
+        synced = intake.sync(memory.engine, before, turns, beside)
+        assert (synced.kept, synced.appended) == (0, conversation.ids)
+        assert len(conversation) == len(turns)
+        memory.erase(conversation="log")
+        assert intake.append(memory.engine, before, turns, beside) == conversation.ids

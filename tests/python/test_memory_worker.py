@@ -13,7 +13,7 @@ import time
 import pytest
 
 from warmset import Memory, backlog, indexing
-from warmset.attempts import attempt
+from warmset.attempts import Outcome, attempt
 from warmset.backlog import Backlog, delay_after
 from warmset.errors import EmbedderError, Erased
 from warmset.queries import CACHED, QueryVectors
@@ -367,3 +367,35 @@ def test_a_question_that_failed_is_asked_again(bag):
         vectors.get("the car", 0)
     bag.before = lambda _texts: None
     assert vectors.get("the car", 0)[0] is not None
+
+
+def test_what_comes_again_and_succeeds_has_not_failed():
+    waiting, job = Backlog(4), Job(1, "turn")
+    for outcome in (Outcome({job: "no"}, hopeless=True), Outcome()):
+        waiting.add([job], lambda _: False)
+        waiting.take(1)
+        waiting.done(outcome, 0.0)
+    assert waiting.failed() == {}
+
+
+def test_room_that_an_erasure_makes_is_used_at_once(monkeypatch, bag):
+    """What was deferred for failures that are gone is not left until somebody else comes."""
+    monkeypatch.setattr(indexing, "QUEUED", 4)
+    monkeypatch.setattr(indexing, "ROOM", 0.0)
+    monkeypatch.setattr(backlog, "TRIES", 1)
+    away = True
+
+    def fail(_texts):
+        if away:
+            raise EmbedderError("not now")
+
+    bag.before = fail
+    with Memory.open(None, embedder=bag) as memory:
+        memory.conversation("bad").append(
+            [{"role": "user", "content": f"bad {n}"} for n in range(2)]
+        )
+        until(lambda: len(memory.stats()["failed"]) == 2)
+        memory.conversation("good").append({"role": "user", "content": "good"})
+        away = False
+        memory.erase(conversation="bad")
+        until(lambda: memory.stats()["ready"] == 1)

@@ -15,7 +15,7 @@ from warmset.counting import PER_REPLY
 from warmset.dated import dated
 from warmset.ledger import Entry
 from warmset.messages import Facts
-from warmset.quoting import CLOSING, INDEX_TITLE, OPENING, block, index_line, quotes
+from warmset.quoting import CLOSING, INDEX_TITLE, OPENING, block, index_line, quote, quotes
 
 MONDAY = datetime(2023, 5, 8, 12, tzinfo=UTC).timestamp()
 
@@ -32,6 +32,11 @@ MONDAY = datetime(2023, 5, 8, 12, tzinfo=UTC).timestamp()
         ("last year was cold", "last year [2022] was cold"),
         ("last week was cold", "last week [1-7 May 2023] was cold"),
         ("Yesterday, all my troubles", "Yesterday [7 May 2023], all my troubles"),
+        ("I will call you on Friday", "I will call you on Friday"),
+        ("two weeks from Friday", "two weeks from Friday"),
+        ("a week from tomorrow", "a week from tomorrow"),
+        ("tomorrow week", "tomorrow week"),
+        ("x " * 1_996 + "tomorrowland", "x " * 1_996 + "tomorrowland"),
     ],
 )
 def test_phrases_get_the_days_that_they_meant(text, expected):
@@ -49,8 +54,18 @@ def test_ranges_across_months_and_years_name_both():
     assert dated("this week", "user", at) == "this week [1-7 May 2023]"
     at = datetime(2023, 11, 1, tzinfo=UTC).timestamp()
     assert dated("this week", "user", at) == "this week [30 Oct - 5 Nov 2023]"
+    at = datetime(9999, 12, 30, tzinfo=UTC).timestamp()
+    assert dated("this month and this year", "user", at) == (
+        "this month [Dec 9999] and this year [9999]"
+    )
     at = datetime(2025, 1, 1, tzinfo=UTC).timestamp()
     assert dated("this week", "user", at) == "this week [30 Dec 2024 - 5 Jan 2025]"
+
+
+def test_every_line_end_becomes_a_plain_one():
+    """A space of another kind after a line makes a vocabulary look at the rest again and again."""
+    shown = quote(entry(1), "a\u2028b\x85c\r\nd")
+    assert shown == "#1 user: a\n  b\n  c\n  d\n"
 
 
 def entry(id_, speaker=None, *, at=MONDAY, decision=False):

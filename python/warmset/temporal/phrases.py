@@ -27,7 +27,8 @@ MOST: Final = 32
 """Phrases after which no further rule is tried: a text with more is a table."""
 
 _RULES: Final = (*absolute.RULES, *relative.RULES)
-_RELATIVE: Final = frozenset(map(id, relative.RULES))
+_RELATIVE: Final = frozenset(map(id, relative.RULES[:-1]))
+"""Not of these is a bare weekday, the last rule: "on Friday" may be the last one or the next."""
 _NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
 _WORD: Final = re.compile(r"[a-z]+|\d+|/")
 _YEAR_AT: Final = re.compile(r"(?:19|20)\d\d")

@@ -22,6 +22,9 @@ _SOME_HITS: Final = 6
 _WRITTEN: Final = re.compile(r"\s*#?([0-9]{1,20})\s*")
 """An id that is written as a text."""
 
+_GREATEST: Final = 10**20 - 1
+"""Twenty digits, as in a text; so what is told of ids that are not there stays short."""
+
 _TOOLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     FETCH: (
         (
@@ -132,7 +135,7 @@ def _id(given: object) -> int:
         given = int(found[1]) if (found := _WRITTEN.fullmatch(given)) else None
     if isinstance(given, float) and given.is_integer():
         given = int(given)  # JSON of some providers knows no integers
-    if isinstance(given, bool) or not isinstance(given, int) or given < 0:
+    if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= _GREATEST:
         raise UnusableError('"ids" must hold integers of 0 or more, the numbers after the #.')
     return given
 
