@@ -76,10 +76,10 @@ class Library:
     # --- taking up, in memory only ----------------------------------------------------------------
 
     def place(self, ledger: Ledger, head: int) -> None:
-        """Make another message the conversation's last one, in memory only."""
+        """Make a message, or the one before it if it was erased, the last one, in memory only."""
+        if head and head not in ledger.history and self.is_erased(head):
+            head = max((id_ for id_ in ledger.history.path if id_ < head), default=0)
         if head and head not in ledger.history:
-            if self.is_erased(head):
-                return
             self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
             return
         length = len(ledger.history.path)

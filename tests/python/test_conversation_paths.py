@@ -285,3 +285,28 @@ def test_a_conversation_begins_with_its_first_message(store):
     memory = store.settle(memory)
     assert memory.conversations() == []
     assert memory.stats()["conversations"] == 0
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_left_stays_left_when_the_branching_point_is_erased(tmp_path, again):
+    def said(*texts):
+        return [{"role": "user", "content": text} for text in texts]
+
+    def ids(memory, name):
+        return memory.conversation(name).ids
+
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        edited, shortened = memory.conversation("edited"), memory.conversation("shortened")
+        first = edited.append(said("task", "ok", "a secret", "noted"))
+        new = edited.sync(said("task", "ok", "no secret", "fine")).appended
+        memory.erase(ids=[first[1]])
+        assert edited.ids == [first[0], *new]
+        three = shortened.append(said("a", "b", "a secret"))
+        shortened.sync(said("a", "b"))
+        memory.erase(ids=[three[1]])
+        assert shortened.ids == three[:1]
+        if not again:
+            return
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert ids(memory, "edited") == [first[0], *new]
+        assert ids(memory, "shortened") == three[:1]

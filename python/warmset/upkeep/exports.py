@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from bisect import bisect_right
+from collections import defaultdict
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
@@ -55,7 +57,7 @@ def export(
         StoreError: They could not be read.
     """
     records = vectors = unknown = 0
-    written: set[int] = set()
+    written: dict[tuple[bytes, ...], list[int]] = defaultdict(list)
     header = json.dumps(HEADER) + "\n"
     total = store.stats()["records"]
     for done, record in enumerate(pages(store)):
@@ -71,18 +73,24 @@ def export(
             if not records:
                 out.write(header)
             out.write(to_line(record, _meta(record, written)) + "\n")
-            written.add(record.seq)
+            if record.kind == TURN:
+                written[tuple(record.key)].append(record.seq)
             records += 1
     if not records and (vectors or unknown or not prefix):
         out.write(header)
     return Exported(records, vectors, unknown, len(store.report()["damages"]))
 
 
-def _meta(record: Record, written: set[int]) -> bytes:
-    """Return a record's meta; a message that followed one which is gone follows the one before."""
+def _meta(record: Record, written: dict[tuple[bytes, ...], list[int]]) -> bytes:
+    """Return a record's meta; who followed a message that is gone follows the one before that."""
     draft = (record.kind, [*record.key], record.meta, record.payload, record.sources)
     found = pointer(draft) if record.kind == TURN else None
-    return record.meta if found is None or found[1] in written else pointed(draft, None)[2]
+    if found is None:
+        return record.meta
+    turns = written[tuple(record.key)]
+    before = bisect_right(turns, found[1])
+    last = turns[before - 1] if before else 0
+    return record.meta if last == found[1] else pointed(draft, last)[2]
 
 
 def _is_about_vectors(record: Record) -> bool:
