@@ -162,9 +162,12 @@ def test_without_a_handler_of_its_own_it_is_a_keyboard_interrupt(tmp_path):
             timer.start()
             ColdStore.open(tmp_path, lock_wait=3600.0)
 
+        # Who was started in the background of a shell without jobs has the signal ignored.
+        before = signal.signal(signal.SIGINT, signal.default_int_handler)
         with pytest.raises(KeyboardInterrupt):
             wait()
         timer.join()
+        signal.signal(signal.SIGINT, before)
 
 
 def test_a_handler_that_raises_nothing_ends_nothing(crashed):
