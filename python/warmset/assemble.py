@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
 from warmset._core import count_text
+from warmset.cards import Line
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.layout import held
@@ -23,7 +24,6 @@ from warmset.window import Part, PartName
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warmset.cards import Line
     from warmset.engine import Engine
     from warmset.layout import Frame
     from warmset.ledger import Entry
@@ -146,7 +146,8 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     verbatim("recent", frame.recent)
     verbatim("current", frame.current)
     if call.request is not None:
-        pieces.append(_said(engine, call, "request", engine.cards.plain(call.request), ()))
+        line = Line(call.request, engine.count(call.request))
+        pieces.append(_said(engine, call, "request", line, ()))
     done = render(call, _in_order(pieces))
     beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     parts = [part for piece in pieces for part in piece.parts]

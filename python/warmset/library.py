@@ -244,7 +244,3 @@ class Library:
         """Return every view of some messages of a conversation."""
         with self.lock:
             return self.ledger(*name).jobs(ids)
-
-    def entries(self, ids: Sequence[int]) -> list[Entry]:
-        """Return the entries of messages, in the order of the ids."""
-        return [self.owner(id_).entries[id_] for id_ in ids]

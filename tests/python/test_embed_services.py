@@ -132,7 +132,7 @@ def test_long_texts_are_sent_in_smaller_batches(server, make):
     for request in server.requests:
         assert sum(len(text.encode()) for text in request["sent"]) <= MADE[server.service].BYTES
     assert sum(len(request["sent"]) for request in server.requests) == 100
-    assert list(parts(["x" * 9, "y"], most=5, size=4)) == [["x" * 9], ["y"]]
+    assert list(parts(["x" * 9, "y"], len, most=5, size=4)) == [["x" * 9], ["y"]]
 
 
 def test_odd_texts_are_sent_so_that_they_are_taken(server, make):

@@ -460,7 +460,7 @@ def test_a_report_says_why_each_candidate_is_there_or_not():
         conversation.append([*unit, *plain, *rest])
         window = conversation.window("the boat of the day: sail?", budget=600, recent=1)
         choices = list(window.report.choices)
-        entries = memory.engine.entries([choice.id for choice in choices])
+        entries = [memory.engine.owner(one.id).entries[one.id] for one in choices]
         assert [choice.tokens for choice in choices] == [entry.tokens for entry in entries]
         first, second = conversation.ids[:2]
         found = {choice.id: choice.reason for choice in choices}

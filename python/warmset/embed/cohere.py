@@ -16,7 +16,7 @@ class CohereEmbedder(Service):
     """Asks Cohere, 96 texts a request, queries as ``search_query`` and turns as documents.
 
     Args:
-        model: The model's name.
+        model: The model's name; embed-v4.0 if not given.
         base_url: Where the service is; Cohere's own if not given.
         api_key: ``CO_API_KEY`` or ``COHERE_API_KEY`` of the environment if not given.
         dimensions: 256, 512, 1024 or 1536, for embed-v4.0.
@@ -30,6 +30,7 @@ class CohereEmbedder(Service):
     """
 
     SERVICE = "cohere"
+    MODEL = "embed-v4.0"
     HOME = "https://api.cohere.com"
     KEYS = ("CO_API_KEY", "COHERE_API_KEY")
     BATCH = 96
@@ -41,25 +42,6 @@ class CohereEmbedder(Service):
         "embed-english-light-v3.0": 384,
         "embed-multilingual-light-v3.0": 384,
     }
-
-    def __init__(
-        self,
-        model: str = "embed-v4.0",
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        dimensions: int | None = None,
-        timeout: float = 30.0,
-        retries: int = 2,
-    ) -> None:
-        super().__init__(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            dimensions=dimensions,
-            timeout=timeout,
-            retries=retries,
-        )
 
     def _request(self, texts: list[str], kind: Kind) -> tuple[str, dict[str, Any]]:
         body: dict[str, Any] = {

@@ -16,30 +16,25 @@ import numpy as np
 
 from warmset.embed.base import Vectors, checked, listed, readable
 from warmset.embed.optional import extra
-from warmset.embed.passages import passages, rough_words
+from warmset.embed.remote import BLANK, Remote, parts
 from warmset.errors import EmbedderError, InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     import openai
 
 Kind: TypeAlias = Literal["query", "document"]
 
-WORDS_PER_PASSAGE: Final = 150
-WORDS_SHARED: Final = 30
-BLANK: Final = "."
-"""What is sent instead of a blank text, which services refuse."""
-
 _THEIRS: Final = ("OpenAI-Organization", "OpenAI-Project")
 _CUSTOM: Final = "OPENAI_CUSTOM_HEADERS"
 
 
-class Service(ABC):
+class Service(Remote, ABC):
     """Asks a service for embeddings; what differs between services is in the subclasses.
 
     Args:
-        model: The model's name.
+        model: The model's name; ``MODEL`` if not given.
         base_url: Where the service is; ``HOME`` if not given.
         api_key: The first of ``KEYS`` that is set in the environment if not given.
         dimensions: Asks for vectors of another length, of models that can.
@@ -54,6 +49,7 @@ class Service(ABC):
     """
 
     SERVICE: ClassVar[str]
+    MODEL: ClassVar[str]
     HOME: ClassVar[str]
     KEYS: ClassVar[tuple[str, ...]]
     BATCH: ClassVar[int]
@@ -66,7 +62,7 @@ class Service(ABC):
 
     def __init__(
         self,
-        model: str,
+        model: str | None = None,
         *,
         base_url: str | None = None,
         api_key: str | None = None,
@@ -87,38 +83,15 @@ class Service(ABC):
         if not key:
             raise EmbedderError(f"{self.SERVICE}: no key; set {self.KEYS[0]}, or give api_key=")
         try:
-            self._client = _client(sdk, base_url or self.HOME, key, timeout, retries)
+            client = _client(sdk, base_url or self.HOME, key, timeout, retries)
         except (sdk.OpenAIError, ValueError, TypeError) as error:
             raise EmbedderError(f"{self.SERVICE}: {error}") from error
         self._failure = sdk.OpenAIError
-        self._model = model
         self._asked = dimensions
         official = (base_url or self.HOME).rstrip("/") == self.HOME
-        self._dim = dimensions or (self.DIMENSIONS.get(model) if official else None)
-        self._identity = f"{self.SERVICE}/{model}/{self._dim or 'full'}" if official else None
-
-    def __repr__(self) -> str:
-        return f"{type(self).__name__}({self._model!r}, base_url={str(self._client.base_url)!r})"
-
-    @property
-    def name(self) -> str:
-        """Host and model."""
-        return f"{self._client.base_url.host}/{self._model}"
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Service, model and dimensions; None if another server answers to that name."""
-        return self._identity
-
-    @property
-    def dim(self) -> int | None:
-        """As asked for, or as known of the service's models, else of the first batch."""
-        return self._dim
-
-    @property
-    def remote(self) -> bool:
-        """True: texts leave the process."""
-        return True
+        known = self.DIMENSIONS if official else None
+        model = self.MODEL if model is None else model
+        super().__init__(client, self.SERVICE, model, dimensions, known)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Ask for the vectors of texts that are to be found.
@@ -141,10 +114,6 @@ class Service(ABC):
         """Ask for the vectors of queries, which the model reads as such; see `embed`."""
         return self._embed(texts, "query")
 
-    def split(self, text: str) -> list[str]:
-        """Cut a text into overlapping passages of 150 words; see `Embedder.split`."""
-        return passages(text, rough_words, limit=WORDS_PER_PASSAGE, overlap=WORDS_SHARED)
-
     @abstractmethod
     def _request(self, texts: list[str], kind: Kind) -> tuple[str, dict[str, Any]]:
         """Return the path and the body of a request."""
@@ -157,7 +126,7 @@ class Service(ABC):
         batch = [readable(text)[: self.LONGEST] for text in listed(texts)]
         sent = [text if text.strip() else BLANK for text in batch]
         found: list[Vectors] = []
-        for part in parts(sent, most=self.BATCH, size=self.BYTES):
+        for part in parts(sent, _bytes, most=self.BATCH, size=self.BYTES):
             rows = self._ask(part, kind)
             self._dim = self._dim or rows.shape[1]
             found.append(rows)
@@ -181,25 +150,8 @@ class Service(ABC):
             raise EmbedderError(f"{self.name}: {error}") from error
 
 
-def parts(texts: list[str], *, most: int, size: int) -> Iterator[list[str]]:
-    """Divide texts among requests, in order.
-
-    Args:
-        texts: The texts.
-        most: How many a request may have.
-        size: How many bytes a request's texts may have together; a text of more goes alone.
-    """
-    part: list[str] = []
-    total = 0
-    for text in texts:
-        length = len(text.encode())
-        if part and (len(part) == most or total + length > size):
-            yield part
-            part, total = [], 0
-        part.append(text)
-        total += length
-    if part:
-        yield part
+def _bytes(text: str) -> int:
+    return len(text.encode())
 
 
 def explained(error: Exception, key: str) -> str:

@@ -8,11 +8,11 @@ import numpy as np
 
 from warmset.embed.base import Vectors, checked, listed, readable
 from warmset.embed.optional import extra
-from warmset.embed.passages import passages, rough_words
+from warmset.embed.remote import BLANK, Remote, parts
 from warmset.errors import EmbedderError, InvalidInputError
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     import openai
 
@@ -28,12 +28,9 @@ _DIMENSIONS = {
     "text-embedding-3-large": 3072,
     "text-embedding-ada-002": 1536,
 }
-_WORDS_PER_PASSAGE = 150
-_WORDS_SHARED = 30
-_BLANK = "."
 
 
-class OpenAIEmbedder:
+class OpenAIEmbedder(Remote):
     """Asks a server for embeddings; retries are the SDK's.
 
     A blank text is sent as a full stop, as the service refuses empty ones; a text of more than
@@ -73,37 +70,12 @@ class OpenAIEmbedder:
         self._failure = sdk.OpenAIError
         self._asked = sdk.omit if dimensions is None else dimensions
         try:
-            self._client = client or sdk.OpenAI(base_url=base_url, api_key=api_key)
+            client = client or sdk.OpenAI(base_url=base_url, api_key=api_key)
         except sdk.OpenAIError as error:
             raise EmbedderError(f"openai: {error}") from error
-        self._model = model
         self._timeout = timeout
-        official = self._client.base_url.host == "api.openai.com"
-        self._dim = dimensions or (_DIMENSIONS.get(model) if official else None)
-        self._identity = f"openai/{model}/{self._dim or 'full'}" if official else None
-
-    def __repr__(self) -> str:
-        return f"OpenAIEmbedder({self._model!r}, base_url={str(self._client.base_url)!r})"
-
-    @property
-    def name(self) -> str:
-        """Host and model."""
-        return f"{self._client.base_url.host}/{self._model}"
-
-    @property
-    def fingerprint(self) -> str | None:
-        """Model and dimensions; None if another server than OpenAI's answers to that name."""
-        return self._identity
-
-    @property
-    def dim(self) -> int | None:
-        """As asked for, or as known of OpenAI's models, else of the first batch."""
-        return self._dim
-
-    @property
-    def remote(self) -> bool:
-        """True: texts leave the process."""
-        return True
+        official = client.base_url.host == "api.openai.com"
+        super().__init__(client, "openai", model, dimensions, _DIMENSIONS if official else None)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Ask for the vectors, in requests of at most 256 texts and 75,000 characters.
@@ -119,8 +91,9 @@ class OpenAIEmbedder:
             InvalidInputError: ``texts`` is not a list of strings.
         """
         batch = [readable(text)[:MAX_TEXT] for text in listed(texts)]
-        sent = [text if text.strip() else _BLANK for text in batch]
-        answers = [self._ask(part) for part in _parts(sent)]
+        sent = [text if text.strip() else BLANK for text in batch]
+        requests = parts(sent, len, most=MAX_BATCH, size=MAX_CHARACTERS)
+        answers = [self._ask(part) for part in requests]
         if not answers:
             return checked([], 0, self._dim)
         if self._dim is None:
@@ -130,10 +103,6 @@ class OpenAIEmbedder:
     def embed_query(self, texts: Sequence[str]) -> Vectors:
         """Ask for queries as for other texts; see `embed`."""
         return self.embed(texts)
-
-    def split(self, text: str) -> list[str]:
-        """Cut a text into overlapping passages of 150 words; see `Embedder.split`."""
-        return passages(text, rough_words, limit=_WORDS_PER_PASSAGE, overlap=_WORDS_SHARED)
 
     def _ask(self, texts: list[str]) -> Vectors:
         try:
@@ -148,16 +117,3 @@ class OpenAIEmbedder:
         if [row.index for row in rows] != list(range(len(texts))):
             raise EmbedderError(f"{self.name} gave {len(rows)} vectors for {len(texts)} texts")
         return checked([row.embedding for row in rows], len(texts))
-
-
-def _parts(texts: list[str]) -> Iterator[list[str]]:
-    part: list[str] = []
-    size = 0
-    for text in texts:
-        if part and (len(part) == MAX_BATCH or size + len(text) > MAX_CHARACTERS):
-            yield part
-            part, size = [], 0
-        part.append(text)
-        size += len(text)
-    if part:
-        yield part

@@ -14,7 +14,7 @@ class VoyageEmbedder(Service):
     """Asks Voyage AI, 128 texts a request, queries as queries and turns as documents.
 
     Args:
-        model: The model's name.
+        model: The model's name; voyage-3.5 if not given.
         base_url: Where the service is; Voyage AI's own if not given.
         api_key: ``VOYAGE_API_KEY`` of the environment if not given.
         dimensions: 256, 512, 1024 or 2048, for the models that can.
@@ -28,6 +28,7 @@ class VoyageEmbedder(Service):
     """
 
     SERVICE = "voyage"
+    MODEL = "voyage-3.5"
     HOME = "https://api.voyageai.com/v1"
     KEYS = ("VOYAGE_API_KEY",)
     BATCH = 128
@@ -40,25 +41,6 @@ class VoyageEmbedder(Service):
         "voyage-3-lite": 512,
         "voyage-code-3": 1024,
     }
-
-    def __init__(
-        self,
-        model: str = "voyage-3.5",
-        *,
-        base_url: str | None = None,
-        api_key: str | None = None,
-        dimensions: int | None = None,
-        timeout: float = 30.0,
-        retries: int = 2,
-    ) -> None:
-        super().__init__(
-            model,
-            base_url=base_url,
-            api_key=api_key,
-            dimensions=dimensions,
-            timeout=timeout,
-            retries=retries,
-        )
 
     def _request(self, texts: list[str], kind: Kind) -> tuple[str, dict[str, Any]]:
         body: dict[str, Any] = {

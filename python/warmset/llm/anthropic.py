@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset.embed.optional import extra
 from warmset.errors import ModelError
-from warmset.llm.base import Reply, Settings, brief, spent
+from warmset.llm.base import Connected, Reply, brief, spent
 
 if TYPE_CHECKING:
     from warmset.llm.base import Prompt
@@ -18,24 +18,13 @@ MOST: Final = 1_024
 _CUT: Final = ("max_tokens", "model_context_window_exceeded", "pause_turn")
 
 
-class AnthropicMessages:
-    """Messages.
+class AnthropicMessages(Connected):
+    """Messages; see `Connected`."""
 
-    Args:
-        model: The model's name.
-        settings: How the SDK is used.
-
-    Raises:
-        MissingExtraError: The extra `anthropic` is not installed.
-        InvalidInputError: The client is of another kind.
-    """
-
-    def __init__(self, model: str, settings: Settings | None = None) -> None:
-        self._settings = settings or Settings()
+    def _kind(self) -> Any:
         with extra("anthropic"):
             sdk: Any = importlib.import_module("anthropic")
-        self._client = self._settings.connect(sdk.Anthropic)
-        self._model = model
+        return sdk.Anthropic
 
     def ask(self, prompt: Prompt, *, timeout: float | None = None) -> Reply:
         """Ask once; see `Model.ask`."""
@@ -63,10 +52,6 @@ class AnthropicMessages:
             )
         except (AttributeError, TypeError) as error:
             raise ModelError(f"the server sent no message but {brief(done)}") from error
-
-    def close(self) -> None:
-        """Close the client; see `Model.close`."""
-        self._settings.disconnect(self._client)
 
 
 def _fault(done: Any) -> str | None:

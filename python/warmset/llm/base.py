@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -144,6 +145,32 @@ class Settings:
         """Return the fields of a request: those that were made, then the caller's."""
         fields = {**made, "timeout": timeout, **(self.options or {})}
         return {name: value for name, value in fields.items() if value is not None}
+
+
+class Connected(ABC):
+    """A model behind an SDK's client.
+
+    Args:
+        model: The model's name.
+        settings: How the SDK is used.
+
+    Raises:
+        MissingExtraError: The SDK is not installed.
+        InvalidInputError: The client is of another kind.
+    """
+
+    def __init__(self, model: str, settings: Settings | None = None) -> None:
+        self._settings = settings or Settings()
+        self._client = self._settings.connect(self._kind())
+        self._model = model
+
+    @abstractmethod
+    def _kind(self) -> Any:
+        """Import the SDK, and return its synchronous client."""
+
+    def close(self) -> None:
+        """Close the client; see `Model.close`."""
+        self._settings.disconnect(self._client)
 
 
 def spent(usage: Any, *fields: str, output: str) -> Spent | None:

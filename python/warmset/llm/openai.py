@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset.embed.optional import extra
 from warmset.errors import ModelError
-from warmset.llm.base import Reply, Settings, brief, spent
+from warmset.llm.base import Connected, Reply, brief, spent
 
 if TYPE_CHECKING:
     from warmset.llm.base import Prompt
@@ -15,22 +15,15 @@ _NAME: Final = "answer"
 """The schema's name, which the API asks for."""
 
 
-class OpenAIChat:
-    """Chat Completions.
+class _OpenAI(Connected):
+    def _kind(self) -> Any:
+        with extra("openai"):
+            import openai  # noqa: PLC0415 - an extra
+        return openai.OpenAI
 
-    Args:
-        model: The model's name.
-        settings: How the SDK is used.
 
-    Raises:
-        MissingExtraError: The extra `openai` is not installed.
-        InvalidInputError: The client is of another kind.
-    """
-
-    def __init__(self, model: str, settings: Settings | None = None) -> None:
-        self._settings = settings or Settings()
-        self._client = _connect(self._settings)
-        self._model = model
+class OpenAIChat(_OpenAI):
+    """Chat Completions; see `Connected`."""
 
     def ask(self, prompt: Prompt, *, timeout: float | None = None) -> Reply:
         """Ask once; see `Model.ask`."""
@@ -54,27 +47,9 @@ class OpenAIChat:
         except (AttributeError, IndexError, TypeError) as error:
             raise ModelError(f"the server sent no completion but {brief(done)}") from error
 
-    def close(self) -> None:
-        """Close the client; see `Model.close`."""
-        self._settings.disconnect(self._client)
 
-
-class OpenAIResponses:
-    """Responses; the provider is asked not to store them.
-
-    Args:
-        model: The model's name.
-        settings: How the SDK is used.
-
-    Raises:
-        MissingExtraError: The extra `openai` is not installed.
-        InvalidInputError: The client is of another kind.
-    """
-
-    def __init__(self, model: str, settings: Settings | None = None) -> None:
-        self._settings = settings or Settings()
-        self._client = _connect(self._settings)
-        self._model = model
+class OpenAIResponses(_OpenAI):
+    """Responses; the provider is asked not to store them. See `Connected`."""
 
     def ask(self, prompt: Prompt, *, timeout: float | None = None) -> Reply:
         """Ask once; see `Model.ask`."""
@@ -97,16 +72,6 @@ class OpenAIResponses:
             )
         except (AttributeError, TypeError) as error:
             raise ModelError(f"the server sent no response but {brief(done)}") from error
-
-    def close(self) -> None:
-        """Close the client; see `Model.close`."""
-        self._settings.disconnect(self._client)
-
-
-def _connect(settings: Settings) -> Any:
-    with extra("openai"):
-        import openai  # noqa: PLC0415 - an extra
-    return settings.connect(openai.OpenAI)
 
 
 def _chat_fault(choice: Any) -> str | None:

@@ -8,7 +8,7 @@ use pyo3::types::{PyBool, PyString};
 use warmset_core::Error;
 use warmset_core::hot::{Filter, Labels, Neighbours};
 
-use crate::convert::{Matrix, filter, integers, kind_code};
+use crate::convert::{Matrix, filter, integers, kind_code, matrix};
 use crate::error::{invalid, raise};
 
 type Table<'py, T> = Bound<'py, PyArray2<T>>;
@@ -46,6 +46,30 @@ impl Wish {
 pub(crate) fn arrays(py: Python<'_>, found: Neighbours) -> Hits<'_> {
     let (ids, scores): (Vec<u64>, Vec<f32>) = found.into_iter().unzip();
     (ids.into_pyarray(py), scores.into_pyarray(py))
+}
+
+/// The ids and the row-major vectors of entries, one row an id.
+///
+/// # Errors
+/// `InvalidInputError` or `DimensionError` for what is not usable.
+pub(crate) fn entries(
+    ids: &Bound<'_, PyAny>,
+    vectors: &Bound<'_, PyAny>,
+    dim: usize,
+) -> PyResult<(Vec<u64>, Vec<f32>)> {
+    let ids = integers::<u64>(ids, "ids")?;
+    let mut matrix = matrix(vectors, "vectors")?;
+    if !ids.is_empty() {
+        matrix = of_dim(matrix, dim)?;
+    }
+    if matrix.values.len() != ids.len() * dim {
+        return Err(invalid(&format!(
+            "vectors: expected {} rows, one an id, found {}",
+            ids.len(),
+            matrix.values.len() / dim
+        )));
+    }
+    Ok((ids, matrix.values))
 }
 
 /// The columns of labels, as they were given.

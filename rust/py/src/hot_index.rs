@@ -12,7 +12,7 @@ use crate::convert::{integers, matrix};
 use crate::error::{invalid, raise};
 use crate::explanation::SearchExplanation;
 use crate::guarded::Guarded;
-use crate::hot_arguments::{Columns, Found, Hits, Wish, arrays, of_dim, positive, table};
+use crate::hot_arguments::{Columns, Found, Hits, Wish, arrays, entries, of_dim, positive, table};
 use crate::signals::run;
 
 /// An exact index of vectors.
@@ -169,19 +169,7 @@ impl HotIndex {
         role: Option<&Bound<'_, PyAny>>,
         at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let ids = integers::<u64>(ids, "ids")?;
-        let mut matrix = matrix(vectors, "vectors")?;
-        let dim = self.index.read().dim();
-        if !ids.is_empty() {
-            matrix = of_dim(matrix, dim)?;
-        }
-        if matrix.values.len() != ids.len() * dim {
-            return Err(invalid(&format!(
-                "vectors: expected {} rows, one an id, found {}",
-                ids.len(),
-                matrix.values.len() / dim
-            )));
-        }
+        let (ids, vectors) = entries(ids, vectors, self.index.read().dim())?;
         let columns = Columns {
             tenant,
             conversation,
@@ -193,7 +181,7 @@ impl HotIndex {
         py.detach(|| {
             self.index.write().add(Batch {
                 ids: &ids,
-                vectors: &matrix.values,
+                vectors: &vectors,
                 labels: &labels,
             })
         })

@@ -71,13 +71,17 @@ impl Retriever {
 impl Rows {
     /// What the best row of a slot scores in full; none where there is no row.
     pub(super) fn score(&self, slot: Slot, query: &[Lanes]) -> Option<f32> {
-        let scores = self.span_of(slot).filter_map(|row| {
-            let mut score = [0.0];
-            let segment = self.segments().get(row / SEGMENT)?;
-            let there = segment.score(query, row % SEGMENT, &mut score);
-            let [score] = score;
-            there.then_some(score)
-        });
+        let rows = self.span_of(slot);
+        let scores = rows.filter_map(|row| self.score_row(row, query));
         scores.reduce(f32::max)
+    }
+
+    /// What a row scores in full; none where it is not there.
+    pub(super) fn score_row(&self, row: usize, query: &[Lanes]) -> Option<f32> {
+        let mut score = [0.0];
+        let segment = self.segments().get(row / SEGMENT)?;
+        let there = segment.score(query, row % SEGMENT, &mut score);
+        let [score] = score;
+        there.then_some(score)
     }
 }

@@ -6,8 +6,6 @@ use super::codes::Codes;
 use super::fine::Fine;
 use super::hunt::Hunt;
 use super::pieces::bits;
-use super::segment::SEGMENT;
-use crate::simd::Lanes;
 use crate::simd::codes::{BLOCK, Margins, Terms};
 
 /// Rows of a segment whose codes were looked at.
@@ -227,7 +225,7 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
                     hunt.bound = hunt.bound.max(*upper);
                     break;
                 }
-                *score = self.score(*row, &hunt.probe.lanes);
+                *score = self.rows.score_row(*row, &hunt.probe.lanes);
             }
             for ((_, row), score) in some.iter().zip(scores) {
                 let Some(score) = score else {
@@ -237,15 +235,6 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
                 self.rank(hunt, *row, score);
             }
         }
-    }
-
-    /// What a row scores in full.
-    fn score(&self, row: usize, query: &[Lanes]) -> Option<f32> {
-        let mut score = [0.0];
-        let segment = self.rows.segments().get(row / SEGMENT)?;
-        let there = segment.score(query, row % SEGMENT, &mut score);
-        let [score] = score;
-        there.then_some(score)
     }
 
     /// Takes note that a row scores at least so much.
