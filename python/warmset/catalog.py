@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from warmset import _core, messages
 from warmset.cards import Cards
@@ -20,6 +20,14 @@ if TYPE_CHECKING:
 
     from warmset.opening import Opening
     from warmset.vectorize import Job
+
+
+class Attached(Protocol):
+    """What works on a store beside its calls, and ends before it is closed."""
+
+    def close(self, timeout: float, /) -> None:
+        """End, within about that many seconds."""
+        ...
 
 
 class Catalog:
@@ -49,6 +57,7 @@ class Catalog:
         self.loaded = False  # whether the retriever has already what is being taken up
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self.derived = Derived()
+        self.attached: dict[tuple[str, ...], Attached] = {}
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
         self.lost: list[str] = []
