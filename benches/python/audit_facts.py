@@ -99,7 +99,7 @@ def _identifiers(rng: Random) -> Iterator[tuple[str, str]]:
     yield f"{one}_{two}_{number}", f"`{one}_{two}_{number}`"
     yield f"{one}{two.title()}{number}", f"{one}{two.title()}{number}()"
     yield f"{one[:3].upper()}-{number}", f"{one[:3].upper()}-{number}"
-    yield f"{rng.getrandbits(40):010x}a7", f"commit {{}}"
+    yield f"{rng.getrandbits(40):010x}a7", "commit {}"
     yield f"{one.upper()}_{two.upper()}_{number}", f"${one.upper()}_{two.upper()}_{number}"
     yield f"--{one}-{two}-{number}", f"--{one}-{two}-{number}=on"
 
@@ -166,7 +166,8 @@ def _bound(kind: str, split: str, rng: Random) -> tuple[str, str]:
             "test": [
                 (f"The {thing} still need to be {past}.", f"remaining: {thing} to be {past}"),
                 (f"* [ ] {verb} all {thing}", f"to do: {verb} all {thing}"),
-                (f"What is left to do is to {verb} the {thing}.", f"they have yet to {verb} the {thing}"),
+                (f"What is left to do is to {verb} the {thing}.",
+                 f"they have yet to {verb} the {thing}"),
                 (f"Remind me to {verb} the {thing} tomorrow.", f"tomorrow, {verb} the {thing}"),
                 (f"Nobody has {past} the {thing} yet, so that is pending.",
                  f"pending: {thing}, nobody has {past} those"),
@@ -201,8 +202,10 @@ def stated(text: str, summary: str, squashed: str, words: set[str], lines: list[
         if re.search(rf"(?<![\w.,/-]){bare}(?![\w/-])", summary):
             return True
         return plain.replace(",", "") in words
-    if squash(plain) and squash(plain) in squashed and re.search(
-        rf"(?<!\w){re.escape(plain)}(?!\w)", summary
+    if (
+        squash(plain)
+        and squash(plain) in squashed
+        and re.search(rf"(?<!\w){re.escape(plain)}(?!\w)", summary)
     ):
         return True
     own = set(re.findall(r"\w+", plain))
@@ -317,7 +320,7 @@ def main() -> int:
     totals: dict[str, dict[str, Counter[str]]] = {}
     for number, (source, messages) in enumerate(transcripts(given.split, given.locomo)):
         for n in range(given.trials):
-            rng = Random(f"{given.split} {number} {n}")
+            rng = Random(f"{given.split} {number} {n}")  # noqa: S311 - chance, not secrets
             for kind, counts in trial(messages, given.split, rng, told).items():
                 for name in (source, "all"):
                     totals.setdefault(name, {k: Counter() for k in (*KINDS, "all")})

@@ -53,8 +53,13 @@ def carry(lost: Sequence[Fact], max_tokens: int, encoding: str) -> str:
         raise InvalidInputError(f"max_tokens: expected 0 or more, found {max_tokens!r}")
     chosen = _distinct(sorted(lost, key=lambda fact: (-weight(fact), fact.at)))
     costs = _core.count_texts([f"; {_shown(fact)}" for fact in chosen], encoding)
-    titles = dict(zip(_TITLES, _core.count_texts([f"\n{t}: " for t in _TITLES.values()], encoding),
-                      strict=True))
+    titles = dict(
+        zip(
+            _TITLES,
+            _core.count_texts([f"\n{t}: " for t in _TITLES.values()], encoding),
+            strict=True,
+        )
+    )
     room = max_tokens
     taken: list[Fact] = []
     begun: set[str] = set()

@@ -1,4 +1,4 @@
-"""Finding what a text states that is easily lost: numbers, paths, URLs, identifiers, names, quotes."""
+"""Finding what is easily lost: numbers, paths, URLs, identifiers, names and quotes."""
 
 from __future__ import annotations
 
@@ -20,7 +20,8 @@ _CODE: Final = re.compile(
     r"|(?P<path>(?<![\w/\\])(?:[A-Za-z]:\\|~?/|\.{1,2}[/\\])?(?:[\w.@+~-]{1,80}[/\\]){1,30}"
     r"[\w.@+~*-]{0,80}|(?<![\w/\\.])[~.]?/[\w.@+-]{2,80})"
     r"|(?P<uuid>\b[0-9a-fA-F]{8}(?:-[0-9a-fA-F]{4}){3}-[0-9a-fA-F]{12}\b)"
-    rf"|(?P<iso>(?<![\w-]){_YEAR}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z|[+-]\d\d:?\d\d)?)?"
+    rf"|(?P<iso>(?<![\w-]){_YEAR}-\d\d-\d\d(?:[T ]\d\d:\d\d(?::\d\d(?:\.\d+)?)?(?:Z"
+    rf"|[+-]\d\d:?\d\d)?)?"
     r"(?![\w-]))"
     rf"|(?P<date>(?<![\w-])(?:{_DAY}\s(?:of\s)?{MONTH}\.?(?:,?\s{_YEAR})?"
     rf"|{MONTH}\.?\s{_DAY}(?:,?\s{_YEAR})?|{MONTH}\.?,?\s{_YEAR})(?!\w))"
@@ -54,16 +55,34 @@ _QUOTE: Final = re.compile(
 )
 _MARKED: Final = re.compile(r"[^\W\d_][\w'’&-]*")
 _OPENS: Final = re.compile(r"(?:^|[.!?:…\"“(]\s{0,4}|\n[ \t>*#-]{0,12}|\]\s|\d[.)]\s)$")
+_MARK: Final = 3
 _LIST_MARK: Final = re.compile(r"(?:^|\n)[ \t]{0,8}\d{1,3}$")
 _ABBREVIATIONS: Final = frozenset({"e.g", "i.e", "etc", "vs", "a.m", "p.m", "a.k.a"})
 _END: Final = ".,;:!?'’\"-"
-_SHOUTED: Final = frozenset("TODO FIXME XXX NOTE NB OK BTW FYI LOL OMG ASAP IMHO AM PM".split())
+_SHOUTED: Final = frozenset(
+    [
+        "TODO",
+        "FIXME",
+        "XXX",
+        "NOTE",
+        "NB",
+        "OK",
+        "BTW",
+        "FYI",
+        "LOL",
+        "OMG",
+        "ASAP",
+        "IMHO",
+        "AM",
+        "PM",
+    ]
+)
 _FILES: Final = frozenset(
     """
-    bash bin bmp bz2 c cc cfg conf cpp cs css csv dat db dockerfile docx dump env exe gif go gz h
-    hpp html ico ini ipynb jar java jpeg jpg js json jsonl jsx key kt lock log lua md mp3 mp4 parquet
-    part pdf pem php pkl png proto ps1 py pyi pyc r rb rs rst scala sh so sql sqlite svelte svg swift
-    tar tex tgz toml ts tsv tsx txt vue wasm wav whl xlsx xml yaml yml zip zst
+    bash bin bmp bz2 c cc cfg conf cpp cs css csv dat db dockerfile docx dump env exe gif go gz
+    h hpp html ico ini ipynb jar java jpeg jpg js json jsonl jsx key kt lock log lua md mp3 mp4
+    parquet part pdf pem php pkl png proto ps1 py pyi pyc r rb rs rst scala sh so sql sqlite
+    svelte svg swift tar tex tgz toml ts tsv tsx txt vue wasm wav whl xlsx xml yaml yml zip zst
     """.split()  # noqa: SIM905 - a table to be read
 )
 
@@ -96,14 +115,14 @@ def code_of(text: str) -> Iterator[Found]:
         if group == "file" and (said in _ABBREVIATIONS or not _is_file(said)):
             continue
         start = match.start()
-        if group == "number" and text[start + len(said) :][:1] in {".", ")"}:
-            if _LIST_MARK.search(text, max(0, start - 10), start + len(said)) and len(said) < 4:  # noqa: PLR2004
-                continue  # the number of a list's item
+        end = start + len(said)
+        if group == "number" and _marks_item(text, start, end):
+            continue
         key = _key(group, said)
         kind = _KINDS.get(group, "identifier")
         if group == "file" and said.rpartition(".")[2] not in _FILES:
             kind = "identifier"
-        yield Found(kind, said, key, start, start + len(said))
+        yield Found(kind, said, key, start, end)
 
 
 def quotes_of(text: str) -> Iterator[Found]:
@@ -111,7 +130,7 @@ def quotes_of(text: str) -> Iterator[Found]:
     for match in _QUOTE.finditer(text):
         said = next(group for group in match.groups() if group is not None)
         words = plain_words(said)
-        if words and said[0] not in " ,.:;)" and text[match.end() :][:1] != ":":
+        if words and said[0] not in " ,.:;)" and text[match.end() : match.end() + 1] != ":":
             yield Found("quote", said.strip(), " ".join(words), match.start(), match.end())
 
 
@@ -173,6 +192,15 @@ def _named(run: list[re.Match[str]]) -> Iterator[Found]:
     end = start + len(said)
     last = said[-2:]
     yield Found("name", said[:-2] if last in {"'s", "’s"} else said, " ".join(words), start, end)
+
+
+def _marks_item(text: str, start: int, end: int) -> bool:
+    """Tell whether a number is that of a list's item: `1.` or `2)` at the start of a line."""
+    return (
+        end - start <= _MARK
+        and text[end : end + 1] in {".", ")"}
+        and _LIST_MARK.search(text, max(0, start - 10), end) is not None
+    )
 
 
 def _is_path(said: str) -> bool:

@@ -2,43 +2,26 @@
 
 from __future__ import annotations
 
-import re
-from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Final
 
 from warmset.messages import accept, resolve
 from warmset.messages import facts as read
-from warmset.summarize.finding import code_of, lower_words, names_of, quotes_of
-from warmset.summarize.sentences import (
-    asks_for_work,
-    binds,
-    box_of,
-    content,
-    sentences,
-    without_marks,
-)
+from warmset.summarize.finding import lower_words
+from warmset.summarize.sentences import content, sentences
 from warmset.summarize.sought import Sought
+from warmset.summarize.stating import KINDS, FactKind, stated
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Mapping
 
-    from warmset.messages import Dialect, Facts, Message
+    from warmset.messages import Dialect, Facts
 
-FactKind: TypeAlias = Literal[
-    "number", "path", "url", "identifier", "name", "quote", "constraint", "task"
-]
-"""Numbers have their units, and dates, times, money and versions are among them."""
-
-KINDS: Final[tuple[FactKind, ...]] = get_args(FactKind)
-
-READ: Final = 200_000
-"""Characters of a turn that are read; `Audit.unread` has how many were not."""
-
-_AROUND: Final = 28
-_ESCAPES: Final = re.compile(r'\\([nrt"/\\])')
-_UNESCAPED: Final = {"n": "\n", "r": "\n", "t": " ", '"': '"', "/": "/", "\\": "\\"}
-_SHORT: Final = 3
+READ: Final = 6_000_000
+LEAST: Final = 2_000
+LONGEST: Final = 200_000
+"""Characters that are read: in all, shared evenly among the turns, and of one turn at least and at
+most; `Audit.unread` has how many were not."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,35 +111,43 @@ def audit(
     """
     plain = accept(messages)
     tongue = resolve(plain, dialect)
-    return compare([read(message, tongue) for message in plain], summary)
+    return Stock([read(message, tongue) for message in plain]).audit(summary)
 
 
-def compare(turns: list[Facts], summary: str) -> Audit:
-    """Tell what turns state that a summary does not; see `audit`."""
-    sought = Sought(summary)
-    lost: list[Fact] = []
-    kept: list[Fact] = []
-    found = _collect(turns)
-    for (_, key), fact in found.items():
-        (kept if sought.has(fact.kind, key, fact.text) else lost).append(fact)
-    unread = sum(max(0, len(turn.text) - READ) for turn in turns)
-    return Audit(tuple(lost), tuple(kept), unread)
+class Stock:
+    """What turns state, found once, so that several summaries of them can be audited.
+
+    Args:
+        turns: The facts of each message.
+    """
+
+    def __init__(self, turns: list[Facts]) -> None:
+        share = min(LONGEST, max(LEAST, READ // max(1, len(turns))))
+        self._found = _collect(turns, share)
+        self._unread = sum(max(0, len(turn.text) - share) for turn in turns)
+
+    def audit(self, summary: str) -> Audit:
+        """Tell what the turns state that a summary does not; see `audit`."""
+        sought = Sought(summary)
+        lost: list[Fact] = []
+        kept: list[Fact] = []
+        for (kind, key), fact in self._found.items():
+            (kept if sought.has(kind, key, fact.text) else lost).append(fact)
+        return Audit(tuple(lost), tuple(kept), self._unread)
 
 
-def _collect(turns: list[Facts]) -> dict[tuple[str, str], Fact]:
+def _collect(turns: list[Facts], share: int) -> dict[tuple[str, str], Fact]:
     """Return what turns state, each fact once, by its kind and its spelling."""
     lower: set[str] = set()
     for turn in turns:
-        lower |= lower_words(turn.text[:READ])
+        lower |= lower_words(turn.text[:share])
     first: dict[tuple[str, str], Fact] = {}
     times: dict[tuple[str, str], int] = {}
     done: set[str] = set()
     for at, turn in enumerate(turns):
         seen: set[tuple[str, str]] = set()
-        text = turn.text[:READ]
-        if turn.calls or text.lstrip()[:1] in {"{", "["}:
-            text = _ESCAPES.sub(_unescaped, text)
-        for kind, said, key, around in _stated(text, lower, done):
+        text = turn.text[:share]
+        for kind, said, key, around in stated(text, lower, done, written=bool(turn.calls)):
             place = (kind, key)
             if place not in seen:
                 seen.add(place)
@@ -175,34 +166,6 @@ def _often(fact: Fact, times: int) -> Fact:
     return Fact(fact.kind, fact.text, fact.at, fact.role, times, fact.around)
 
 
-def _stated(
-    text: str, lower: set[str], done: set[str]
-) -> Iterator[tuple[FactKind, str, str, str]]:
-    """Yield what a text states: kind, text, key and what stands around it."""
-    code = list(code_of(text))
-    structured = text.lstrip()[:1] in {"{", "["}
-    for one in code:
-        yield one.kind, one.text, one.key, _around(text, one.start, one.end)  # type: ignore[misc]
-    for one in names_of(text, code, lower):
-        yield "name", one.text, one.key, ""
-    if not structured:
-        held = {(one.start, one.end) for one in code}
-        for one in quotes_of(text):
-            if not any(place in held for place in ((one.start + 1, one.end - 1),)):
-                yield "quote", one.text, one.key, ""
-    for sentence in sentences(text):
-        box = box_of(sentence)
-        said = box[0] if box else without_marks(sentence)
-        key = " ".join(sorted(content(said)))
-        if box is not None and box[1]:
-            done.add(key)
-        elif asks_for_work(sentence):
-            if len(content(said)) > 1:
-                yield "task", said, key, ""
-        elif binds(said) and len(content(said)) > 1 and not said.endswith("?"):
-            yield "constraint", said, key, ""
-
-
 def _unanswered(turns: list[Facts], first: dict[tuple[str, str], Fact]) -> None:
     """Add what a user asked last, if nobody answered."""
     for at in range(len(turns) - 1, -1, -1):
@@ -210,27 +173,9 @@ def _unanswered(turns: list[Facts], first: dict[tuple[str, str], Fact]) -> None:
         if turn.role == "assistant" and not turn.calls:
             return
         if turn.request:
-            said = next(iter(sentences(turn.text)), "")
+            asked = list(sentences(turn.text[:LEAST]))
+            said = next((one for one in asked if one.endswith("?")), " ".join(asked[:1]))
             key = " ".join(sorted(content(said)))
             if key and not {("task", key), ("constraint", key)} & first.keys():
                 first["task", key] = Fact("task", said, at, turn.role)
             return
-
-
-def _around(text: str, start: int, end: int) -> str:
-    """Return a few words on either side, of the same line and sentence."""
-    before = text[max(0, start - _AROUND) : start]
-    for sign in ("\n", ". ", "! ", "? ", "; "):
-        before = before.rpartition(sign)[2]
-    if len(before) == min(start, _AROUND) and start > _AROUND:
-        before = before.partition(" ")[2]
-    after = text[end : end + _AROUND]
-    for sign in ("\n", ". ", "! ", "? ", "; "):
-        after = after.partition(sign)[0]
-    if len(after) == _AROUND:
-        after = after.rpartition(" ")[0]
-    return " ".join(f"{before}{text[start:end]}{after}".split()).strip(" ,;:.")
-
-
-def _unescaped(match: re.Match[str]) -> str:
-    return _UNESCAPED[match[1]]

@@ -12,28 +12,36 @@ LONGEST: Final = 400
 """Characters of a sentence; a longer one is cut between words."""
 
 _BREAK: Final = re.compile(r"(?<=[.!?…])[\"'”’)\]]{0,2}\s+|(?<=[。！？；])|\n+")  # noqa: RUF001
-_ABBREVIATED: Final = re.compile(r"(?:\b(?:e\.g|i\.e|etc|vs|approx|no|dr|mr|mrs|ms|st)\.)$", re.I)
+_ABBREVIATED: Final = re.compile(
+    r"(?:\b(?:e\.g|i\.e|etc|vs|approx|no|dr|mr|mrs|ms|st)\.)$", re.IGNORECASE
+)
 _MARKS: Final = re.compile(r"^[\s>*#•–-]{0,12}(?:\d{1,3}[.)]\s)?")  # noqa: RUF001
 _BOX: Final = re.compile(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])?\s{0,4}\[([ xX✓✔]?)\]\s+(.+)")
 _BINDS: Final = re.compile(
     r"\b(?:must(?:n't)?|never|always|shall not|may not|forbidden|prohibited|not allowed|required"
     r"|mandatory|at most|at least|no more than|no less than|not more than|no later than|maximum of"
-    r"|limited? (?:of|to|is)|no fewer than|under no circumstances|make sure|ensure|keep (?:it|them|the)"
-    r"|has to|have to stay|cannot exceed|do not|don't (?:ever|use|touch|change|write|commit|push|deploy"
+    r"|limited? (?:of|to|is)|no fewer than|under no circumstances|make sure|ensure|keep (?:it"
+    r"|them|the)"
+    r"|has to|have to stay|cannot exceed|do not|don't (?:ever|use|touch|change|write|commit"
+    r"|push|deploy"
     r"|add|remove|delete|send|share|run|call|edit|rename|merge|store|log|break|forget|let|allow|put"
     r"|modify|install|start|restart|exceed|mention|tell|ask|open|make|go over|skip)"
     r"|only (?:use|ever|after|if|when|on|in|with|from|the|through|via|read|write|allow|one|between"
     r"|\d+)|only\b[^.!?\n]{1,60}\b(?:may|can|should|must|allowed)"
-    r"|(?:use|may|can|should|must|allowed)(?: be)? only|(?:may|can|should|must|allowed) only|avoid|without (?:asking|permission|approval|my)|stay (?:under"
+    r"|(?:use|may|can|should|must|allowed)(?: be)? only|(?:may|can|should|must|allowed) only"
+    r"|avoid|without (?:asking|permission|approval|my)|stay (?:under"
     r"|below|within)|should(?:n't| not)|can't (?:use|change|exceed|be)|cannot (?:use|change|be)"
-    r"|off[- ]limits|until (?:further|i say)|by no means|refrain|except for|not before|not after)\b",
+    r"|off[- ]limits|until (?:further|i say)|by no means|refrain|except for|not before"
+    r"|not after)\b",
     re.IGNORECASE,
 )
 _TALK: Final = re.compile(
     r"\bmust(?:'ve| have\b| be (?:so|really|very|nice|great|tough|hard|fun|amazing|exciting|proud))"
     r"|\bnever (?:forget|mind|been|gets? old|give up|had)\b|\bnot always\b"
-    r"|\b(?:I|it|they|he|she|that|you|who)(?:'ve|'s|'ll|'re|'d| have| was| were| has)? (?:always|never)\b"
-    r"|\balways (?:be |been )?(?:there|here|love\w*|wanted|special|fun|remember|look forward|make us)\b"
+    r"|\b(?:I|it|they|he|she|that|you|who)(?:'ve|'s|'ll|'re|'d| have| was| were"
+    r"| has)? (?:always|never)\b"
+    r"|\balways (?:be |been )?(?:there|here|love\w*|wanted|special|fun|remember|look forward"
+    r"|make us)\b"
     r"|\bkeep it up\b|\bmake sure you (?:take care|have fun|enjoy)\b",
     re.IGNORECASE,
 )
@@ -46,11 +54,16 @@ _FORBIDS: Final = re.compile(
 )
 _OPEN: Final = re.compile(
     r"\b(?:TODO|FIXME|XXX)\b"
-    r"|(?i:\b(?:to[- ]do|next (?:up|steps?|task|thing|is|we|i'll|on)|still (?:to do|to be|need\w*|have to"
-    r"|has to|missing|open|left|remains?|pending|outstanding|unresolved|owe)|remaining|remains to be"
-    r"|left to do|(?:is|are) left|outstanding|pending|follow[- ]?up|open (?:item|task|question|point|issue)s?"
-    r"|action items?|not (?:done|finished|started|fixed|implemented|merged|tested|resolved) yet|yet to (?:be|do)"
-    r"|blocked (?:on|by)|waiting (?:on|for)|needs? to be|later we|remind me|don't forget|remember to"
+    r"|(?i:\b(?:to[- ]do|next (?:up|steps?|task|thing|is|we|i'll|on)|still (?:to do|to be"
+    r"|need\w*|have to"
+    r"|has to|missing|open|left|remains?|pending|outstanding|unresolved|owe)|remaining"
+    r"|remains to be"
+    r"|left to do|(?:is|are) left|outstanding|pending|follow[- ]?up|open (?:item|task|question"
+    r"|point|issue)s?"
+    r"|action items?|not (?:done|finished|started|fixed|implemented|merged|tested|resolved) yet"
+    r"|yet to (?:be|do)"
+    r"|blocked (?:on|by)|waiting (?:on|for)|needs? to be|later we|remind me|don't forget"
+    r"|remember to"
     r"|unfinished|incomplete|unresolved|work in progress|wip|tbd|tbc)\b)"
     r"|^(?i:next)\b"
 )

@@ -26,8 +26,11 @@ class Sought:
         words = plain_words(summary)
         self._words = f" {' '.join(words)} "
         self._plain = set(words)
-        self._capital = {plain_name(word) for word in re.findall(r"[^\W\d_][\w'’-]*", summary)
-                         if word[0].isupper()}
+        self._capital = {
+            plain_name(word)
+            for word in re.findall(r"[^\W\d_][\w'’-]*", summary)
+            if word[0].isupper()
+        }
         self._keys = {one.key for one in code_of(summary) if one.kind == "number"}
         self._keys |= {one.key for one in code_of(with_digits(summary)) if one.kind == "number"}
         self._values = {key.partition(" ")[0] for key in self._keys}
@@ -67,7 +70,8 @@ class Sought:
         """Tell whether it stands in the summary, and not as a part of another word."""
         at = self._text.find(key)
         while at >= 0:
-            before, after = self._text[at - 1 : at] if at else "", self._text[at + len(key) :][:2]
+            end = at + len(key)
+            before, after = self._text[at - 1 : at] if at else "", self._text[end : end + 2]
             if not _joins(before) and not _goes_on(after):
                 return True
             at = self._text.find(key, at + 1)

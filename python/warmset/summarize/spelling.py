@@ -62,16 +62,20 @@ for _line in _UNITS.strip().splitlines():
 
 _SIGNS: Final = {"$": "usd", "€": "eur", "£": "gbp", "¥": "jpy"}
 _MANY: Final = {"hundred": 2, "thousand": 3, "million": 6, "billion": 9, "trillion": 12}
-_MONTHS: Final = (
-    "january february march april may june july august september october november december"
-).split()
-_ONES: Final = (
-    "zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen "
-    "sixteen seventeen eighteen nineteen"
-).split()
-_TENS: Final = dict(
-    zip("twenty thirty forty fifty sixty seventy eighty ninety".split(), range(20, 100, 10))
+_MONTHS: Final = tuple("jan feb mar apr may jun jul aug sep oct nov dec".split())  # noqa: SIM905
+_ONES: Final = tuple(
+    """
+    zero one two three four five six seven eight nine ten eleven twelve thirteen fourteen fifteen
+    sixteen seventeen eighteen nineteen
+    """.split()  # noqa: SIM905 - a table to be read
 )
+_TENS: Final = {
+    word: 10 * number
+    for number, word in enumerate(
+        "twenty thirty forty fifty sixty seventy eighty ninety".split(),  # noqa: SIM905
+        2,
+    )
+}
 _WORDS: Final = {word: number for number, word in enumerate(_ONES)} | _TENS
 _tens, _ones = "|".join(_TENS), "|".join(_ONES[1:10])
 _SPELLED: Final = re.compile(
@@ -83,9 +87,7 @@ _AMOUNT: Final = re.compile(
     r"(?P<sign>[$€£¥])?\s?(?P<minus>[-−])?(?P<digits>\d[\d,_]*(?:\.\d+)?)(?P<rest>.*)",  # noqa: RUF001
     re.DOTALL,
 )
-_CLOCK: Final = re.compile(
-    r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s?(?:([ap])\.?m\.?)?", re.IGNORECASE
-)
+_CLOCK: Final = re.compile(r"(\d{1,2})(?::(\d\d))?(?::(\d\d))?\s?(?:([ap])\.?m\.?)?", re.IGNORECASE)
 _PIECES: Final = re.compile(r"\d+|[^\W\d_]+")
 
 MONTH: Final = (
@@ -145,7 +147,7 @@ def day(text: str) -> str:
                 number = piece.zfill(2)
         elif len(piece) > 2:  # noqa: PLR2004 - st, nd, rd, th and of
             month = next(
-                (f"{at:02}" for at, name in enumerate(_MONTHS, 1) if name.startswith(piece[:3])),
+                (f"{at:02}" for at, name in enumerate(_MONTHS, 1) if name == piece[:3]),
                 month,
             )
     return f"{year}-{month}-{number}"
