@@ -72,6 +72,19 @@ from warmset.pick import (
     Picks,
     ScorePicker,
 )
+from warmset.summarize import (
+    AnthropicSummarizer,
+    Audit,
+    ExtractiveSummarizer,
+    Fact,
+    LLMSummarizer,
+    OpenAIResponsesSummarizer,
+    OpenAISummarizer,
+    Summary,
+    Written,
+    audit,
+    summary_of,
+)
 from warmset.told import Compacted, Removed, Spooled
 from warmset.tools import TurnTools
 from warmset.trim import trim_messages
@@ -80,6 +93,8 @@ from warmset.window import Part, Report, Window
 
 __all__ = [
     "AnthropicPicker",
+    "AnthropicSummarizer",
+    "Audit",
     "Budget",
     "Calibration",
     "Candidate",
@@ -92,6 +107,8 @@ __all__ = [
     "Counter",
     "Embedder",
     "Evicted",
+    "ExtractiveSummarizer",
+    "Fact",
     "Filter",
     "Fitted",
     "FunctionEmbedder",
@@ -101,6 +118,7 @@ __all__ = [
     "Inserted",
     "Kept",
     "LLMPicker",
+    "LLMSummarizer",
     "LatestToolResult",
     "LexicalIndex",
     "Memory",
@@ -110,6 +128,8 @@ __all__ = [
     "OpenAIEmbedder",
     "OpenAIPicker",
     "OpenAIResponsesPicker",
+    "OpenAIResponsesSummarizer",
+    "OpenAISummarizer",
     "Part",
     "Picker",
     "Picks",
@@ -128,6 +148,7 @@ __all__ = [
     "StaticEmbedder",
     "Summarize",
     "Summarizer",
+    "Summary",
     "Synced",
     "TokenBudget",
     "TokenCount",
@@ -138,8 +159,10 @@ __all__ = [
     "WarmsetError",
     "Weights",
     "Window",
+    "Written",
     "anthropic_counter",
     "aretry_on_overflow",
+    "audit",
     "convert",
     "count_tokens",
     "counter",
@@ -154,6 +177,7 @@ __all__ = [
     "retry_on_overflow",
     "simd_tier",
     "simd_tiers",
+    "summary_of",
     "terms",
     "trim_messages",
     "validate",
