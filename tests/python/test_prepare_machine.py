@@ -31,13 +31,15 @@ class Preparing(RuleBasedStateMachine):
         dialect=st.sampled_from(["openai", "anthropic"]),
         soft=st.sampled_from([0.5, 2 / 3]),
         least=st.sampled_from([0.0, 0.2]),
+        fallback=st.booleans(),
     )
-    def begin(self, dialect, soft, least):
+    def begin(self, dialect, soft, least, fallback):
         self.folder = Path(tempfile.mkdtemp())
         self.clock, self.writer = Clock(), Writer()
         self.hand = Hand(self.clock)
         self.events = []
         self.options = {"soft": soft, "least": least, "tail": 0.2, "keep": 2}
+        self.options |= {} if fallback else {"fallback": None}
         self.carry = 0
         self.dialect = dialect
         self.count = 0

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from warmset import _core
 from warmset.errors import WarmsetError
 from warmset.prepare.marks import prefix_hash
-from warmset.summarize import summarise
+from warmset.summarize import SHARE, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,15 +61,15 @@ class Job:
         made: Summary | Exception
         try:
             prefix = prefix_hash(engine.store, self.path)
-            made = summarise(
-                self.policy.summarizer,
+            made = summary_of(
                 [engine.message(id_) for id_ in self.span.ids],
+                self.policy.summarizer,
+                max_tokens=max(min(self.policy.max_tokens, int(self.span.cost * SHARE)), 1),
+                previous=None if self.previous is None else self.previous.text,
+                fallback=self.policy.fallback,
+                carry_tokens=self.policy.carry_tokens,
                 dialect=self.dialect,
                 encoding=engine.encoding,
-                max_tokens=self.policy.max_tokens,
-                previous=None if self.previous is None else self.previous.text,
-                carry_tokens=self.policy.carry_tokens,
-                fallback=self.policy.fallback,
             )
         except Exception as error:  # noqa: BLE001 - the thread has nobody to raise to
             made = error

@@ -11,14 +11,15 @@ from typing import TYPE_CHECKING, Final
 from warmset.errors import InvalidInputError
 from warmset.prepare.states import Counters
 from warmset.prepare.worker import Threads
+from warmset.summarize import ExtractiveSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
+    from warmset.evict import Summarizer
     from warmset.messages import Message
     from warmset.prepare.states import Event
     from warmset.prepare.worker import Worker
-    from warmset.summarize import Summarizer
 
 SOFT: Final = 2 / 3
 TAIL: Final = 0.25
@@ -83,8 +84,9 @@ class PreparedCompaction:
     mode "full" use it.
 
     Args:
-        summarizer: Who writes; any `Summarizer`, or a function of messages.
-        fallback: Who writes if the summariser fails or what it writes is refused; None for nobody.
+        summarizer: Who writes: a summarizer, or any function of messages and `max_tokens` that
+            returns a text; `ExtractiveSummarizer` if not given.
+        fallback: Who writes if that fails, or if what it writes is refused; None for nobody.
         soft: The share of the budget at which a summary is begun, above 0 and below 1.
         should_compact: Decides that instead, from the messages and their tokens.
         tail: The share of the budget that stays verbatim behind the mark, about.
@@ -104,8 +106,8 @@ class PreparedCompaction:
         InvalidInputError: An option is out of its range.
     """
 
-    summarizer: Summarizer
-    fallback: Summarizer | None = None
+    summarizer: Summarizer | None = None
+    fallback: Summarizer | None = field(default_factory=ExtractiveSummarizer)
     soft: float = SOFT
     should_compact: Callable[[Sequence[Message], int], bool] | None = None
     tail: float = TAIL
@@ -124,7 +126,7 @@ class PreparedCompaction:
     def __post_init__(self) -> None:
         for name in ("summarizer", "fallback", "should_compact", "on_event"):
             given = getattr(self, name)
-            if not callable(given) and (name == "summarizer" or given is not None):
+            if given is not None and not callable(given):
                 raise InvalidInputError(f"{name}: expected a function, found {given!r:.80}")
         for name in ("soft", "tail", "least"):
             _number(name, getattr(self, name), 0, 1)

@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from warmset.assemble import Assembled, Call
     from warmset.engine import Engine
     from warmset.ledger import Ledger
+    from warmset.llm import Spent
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.worker import Ticket
     from warmset.summarize import Summary
@@ -319,7 +320,7 @@ class Preparation:
         """Take up what a job came to; in the worker's thread."""
         counters = job.policy.counters
         with self._engine.lock:
-            spent = 0 if isinstance(made, Exception) or made.spent is None else made.spent.tokens
+            spent = _spent(made)
             counters.spent += spent
             if job is not self._job:  # given up, or closed
                 counters.wasted += spent
@@ -327,6 +328,7 @@ class Preparation:
                 return
             try:
                 if isinstance(made, Exception):
+                    counters.wasted += spent
                     self._fail(job, str(made) or type(made).__name__)
                 else:
                     self._keep(job, prefix, made, spent)
@@ -355,7 +357,7 @@ class Preparation:
             self._drop(job)
             self._track.turn("stale", why, mark=span.mark, spent=spent)
             return
-        told = {"by": made.by, "spent": spent, "lost": len(made.audit.lost) if made.audit else None}
+        told = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
         [row] = [draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, told)]
         ids: Sequence[int] | Spooled = engine.put([row])
         covered = set(row[4])
@@ -380,7 +382,7 @@ class Preparation:
         self._ready.append(ready)
         self._failures, self._again = 0, 0.0
         counters.prepared += 1
-        counters.fallbacks += any("fallback" in note for note in made.notes)
+        counters.fallbacks += any(" failed: " in note for note in made.notes)
         self._track.turn(
             "ready",
             "; ".join(made.notes) or "the summary was accepted",
@@ -402,6 +404,12 @@ class Preparation:
         if self._job is job:
             self._job = None
         job.release()
+
+
+def _spent(made: Summary | Exception) -> int:
+    """Return the tokens that a model took for a summary, or for none."""
+    spent: Spent | None = getattr(made, "spent", None)
+    return 0 if spent is None else spent.tokens
 
 
 def of(engine: Engine, tenant: str, name: str) -> Preparation:

@@ -14,7 +14,7 @@ from warmset.summarize.asking import AskingSummarizer, LLMSummarizer
 from warmset.summarize.base import Summary, Written
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Fact, audit
-from warmset.summarize.making import summary_of
+from warmset.summarize.making import SHARE, summary_of
 from warmset.summarize.providers import (
     AnthropicSummarizer,
     OpenAIResponsesSummarizer,
@@ -24,6 +24,7 @@ from warmset.summarize.providers import (
 from warmset.summarize.stating import FactKind
 
 __all__ = [
+    "SHARE",
     "AnthropicSummarizer",
     "AskingSummarizer",
     "Audit",
