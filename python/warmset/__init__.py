@@ -72,6 +72,7 @@ from warmset.pick import (
     Picks,
     ScorePicker,
 )
+from warmset.prepare import PreparedCompaction, Prices
 from warmset.summarize import (
     AnthropicSummarizer,
     Audit,
@@ -134,6 +135,8 @@ __all__ = [
     "Picker",
     "Picks",
     "Policy",
+    "PreparedCompaction",
+    "Prices",
     "Record",
     "Removed",
     "Repaired",

@@ -14,13 +14,14 @@ from warmset.assemble import (
     render,
     total,
 )
-from warmset.config import RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS, least_score
+from warmset.config import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS, least_score
 from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.layout import Frame, cost, fit_tail, frame, must_stay
 from warmset.ledger import Entry, Frozen, Ledger
 from warmset.messages import known_dialect
 from warmset.notes import brief_task
+from warmset.pick import Candidate, Picked, ScorePicker, choose
 from warmset.select import choose_lines, choose_quotes
 from warmset.window import Part
 
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
     from warmset.engine import Engine
     from warmset.hits import Found
     from warmset.messages import Dialect
-    from warmset.pick import Picked
+    from warmset.pick import Picker
     from warmset.request import Ask, Request
 
 
@@ -176,6 +177,20 @@ def _task(engine: Engine, parts: Frame) -> int:
     if parts.brief:
         return PER_MESSAGE + engine.count(brief_task(engine.text(parts.anchor[0][0].id)))
     return sum(cost(unit) for unit in parts.anchor)
+
+
+def pick(picker: Picker | None, ask: Ask, request: Request, found: Found) -> Picked:
+    """Have turns picked of what was found, by a picker or by the score."""
+    if picker is None or isinstance(picker, ScorePicker):
+        return Picked(tuple(found.ids), "score")
+    candidates = [
+        Candidate(hit.id, hit.speaker or hit.role, hit.summary, hit.decision, hit.score)
+        for hit in found[: ask.shortlist]
+    ]
+    limit: int = getattr(picker, "max_picked", MAX_PICKED)
+    limit = limit if ask.max_picked is None else ask.max_picked
+    picked = choose(picker, request.text, candidates, limit=limit)
+    return replace(picked, ids=tuple(found.ids)) if picked.by == "score" else picked
 
 
 def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) -> Frozen:

@@ -21,6 +21,7 @@ from warmset.compose import (
     call_of,
     cost_of_all,
     freeze,
+    pick,
     quote_and_index,
     stay,
     untouched,
@@ -28,7 +29,6 @@ from warmset.compose import (
 )
 from warmset.config import (
     INDEX_SHARE,
-    MAX_PICKED,
     RANKED,
     RECENT,
     SEARCH_WAIT,
@@ -40,7 +40,6 @@ from warmset.config import (
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
 from warmset.handle import Handle
-from warmset.pick import Candidate, Picked, ScorePicker, choose
 from warmset.prepare import of as preparation
 from warmset.request import Ask, Request, read_request
 from warmset.retrieve import retrieve, scope
@@ -55,7 +54,6 @@ if TYPE_CHECKING:
     from warmset.layout import Frame
     from warmset.ledger import Ledger
     from warmset.messages import System
-    from warmset.pick import Picker
     from warmset.window import Window
 
 
@@ -213,7 +211,7 @@ class Memory(Handle):
                 draft = again(ledger, parts, kept)
         else:
             found = self._shortlist(ledger, ask, request, parts)
-            picked = self._pick(picker, ask, request, found)
+            picked = pick(picker, ask, request, found)
             draft = quote_and_index(engine, ledger, call, ask, parts, found, picked, self._weights)
         story.retrieved(found, picked)
 
@@ -237,18 +235,6 @@ class Memory(Handle):
             wait=ask.wait,
             ledger=ledger,
         )
-
-    def _pick(self, picker: Picker | None, ask: Ask, request: Request, found: Found) -> Picked:
-        if picker is None or isinstance(picker, ScorePicker):
-            return Picked(tuple(found.ids), "score")
-        candidates = [
-            Candidate(hit.id, hit.speaker or hit.role, hit.summary, hit.decision, hit.score)
-            for hit in found[: ask.shortlist]
-        ]
-        limit: int = getattr(picker, "max_picked", MAX_PICKED)
-        limit = limit if ask.max_picked is None else ask.max_picked
-        picked = choose(picker, request.text, candidates, limit=limit)
-        return replace(picked, ids=tuple(found.ids)) if picked.by == "score" else picked
 
     asearch = twin(search)
     aprocess = twin(process)

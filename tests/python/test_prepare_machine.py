@@ -171,9 +171,9 @@ class Preparing(RuleBasedStateMachine):
         if kill:
             self.dead.append(before)
             for preparation in before.engine.attached.values():
-                if preparation._job is not None:  # its thread and its lock die with it
-                    self.hand.tasks.remove(preparation._job.ticket)
-                    preparation._job.release()
+                if preparation._writing.job is not None:  # its thread and its lock die with it
+                    self.hand.tasks.remove(preparation._writing.job.ticket)
+                    preparation._writing.job.release()
         else:
             before.close(timeout=0)
         if other:
@@ -220,7 +220,7 @@ class Preparing(RuleBasedStateMachine):
             assert told.why
         if told.mark:
             preparation = of(memory.engine, "default", "log")
-            used = preparation._used
+            used = preparation._summaries.used
             covered = set(live[: used.mark]) - {live[at] for at in used.held}
             assert all(live[at] in covered for at in missing if at < told.mark)
             assert not covered & self.gone
@@ -238,10 +238,10 @@ class Preparing(RuleBasedStateMachine):
     def one_job_writes(self):
         tasks = [t for t in getattr(self, "hand", Hand(None)).tasks if not t.ended]
         alive = [
-            p._job
+            p._writing.job
             for memory in getattr(self, "memories", [])
             for p in memory.engine.attached.values()
-            if p._job is not None
+            if p._writing.job is not None
         ]
         assert len(alive) <= 1
         assert len(alive) <= len(tasks)

@@ -28,16 +28,19 @@ State: TypeAlias = Literal["idle", "preparing", "ready", "stale", "swapped", "di
 
 STATES: Final[tuple[State, ...]] = get_args(State)
 
+_ENDS: Final[frozenset[State]] = frozenset({"ready", "stale", "failed", "discarded"})
+"""What a summary that is being written may come to."""
+
 TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     "idle": frozenset({"preparing", "ready", "swapped"}),
-    "preparing": frozenset({"ready", "stale", "failed", "discarded", "swapped"}),
-    "ready": frozenset({"swapped", "stale", "preparing"}),
-    "stale": frozenset({"preparing", "ready", "swapped"}),
-    "swapped": frozenset({"preparing", "ready", "stale", "failed", "discarded", "swapped"}),
-    "discarded": frozenset({"preparing", "ready", "swapped", "stale"}),
-    "failed": frozenset({"preparing", "ready", "swapped", "stale"}),
+    "preparing": _ENDS | {"swapped"},
+    "ready": _ENDS | {"preparing", "swapped"},
+    "stale": _ENDS | {"preparing", "swapped"},
+    "swapped": _ENDS | {"preparing", "swapped"},
+    "discarded": frozenset({"preparing", "ready", "stale", "swapped"}),
+    "failed": frozenset({"preparing", "ready", "stale", "swapped"}),
 }
-"""What may follow what."""
+"""What may follow what. One summary may be written while another one is ready, shown or void."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -97,7 +97,7 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
     front = [live[at] for at in ready.held if at < ready.place]
     places = [at for at in ready.held if at > ready.place]
     places += _behind(accounts, ready, left)
-    dialect = ledger.dialect or "openai"
+    dialect = call.source
     fills = dialect in ALTERNATING
     plain: list[Message] = []
     spoken = 0

@@ -1,0 +1,138 @@
+"""Which summaries of a conversation are ready, and which of them a window shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from warmset.prepare.stored import Ready, read
+from warmset.prepare.swap import beside, size
+
+if TYPE_CHECKING:
+    from warmset.assemble import Call
+    from warmset.engine import Engine
+    from warmset.ledger import Ledger
+    from warmset.prepare.policy import PreparedCompaction
+    from warmset.prepare.states import Track
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """What a window would show.
+
+    Args:
+        ready: The summary; None for none.
+        freed: Tokens fewer than with the summary that stood there before.
+        fits: Whether all of it is within the budget.
+    """
+
+    ready: Ready | None
+    freed: int
+    fits: bool
+
+
+@dataclass(slots=True)
+class Summaries:
+    """The summaries of one conversation that are good; used under the engine's lock.
+
+    Args:
+        engine: The store and index.
+        track: Where the preparation is.
+        ready: The summaries that fit the conversation.
+        used: The one that the last window showed.
+        policy: The fingerprint of the policy that they are of.
+    """
+
+    engine: Engine
+    track: Track
+    ready: list[Ready] = field(default_factory=list)
+    used: Ready | None = None
+    policy: str | None = None
+    _seen: int = 0
+
+    @property
+    def newest(self) -> Ready | None:
+        """The summary that stands for the most."""
+        return max(self.ready, key=lambda one: one.mark, default=None)
+
+    def look(self, policy: PreparedCompaction, ledger: Ledger) -> None:
+        """Let go of what no longer fits, and take up what other processes prepared."""
+        told = policy.fingerprint
+        if self.policy not in (None, told):
+            for one in self.ready:
+                self._stale(policy, one, "the policy changed")
+            self.ready, self.used, self._seen = [], None, 0
+        self.policy = told
+        gone = [one for one in self.ready if not one.fits(self.engine, ledger)]
+        for one in gone:
+            self._stale(policy, one, "messages before its mark changed or were erased")
+            self.ready.remove(one)
+            self.used = None if self.used is one else self.used
+        derived = self.engine.derived
+        if derived.last > self._seen:
+            known = {one.id for one in self.ready}
+            for made in derived.of("prepared", ledger.tenant, ledger.name):
+                if made.id > self._seen and made.id not in known:
+                    self._adopt(policy, read(self.engine, ledger, made, told))
+            self._seen = derived.last
+
+    def _adopt(self, policy: PreparedCompaction, found: Ready | None) -> None:
+        if found is None:
+            return
+        self.ready.append(found)
+        policy.counters.adopted += 1
+        if self.track.state not in ("ready", "preparing"):
+            why = "it was prepared before, or by another process"
+            self.track.turn("ready", why, mark=found.mark, tokens=found.tokens)
+
+    def _stale(self, policy: PreparedCompaction, one: Ready, why: str) -> None:
+        policy.counters.stale += 1
+        if one is not self.used:
+            policy.counters.wasted += one.spent
+        if self.track.state not in ("stale", "preparing"):
+            self.track.turn("stale", why, mark=one.mark, tokens=one.tokens, spent=one.spent)
+
+    def choose(self, policy: PreparedCompaction, call: Call, ledger: Ledger) -> Choice:
+        """Choose what stands before the mark: what stood there, or a newer summary if it must."""
+        around = beside(self.engine, call)
+        now = size(ledger, self.used, around)
+        later = [one for one in self.ready if self.used is None or one.mark > self.used.mark]
+        later.sort(key=lambda one: -one.mark)
+        if now <= call.budget:
+            newest = later[0] if later else None
+            prices = policy.prices
+            if newest is None or prices is None:
+                return Choice(self.used, 0, fits=True)
+            then = size(ledger, newest, around)
+            front = sum(ledger.live()[at].tokens for at in newest.held if at < newest.place)
+            if prices.pays(now - then, then - around - front):
+                return Choice(newest, now - then, fits=True)
+            return Choice(self.used, 0, fits=True)
+        for one in later:
+            then = size(ledger, one, around)
+            if then <= call.budget:
+                return Choice(one, now - then, fits=True)
+        newest = later[0] if later else None
+        if newest is None:
+            return Choice(self.used, 0, fits=False)
+        return Choice(newest, now - size(ledger, newest, around), fits=False)
+
+    def swap(self, policy: PreparedCompaction, ready: Ready, freed: int, waited: float) -> None:
+        """Let a summary take the place of what is before its mark; earlier ones are done with."""
+        for one in self.ready:
+            if one is not ready and one is not self.used and one.mark <= ready.mark:
+                policy.counters.discarded += 1
+                policy.counters.wasted += one.spent
+        self.ready = [one for one in self.ready if one is ready or one.mark > ready.mark]
+        self.used = ready
+        policy.counters.swapped += 1
+        policy.counters.freed += max(freed, 0)
+        self.track.turn(
+            "swapped",
+            "at the hard line" if policy.prices is None else "it costs less",
+            mark=ready.mark,
+            tokens=ready.tokens,
+            freed=freed,
+            spent=ready.spent,
+            waited=waited,
+        )

@@ -1,0 +1,216 @@
+"""Having a summary written: when, by whom, and what becomes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from warmset.errors import WarmsetError
+from warmset.prepare.jobs import Job, claim
+from warmset.prepare.lazy import Reading
+from warmset.prepare.marks import choose
+from warmset.prepare.stored import Ready, draft, said
+from warmset.prepare.swap import beside, size
+from warmset.told import Spooled
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.assemble import Call
+    from warmset.engine import Engine
+    from warmset.ledger import Ledger
+    from warmset.llm import Spent
+    from warmset.prepare.policy import PreparedCompaction
+    from warmset.prepare.states import Track
+    from warmset.prepare.summaries import Choice, Summaries
+    from warmset.prepare.worker import Ticket
+    from warmset.summarize import Summary
+
+
+@dataclass(slots=True)
+class Writing:
+    """The summary of one conversation that is being written, at most one at a time.
+
+    Args:
+        engine: The store and index.
+        summaries: Takes what was written.
+        job: What is being written.
+        why: Why there is no summary, where one failed or could not be begun.
+    """
+
+    engine: Engine
+    summaries: Summaries
+    job: Job | None = None
+    why: str | None = None
+    _failures: int = 0
+    _again: float = 0.0
+    _closed: bool = False
+
+    def close(self) -> None:
+        """Give up what is being written."""
+        with self.engine.lock:
+            self._closed = True
+            job = self.job
+            if job is not None:
+                self._drop(job)
+                self.track.turn("discarded", "the memory was closed", mark=job.span.mark)
+        if job is not None:
+            self.track.tell(job.policy.on_event, job.policy.counters)
+
+    def prepare(self, policy: PreparedCompaction, call: Call, choice: Choice) -> Ticket | None:
+        """Begin a summary if it is time; returns what is being written, or None."""
+        with self.engine.lock:
+            job = self.job
+            if job is not None and policy.clock() - job.begun <= policy.patience:
+                return job.ticket
+            if job is not None:
+                self._fail(job, f"the summariser gave no answer in {policy.patience:g} seconds")
+            ledger = self._ledger()
+            newest = self.summaries.newest
+            tokens = size(ledger, newest, beside(self.engine, call))
+            if self._closed or policy.clock() < self._again:
+                return None
+        if choice.fits and not self._is_due(policy, call, tokens, newest):
+            return None
+        with self.engine.lock:
+            if self.job is not None or self._closed:
+                return None if self.job is None else self.job.ticket
+            return self._begin(policy, call)
+
+    def _is_due(
+        self, policy: PreparedCompaction, call: Call, tokens: int, newest: Ready | None
+    ) -> bool:
+        if policy.should_compact is None:
+            return tokens >= policy.soft * call.budget
+        with self.engine.lock:
+            messages = Reading(self.engine, self._ledger(), newest)
+        return bool(policy.should_compact(messages, tokens))
+
+    def _begin(self, policy: PreparedCompaction, call: Call) -> Ticket | None:
+        engine, ledger = self.engine, self._ledger()
+        newest = self.summaries.newest
+        span = choose(
+            ledger,
+            after=0 if newest is None else newest.mark,
+            tail=int(policy.tail * call.budget),
+            keep=policy.keep,
+        )
+        if span is None or span.cost < policy.least * call.budget:
+            self.why = "too little could be summarised"
+            return None
+        store = engine.store.path
+        claimed = claim(None if store is None else Path(store), ledger.tenant, ledger.name)
+        if claimed is None:
+            self.why = "another process is writing the summary"
+            return None
+        path = tuple(ledger.history.path[: span.mark])
+        dialect = ledger.dialect or "openai"
+        job = Job(policy, span, path, newest, dialect, policy.clock(), claimed)
+        self.job, self.why = job, None
+        self.track.turn("preparing", "the soft line was crossed", mark=span.mark)
+        job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
+        return job.ticket
+
+    def _done(self, job: Job, prefix: str, made: Summary | Exception) -> None:
+        """Take up what a job came to; in the worker's thread."""
+        counters = job.policy.counters
+        with self.engine.lock:
+            spent = _spent(made)
+            counters.spent += spent
+            if job is not self.job:  # given up, or closed
+                counters.wasted += spent
+                job.release()
+                return
+            try:
+                if isinstance(made, Exception):
+                    counters.wasted += spent
+                    self._fail(job, str(made) or type(made).__name__)
+                else:
+                    self._keep(job, prefix, made, spent)
+            except WarmsetError as error:
+                self._fail(job, f"the summary could not be kept: {error}")
+            finally:
+                if self.job is job:
+                    self._drop(job)
+        self.track.tell(job.policy.on_event, counters)
+
+    def _keep(self, job: Job, prefix: str, made: Summary, spent: int) -> None:
+        engine, ledger, span, counters = (
+            self.engine,
+            self._ledger(),
+            job.span,
+            job.policy.counters,
+        )
+        path, previous = ledger.history.path, job.previous
+        fresh = len(path) > span.mark and path[span.mark - 1] == span.last
+        if previous is not None and not previous.fits(engine, ledger):
+            fresh = False
+        if not fresh or self.summaries.policy != job.policy.fingerprint:
+            counters.stale += 1
+            counters.wasted += spent
+            why = "the conversation changed before its mark" if not fresh else "the policy changed"
+            self._drop(job)
+            self.track.turn("stale", why, mark=span.mark, spent=spent)
+            return
+        told = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
+        [row] = [draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, told)]
+        ids: Sequence[int] | Spooled = engine.put([row])
+        covered = set(row[4])
+        if previous is not None:
+            covered |= {path[at] for at in range(previous.mark)} - {
+                path[at] for at in previous.held
+            }
+        message, tokens = said(engine, made.text, job.dialect)
+        ready = Ready(
+            id=None if isinstance(ids, Spooled) else ids[0],
+            mark=span.mark,
+            last=span.last,
+            held=tuple(at for at in range(span.mark) if path[at] not in covered),
+            place=next(at for at in range(span.mark) if path[at] in covered),
+            message=message,
+            text=made.text,
+            tokens=tokens,
+            before=span.cost + (0 if previous is None else previous.before),
+            spent=spent,
+        )
+        self._drop(job)
+        self.summaries.ready.append(ready)
+        self._failures, self._again = 0, 0.0
+        counters.prepared += 1
+        counters.fallbacks += any(" failed: " in note for note in made.notes)
+        self.track.turn(
+            "ready",
+            "; ".join(made.notes) or "the summary was accepted",
+            mark=ready.mark,
+            tokens=ready.tokens,
+            freed=ready.before - ready.tokens,
+            spent=spent,
+        )
+
+    def _fail(self, job: Job, why: str) -> None:
+        self._failures += 1
+        self._again = job.policy.clock() + job.policy.pause(self._failures)
+        self.why = why
+        job.policy.counters.failed += 1
+        self._drop(job)
+        self.track.turn("failed", why, mark=job.span.mark)
+
+    def _drop(self, job: Job) -> None:
+        if self.job is job:
+            self.job = None
+        job.release()
+
+    def _ledger(self) -> Ledger:
+        return self.engine.ledger(self.track.tenant, self.track.conversation)
+
+    @property
+    def track(self) -> Track:
+        """Where the preparation is."""
+        return self.summaries.track
+
+
+def _spent(made: Summary | Exception) -> int:
+    """Return the tokens that a model took for a summary, or for none."""
+    spent: Spent | None = getattr(made, "spent", None)
+    return 0 if spent is None else spent.tokens
