@@ -14,6 +14,17 @@ from warmset._core import (
     terms,
 )
 from warmset.budget import Budget
+from warmset.compact import (
+    Compacted,
+    CompactStats,
+    CompactWeights,
+    Drop,
+    Moment,
+    Trajectory,
+    compact_context,
+    forget_vectors,
+    trajectory,
+)
 from warmset.config import Filter, Weights
 from warmset.conversation import Conversation
 from warmset.counting import (
@@ -72,7 +83,7 @@ from warmset.pick import (
     Picks,
     ScorePicker,
 )
-from warmset.told import Compacted, Removed, Spooled
+from warmset.told import Removed, Rewritten, Spooled
 from warmset.tools import TurnTools
 from warmset.trim import trim_messages
 from warmset.turn import Synced, Turn
@@ -87,9 +98,12 @@ __all__ = [
     "ClearToolResults",
     "CohereEmbedder",
     "ColdStore",
+    "CompactStats",
+    "CompactWeights",
     "Compacted",
     "Conversation",
     "Counter",
+    "Drop",
     "Embedder",
     "Evicted",
     "Filter",
@@ -105,6 +119,7 @@ __all__ = [
     "LexicalIndex",
     "Memory",
     "MiniLM",
+    "Moment",
     "Offload",
     "OffloadLarge",
     "OpenAIEmbedder",
@@ -118,6 +133,7 @@ __all__ = [
     "Removed",
     "Repaired",
     "Report",
+    "Rewritten",
     "Salience",
     "ScorePicker",
     "SearchExplanation",
@@ -131,6 +147,7 @@ __all__ = [
     "Synced",
     "TokenBudget",
     "TokenCount",
+    "Trajectory",
     "Turn",
     "TurnTools",
     "Violation",
@@ -140,11 +157,13 @@ __all__ = [
     "Window",
     "anthropic_counter",
     "aretry_on_overflow",
+    "compact_context",
     "convert",
     "count_tokens",
     "counter",
     "detect",
     "fit",
+    "forget_vectors",
     "gemini_counter",
     "keep_newest",
     "openai_counter",
@@ -155,6 +174,7 @@ __all__ = [
     "simd_tier",
     "simd_tiers",
     "terms",
+    "trajectory",
     "trim_messages",
     "validate",
 ]
