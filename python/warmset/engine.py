@@ -14,9 +14,10 @@ from warmset import _core, messages
 from warmset.counting import message_tokens
 from warmset.errors import Forked
 from warmset.follow import Follower
+from warmset.heads import Links, head_draft
 from warmset.indexfile import IndexFile
 from warmset.library import Library
-from warmset.records import head_draft, key_of, turn_draft
+from warmset.records import key_of, turn_draft
 from warmset.told import Spooled
 from warmset.vectorize import Job
 
@@ -115,6 +116,21 @@ class Engine(Library):
         self.index.grown()
         return ids
 
+    def put(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
+        """Keep records that are no turns, all or none; see `derived`.
+
+        Returns:
+            Their ids. `Spooled` if another process kept the store busy: they appear later.
+
+        Raises:
+            StoreError: They could not be kept.
+        """
+        with self.lock:
+            ids = self._keep(drafts)
+            if not isinstance(ids, Spooled) and ids:
+                self._follower.catch_up(until=ids[-1] + 1)
+            return ids
+
     def room(self) -> None:
         """Wait a moment where turns come faster than their vectors; not under the lock."""
         if self.indexer is not None:
@@ -176,10 +192,22 @@ class Engine(Library):
         """
         # In this order: whoever makes vectors asks for texts, and those for the lock.
         with self.index.erasing(), self._paused(), self.lock:
+            self._follower.catch_up()
+            if links := self._links(records or ()):
+                self.store.append(links)
             removed = self.store.erase(prefix=prefix, records=records)
             self._follower.catch_up()
             self.store.compact()
             return removed
+
+    def _links(self, erased: Sequence[int]) -> list[Draft]:
+        """Say what the survivors of branches follow, before their first messages are erased."""
+        owners = {id(one): one for id_ in erased if (one := self._owner.get(id_)) is not None}
+        gone = frozenset(erased)
+        found = ((one, Links.without(one.history, gone)) for one in owners.values())
+        return [
+            links.draft(key_of(one.tenant, one.name)) for one, links in found if links is not None
+        ]
 
     def reembed(self, told: Callable[[int, int], None]) -> None:
         """Make all vectors anew with the given embedder.

@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset.counting import message_tokens
+from warmset.derived import KINDS
 from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.heads import Links
 from warmset.records import (
     CHECKPOINT,
     EMBEDDING,
@@ -138,6 +140,8 @@ class Follower:
                 self._vector(record, news)
             elif record.kind == CHECKPOINT:
                 self._checkpoint(record, news)
+            elif record.kind in KINDS:
+                self._engine.derived.take(record)
             elif record.kind == TOMBSTONE:
                 news.erased = True
         except (InvalidInputError, ValueError, KeyError, TypeError) as error:
@@ -178,6 +182,8 @@ class Follower:
                 news.renewed = True
         elif fields.get("what") == "embedder":
             engine.index.foreign = True
+        elif fields.get("what") == "links":
+            engine.relink(engine.ledger(*names_of(record.key)), Links.decode(fields))
         elif fields.get("what") == "head":
             engine.place(engine.ledger(*names_of(record.key)), int(fields["id"]))
 
@@ -210,6 +216,7 @@ class Follower:
     def _forget(self, news: _News) -> None:
         """Drop what was erased; of a conversation that lost a part, the rest is read once more."""
         engine = self._engine
+        engine.derived.forget(engine.is_erased)
         again: set[_Name] = set()
         for name, ledger in list(engine.ledgers.items()):
             gone = [id_ for id_ in ledger.entries if engine.is_erased(id_)]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
 ROOT: Final = 0
 """The parent of a first message; ids of the store begin at 1."""
@@ -50,7 +50,7 @@ class History:
         """The last message of the current path; `ROOT` if there is none."""
         return self.path[-1] if self.path else ROOT
 
-    def __contains__(self, id_: int) -> bool:
+    def __contains__(self, id_: object) -> bool:
         return id_ in self._parent
 
     def add(self, id_: int, digest: bytes) -> None:
@@ -96,6 +96,34 @@ class History:
                 break
             common += 1
         return Match(ids, common if common < len(self.path) else None)
+
+    def is_line(self) -> bool:
+        """Tell whether the current path is all that there is, each message after the one before."""
+        return len(self.path) == len(self._parent)
+
+    def ancestors(self, id_: int) -> Iterator[int]:
+        """Go from a message's parent back to the first message."""
+        at = self._parent[id_]
+        while at != ROOT:
+            yield at
+            at = self._parent[at]
+
+    def children(self, ids: Collection[int]) -> list[int]:
+        """Return the messages that follow some messages, ascending."""
+        return sorted(id_ for id_, parent in self._parent.items() if parent in ids)
+
+    def relink(self, id_: int, parent: int) -> None:
+        """Make a message follow another one, or `ROOT`; the path stays as it is until `move`.
+
+        Args:
+            id_: The message.
+            parent: An earlier message.
+        """
+        before = self._parent[id_]
+        digest = next(d for (at, d), one in self._child.items() if at == before and one == id_)
+        del self._child[before, digest]
+        self._child[parent, digest] = id_
+        self._parent[id_] = parent
 
     def move(self, head: int) -> tuple[list[int], list[int]]:
         """Make another message the end of the current path.

@@ -2,32 +2,30 @@
 
 from __future__ import annotations
 
-import os
-import threading
 import time
 from typing import TYPE_CHECKING
 
-from warmset import _core, messages, traits
-from warmset.cards import Cards
-from warmset.errors import Erased, NotFound, StoreError
+from warmset import messages, traits
+from warmset.catalog import Catalog
 from warmset.indexing import Indexer
-from warmset.labels import TURN_KIND, Numbers, role_number
-from warmset.ledger import Entry, Ledger
-from warmset.records import TurnMeta, key_of
-from warmset.vectorize import Job, Vectorizer
+from warmset.labels import TURN_KIND, role_number
+from warmset.records import TurnMeta
+from warmset.vectorize import Vectorizer
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Sequence
+    from collections.abc import Collection
     from os import PathLike
 
     from warmset.embed import Embedder
+    from warmset.heads import Links
+    from warmset.ledger import Entry, Ledger
     from warmset.opening import Opening
 
 _WORDS_INDEXED = 200_000
 """Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
 
 
-class Library:
+class Library(Catalog):
     """An open store with what is known of its records.
 
     Args:
@@ -49,19 +47,7 @@ class Library:
         opening: Opening,
         encoding: str,
     ) -> None:
-        _core.count_text("", encoding)
-        self.lock = threading.RLock()
-        self.cards = Cards(self.text, encoding)
-        self._pid = os.getpid()
-        self.encoding = encoding
-        self.opening = opening
-        self.store = opening.open(path)
-        self.retriever = _core.Retriever()
-        self.loaded = False  # whether the retriever has already what is being taken up
-        self.ledgers: dict[tuple[str, str], Ledger] = {}
-        self._owner: dict[int, Ledger] = {}
-        self.numbers = Numbers()
-        self.lost: list[str] = []
+        super().__init__(path, opening=opening, encoding=encoding)
         self.indexer = (
             None
             if embedder is None
@@ -72,8 +58,6 @@ class Library:
                 self.jobs,
             )
         )
-
-    # --- taking up, in memory only ----------------------------------------------------------------
 
     def place(self, ledger: Ledger, head: int) -> None:
         """Make a message, or the one before it if it was erased, the last one, in memory only."""
@@ -89,6 +73,14 @@ class Library:
             self.retriever.set_live(left, False)
             self.retriever.set_live(joined, True)
         ledger.frozen = None
+
+    def relink(self, ledger: Ledger, links: Links) -> None:
+        """Let messages follow what is left of what they followed, in memory only."""
+        history = ledger.history
+        for id_ in links.of:
+            if id_ in history:
+                history.relink(id_, links.parent(id_, history))
+        self.place(ledger, links.end(history))
 
     def admit(
         self,
@@ -167,80 +159,3 @@ class Library:
         if self.indexer is not None:
             self.indexer.drop(erased)
         del self.ledgers[ledger.tenant, ledger.name]
-
-    def is_erased(self, id_: int) -> bool:
-        """Tell whether a record is there no more because somebody erased it."""
-        try:
-            self.store.hash_of(id_)
-        except Erased:
-            return True
-        except StoreError:
-            return False
-        return False
-
-    # --- reading ---------------------------------------------------------------------------------
-
-    def ledger(self, tenant: str, conversation: str) -> Ledger:
-        """Return a conversation's ledger, a new one if nothing was said in it yet."""
-        with self.lock:
-            found = self.ledgers.get((tenant, conversation))
-            if found is None:
-                numbers = (
-                    self.numbers.of("tenant", tenant),
-                    self.numbers.of("conversation", tenant, conversation),
-                )
-                found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
-            return found
-
-    def owner(self, id_: int) -> Ledger:
-        """Return the conversation that a message is in.
-
-        Raises:
-            NotFound: No message has that id.
-        """
-        if (found := self._owner.get(id_)) is None:
-            raise NotFound(f"no message has id {id_}")
-        return found
-
-    def message(self, id_: int) -> messages.Message:
-        """Read a message back.
-
-        Raises:
-            NotFound: No message has that id.
-            StoreError: It could not be read.
-        """
-        return messages.loads(self.store.get(id_).payload)
-
-    def text(self, id_: int) -> str:
-        """Read what a message says; see `indexing.Source`."""
-        dialect = self.owner(id_).dialect or "openai"
-        return messages.text_of(self.message(id_), dialect)
-
-    def count(self, text: str) -> int:
-        """Count the tokens of a text."""
-        return _core.count_text(text, self.encoding)[0]
-
-    def key(self, id_: int) -> list[bytes]:
-        """Return the key of a message's conversation; see `indexing.Source`."""
-        ledger = self.owner(id_)
-        return key_of(ledger.tenant, ledger.name)
-
-    def neighbours(self, id_: int) -> tuple[int | None, int | None]:
-        """Return the turns before and after in the same session; see `indexing.Source`."""
-        with self.lock:
-            return self.owner(id_).around(id_)
-
-    def knows(self, id_: int) -> bool:
-        """Tell whether a message has that id."""
-        return id_ in self._owner
-
-    def jobs(self, first: int = 0) -> list[Job]:
-        """Return every view of every message that has something to say, from an id on."""
-        with self.lock:
-            ledgers = self.ledgers.values()
-            return [job for one in ledgers for job in one.jobs(filter(first.__le__, one.entries))]
-
-    def jobs_of(self, name: tuple[str, str], ids: Sequence[int]) -> list[Job]:
-        """Return every view of some messages of a conversation."""
-        with self.lock:
-            return self.ledger(*name).jobs(ids)

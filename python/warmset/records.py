@@ -57,7 +57,7 @@ class TurnMeta:
 
     def encode(self) -> bytes:
         """Write it as compact JSON without what is absent."""
-        return _dump(
+        return dump(
             {
                 "at": self.at,
                 "by": self.speaker,
@@ -75,7 +75,7 @@ class TurnMeta:
         Raises:
             InvalidInputError: Somebody else wrote it.
         """
-        fields = _load(data)
+        fields = load(data)
         dialect = fields.get("dialect")
         return cls(
             at=kept_time(fields.get("at", 0.0)),
@@ -126,12 +126,12 @@ class VectorMeta:
         """
         meta = {"of": self.of, "view": self.view, "dim": self.dim, "gen": self.generation}
         payload = rows.astype("<f4", copy=False).tobytes()
-        return EMBEDDING, key, _dump(meta), payload, (self.of, *others)
+        return EMBEDDING, key, dump(meta), payload, (self.of, *others)
 
     @classmethod
     def decode(cls, data: bytes) -> VectorMeta:
         """Read the meta of a record of vectors."""
-        fields = _load(data)
+        fields = load(data)
         return cls(
             of=int(fields["of"]),
             view=fields["view"],
@@ -172,7 +172,7 @@ class Identity:
             "gen": self.generation,
         }
         probe = b"" if self.probe is None else self.probe.astype("<f4").tobytes()
-        return CHECKPOINT, [], _dump(meta), probe, ()
+        return CHECKPOINT, [], dump(meta), probe, ()
 
     @classmethod
     def decode(cls, fields: Mapping[str, Any], payload: bytes) -> Identity:
@@ -186,14 +186,9 @@ class Identity:
         )
 
 
-def head_draft(key: list[bytes], head: int) -> Draft:
-    """Make the checkpoint that moves a conversation's head to a message, or to 0 for none."""
-    return CHECKPOINT, key, _dump({"what": "head", "id": head}), b"", ()
-
-
 def checkpoint(data: bytes) -> dict[str, Any]:
     """Read a checkpoint's meta; `what` tells its sort, and an unknown sort is to be passed over."""
-    return _load(data)
+    return load(data)
 
 
 def key_of(tenant: str, conversation: str) -> list[bytes]:
@@ -219,7 +214,12 @@ def names_of(key: tuple[bytes, ...]) -> tuple[str, str]:
     )
 
 
-def _dump(fields: dict[str, Any]) -> bytes:
+def dump(fields: Mapping[str, Any]) -> bytes:
+    """Write a record's meta, without what is None.
+
+    Raises:
+        InvalidInputError: A value is not plain JSON.
+    """
     present = {name: value for name, value in fields.items() if value is not None}
     try:
         text = json.dumps(present, separators=(",", ":"), allow_nan=False)
@@ -228,7 +228,12 @@ def _dump(fields: dict[str, Any]) -> bytes:
     return text.encode()
 
 
-def _load(data: bytes) -> dict[str, Any]:
+def load(data: bytes) -> dict[str, Any]:
+    """Read a record's meta.
+
+    Raises:
+        InvalidInputError: It is no JSON object.
+    """
     try:
         fields = json.loads(data)
     except (ValueError, RecursionError) as error:

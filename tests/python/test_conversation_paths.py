@@ -310,3 +310,28 @@ def test_what_was_left_stays_left_when_the_branching_point_is_erased(tmp_path, a
     with Memory.open(tmp_path, embedder="lexical") as memory:
         assert ids(memory, "edited") == [first[0], *new]
         assert ids(memory, "shortened") == three[:1]
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_was_left_stays_left_when_a_branch_loses_its_first_message(tmp_path, again):
+    def said(*texts):
+        return [{"role": "user", "content": text} for text in texts]
+
+    with Memory.open(tmp_path / "store", embedder="lexical") as memory:
+        edited, ended = memory.conversation("edited"), memory.conversation("ended")
+        first = edited.append(said("task", "left", "left too"))
+        new = edited.sync(said("task", "a secret", "and more", "goes on", "and on")).appended
+        other = ended.append(said("one", "two", "left"))
+        secret = ended.sync(said("one", "two", "a secret")).appended
+        memory.erase(ids=new[:2])
+        assert edited.ids == [first[0], *new[2:]]
+        memory.erase(ids=[first[0], *secret])  # the root, and a branch that is nothing else
+        assert edited.ids == new[2:]
+        assert ended.ids == other[:2]
+        more = edited.append(said("the end"))
+    if again:
+        with Memory.open(tmp_path / "store", embedder="lexical") as memory:
+            assert memory.conversation("edited").ids == [*new[2:], *more]
+            assert memory.conversation("ended").ids == other[:2]
+            assert len(memory.search("left", where=Filter(branches=True))) == 3
+            assert [hit.id for hit in memory.search("left")] == []

@@ -29,17 +29,17 @@ EXTRAS = st.dictionaries(TEXTS.filter(lambda k: k not in {"role", "content"}), V
 
 
 @st.composite
-def steps(draw):
+def steps(draw, talks=99, most=8):
     """What is done to a store: appends, and full lists that are edited, cut short or come back."""
     done = []
-    for _ in range(draw(st.integers(1, 8))):
+    for _ in range(draw(st.integers(1, most))):
         message = {"role": draw(st.sampled_from(["user", "assistant"])), "content": draw(TEXTS)}
         message |= draw(EXTRAS)
         done.append(
             (
                 draw(st.sampled_from(["append", "append", "cut", "edit", "back"])),
-                draw(st.sampled_from(["default", "ten\udfffant"])),
-                draw(NAMES),
+                draw(st.sampled_from(["default", "ten\udfffant"][:talks])),
+                draw(NAMES) if talks > 1 else "a",
                 message,
                 {
                     "at": draw(st.floats(0, 2**33)),
@@ -118,6 +118,51 @@ def test_conversations_come_through_a_file_as_they_were(done, tmp_path_factory):
         before = [(r.kind, r.key, r.payload) for r in everything(store)]
     with ColdStore.open(path / "one", mode="read") as store:
         assert before == [(r.kind, r.key, r.payload) for r in everything(store)], "byte for byte"
+    assert shown(path / "two") == shown(path / "one")
+
+
+def trees(path):
+    """What each message of a store follows, and the current path, by conversation."""
+    out = {}
+    for tenant in ("default", "ten\udfffant"):
+        with Memory.open(path, embedder="lexical", tenant=tenant) as memory:
+            for name in memory.conversations():
+                history = memory.engine.ledger(tenant, name).history
+                out[tenant, name] = (dict(history._parent), list(history.path))
+    return out
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(done=steps(talks=1, most=16), choice=st.randoms(use_true_random=False))
+def test_what_follows_what_is_known_after_erasures_here_and_elsewhere(
+    done, choice, tmp_path_factory
+):
+    path = tmp_path_factory.mktemp("erased")
+    make(path / "one", done)
+    for _ in range(2):
+        before = trees(path / "one")
+        ids = [id_ for parents, _ in before.values() for id_ in parents]
+        gone = {id_ for id_ in ids if choice.random() < 0.4}
+        expected = {}
+        for name, (parents, current) in before.items():
+            kept = {}
+            for id_ in parents.keys() - gone:
+                at = parents[id_]
+                while at in gone:
+                    at = parents[at]
+                kept[id_] = at
+            if kept:
+                expected[name] = (kept, [id_ for id_ in current if id_ not in gone])
+        for tenant in ("default", "ten\udfffant"):
+            with Memory.open(path / "one", embedder="lexical", tenant=tenant) as memory:
+                mine = [i for (t, _), (ps, _) in before.items() if t == tenant for i in ps]
+                memory.erase(ids=gone & set(mine))
+                for (whose, name), tree in expected.items():
+                    if whose == tenant:
+                        history = memory.engine.ledger(tenant, name).history
+                        assert (dict(history._parent), history.path) == tree, "at once"
+        assert trees(path / "one") == expected, "reopened"
+    carry(path / "one", path / "two", path / "file")
     assert shown(path / "two") == shown(path / "one")
 
 
@@ -309,7 +354,7 @@ def test_a_message_whose_parent_was_erased_is_carried_on(tmp_path):
         memory.erase(ids=[branched[1]])
         kept = [hit["content"] for hit in memory.conversation("log").fetch(log.ids)]
     made, work = carry(tmp_path / "one", tmp_path / "two", tmp_path / "file")
-    assert (made.records, work.done, work.loose) == (4, 4, 0)
+    assert (made.records, work.done, work.loose) == (5, 5, 0)  # with the head
     with Memory.open(tmp_path / "two", embedder="lexical") as memory:
         log = memory.conversation("log")
         assert [one["content"] for one in log.fetch(log.ids)] == kept

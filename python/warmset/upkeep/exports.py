@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-from bisect import bisect_right
 from collections import defaultdict
 from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
-from warmset.records import CHECKPOINT, EMBEDDING, TURN, checkpoint
+from warmset.heads import Links
+from warmset.records import CHECKPOINT, EMBEDDING, TURN, checkpoint, dump, load
 from warmset.upkeep.access import pages
 from warmset.upkeep.lines import HEADER, pointed, pointer, to_line
 
@@ -57,7 +57,8 @@ def export(
         StoreError: They could not be read.
     """
     records = vectors = unknown = 0
-    written: dict[tuple[bytes, ...], list[int]] = defaultdict(list)
+    written: dict[tuple[bytes, ...], dict[int, None]] = defaultdict(dict)
+    links = _links(store)
     header = json.dumps(HEADER) + "\n"
     total = store.stats()["records"]
     for done, record in enumerate(pages(store)):
@@ -72,25 +73,44 @@ def export(
         else:
             if not records:
                 out.write(header)
-            out.write(to_line(record, _meta(record, written)) + "\n")
+            out.write(to_line(record, _meta(record, written, links)) + "\n")
             if record.kind == TURN:
-                written[tuple(record.key)].append(record.seq)
+                written[tuple(record.key)][record.seq] = None
             records += 1
     if not records and (vectors or unknown or not prefix):
         out.write(header)
     return Exported(records, vectors, unknown, len(store.report()["damages"]))
 
 
-def _meta(record: Record, written: dict[tuple[bytes, ...], list[int]]) -> bytes:
+def _links(store: ColdStore) -> dict[int, Links]:
+    """Return what survivors of erasures follow: by the id of each, and of the checkpoint itself."""
+    found: dict[int, Links] = {}
+    for record in pages(store):
+        if record.kind == CHECKPOINT and record.key:
+            fields = checkpoint(record.meta)
+            if fields.get("what") == "links":
+                links = Links.decode(fields)
+                found |= dict.fromkeys((record.seq, *links.of), links)
+    return found
+
+
+def _meta(
+    record: Record, written: dict[tuple[bytes, ...], dict[int, None]], links: dict[int, Links]
+) -> bytes:
     """Return a record's meta; who followed a message that is gone follows the one before that."""
+    turns = written[tuple(record.key)]
+    known = links.get(record.seq)
+    if known is not None:
+        if record.kind == CHECKPOINT:
+            return dump({"what": "head", "id": known.end(turns)})
+        return dump({**load(record.meta), "parent": known.parent(record.seq, turns)})
     draft = (record.kind, [*record.key], record.meta, record.payload, record.sources)
     found = pointer(draft) if record.kind == TURN else None
     if found is None:
         return record.meta
-    turns = written[tuple(record.key)]
-    before = bisect_right(turns, found[1])
-    last = turns[before - 1] if before else 0
-    return record.meta if last == found[1] else pointed(draft, last)[2]
+    if found[1] in turns:
+        return record.meta
+    return pointed(draft, max((one for one in turns if one < found[1]), default=0))[2]
 
 
 def _is_about_vectors(record: Record) -> bool:

@@ -1,0 +1,129 @@
+"""What is known of a store's conversations, and how their messages are read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING
+
+from warmset import _core, messages
+from warmset.cards import Cards
+from warmset.derived import Derived
+from warmset.errors import Erased, NotFound, StoreError
+from warmset.labels import Numbers
+from warmset.ledger import Ledger
+from warmset.records import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from warmset.opening import Opening
+    from warmset.vectorize import Job
+
+
+class Catalog:
+    """An open store with its conversations.
+
+    Args:
+        path: The store's directory; None keeps everything in memory.
+        opening: How the store is opened.
+        encoding: The vocabulary that tokens are counted with.
+
+    Raises:
+        StoreError: The store could not be opened.
+        InvalidInputError: The encoding or an option of the store is unknown.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str] | None, *, opening: Opening, encoding: str
+    ) -> None:
+        _core.count_text("", encoding)
+        self.lock = threading.RLock()
+        self.cards = Cards(self.text, encoding)
+        self._pid = os.getpid()
+        self.encoding = encoding
+        self.opening = opening
+        self.store = opening.open(path)
+        self.retriever = _core.Retriever()
+        self.loaded = False  # whether the retriever has already what is being taken up
+        self.ledgers: dict[tuple[str, str], Ledger] = {}
+        self.derived = Derived()
+        self._owner: dict[int, Ledger] = {}
+        self.numbers = Numbers()
+        self.lost: list[str] = []
+
+    def ledger(self, tenant: str, conversation: str) -> Ledger:
+        """Return a conversation's ledger, a new one if nothing was said in it yet."""
+        with self.lock:
+            found = self.ledgers.get((tenant, conversation))
+            if found is None:
+                numbers = (
+                    self.numbers.of("tenant", tenant),
+                    self.numbers.of("conversation", tenant, conversation),
+                )
+                found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
+            return found
+
+    def owner(self, id_: int) -> Ledger:
+        """Return the conversation that a message is in.
+
+        Raises:
+            NotFound: No message has that id.
+        """
+        if (found := self._owner.get(id_)) is None:
+            raise NotFound(f"no message has id {id_}")
+        return found
+
+    def message(self, id_: int) -> messages.Message:
+        """Read a message back.
+
+        Raises:
+            NotFound: No message has that id.
+            StoreError: It could not be read.
+        """
+        return messages.loads(self.store.get(id_).payload)
+
+    def text(self, id_: int) -> str:
+        """Read what a message says; see `indexing.Source`."""
+        dialect = self.owner(id_).dialect or "openai"
+        return messages.text_of(self.message(id_), dialect)
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return _core.count_text(text, self.encoding)[0]
+
+    def key(self, id_: int) -> list[bytes]:
+        """Return the key of a message's conversation; see `indexing.Source`."""
+        ledger = self.owner(id_)
+        return key_of(ledger.tenant, ledger.name)
+
+    def neighbours(self, id_: int) -> tuple[int | None, int | None]:
+        """Return the turns before and after in the same session; see `indexing.Source`."""
+        with self.lock:
+            return self.owner(id_).around(id_)
+
+    def knows(self, id_: int) -> bool:
+        """Tell whether a message has that id."""
+        return id_ in self._owner
+
+    def jobs(self, first: int = 0) -> list[Job]:
+        """Return every view of every message that has something to say, from an id on."""
+        with self.lock:
+            ledgers = self.ledgers.values()
+            return [job for one in ledgers for job in one.jobs(filter(first.__le__, one.entries))]
+
+    def jobs_of(self, name: tuple[str, str], ids: Sequence[int]) -> list[Job]:
+        """Return every view of some messages of a conversation."""
+        with self.lock:
+            return self.ledger(*name).jobs(ids)
+
+    def is_erased(self, id_: int) -> bool:
+        """Tell whether a record is there no more because somebody erased it."""
+        try:
+            self.store.hash_of(id_)
+        except Erased:
+            return True
+        except StoreError:
+            return False
+        return False

@@ -1,0 +1,131 @@
+"""What a store holds beside turns and their vectors: what was made from turns, or put by.
+
+Records of these kinds are known here by their meta; their payloads stay in the store. A record that
+names its sources goes when one of them is erased. Ids of other records stand among the sources and
+nowhere else: records that are imported into another store get new ids.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+
+from warmset.records import dump, key_of, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from warmset._core import Record
+    from warmset.records import Draft
+
+Kind: TypeAlias = Literal["summary", "episode", "distilled", "prepared", "item"]
+
+KINDS: Final = frozenset[str](get_args(Kind))
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Made:
+    """One record that is no turn, without its payload.
+
+    Args:
+        id: The store's sequence number.
+        kind: What it is.
+        tenant: The tenant's name.
+        conversation: The conversation that it belongs to; None if it is the tenant's.
+        fields: What it says of itself.
+        hash: Hash of its payload.
+        sources: Ids of the records that it was made from.
+    """
+
+    id: int
+    kind: Kind
+    tenant: str
+    conversation: str | None
+    fields: dict[str, Any]
+    hash: bytes
+    sources: tuple[int, ...]
+
+
+def derived_draft(
+    kind: Kind,
+    tenant: str,
+    conversation: str | None,
+    fields: Mapping[str, Any],
+    payload: bytes = b"",
+    sources: Sequence[int] = (),
+) -> Draft:
+    """Make such a record.
+
+    Args:
+        kind: What it is.
+        tenant: The tenant's name.
+        conversation: The conversation that it is to be erased with; None for the tenant's own.
+        fields: What it says of itself, as JSON; it is read at every open.
+        payload: What is read only when it is asked for.
+        sources: Ids of the records that it is made from, and goes with.
+
+    Raises:
+        InvalidInputError: A name is empty, or a field is not plain JSON.
+    """
+    key = key_of(tenant, "." if conversation is None else conversation)
+    return kind, key[:1] if conversation is None else key, dump(fields), payload, tuple(sources)
+
+
+class Derived:
+    """The records that are no turns, by kind and by whose they are; in the order of their ids."""
+
+    def __init__(self) -> None:
+        self._known: dict[int, Made] = {}
+        self._lists: defaultdict[tuple[str, str], dict[int, Made]] = defaultdict(dict)
+
+    def __len__(self) -> int:
+        return len(self._known)
+
+    def __contains__(self, id_: int) -> bool:
+        return id_ in self._known
+
+    def get(self, id_: int) -> Made | None:
+        """Return a record by its id."""
+        return self._known.get(id_)
+
+    def of(self, kind: Kind, tenant: str, conversation: str | None = None) -> Iterator[Made]:
+        """Return a tenant's records of a kind, those of one conversation if one is named."""
+        found = self._lists.get((kind, tenant), {})
+        return (
+            one
+            for one in list(found.values())
+            if conversation is None or one.conversation == conversation
+        )
+
+    def take(self, record: Record) -> Made | None:
+        """Take a record up; None if that was done before.
+
+        Raises:
+            InvalidInputError: Its meta is no JSON object.
+            ValueError: Its key is no tenant's and no conversation's.
+        """
+        if record.seq in self._known:
+            return None
+        if not 1 <= len(record.key) <= 2:  # noqa: PLR2004 - tenant, or tenant and conversation
+            raise ValueError(f"key: expected a tenant and a conversation, found {record.key!r:.80}")
+        tenant, *rest = (part.decode("utf-8", "surrogatepass") for part in record.key)
+        made = Made(
+            id=record.seq,
+            kind=record.kind,  # type: ignore[arg-type]  # the caller looked
+            tenant=tenant,
+            conversation=rest[0] if rest else None,
+            fields=load(record.meta),
+            hash=record.hash,
+            sources=record.sources,
+        )
+        self._known[made.id] = made
+        self._lists[made.kind, made.tenant][made.id] = made
+        return made
+
+    def forget(self, is_erased: Callable[[int], bool]) -> list[Made]:
+        """Drop what was erased, and return it."""
+        gone = [one for id_, one in self._known.items() if is_erased(id_)]
+        for one in gone:
+            del self._known[one.id], self._lists[one.kind, one.tenant][one.id]
+        return gone
