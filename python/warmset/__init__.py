@@ -22,7 +22,6 @@ from warmset.compact import (
     Moment,
     Trajectory,
     compact_context,
-    forget_vectors,
     trajectory,
 )
 from warmset.config import Filter, Weights
@@ -37,6 +36,7 @@ from warmset.counting import (
     gemini_counter,
     openai_counter,
 )
+from warmset.dropped import Episode
 from warmset.embed import (
     CohereEmbedder,
     Embedder,
@@ -71,6 +71,7 @@ from warmset.evict import (
 from warmset.hits import Hit
 from warmset.kept import Kept
 from warmset.llm import Spent
+from warmset.memories import MemoryItem
 from warmset.memory import Memory
 from warmset.messages import Repaired, Violation, convert, detect, repair, validate
 from warmset.pick import (
@@ -105,6 +106,7 @@ __all__ = [
     "Counter",
     "Drop",
     "Embedder",
+    "Episode",
     "Evicted",
     "Filter",
     "Fitted",
@@ -118,6 +120,7 @@ __all__ = [
     "LatestToolResult",
     "LexicalIndex",
     "Memory",
+    "MemoryItem",
     "MiniLM",
     "Moment",
     "Offload",
@@ -163,7 +166,6 @@ __all__ = [
     "counter",
     "detect",
     "fit",
-    "forget_vectors",
     "gemini_counter",
     "keep_newest",
     "openai_counter",

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import CompactWeights, compact_context, forget_vectors
-from warmset.compact import vectors
+from warmset import CompactWeights, compact_context
+from warmset.compact import forget_vectors, vectors
 from warmset.compact.vectors import VectorCache
 
 SAME = "the harbour ferry leaves from the northern pier before breakfast on working days"

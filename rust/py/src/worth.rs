@@ -73,6 +73,10 @@ pub(crate) fn worth<'py>(
 /// Raises:
 ///     InvalidInputError: Lengths differ, a value is not finite, a unit is out of range.
 #[pyfunction]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a list from Python arrives as a Vec"
+)]
 pub(crate) fn keep_worthy<'py>(
     py: Python<'py>,
     values: &Bound<'py, PyAny>,
