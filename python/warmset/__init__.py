@@ -84,6 +84,19 @@ from warmset.pick import (
     Picks,
     ScorePicker,
 )
+from warmset.summarize import (
+    AnthropicSummarizer,
+    Audit,
+    ExtractiveSummarizer,
+    Fact,
+    LLMSummarizer,
+    OpenAIResponsesSummarizer,
+    OpenAISummarizer,
+    Summary,
+    Written,
+    audit,
+    summary_of,
+)
 from warmset.told import Removed, Rewritten, Spooled
 from warmset.tools import TurnTools
 from warmset.trim import trim_messages
@@ -92,6 +105,8 @@ from warmset.window import Part, Report, Window
 
 __all__ = [
     "AnthropicPicker",
+    "AnthropicSummarizer",
+    "Audit",
     "Budget",
     "Calibration",
     "Candidate",
@@ -108,6 +123,8 @@ __all__ = [
     "Embedder",
     "Episode",
     "Evicted",
+    "ExtractiveSummarizer",
+    "Fact",
     "Filter",
     "Fitted",
     "FunctionEmbedder",
@@ -117,6 +134,7 @@ __all__ = [
     "Inserted",
     "Kept",
     "LLMPicker",
+    "LLMSummarizer",
     "LatestToolResult",
     "LexicalIndex",
     "Memory",
@@ -128,6 +146,8 @@ __all__ = [
     "OpenAIEmbedder",
     "OpenAIPicker",
     "OpenAIResponsesPicker",
+    "OpenAIResponsesSummarizer",
+    "OpenAISummarizer",
     "Part",
     "Picker",
     "Picks",
@@ -147,6 +167,7 @@ __all__ = [
     "StaticEmbedder",
     "Summarize",
     "Summarizer",
+    "Summary",
     "Synced",
     "TokenBudget",
     "TokenCount",
@@ -158,8 +179,10 @@ __all__ = [
     "WarmsetError",
     "Weights",
     "Window",
+    "Written",
     "anthropic_counter",
     "aretry_on_overflow",
+    "audit",
     "compact_context",
     "convert",
     "count_tokens",
@@ -175,6 +198,7 @@ __all__ = [
     "retry_on_overflow",
     "simd_tier",
     "simd_tiers",
+    "summary_of",
     "terms",
     "trajectory",
     "trim_messages",

@@ -47,6 +47,40 @@ class Accounts:
         """Return the positions of a message's unit, ascending."""
         return self._members[self._home[place]]
 
+    def home(self, place: int) -> int:
+        """Return the number of a message's unit."""
+        return self._home[place]
+
+    def boundary(self, number: int) -> int:
+        """Return the last unit up to one, before which no unit has a member behind it.
+
+        Args:
+            number: A unit, or their number for the end.
+        """
+        end = len(self._home)
+        while number < len(self.roll):
+            first = self._members[number][0]
+            lowest = min(self._home[first:end], default=number)
+            if lowest >= number:
+                break
+            number, end = lowest, first
+        return number
+
+    def is_left(self, number: int) -> bool:
+        """Tell whether a unit has calls that nobody will answer: somebody asked something since."""
+        return number in self._open and self._members[number][-1] < self._asked_at
+
+    def unsendable(self, number: int) -> list[int]:
+        """Return the units from one on that no provider takes, ascending.
+
+        These are results without a call, and calls that were left without a result.
+        """
+        left = [unit for unit in self._open if unit >= number and self.is_left(unit)]
+        kinds = self._kinds[number:]
+        if "orphan" in kinds:
+            left += [number + at for at, kind in enumerate(kinds) if kind == "orphan"]
+        return sorted(left)
+
     def since(self, place: int) -> list[int]:
         """Return the numbers of the units that have members at a position or after, ascending."""
         return sorted(set(self._home[place:]))

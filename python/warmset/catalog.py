@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from warmset import _core, messages
 from warmset.cards import Cards
@@ -21,6 +21,14 @@ if TYPE_CHECKING:
     from warmset.opening import Opening
     from warmset.shelf import Shelf
     from warmset.vectorize import Job
+
+
+class Attached(Protocol):
+    """What works on a store beside its calls, and ends before it is closed."""
+
+    def close(self, timeout: float, /) -> None:
+        """End, within about that many seconds."""
+        ...
 
 
 class Catalog:
@@ -51,6 +59,7 @@ class Catalog:
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self.derived = Derived()
         self.shelves: dict[tuple[str, str | None], Shelf] = {}
+        self.attached: dict[tuple[str, ...], Attached] = {}
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
         self.lost: list[str] = []

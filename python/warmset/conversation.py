@@ -33,6 +33,7 @@ if TYPE_CHECKING:
     from warmset.memory import Memory
     from warmset.messages import System
     from warmset.pick import Picker
+    from warmset.prepare import PreparedCompaction
     from warmset.window import Window
 
 
@@ -86,6 +87,7 @@ class Conversation(Transcript):
         system: System | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
         picker: Picker | None = None,
+        compaction: PreparedCompaction | None = None,
     ) -> Window:
         """Make the messages of one call.
 
@@ -100,7 +102,8 @@ class Conversation(Transcript):
                 last as the user's.
             query_vector: Its vector, shape (dim,), instead of embedding it.
             budget: Tokens that the call's input may have, or a `Budget`.
-            mode: "jit" as above, "full" for everything, "recency" for the newest units that fit.
+            mode: "jit" as above, "full" for everything, with a prepared summary in front once that
+                is over the budget, "recency" for the newest units that fit.
             recent: Units before the request that are shown verbatim.
             shortlist: Entries that a picker sees.
             max_picked: Entries that a picker may return, as many as the picker says if not given, 6
@@ -112,6 +115,7 @@ class Conversation(Transcript):
             system: A system prompt beside the conversation.
             tools: Tool schemas that travel along; they count.
             picker: Who picks, instead of the memory's picker.
+            compaction: Has summaries ready for windows of mode "full", instead of the memory's.
 
         Returns:
             The window.
@@ -136,6 +140,7 @@ class Conversation(Transcript):
             system=system,
             tools=tools,
             picker=picker,
+            compaction=compaction,
         )
         return self._memory.window_of(self.id, ask)
 

@@ -73,9 +73,14 @@ def derived_draft(
 
 
 class Derived:
-    """The records that are no turns, by kind and by whose they are; in the order of their ids."""
+    """The records that are no turns, by kind and by whose they are; in the order of their ids.
+
+    Attributes:
+        last: The id of the last one.
+    """
 
     def __init__(self) -> None:
+        self.last = 0
         self._known: dict[int, Made] = {}
         self._lists: defaultdict[tuple[str, str], dict[int, Made]] = defaultdict(dict)
 
@@ -119,6 +124,7 @@ class Derived:
             hash=record.hash,
             sources=record.sources,
         )
+        self.last = max(self.last, made.id)
         self._known[made.id] = made
         self._lists[made.kind, made.tenant][made.id] = made
         return made

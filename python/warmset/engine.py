@@ -233,6 +233,8 @@ class Engine(Library):
 
     def close(self, timeout: float) -> None:
         """Finish pending vectors within that many seconds, and close the store."""
+        for attached in list(self.attached.values()):
+            attached.close(timeout)
         if self.indexer is not None:
             self.indexer.close(timeout)
         self.index.close(timeout)

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder
     from warmset.opening import Durability, OnBusy, Sharing
     from warmset.pick import Picker
+    from warmset.prepare import PreparedCompaction
 
 
 class Handle(Held):
@@ -43,6 +44,7 @@ class Handle(Held):
         encryption: Literal["keys"] | bytes | None = None,
         weights: Weights | None = None,
         picker: Picker | None = None,
+        compaction: PreparedCompaction | None = None,
     ) -> Self:
         """Open a store, or make a new one.
 
@@ -71,6 +73,7 @@ class Handle(Held):
                 are not encrypted.
             weights: How much each signal of the retriever counts.
             picker: Chooses among the shortlist; without one the score does.
+            compaction: Has summaries ready for windows of mode "full".
 
         Returns:
             The memory. Close it, or use it as a context manager.
@@ -95,7 +98,13 @@ class Handle(Held):
         if not isinstance(tenant, str) or not tenant:
             raise InvalidInputError(f"tenant: expected a name, found {tenant!r}")
         share = lease(path, embedder=_embedder(embedder), opening=opening, encoding=encoding)
-        return cls(share, tenant=tenant, weights=weights or Weights(), picker=picker)
+        return cls(
+            share,
+            tenant=tenant,
+            weights=weights or Weights(),
+            picker=picker,
+            compaction=compaction,
+        )
 
     @classmethod
     async def aopen(
@@ -113,6 +122,7 @@ class Handle(Held):
         encryption: Literal["keys"] | bytes | None = None,
         weights: Weights | None = None,
         picker: Picker | None = None,
+        compaction: PreparedCompaction | None = None,
     ) -> Self:
         """Run `open` in a thread; the same arguments, result and errors."""
         return await twin(cls.open)(
@@ -128,6 +138,7 @@ class Handle(Held):
             encryption=encryption,
             weights=weights,
             picker=picker,
+            compaction=compaction,
         )
 
 

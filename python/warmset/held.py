@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from warmset.config import Weights
     from warmset.engine import Engine
     from warmset.pick import Picker
+    from warmset.prepare import PreparedCompaction
     from warmset.registry import Lease
 
 
@@ -25,11 +26,18 @@ class Held(Remembering):
     """A share in the engine of a path, seen by one tenant."""
 
     def __init__(
-        self, share: Lease, *, tenant: str, weights: Weights, picker: Picker | None
+        self,
+        share: Lease,
+        *,
+        tenant: str,
+        weights: Weights,
+        picker: Picker | None,
+        compaction: PreparedCompaction | None,
     ) -> None:
         self._share = share
         self._weights = weights
         self._picker = picker
+        self._compaction = compaction
         self._closed = False
         self.tenant = tenant
 

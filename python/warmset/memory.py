@@ -41,6 +41,7 @@ from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
 from warmset.handle import Handle
 from warmset.pick import Candidate, Picked, ScorePicker, choose
+from warmset.prepare import of as preparation
 from warmset.request import Ask, Request, read_request
 from warmset.retrieve import retrieve, scope
 from warmset.story import Story
@@ -190,6 +191,10 @@ class Memory(Handle):
             tokens_in = cost_of_all(engine, ledger, call)
             live = untouched(ledger, ask, tokens_in, call)
         story = Story(engine, ledger, ask.mode, tokens_in, started)
+        compaction = ask.compaction or self._compaction
+        if ask.mode == "full" and compaction is not None:
+            made, told = preparation(engine, ledger.tenant, ledger.name).window(compaction, call)
+            return story.end(made, call, active=made.tokens < tokens_in, compaction=told)
         if live is not None:
             return story.end(whole(engine, live, call), call, active=False)
 

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from warmset.ledger import Ledger
     from warmset.messages import System
     from warmset.pick import Picker
+    from warmset.prepare import PreparedCompaction
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,6 +96,7 @@ class Ask:
         system: A system prompt beside the conversation.
         tools: Tool schemas that travel along.
         picker: Who picks, instead of the memory's picker.
+        compaction: What has summaries ready, instead of the memory's.
     """
 
     query: str | None
@@ -110,6 +112,7 @@ class Ask:
     system: System | None
     tools: Sequence[Mapping[str, Any]] | None
     picker: Picker | None
+    compaction: PreparedCompaction | None = None
 
     @property
     def key(self) -> tuple[object, ...]:

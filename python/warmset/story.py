@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from warmset.hits import Found
     from warmset.ledger import Entry, Ledger
     from warmset.pick import Picked
-    from warmset.window import Reason
+    from warmset.window import Compaction, Reason
 
 
 class Choices(Sequence[Choice]):
@@ -84,7 +84,9 @@ class Story:
         self._found = found
         self._picked = picked
 
-    def end(self, made: Assembled, call: Call, *, active: bool) -> Window:
+    def end(
+        self, made: Assembled, call: Call, *, active: bool, compaction: Compaction | None = None
+    ) -> Window:
         """Make the window with its report.
 
         Raises:
@@ -125,6 +127,7 @@ class Story:
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             exact=False,
+            compaction=compaction,
             choices=()
             if found is None or self._picked is None
             else Choices(found, self._picked, self._ledger.entries, draft),

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Message, System
 
 PartName: TypeAlias = Literal[
-    "system", "anchor", "index", "retrieved", "recent", "current", "request", "all"
+    "system", "anchor", "summary", "index", "retrieved", "recent", "current", "request", "all"
 ]
 
 Reason: TypeAlias = Literal["picked", "already_in_window", "not_picked", "below_cut", "over_budget"]
@@ -56,6 +56,32 @@ class Choice:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class Compaction:
+    """What a prepared compaction did for a window.
+
+    Args:
+        state: Where the conversation's preparation is; see `warmset.prepare`.
+        mark: Messages at the front that a summary stands for, or that stay beside it; 0 if none is
+            shown.
+        tokens: What the summary costs.
+        freed: Tokens that it takes off the window.
+        swapped: Whether it took its messages' place in this call.
+        waited: Seconds that the call waited for it.
+        left_out: Messages that were left out without a summary, because there was none in time.
+        why: What kept a summary from being there; None if nothing did.
+    """
+
+    state: str
+    mark: int = 0
+    tokens: int = 0
+    freed: int = 0
+    swapped: bool = False
+    waited: float = 0.0
+    left_out: int = 0
+    why: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
     """What happened, and why.
 
@@ -82,6 +108,8 @@ class Report:
             whose vectors are pending.
         pending: Turns that are found by their words only, because their vectors are not made yet.
         milliseconds: What the call took.
+        compaction: What a prepared compaction did; None where there is none, or the mode is not
+            "full".
         exact: Whether the counts are the reference's; formulas of providers never are.
     """
 
@@ -103,6 +131,7 @@ class Report:
     pending: int
     milliseconds: float
     exact: bool
+    compaction: Compaction | None = None
     choices: Sequence[Choice] = field(default=(), repr=False)
 
 

@@ -144,7 +144,9 @@ def _parts(cue: str) -> list[str]:
     return re.split(r"(\s)", cue)
 
 
-_PATTERNS: Final = {kind: _pattern(cues) for kind, cues in CUES.items()}
+_PATTERNS: Final[dict[MemoryKind, re.Pattern[str]]] = {
+    kind: _pattern(cues) for kind, cues in CUES.items()
+}
 _OPENING_NO: Final = re.compile(r"\s*no\b[,.:;!]", re.IGNORECASE)
 
 

@@ -35,6 +35,8 @@ from warmset.errors.models import (
     ModelMissing,
     PickerError,
     ReaderError,
+    SummarizerError,
+    SummaryRefused,
 )
 from warmset.errors.store import (
     Closed,
@@ -96,6 +98,8 @@ __all__ = [
     "StoreError",
     "StoreFull",
     "StoreIOError",
+    "SummarizerError",
+    "SummaryRefused",
     "TooLarge",
     "Truncated",
     "UnknownDialectError",

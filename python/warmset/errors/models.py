@@ -56,6 +56,36 @@ class PickerError(WarmsetError):
     spent: Spent | None = None
 
 
+class SummarizerError(WarmsetError):
+    """A summarizer failed: its model, its client or its own code; the cause is attached.
+
+    Attributes:
+        spent: What the summarizer's model took all the same, where that is known.
+    """
+
+    spent: Spent | None = None
+
+
+class SummaryRefused(SummarizerError):  # noqa: N818 - it says what became of the summary
+    """What a summarizer returned is no summary, and was not used.
+
+    Args:
+        reason: "not_text", "empty", "error", "refusal", "cut" or "not_shorter".
+        why: What was found, in words.
+    """
+
+    def __init__(self, reason: str, why: str) -> None:
+        super().__init__(reason, why)
+        self.reason = reason
+        self.why = why
+
+    def __str__(self) -> str:
+        return (
+            f"the summary was refused ({self.reason}): {self.why}; keep the messages, or give "
+            "summary_of a fallback"
+        )
+
+
 class ReaderError(WarmsetError):
     """A model that reads or judges for `warmset eval` failed, or its answer is no text."""
 

@@ -21,7 +21,11 @@ _SUMMARY_SHARE: Final = 0.25
 
 
 class Summarizer(Protocol):
-    """Says in fewer words what messages say."""
+    """Says in fewer words what messages say.
+
+    One that can take up an earlier summary also has a keyword `previous: str | None = None`; others
+    are given it as the first message.
+    """
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int) -> str:
         """Return a summary of about that many tokens at most."""

@@ -34,12 +34,13 @@ class Patience:
         self._lock = threading.Lock()
         self._stray = 0
 
-    def run(self, call: Callable[[], Any]) -> Any:
+    def run(self, call: Callable[[], Any], *, seconds: float | None = None) -> Any:
         """Call, and wait.
 
         Args:
             call: What to call; if it returns an awaitable, that runs in an event loop of its own,
                 and is cancelled when the time is over.
+            seconds: How long to wait for this call, if not as long as for others.
 
         Returns:
             What it returned.
@@ -48,27 +49,24 @@ class Patience:
             OutOfTimeError: It did not return in time.
             Exception: What the call raised.
         """
+        wait = self.seconds if seconds is None else seconds
         with self._lock:
             if self._stray >= MOST:
                 raise OutOfTimeError(f"{MOST} earlier calls were given up and have not ended yet")
-        one = _Call(call, self.seconds)
+        one = _Call(call, wait)
         thread = threading.Thread(target=self._run, args=(one,), name="warmset-llm", daemon=True)
         thread.start()
-        if not one.done.wait(self.seconds):
+        if not one.done.wait(wait):
             with self._lock:
                 if not one.done.is_set():
                     one.stray = True
                     self._stray += 1
-                    raise OutOfTimeError(self._late)
+                    raise OutOfTimeError(_late(wait))
         if isinstance(one.error, _ExpiredError):
-            raise OutOfTimeError(self._late)
+            raise OutOfTimeError(_late(wait))
         if one.error is not None:
             raise one.error
         return one.answer
-
-    @property
-    def _late(self) -> str:
-        return f"the model did not answer within {self.seconds:g} s"
 
     def _run(self, one: _Call) -> None:
         one.run()
@@ -108,6 +106,10 @@ class _Call:
             if scope.expired():
                 raise _ExpiredError from None
             raise
+
+
+def _late(seconds: float) -> str:
+    return f"the model did not answer within {seconds:g} s"
 
 
 class _ExpiredError(Exception):

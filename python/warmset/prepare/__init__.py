@@ -1,0 +1,24 @@
+"""A summary that is ready before it is needed.
+
+Promises: no window waits for a model longer than the deadline; a message leaves a window only while
+it is in the store; what a summary stands for is known by the hash of the messages before its mark,
+so that an edit, an erasure or another policy makes it void; a summary that is void is never shown.
+"""
+
+from warmset.prepare.policy import PreparedCompaction, Prices
+from warmset.prepare.preparation import Preparation, of
+from warmset.prepare.states import TRANSITIONS, Counters, Event, State
+from warmset.prepare.worker import Ticket, Worker
+
+__all__ = [
+    "TRANSITIONS",
+    "Counters",
+    "Event",
+    "Preparation",
+    "PreparedCompaction",
+    "Prices",
+    "State",
+    "Ticket",
+    "Worker",
+    "of",
+]

@@ -1,0 +1,73 @@
+"""What a window shows where no summary is ready in time: the newest units that fit."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from warmset.assemble import Assembled, Draft, render, total
+from warmset.counting import PER_MESSAGE, extra_tokens
+from warmset.errors import BudgetTooSmall
+from warmset.keep import keep
+from warmset.kept import Keep
+from warmset.layout import Frame
+from warmset.messages import text_message
+from warmset.window import Part
+
+if TYPE_CHECKING:
+    from warmset.assemble import Call
+    from warmset.engine import Engine
+    from warmset.ledger import Ledger
+
+_TRIES = 5
+
+
+def evicted(engine: Engine, ledger: Ledger, call: Call, low: int) -> tuple[Assembled, int]:
+    """Leave out the oldest units, and cut where it was cut before as long as that fits.
+
+    Args:
+        engine: Where texts are read.
+        ledger: The conversation.
+        call: What the messages are for.
+        low: Tokens down to which is cut.
+
+    Returns:
+        The window, and how many messages it leaves out.
+
+    Raises:
+        BudgetTooSmall: What must stay does not fit.
+        ConversionError: The target dialect cannot say the messages.
+        StoreError: A message could not be read.
+    """
+    request = 0 if call.request is None else PER_MESSAGE + engine.count(call.request)
+    have, over = call.budget - request, 0
+    for _ in range(_TRIES):
+        made, count = _cut(engine, ledger, call, have - over, min(low - request, have) - over)
+        if made.tokens <= call.budget:
+            break
+        over += made.tokens - call.budget  # in the target's form it costs more than its messages
+    else:
+        raise BudgetTooSmall(made.tokens, call.budget)
+    return made, count
+
+
+def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tuple[Assembled, int]:
+    if have <= 0:
+        raise BudgetTooSmall(call.budget - have, call.budget)
+    last = tuple(ledger.history.path[-1:])  # what just came in is what the call is about
+    ask = Keep(budget=have, low=max(low, 0), pins=last, system=call.system, tools=call.tools)
+    kept = keep(engine, ledger, ask)
+    plain = kept.messages.copy()
+    around = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    parts = [Part("recent", kept.tokens - around, tuple(kept.ids))]
+    if call.request is not None:
+        plain.append(text_message(call.source, "user", call.request))
+        parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
+    done = render(call, plain)
+    if around:
+        parts.insert(0, Part("system", around))
+    frame = Frame([], [], [[ledger.entries[id_]] for id_ in kept.ids], [])
+    tokens = total(engine, call, done)
+    return (
+        Assembled(done.messages, done.system, tokens, tuple(parts), Draft(frame)),
+        len(kept.evicted),
+    )

@@ -1,0 +1,48 @@
+"""Messages of a conversation as a sequence that reads each when it is looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, overload
+
+if TYPE_CHECKING:
+    from warmset.engine import Engine
+    from warmset.ledger import Ledger
+    from warmset.messages import Message
+    from warmset.prepare.stored import Ready
+
+
+class Reading(Sequence["Message"]):
+    """What a window would show, with a summary in front if there is one.
+
+    Args:
+        engine: Where messages are read.
+        ledger: The conversation.
+        ready: The summary; None to show everything.
+    """
+
+    def __init__(self, engine: Engine, ledger: Ledger, ready: Ready | None) -> None:
+        self._engine = engine
+        path = ledger.history.path
+        self._rows: list[int | Message] = list(path)
+        if ready is not None:
+            front = [path[at] for at in ready.held if at < ready.place]
+            back = [path[at] for at in ready.held if at > ready.place]
+            self._rows = [*front, ready.message, *back, *path[ready.mark :]]
+
+    def __len__(self) -> int:
+        return len(self._rows)
+
+    @overload
+    def __getitem__(self, at: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> list[Message]: ...
+
+    def __getitem__(self, at: int | slice) -> Message | list[Message]:
+        if isinstance(at, slice):
+            return [self._read(row) for row in self._rows[at]]
+        return self._read(self._rows[at])
+
+    def _read(self, row: int | Message) -> Message:
+        return self._engine.message(row) if isinstance(row, int) else row

@@ -1,0 +1,175 @@
+"""What a preparation is to do: who writes, where the lines are, how long a window may wait."""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import InvalidInputError
+from warmset.prepare.states import Counters
+from warmset.prepare.worker import Threads
+from warmset.summarize import ExtractiveSummarizer
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset.evict import Summarizer
+    from warmset.messages import Message
+    from warmset.prepare.states import Event
+    from warmset.prepare.worker import Worker
+
+SOFT: Final = 2 / 3
+TAIL: Final = 0.25
+KEEP: Final = 4
+LEAST: Final = 0.05
+DEADLINE: Final = 2.0
+PATIENCE: Final = 120.0
+LONGEST: Final = 2_000
+CARRIED: Final = 400
+
+PAUSES: Final = (1.0, 60.0)
+"""Seconds after a first failure, doubled with each further one, and at most."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Prices:
+    """What tokens cost beside each other, to decide whether to swap before the hard line.
+
+    A swap at the hard line needs no decision. Before it, a swap takes tokens off every further call
+    and has the provider read the rest anew once: it pays if ``freed * cached * calls`` is more than
+    ``rewritten * (written - cached)``.
+
+    Args:
+        calls: Further calls that are expected.
+        cached: The price of a token that the provider's prefix cache has, beside 1 for another.
+        written: The price of a token that it has not.
+    """
+
+    calls: int
+    cached: float = 0.1
+    written: float = 1.25
+
+    def __post_init__(self) -> None:
+        if isinstance(self.calls, bool) or not isinstance(self.calls, int) or self.calls < 0:
+            raise InvalidInputError(f"calls: expected a number of calls, found {self.calls!r}")
+        if not 0 <= self.cached <= self.written < math.inf:
+            raise InvalidInputError(
+                f"cached, written: expected 0 <= cached <= written, found {self.cached} and "
+                f"{self.written}"
+            )
+
+    def pays(self, freed: int, rewritten: int) -> bool:
+        """Tell whether a swap costs less than going on without it.
+
+        Args:
+            freed: Tokens that it takes off each further call.
+            rewritten: Tokens from the first one that changes.
+        """
+        return freed * self.cached * self.calls > rewritten * (self.written - self.cached)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PreparedCompaction:
+    """Has the summary ready before it is needed, so that no call waits for it.
+
+    At the soft line a thread begins to summarise the conversation up to a mark; the agent goes on.
+    At the hard line, which is the window's budget, the summary takes the place of what is before
+    the mark, and what is after it stays as it is. If the summary is not ready by then the window
+    waits until the deadline and leaves the oldest units out.
+
+    Give it to `Memory.open(compaction=...)` or to `Conversation.window(compaction=...)`; windows of
+    mode "full" use it.
+
+    Args:
+        summarizer: Who writes: a summarizer, or any function of messages and `max_tokens` that
+            returns a text; `ExtractiveSummarizer` if not given.
+        fallback: Who writes if that fails, or if what it writes is refused; None for nobody.
+        soft: The share of the budget at which a summary is begun, above 0 and below 1.
+        should_compact: Decides that instead, from the messages and their tokens.
+        tail: The share of the budget that stays verbatim behind the mark, about.
+        keep: Units that stay behind the mark at least.
+        least: The share of the budget that a summary has to free, else it is not begun.
+        deadline: Seconds that a window waits at the hard line for a summary that is being written.
+        patience: Seconds after which a summariser that does not answer is given up.
+        max_tokens: Tokens that a summary may have.
+        carry_tokens: Tokens of it that may list numbers, paths, names and constraints that the
+            summary lacks; 0 for no list.
+        prices: Decides on a swap before the hard line; None never swaps before it.
+        on_event: Is called with every `Event`, in the thread where it happened.
+        clock: Tells the time in seconds.
+        worker: Runs the summariser.
+
+    Raises:
+        InvalidInputError: An option is out of its range.
+    """
+
+    summarizer: Summarizer | None = None
+    fallback: Summarizer | None = field(default_factory=ExtractiveSummarizer)
+    soft: float = SOFT
+    should_compact: Callable[[Sequence[Message], int], bool] | None = None
+    tail: float = TAIL
+    keep: int = KEEP
+    least: float = LEAST
+    deadline: float = DEADLINE
+    patience: float = PATIENCE
+    max_tokens: int = LONGEST
+    carry_tokens: int = CARRIED
+    prices: Prices | None = None
+    on_event: Callable[[Event], object] | None = None
+    clock: Callable[[], float] = time.monotonic
+    worker: Worker = field(default_factory=Threads)
+    counters: Counters = field(default_factory=Counters, init=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for name in ("summarizer", "fallback", "should_compact", "on_event"):
+            given = getattr(self, name)
+            if given is not None and not callable(given):
+                raise InvalidInputError(f"{name}: expected a function, found {given!r:.80}")
+        for name in ("soft", "tail", "least"):
+            _number(name, getattr(self, name), 0, 1)
+        if not 0 < self.soft < 1:
+            raise InvalidInputError(f"soft: must lie above 0 and below 1, found {self.soft}")
+        if self.tail >= self.soft:
+            raise InvalidInputError(
+                f"tail: must be less than soft ({self.soft:.2f}), or each swap leads to the next; "
+                f"found {self.tail}"
+            )
+        for name in ("deadline", "patience"):
+            _number(name, getattr(self, name), 0, math.inf)
+        for name, low in (("keep", 1), ("max_tokens", 16), ("carry_tokens", 0)):
+            value = getattr(self, name)
+            if isinstance(value, bool) or not isinstance(value, int) or value < low:
+                raise InvalidInputError(
+                    f"{name}: expected an integer of at least {low}, found {value!r}"
+                )
+
+    @property
+    def fingerprint(self) -> str:
+        """What tells its summaries from those of another policy: who writes, and how much."""
+        writers = [_identity(one) for one in (self.summarizer, self.fallback)]
+        told = repr((writers, self.max_tokens, self.carry_tokens)).encode()
+        return hashlib.blake2b(told, digest_size=8).hexdigest()
+
+    def pause(self, failures: int) -> float:
+        """Return the seconds to let pass after so many failures in a row."""
+        first, most = PAUSES
+        return min(most, first * 2.0 ** min(failures - 1, 16))
+
+
+def _identity(writer: object) -> str | None:
+    """Return a name for who writes that is the same in the next process."""
+    if writer is None:
+        return None
+    given = getattr(writer, "fingerprint", None)
+    if isinstance(given, str):
+        return given
+    name = getattr(writer, "__qualname__", None) or type(writer).__qualname__
+    return f"{getattr(writer, '__module__', None) or type(writer).__module__}.{name}"
+
+
+def _number(name: str, value: object, low: float, high: float) -> None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not low <= value <= high:
+        raise InvalidInputError(f"{name}: expected a number from {low} to {high}, found {value!r}")

@@ -1,0 +1,207 @@
+"""A window in which a summary stands for the front of the conversation.
+
+```text
+system ─ task │ summary │ what was held before the mark │ units behind the mark, as they are
+```
+
+The summary stands where the first message stood that it stands for. Where the rest is still too
+large, the oldest units behind the mark are left out.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warmset.assemble import Assembled, Draft, render, total
+from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens, message_tokens
+from warmset.errors import BudgetTooSmall
+from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
+from warmset.layout import Frame
+from warmset.messages import text_message
+from warmset.window import Part
+
+if TYPE_CHECKING:
+    from warmset.accounts import Accounts
+    from warmset.assemble import Call
+    from warmset.engine import Engine
+    from warmset.ledger import Entry, Ledger
+    from warmset.messages import Message
+    from warmset.prepare.stored import Ready
+
+_TRIES = 8
+"""How often more is left out because a provider's form of the list costs more than its messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is left out behind a mark.
+
+    Args:
+        mark: The mark; the cut is void behind another one.
+        start: The first unit that stays although it need not.
+    """
+
+    mark: int
+    start: int
+
+
+def beside(engine: Engine, call: Call) -> int:
+    """Return what a call costs beside the conversation's messages."""
+    tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    return tokens if call.request is None else tokens + PER_MESSAGE + engine.count(call.request)
+
+
+def size(ledger: Ledger, ready: Ready | None, around: int) -> int:
+    """Return about what a window costs with a summary, or with none; at most a stand-in less.
+
+    Args:
+        ledger: The conversation.
+        ready: The summary.
+        around: What the call costs beside the conversation's messages.
+    """
+    accounts = ledger.accounts()
+    if ready is None:
+        return around + accounts.roll.since(0)
+    return around + _front(ledger, ready) + accounts.roll.since(accounts.home(ready.mark))
+
+
+def cut(ledger: Ledger, ready: Ready, room: int) -> Cut:
+    """Leave out the oldest units behind a mark, so that the rest fits.
+
+    Args:
+        ledger: The conversation.
+        ready: The summary that stands before the mark.
+        room: Tokens for the summary and the messages.
+
+    Raises:
+        BudgetTooSmall: What must stay does not fit.
+    """
+    accounts = ledger.accounts()
+    last = len(accounts) - 1  # what just came in is what the call is about
+    stays = {*accounts.protected((last,)), *(accounts.home(at) for at in ready.held)}
+    start, _ = accounts.roll.cut(sorted(stays), max(room - ready.tokens, 0))
+    return Cut(ready.mark, max(start, accounts.home(ready.mark)))
+
+
+def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | None) -> Assembled:
+    """Write the messages of a window with a summary.
+
+    Raises:
+        ConversionError: The target dialect cannot say them.
+        StoreError: A message could not be read.
+    """
+    live, accounts = ledger.live(), ledger.accounts()
+    front = [live[at] for at in ready.held if at < ready.place]
+    places = [at for at in ready.held if at > ready.place]
+    places += _behind(accounts, ready, left)
+    dialect = ledger.dialect or "openai"
+    fills = dialect in ALTERNATING
+    plain: list[Message] = []
+    spoken = 0
+    before: tuple[int, str] | None = None  # position and role
+
+    def say(at: int, role: str, message: Message) -> None:
+        nonlocal before, spoken
+        if fills and before is not None and before[0] + 1 != at:
+            filler = gap_role(dialect, before[1], role)
+            if filler is not None:
+                plain.append(gap_message(dialect, filler))
+                spoken += message_tokens(plain[-1:], engine.encoding)[0]
+        plain.append(message)
+        before = (at, role)
+
+    for at, entry in zip(ready.held, front, strict=False):
+        say(at, entry.facts.role, engine.message(entry.id))
+    say(-2, "user", ready.message)
+    tail = [live[at] for at in places]
+    for at, entry in zip(places, tail, strict=True):
+        say(at, entry.facts.role, engine.message(entry.id))
+    if call.request is not None:
+        plain.append(text_message(call.source, "user", call.request))
+    done = render(call, plain)
+    parts = _parts(engine, call, ready, front, tail)
+    tokens = (
+        sum(part.tokens for part in parts) + spoken + PER_REPLY
+        if call.source == call.target != "anthropic" and engine.encoding != "estimate"
+        else total(engine, call, done)
+    )
+    frame = Frame([], [[entry] for entry in front], [[entry] for entry in tail], [])
+    return Assembled(done.messages, done.system, tokens, parts, Draft(frame))
+
+
+def fitted(
+    engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | None, low: int
+) -> tuple[Assembled, Cut | None]:
+    """Write a window that is within the budget, leaving out more as long as it is not.
+
+    Args:
+        engine: Where texts are read.
+        ledger: The conversation.
+        call: What the messages are for.
+        ready: The summary.
+        left: What is left out already.
+        low: Tokens down to which is left out, if anything is.
+
+    Returns:
+        The window, and what is left out of it.
+
+    Raises:
+        BudgetTooSmall: What must stay does not fit.
+        ConversionError: The target dialect cannot say the messages.
+        StoreError: A message could not be read.
+    """
+    around = beside(engine, call)
+    made = write(engine, ledger, call, ready, left)
+    for target in (low, call.budget):
+        room = target - around
+        for _ in range(_TRIES):
+            if made.tokens <= call.budget:
+                return made, left
+            try:
+                left = cut(ledger, ready, room)
+            except BudgetTooSmall:
+                break
+            made = write(engine, ledger, call, ready, left)
+            room -= max(made.tokens - call.budget, 0) + 1
+    raise BudgetTooSmall(made.tokens, call.budget)
+
+
+def _front(ledger: Ledger, ready: Ready) -> int:
+    live = ledger.live()
+    return ready.tokens + sum(live[at].tokens for at in ready.held)
+
+
+def _behind(accounts: Accounts, ready: Ready, left: Cut | None) -> list[int]:
+    """Return the positions of what is sent behind the mark, ascending.
+
+    Results without a call, and calls that were left without a result, are not: no provider takes
+    them.
+    """
+    first = accounts.home(ready.mark)
+    start = first if left is None or left.mark != ready.mark else max(left.start, first)
+    stays = [unit for unit in accounts.protected((len(accounts) - 1,)) if first <= unit < start]
+    places = accounts.roll.kept(stays, start)
+    lost = accounts.unsendable(first)
+    if lost:
+        gone = [at for unit in lost for at in accounts.unit(unit).members]
+        places = np.setdiff1d(places, np.array(gone, dtype=places.dtype))
+    found: list[int] = places.tolist()
+    return found
+
+
+def _parts(
+    engine: Engine, call: Call, ready: Ready, front: list[Entry], tail: list[Entry]
+) -> tuple[Part, ...]:
+    parts = [
+        Part("anchor", sum(entry.tokens for entry in front), tuple(entry.id for entry in front)),
+        Part("summary", ready.tokens),
+        Part("recent", sum(entry.tokens for entry in tail), tuple(entry.id for entry in tail)),
+    ]
+    parts = [part for part in parts if part.tokens]
+    if call.request is not None:
+        parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
+    around = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    return (Part("system", around), *parts) if around else tuple(parts)

@@ -1,0 +1,42 @@
+"""Summaries of turns that leave, and what they lose.
+
+What this package promises:
+
+- Whatever a summarizer does wrong, nothing but a summary becomes one: an empty reply, an error's
+  text, a refusal, a text that is not shorter are refused, with the reason.
+- Without a model, sentences are chosen and none is changed.
+- A summary comes with an audit: which numbers, paths, names, constraints and open tasks of the
+  turns it does not have. They can ride along as a list, within a cap of tokens.
+- No text of a turn can leave its place in a prompt, and what a prompt shows in part says so.
+"""
+
+from warmset.summarize.asking import AskingSummarizer, LLMSummarizer
+from warmset.summarize.base import Summary, Written
+from warmset.summarize.extract import ExtractiveSummarizer
+from warmset.summarize.losses import Audit, Fact, audit
+from warmset.summarize.making import SHARE, summary_of
+from warmset.summarize.providers import (
+    AnthropicSummarizer,
+    OpenAIResponsesSummarizer,
+    OpenAISummarizer,
+    ProviderSummarizer,
+)
+from warmset.summarize.stating import FactKind
+
+__all__ = [
+    "SHARE",
+    "AnthropicSummarizer",
+    "AskingSummarizer",
+    "Audit",
+    "ExtractiveSummarizer",
+    "Fact",
+    "FactKind",
+    "LLMSummarizer",
+    "OpenAIResponsesSummarizer",
+    "OpenAISummarizer",
+    "ProviderSummarizer",
+    "Summary",
+    "Written",
+    "audit",
+    "summary_of",
+]

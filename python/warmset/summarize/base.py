@@ -1,0 +1,58 @@
+"""The words of summarising: what a summarizer writes, and what is made of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Self
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warmset.llm import Spent
+    from warmset.summarize.losses import Audit
+
+
+class Written(str):
+    """A summary as a summarizer returns it, with what it took to write it.
+
+    Args:
+        text: The summary.
+        spent: What the summarizer's model took; None where there is none.
+        notes: What a reader of a report should know: "3 turns were shortened", for example.
+    """
+
+    __slots__ = ("notes", "spent")
+
+    spent: Spent | None
+    notes: tuple[str, ...]
+
+    def __new__(cls, text: str, spent: Spent | None = None, notes: Iterable[str] = ()) -> Self:
+        """Put them together."""
+        made = super().__new__(cls, text)
+        made.spent = spent
+        made.notes = tuple(notes)
+        return made
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """A summary that was checked.
+
+    Args:
+        text: The summary, with the list of what it had lost if one was asked for.
+        tokens: Tokens of the text.
+        replaced: Tokens of the messages, and of the earlier summary, that it stands for.
+        by: Who wrote it: the summarizer's name.
+        audit: Which facts of the messages are in the text, and which are not.
+        spent: What the summarizer took, that of a failed one before it included; None where no
+            model is known to have been asked.
+        notes: What was shortened or went wrong, in words; why a fallback wrote it, for example.
+    """
+
+    text: str
+    tokens: int
+    replaced: int
+    by: str
+    audit: Audit
+    spent: Spent | None = field(default=None, compare=False)
+    notes: tuple[str, ...] = ()

@@ -1,0 +1,89 @@
+"""One summary in work at a model: when it must be there, and what it took so far."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING, Protocol
+
+from warmset import _core
+from warmset.errors import SummarizerError
+from warmset.llm import Spent
+from warmset.summarize.checks import checked_text
+from warmset.summarize.prompt import join
+
+if TYPE_CHECKING:
+    from warmset.llm import Prompt, Reply
+
+
+class Asked(Protocol):
+    """What a job asks."""
+
+    @property
+    def seconds(self) -> float:
+        """Seconds that it has for all of its answers."""
+        ...
+
+    def reply(self, prompt: Prompt, seconds: float) -> Reply:
+        """Answer within that many seconds."""
+        ...
+
+
+class Job:
+    """One summary in work.
+
+    Args:
+        asking: Who is asked.
+        max_tokens: Tokens that the summary should have at most.
+    """
+
+    def __init__(self, asking: Asked, max_tokens: int) -> None:
+        self._asking = asking
+        self._max_tokens = max_tokens
+        self._started = time.perf_counter()
+        self.spent = Spent(0, 0)
+
+    def ask(self, prompt: Prompt) -> str:
+        """Ask once, and see that the answer can be a summary."""
+        try:
+            reply = self._asking.reply(prompt, self._asking.seconds - self._passed())
+            if reply.spent is not None:
+                self._add(reply.spent)
+            return checked_text(reply.text)
+        except SummarizerError as error:
+            if error.spent is not None:
+                self._add(error.spent)
+            error.spent = self.spent
+            raise
+
+    def fold(self, parts: list[str], previous: str | None, budget: int, encoding: str) -> str:
+        """Make one summary of those of parts, as many at a time as a prompt takes."""
+        costs = _core.count_texts(parts, encoding)
+        at = 0
+        while at < len(parts):
+            group = [parts[at]]
+            room = budget - costs[at]
+            at += 1
+            while at < len(parts) and costs[at] <= room:
+                group.append(parts[at])
+                room -= costs[at]
+                at += 1
+            previous = self.ask(join(group, previous=previous, max_tokens=self._max_tokens))
+        return previous or ""
+
+    def _add(self, more: Spent) -> None:
+        self.spent = Spent(
+            self.spent.input + more.input,
+            self.spent.output + more.output,
+            self._passed() * 1000,
+            estimated=self.spent.estimated or more.estimated,
+        )
+
+    def _passed(self) -> float:
+        return time.perf_counter() - self._started
+
+
+def failed(error: SummarizerError, spent: Spent) -> SummarizerError:
+    """Return an error with what was spent all the same."""
+    error.spent = replace(spent)
+    return error

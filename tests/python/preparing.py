@@ -1,0 +1,99 @@
+"""A clock, a worker and a summarizer that do what a test says, and a handle as another process."""
+
+from __future__ import annotations
+
+from warmset import Weights
+from warmset.engine import Engine
+from warmset.memory import Memory
+from warmset.opening import Opening
+
+
+class Clock:
+    """Seconds that pass when somebody says so."""
+
+    def __init__(self):
+        self.now = 100.0
+
+    def __call__(self):
+        return self.now
+
+
+class Hand:
+    """Runs tasks when told; whoever waits sees its seconds pass, or a task end within them."""
+
+    def __init__(self, clock):
+        self.clock = clock
+        self.tasks = []
+        self.ends_in = None  # seconds after which a task ends by itself while somebody waits
+        self.waited = []
+
+    def start(self, task):
+        ticket = Ticket(self, task)
+        self.tasks.append(ticket)
+        return ticket
+
+    def run(self, at=0):
+        self.tasks.pop(at).end()
+
+
+class Ticket:
+    def __init__(self, hand, task):
+        self.hand, self.task, self.ended = hand, task, False
+
+    def end(self):
+        self.ended = True
+        self.task()
+
+    def wait(self, seconds):
+        hand = self.hand
+        ends = hand.ends_in is not None and hand.ends_in <= seconds and self in hand.tasks
+        passed = 0.0 if self.ended else hand.ends_in if ends else seconds
+        hand.waited.append(passed)
+        hand.clock.now += passed
+        if ends and not self.ended:
+            hand.tasks.remove(self)
+            self.end()
+        return self.ended
+
+
+class Writer:
+    """A summarizer whose next answers are set; it remembers what it was asked."""
+
+    fingerprint = "writer"
+
+    def __init__(self):
+        self.answer = "good"
+        self.asked = []
+
+    def __call__(self, messages, /, *, max_tokens, previous=None):  # noqa: ARG002 - as all are
+        self.asked.append((list(messages), previous))
+        match self.answer:
+            case "good":
+                return f"What was said in {len(messages)} messages, part {len(self.asked)}."
+            case "growing":
+                return "a summary that says more than there was to say " * 400
+            case "empty":
+                return " \n"
+            case "error":
+                return "Error code: 429 - too many requests"
+            case "failing":
+                raise ConnectionError("nobody there")
+            case _:
+                return self.answer
+
+
+class Lease:
+    """A share in an engine of one's own."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        self.vectors = None
+
+    def release(self, timeout):
+        self.engine.close(timeout)
+
+
+def process(path, policy, *, tenant="default"):
+    """Open a store as another process would: with an engine that shares nothing but the files."""
+    engine = Engine(path, embedder=None, opening=Opening(durability="os"), encoding="o200k_base")
+    return Memory(Lease(engine), tenant=tenant, weights=Weights(), picker=None, compaction=policy)
