@@ -14,6 +14,16 @@ from warmset._core import (
     terms,
 )
 from warmset.budget import Budget
+from warmset.compact import (
+    Compacted,
+    CompactStats,
+    CompactWeights,
+    Drop,
+    Moment,
+    Trajectory,
+    compact_context,
+    trajectory,
+)
 from warmset.config import Filter, Weights
 from warmset.conversation import Conversation
 from warmset.counting import (
@@ -26,6 +36,7 @@ from warmset.counting import (
     gemini_counter,
     openai_counter,
 )
+from warmset.dropped import Episode
 from warmset.embed import (
     CohereEmbedder,
     Embedder,
@@ -60,6 +71,7 @@ from warmset.evict import (
 from warmset.hits import Hit
 from warmset.kept import Kept
 from warmset.llm import Spent
+from warmset.memories import MemoryItem
 from warmset.memory import Memory
 from warmset.messages import Repaired, Violation, convert, detect, repair, validate
 from warmset.pick import (
@@ -86,7 +98,7 @@ from warmset.summarize import (
     audit,
     summary_of,
 )
-from warmset.told import Compacted, Removed, Spooled
+from warmset.told import Removed, Rewritten, Spooled
 from warmset.tools import TurnTools
 from warmset.trim import trim_messages
 from warmset.turn import Synced, Turn
@@ -103,10 +115,14 @@ __all__ = [
     "ClearToolResults",
     "CohereEmbedder",
     "ColdStore",
+    "CompactStats",
+    "CompactWeights",
     "Compacted",
     "Conversation",
     "Counter",
+    "Drop",
     "Embedder",
+    "Episode",
     "Evicted",
     "ExtractiveSummarizer",
     "Fact",
@@ -123,7 +139,9 @@ __all__ = [
     "LatestToolResult",
     "LexicalIndex",
     "Memory",
+    "MemoryItem",
     "MiniLM",
+    "Moment",
     "Offload",
     "OffloadLarge",
     "OpenAIEmbedder",
@@ -141,6 +159,7 @@ __all__ = [
     "Removed",
     "Repaired",
     "Report",
+    "Rewritten",
     "Salience",
     "ScorePicker",
     "SearchExplanation",
@@ -155,6 +174,7 @@ __all__ = [
     "Synced",
     "TokenBudget",
     "TokenCount",
+    "Trajectory",
     "Turn",
     "TurnTools",
     "Violation",
@@ -166,6 +186,7 @@ __all__ = [
     "anthropic_counter",
     "aretry_on_overflow",
     "audit",
+    "compact_context",
     "convert",
     "count_tokens",
     "counter",
@@ -182,6 +203,7 @@ __all__ = [
     "simd_tiers",
     "summary_of",
     "terms",
+    "trajectory",
     "trim_messages",
     "validate",
 ]

@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from warmset.told import Compacted, Removed, Spooled
+from warmset.told import Removed, Rewritten, Spooled
 
 __all__ = [
     "ColdStore",
@@ -20,6 +20,7 @@ __all__ = [
     "count_text",
     "count_texts",
     "keep_newest",
+    "keep_worthy",
     "leave_lowest",
     "lock_file",
     "pack",
@@ -27,6 +28,7 @@ __all__ = [
     "simd_tier",
     "simd_tiers",
     "terms",
+    "worth",
 ]
 
 @type_check_only
@@ -125,7 +127,7 @@ class ColdStore:
     def erase(
         self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
     ) -> Removed: ...
-    def compact(self) -> Compacted: ...
+    def compact(self) -> Rewritten: ...
     def erasure_report(self) -> ErasureReport: ...
     def spooled(self) -> list[str]: ...
     def stats(self) -> StoreStats: ...
@@ -308,6 +310,17 @@ def pack_batch(
     offsets: ArrayLike, costs: ArrayLike, values: ArrayLike, budgets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def keep_newest(costs: ArrayLike, protected: Sequence[bool], budget: int) -> NDArray[np.int64]: ...
+def worth(
+    roles: ArrayLike,
+    similarity: ArrayLike,
+    coverage: ArrayLike,
+    *,
+    factors: ArrayLike,
+    weights: tuple[float, float, float],
+) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
+def keep_worthy(
+    values: ArrayLike, costs: ArrayLike, units: ArrayLike, must: Sequence[bool], budget: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lock_file(path: str | PathLike[str]) -> FileLock | None: ...
 def leave_lowest(
     costs: ArrayLike, protected: Sequence[bool], scores: ArrayLike, budget: int

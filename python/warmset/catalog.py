@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from warmset.opening import Opening
+    from warmset.shelf import Shelf
     from warmset.vectorize import Job
 
 
@@ -57,6 +58,7 @@ class Catalog:
         self.loaded = False  # whether the retriever has already what is being taken up
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self.derived = Derived()
+        self.shelves: dict[tuple[str, str | None], Shelf] = {}
         self.attached: dict[tuple[str, ...], Attached] = {}
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
@@ -83,6 +85,15 @@ class Catalog:
         if (found := self._owner.get(id_)) is None:
             raise NotFound(f"no message has id {id_}")
         return found
+
+    def tenant_of(self, id_: int) -> str:
+        """Return whose a message, or a record beside messages, is.
+
+        Raises:
+            NotFound: Nothing has that id.
+        """
+        made = self.derived.get(id_)
+        return self.owner(id_).tenant if made is None else made.tenant
 
     def message(self, id_: int) -> messages.Message:
         """Read a message back.

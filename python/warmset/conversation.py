@@ -16,6 +16,7 @@ from warmset.config import (
     Filter,
     Mode,
 )
+from warmset.dropped import Dropping
 from warmset.errors import InvalidInputError
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
@@ -142,6 +143,11 @@ class Conversation(Transcript):
             compaction=compaction,
         )
         return self._memory.window_of(self.id, ask)
+
+    def keeper(self) -> Dropping:
+        """Return what `compact_context` asks of a conversation."""
+        self._memory.check_open()
+        return Dropping(self._memory.engine, self._memory.tenant, self.id)
 
     def fit(
         self,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 from warmset.errors import Closed, InvalidInputError, NotFound
 from warmset.figures import figures
 from warmset.records import key_of
+from warmset.remember import Remembering
 from warmset.told import Removed
 
 if TYPE_CHECKING:
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
     from warmset.registry import Lease
 
 
-class Held:
+class Held(Remembering):
     """A share in the engine of a path, seen by one tenant."""
 
     def __init__(
@@ -102,21 +103,21 @@ class Held:
     def erase(
         self, *, conversation: str | None = None, ids: Iterable[int] | None = None
     ) -> Removed:
-        """Erase a conversation, or some messages, and what was made from them.
+        """Erase a conversation, or some messages and memories, and what was made from them.
 
         When this returns, nobody finds them any more, in any process, and no file of the store has
         a byte of them. Windows that were made before are not called back.
 
         Args:
             conversation: The conversation's name; all of it goes.
-            ids: Ids of messages. A branch that began at one of them continues the path that is
-                left.
+            ids: Ids of messages, memories or episodes. A branch that began at a message continues
+                the path that is left.
 
         Returns:
             How many messages went, how many records that were made from them, and how many keys.
 
         Raises:
-            NotFound: This tenant has no message with that id.
+            NotFound: This tenant has no message and no memory with that id.
             InvalidInputError: Neither or both were given, or what is no name or no ids.
             StoreError: They could not be erased. After an error while the files were written anew
                 they are erased all the same, and the next call removes their bytes.
@@ -127,8 +128,8 @@ class Held:
         if conversation is not None:
             return self.engine.erase(prefix=key_of(self.tenant, conversation))
         listed = _ids(ids)
-        if any(self.engine.owner(id_).tenant != self.tenant for id_ in listed):
-            raise NotFound("erase: an id is not one of this tenant's messages")
+        if any(self.engine.tenant_of(id_) != self.tenant for id_ in listed):
+            raise NotFound("erase: an id is not one of this tenant's messages or memories")
         if not listed:
             return Removed(0, 0, 0)
         return self.engine.erase(records=listed)

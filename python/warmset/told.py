@@ -46,8 +46,8 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Compacted:
-    """What a compaction came to.
+class Rewritten:
+    """What writing a store's segments anew came to.
 
     Args:
         segments: Segments that were written anew.

@@ -4,7 +4,10 @@
 
 use proptest::prelude::*;
 use warmset_core::Error;
-use warmset_core::evict::{Change, Hold, Roll, Unit, keep_newest, leave_lowest};
+use warmset_core::evict::{
+    Change, Hold, Roll, Signals, Unit, Weights, Worthy, keep_newest, keep_worthy, leave_lowest,
+    worth,
+};
 
 fn units(costs: &[u64], protected: &[bool]) -> Vec<Unit> {
     costs
@@ -160,4 +163,66 @@ fn what_is_no_list_is_refused() {
         leave_lowest(&two, &[0.0, f64::NAN], 9),
         Err(Error::Argument { .. })
     ));
+}
+
+#[test]
+fn what_is_worth_most_stays_and_ties_go_to_the_earlier() {
+    let turns = Worthy {
+        values: &[0.5, 0.9, 0.5, 0.1, 0.5],
+        costs: &[3, 9, 3, 1, 3],
+        units: &[0, 1, 2, 3, 2],
+        must: &[false, false, false, true, false],
+    };
+    let stays = keep_worthy(turns, 8).expect("it fits");
+    assert_eq!((stays.kept, stays.taken), (vec![0, 3], vec![0]));
+    let all = keep_worthy(turns, u64::MAX).expect("it fits");
+    assert_eq!(all.taken, [1, 0, 2]);
+    let none = keep_worthy(turns, 0).expect("what must stay stays");
+    assert_eq!(none.kept, [3]);
+}
+
+#[test]
+fn costs_never_wrap_and_broken_columns_are_refused() {
+    let mut turns = Worthy {
+        values: &[0.5, 0.6],
+        costs: &[u64::MAX, u64::MAX],
+        units: &[0, 0],
+        must: &[false, false],
+    };
+    assert!(
+        keep_worthy(turns, u64::MAX)
+            .expect("one list")
+            .kept
+            .is_empty()
+    );
+    turns.values = &[0.5, f64::NAN];
+    assert!(keep_worthy(turns, 5).is_err());
+    turns.values = &[0.5];
+    assert!(keep_worthy(turns, 5).is_err());
+    turns.values = &[0.5, 0.6];
+    turns.units = &[0, 2];
+    assert!(keep_worthy(turns, 5).is_err());
+}
+
+#[test]
+fn a_single_turn_is_as_new_as_can_be() {
+    let signals = Signals {
+        roles: &[1],
+        factors: &[1.0, 0.5],
+        similarity: &[0.5],
+        coverage: &[1.0],
+    };
+    let weights = Weights {
+        recency: 0.3,
+        similarity: 0.4,
+        coverage: 0.3,
+    };
+    let (values, recency) = worth(signals, weights).expect("in range");
+    assert_eq!(recency, [1.0]);
+    assert!((values[0] - 0.25).abs() < 1e-15);
+    let outside = Signals {
+        coverage: &[1.1],
+        ..signals
+    };
+    assert!(worth(outside, weights).is_err());
 }

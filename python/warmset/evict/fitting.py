@@ -87,7 +87,7 @@ def fit(
             dialect=chosen,
             cost_of=lambda message: stand_ins.costs([message])[0],
             store=_place(store),
-            pinned=_pinned(protect, given),
+            pinned=pinned(protect, given),
         ),
     )
     chain = steps(TokenBudget() if policy is None else policy)
@@ -181,7 +181,7 @@ def _place(store: Offload | None) -> Offload | None:
     raise InvalidInputError(f"store: expected an object with put(text), found {store!r:.80}")
 
 
-def _pinned(protect: Protect, given: Sequence[Any]) -> frozenset[int]:
+def pinned(protect: Protect, given: Sequence[Any]) -> frozenset[int]:
     """Return the positions that the caller pins, negative ones counted from the end."""
     if callable(protect):
         return frozenset(at for at, message in enumerate(given) if protect(message))

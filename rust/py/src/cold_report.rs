@@ -60,9 +60,9 @@ pub(crate) fn removed(py: Python<'_>, told: Erased) -> PyResult<Bound<'_, PyAny>
     made(py, "Removed", (told.records, told.derived, told.keys))
 }
 
-/// A `warmset.Compacted`.
+/// A `warmset.Rewritten`.
 pub(crate) fn compacted(py: Python<'_>, told: Compacted) -> PyResult<Bound<'_, PyAny>> {
-    made(py, "Compacted", (told.segments, told.records, told.bytes))
+    made(py, "Rewritten", (told.segments, told.records, told.bytes))
 }
 
 fn made<'py>(

@@ -29,6 +29,7 @@ mod retriever;
 mod signals;
 mod simd;
 mod tokens;
+mod worth;
 
 /// The compiled core of warmset.
 #[pyo3::pymodule(gil_used = false)]
@@ -58,6 +59,8 @@ mod _core {
     use super::simd::{simd_tier, simd_tiers};
     #[pymodule_export]
     use super::tokens::{count_text, count_texts, terms};
+    #[pymodule_export]
+    use super::worth::{keep_worthy, worth};
 
     /// A debug build is many times slower: whoever measures one should know.
     #[pymodule_init]

@@ -5,10 +5,12 @@
 //! what leaves is a superset of what left before.
 
 mod roll;
+mod worth;
 
 use crate::error::{Error, Result};
 
 pub use roll::{Change, Roll};
+pub use worth::{Signals, Stays, Weights, Worthy, keep_worthy, worth};
 
 /// One unit of a list: what stays or leaves together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -62,13 +64,7 @@ pub fn keep_newest(units: &[Unit], budget: u64) -> Result<Vec<usize>> {
 /// [`Error::BudgetTooSmall`] when the protected units alone are over the budget;
 /// [`Error::Argument`] for a score that is NaN, or another number of scores than units.
 pub fn leave_lowest(units: &[Unit], scores: &[f64], budget: u64) -> Result<Vec<usize>> {
-    if scores.len() != units.len() {
-        return Err(Error::Argument {
-            name: "scores",
-            expected: format!("{} values", units.len()),
-            found: scores.len().to_string(),
-        });
-    }
+    same_length("scores", scores.len(), units.len())?;
     if let Some(at) = scores.iter().position(|score| score.is_nan()) {
         return Err(Error::Argument {
             name: "scores",
@@ -121,4 +117,15 @@ fn remaining(budget: u64, need: u128) -> Result<u64> {
     budget
         .checked_sub(need)
         .ok_or(Error::BudgetTooSmall { need, have: budget })
+}
+
+fn same_length(name: &'static str, found: usize, expected: usize) -> Result<()> {
+    if found == expected {
+        return Ok(());
+    }
+    Err(Error::Argument {
+        name,
+        expected: format!("{expected} values"),
+        found: found.to_string(),
+    })
 }

@@ -1,0 +1,31 @@
+"""Compaction by worth: each turn is scored, the worthiest units stay, what leaves is accounted for.
+
+What this package promises:
+
+- What stays is the caller's own objects, in their order; units stay or leave whole, and what must
+  stay stays.
+- The same list, options and memories give the same answer.
+- Every turn that left has its score, the terms of it, a reason and, with a memory, a handle by
+  which it comes back byte for byte.
+- A signal that was not there is named with the reason; nothing stands in for it in silence.
+"""
+
+from warmset.compact.compacted import Compacted, CompactStats, Drop, Drops, Terms
+from warmset.compact.context import compact_context
+from warmset.compact.shared import forget_vectors
+from warmset.compact.trajectory import Moment, Trajectory, trajectory
+from warmset.compact.weights import CompactWeights
+
+__all__ = [
+    "CompactStats",
+    "CompactWeights",
+    "Compacted",
+    "Drop",
+    "Drops",
+    "Moment",
+    "Terms",
+    "Trajectory",
+    "compact_context",
+    "forget_vectors",
+    "trajectory",
+]

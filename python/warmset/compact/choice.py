@@ -1,0 +1,175 @@
+"""Which turns stay: what must, then the worthiest units that fit, stand-ins for gaps counted."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from warmset import _core
+from warmset.counting import PER_REPLY, message_tokens
+from warmset.evict.fitted import Inserted
+from warmset.evict.gaps import ALTERNATING, gap_message, gaps, how_many
+from warmset.evict.slots import Slot
+from warmset.messages import anchor, exchange_start, last_said, loop_start, units
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from numpy.typing import NDArray
+
+    from warmset.compact.reading import Read
+    from warmset.evict.gaps import GapRole
+    from warmset.messages import Dialect, Facts, Message
+
+TAIL: Final = 4
+"""Units at the end that always stay."""
+
+
+class Choice:
+    """A list whose turns are chosen from.
+
+    Args:
+        messages: The messages.
+        reads: What is known of each.
+        dialect: How they are written.
+        encoding: The vocabulary that stand-ins are counted with.
+        pinned: Positions that the caller pins.
+    """
+
+    def __init__(
+        self,
+        messages: Sequence[Message],
+        reads: Sequence[Read],
+        dialect: Dialect,
+        encoding: str,
+        pinned: Iterable[int],
+    ) -> None:
+        self._messages = messages
+        self._reads = reads
+        self._dialect: Dialect = dialect
+        self._encoding = encoding
+        self.costs = np.fromiter((read.cost for read in reads), np.int64, len(reads))
+        self.roles = np.fromiter((read.role for read in reads), np.int64, len(reads))
+        facts = [read.facts for read in reads]
+        self.units, waiting = self._parted(facts)
+        self.must = self._protected(facts, waiting, pinned)
+        self.stays = np.ones(len(reads), np.bool_)
+        self.floor: float | None = None
+        self.tokens = self.total = PER_REPLY + int(self.costs.sum())
+
+    def choose(self, values: NDArray[np.float64], budget: int) -> NDArray[np.bool_]:
+        """Keep what must stay, and the worthiest other units that fit.
+
+        Args:
+            values: What each turn is worth.
+            budget: What everything may cost.
+
+        Returns:
+            Which turns stay. `floor` is the worth of the last unit that was taken.
+        """
+        room = max(budget - PER_REPLY, 0)
+        kept, taken = _core.keep_worthy(values, self.costs, self.units, self.must.tolist(), room)
+        stays = np.zeros(len(self._reads), np.bool_)
+        stays[kept] = True
+        gone = self._for_gaps(kept.tolist(), taken.tolist(), budget)
+        taken = taken[: len(taken) - len(gone)]
+        stays[np.isin(self.units, gone)] = False
+        self.stays = stays
+        last = values[self.units == taken[-1]] if len(taken) else None
+        self.floor = None if last is None else float(last.max())
+        filled = sum(self._gap_cost(role) for _, role in self._gaps(self._slots(stays)))
+        self.tokens = PER_REPLY + int(self.costs[stays].sum()) + filled
+        return stays
+
+    def written(self, given: Sequence[Any]) -> tuple[list[Any], tuple[Inserted, ...]]:
+        """Write the list that comes out: the caller's objects, and stand-ins for gaps.
+
+        Args:
+            given: The objects that the caller gave.
+        """
+        places = np.flatnonzero(self.stays).tolist()
+        opened = dict(self._gaps(self._slots(self.stays)))
+        out: list[Any] = []
+        inserted: list[Inserted] = []
+        for at, place in enumerate(places):
+            if at in opened:
+                inserted.append(Inserted(len(out), "gap", tuple(range(places[at - 1] + 1, place))))
+                out.append(gap_message(self._dialect, opened[at]))
+            out.append(given[place])
+        return out, tuple(inserted)
+
+    def _parted(self, facts: Sequence[Facts]) -> tuple[NDArray[np.int64], list[int]]:
+        """Return each turn's unit, numbered by its first member, and members of open units."""
+        home = np.arange(len(facts))
+        linked = [at for at, read in enumerate(self._reads) if read.linked]
+        if self._dialect == "responses":  # neighbours hold to each other
+            linked = list(range(len(facts))) if linked else []
+        waiting: list[int] = []
+        for unit in units([facts[at] for at in linked]):
+            members = [linked[member] for member in unit.members]
+            home[members] = members[0]
+            if unit.open:
+                waiting.append(members[-1])
+        return home, waiting
+
+    def _protected(
+        self, facts: Sequence[Facts], waiting: list[int], pinned: Iterable[int]
+    ) -> NDArray[np.bool_]:
+        must = self.roles >= _SYSTEM
+        asked = exchange_start(facts)
+        must[[at for at, fact in enumerate(facts) if fact.keep]] = True
+        must[[at for at in waiting if asked is None or at > asked]] = True
+        must[list(pinned)] = True
+        for at in (anchor(facts), asked, last_said(facts), loop_start(facts)):
+            if at is not None:
+                must[at] = True
+        tail: set[int] = set()
+        for at in range(len(facts) - 1, -1, -1):
+            if self.roles[at] < _SYSTEM:
+                tail.add(int(self.units[at]))
+            if len(tail) == TAIL:
+                break
+        must |= np.isin(self.units, list(tail))
+        return np.isin(self.units, self.units[must])
+
+    def _for_gaps(self, kept: list[int], taken: list[int], budget: int) -> list[int]:
+        """Return the units that must leave once more to make room for stand-ins, worst first."""
+        if self._dialect not in ALTERNATING or not taken or len(kept) == len(self._reads):
+            return []
+        slots = [self._slot(at) for at in kept]
+        filled = sum(self._gap_cost(role) for _, role in self._gaps(slots))
+        over = PER_REPLY + int(self.costs[kept].sum()) + filled - budget
+        if over <= 0:
+            return []
+        members: dict[int, list[int]] = {}
+        for number, at in enumerate(kept):
+            members.setdefault(int(self.units[at]), []).append(number)
+        order = taken[::-1]
+        places = [members[unit] for unit in order]
+        return order[: how_many(slots, places, self._dialect, self._gap_cost, over)]
+
+    def _slots(self, stays: NDArray[np.bool_]) -> list[Slot]:
+        if self._dialect not in ALTERNATING or stays.all():
+            return []
+        return [self._slot(at) for at in np.flatnonzero(stays).tolist()]
+
+    def _slot(self, at: int) -> Slot:
+        read = self._reads[at]
+        return Slot(self._messages[at], read.facts, read.cost, int(self.units[at]), (at,))
+
+    def _gaps(self, slots: Sequence[Slot]) -> list[tuple[int, GapRole]]:
+        return list(gaps(slots, self._dialect))
+
+    def _gap_cost(self, role: GapRole) -> int:
+        return _stand_in_cost(self._dialect, role, self._encoding)
+
+
+_SYSTEM: Final = 4
+"""The number of the first role that is always kept."""
+
+
+@lru_cache(maxsize=64)
+def _stand_in_cost(dialect: Dialect, role: GapRole, encoding: str) -> int:
+    return message_tokens([gap_message(dialect, role)], encoding)[0]

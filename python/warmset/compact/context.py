@@ -1,0 +1,179 @@
+"""`compact_context`: what a list can spare leaves it, by what each turn is worth."""
+
+from __future__ import annotations
+
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+from typing import TYPE_CHECKING, Any, Final
+
+import numpy as np
+
+from warmset.budget import Budget, input_tokens
+from warmset.compact.choice import Choice
+from warmset.compact.compacted import Compacted, CompactStats, Drops
+from warmset.compact.keeper import Leaving, Left
+from warmset.compact.reading import read_list
+from warmset.compact.scores import Source, score
+from warmset.compact.weights import CompactWeights, is_number
+from warmset.errors import InvalidInputError
+from warmset.evict.fitting import Protect, pinned
+
+if TYPE_CHECKING:
+    from warmset.compact.keeper import Keeper, Remembers
+    from warmset.embed import Embedder
+    from warmset.embed.function import EmbedFunction
+
+LEAST_RATIO: Final = 0.05
+
+
+def compact_context(
+    messages: Iterable[Any],
+    *,
+    query: str | None = None,
+    target_ratio: float = 0.4,
+    budget: int | Budget | None = None,
+    distill_novel: bool = False,
+    memory: Remembers | None = None,
+    embedder: Embedder | EmbedFunction | str | None = None,
+    weights: CompactWeights | None = None,
+    protect: Protect = (),
+    dialect: str | None = None,
+    encoding: str = "o200k_base",
+) -> Compacted:
+    """Keep the turns that are worth most within a budget, verbatim and in order.
+
+    A turn's score is ``role x (0.3·recency + 0.4·similarity + 0.3·(1 - coverage))``, a unit's that
+    of its best member. Units stay by score while they fit; one that does not fit is passed over.
+    Never leaves: system and developer messages, the task (the first user message), the last user
+    message, the last four units, tool calls that wait for their results, a provider's compaction,
+    and what is pinned. Where those alone are over the budget they stay, and the stats say so.
+
+    Coverage is the highest cosine among the three nearest that say the same: stored memories, and
+    later turns of the list that stay. It is 0 where a number, a path or a name of the turn is in
+    none of them. Which later turns count is settled so: at first all whose cosine is `weights.same`
+    and more; after each choice those that did not stay are struck out and the choice is made anew,
+    until all that count stay. Of equal scores the earlier turn stays.
+
+    Without a memory this is a pure function of its arguments.
+
+    Args:
+        messages: Messages as callers have them; those that stay come out as the same objects.
+        query: What the turns are to be near to.
+        target_ratio: The part of the list's tokens that may stay, 0.05 to 1.
+        budget: Tokens that everything may cost, or a `Budget`, instead of the ratio.
+        distill_novel: Whether memories are made of dropped turns that are known nowhere.
+        memory: A `Memory` or a `Conversation`: what is known already, and where dropped turns are
+            kept before this returns.
+        embedder: What makes vectors: an embedder, a function of a list of texts, or a name; the
+            memory's own if not given. Without any, turns are scored by role and recency.
+        weights: How much each signal counts.
+        protect: Positions of messages that must stay, or a function that says so of a message.
+        dialect: How they are written; told by their look if not given.
+        encoding: The vocabulary that tokens are counted with.
+
+    Returns:
+        What stayed, figures, and every dropped turn with its score and the reason.
+
+    Raises:
+        InvalidInputError: An option is out of its range.
+        InvalidMessageError: A message is malformed.
+        UnknownDialectError: The name is of no supported dialect.
+        EmbedderError: The embedder failed; nothing was kept.
+        StoreError: The dropped turns could not be kept.
+    """
+    started = time.perf_counter()
+    weighed = CompactWeights() if weights is None else weights
+    keeper = _keeper(memory)
+    _check(query, target_ratio, distill_novel, keeper, weighed)
+    listed = isinstance(messages, Iterable) and not isinstance(messages, (str, bytes, Mapping))
+    if not listed:
+        raise InvalidInputError(f"messages: expected a list of messages, found {messages!r:.80}")
+    given = list(messages)
+    plain, reads, chosen = read_list(given, dialect, encoding)
+    choice = Choice(plain, reads, chosen, encoding, pinned(protect, given))
+    before = choice.total
+    have = int(target_ratio * before) if budget is None else input_tokens(budget)
+    source = Source(embedder, keeper)
+    scored = score(choice, reads, source, query, weighed, have)
+    left = Left()
+    gone = np.flatnonzero(~choice.stays)
+    figures: dict[str, Any] = {
+        "before_tokens": before,
+        "after_tokens": choice.tokens,
+        "budget": have,
+        "over_budget": choice.tokens > have,
+        "messages": len(given),
+        "dropped": len(gone),
+        "dropped_pct": _percent(len(gone), len(given)),
+        "tokens_pct": _percent(before - choice.tokens, before),
+        "embedding": source.name,
+        "signals": scored.signals,
+        "missing": scored.missing,
+    }
+    if keeper is not None:
+        places = gone.tolist()
+        left = keeper.keep(
+            Leaving(
+                places=places,
+                messages=[plain[at] for at in places],
+                reads=[reads[at] for at in places],
+                coverage=scored.coverage[gone].tolist(),
+                dialect=chosen,
+                query=query,
+                distill=distill_novel,
+                figures=figures,
+            )
+        )
+    out, inserted = choice.written(given)
+    factors = np.asarray(weighed.factors)[choice.roles]
+    columns = (factors, scored.recency, scored.similarity, scored.coverage)
+    handles, store_ids = left.handles, left.store_ids
+    drops = Drops(
+        gone, scored.values, columns, floor=choice.floor, handles=handles, store_ids=store_ids
+    )
+    kinds = dict(sorted(Counter(left.distilled).items()))
+    stats = CompactStats(
+        **figures,
+        distilled=sum(kinds.values()),
+        distilled_kinds=kinds,
+        milliseconds=(time.perf_counter() - started) * 1000,
+    )
+    return Compacted(
+        messages=out,
+        stats=stats,
+        drops=drops,
+        inserted=inserted,
+        dialect=chosen,
+        episode=left.episode,
+    )
+
+
+def _keeper(memory: Remembers | None) -> Keeper | None:
+    if memory is None:
+        return None
+    ask: Callable[[], Keeper] | None = getattr(memory, "keeper", None)
+    if isinstance(memory, type) or not callable(ask):
+        raise InvalidInputError(
+            f"memory: expected a Memory or a Conversation, found {memory!r:.80}"
+        )
+    return ask()
+
+
+def _check(
+    query: object, ratio: object, distill: object, keeper: Keeper | None, weights: object
+) -> None:
+    if query is not None and not isinstance(query, str):
+        raise InvalidInputError(f"query: expected a text, found {query!r:.80}")
+    if not is_number(ratio) or not LEAST_RATIO <= ratio <= 1:
+        raise InvalidInputError(f"target_ratio: expected {LEAST_RATIO} to 1, found {ratio!r}")
+    if not isinstance(distill, bool):
+        raise InvalidInputError(f"distill_novel: expected a bool, found {distill!r}")
+    if distill and keeper is None:
+        raise InvalidInputError("distill_novel: give a memory, in which the memories are kept")
+    if not isinstance(weights, CompactWeights):
+        raise InvalidInputError(f"weights: expected CompactWeights, found {weights!r:.80}")
+
+
+def _percent(part: int, whole: int) -> float:
+    return round(100 * part / whole, 3) if whole else 0.0

@@ -1,0 +1,116 @@
+"""What each turn of a list is worth: the signals that there are, and the names of those missing."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from warmset import _core
+from warmset.compact.coverage import Coverage
+from warmset.compact.shared import cache_of
+from warmset.embed import as_embedder, named
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from warmset.compact.choice import Choice
+    from warmset.compact.keeper import Keeper
+    from warmset.compact.reading import Read
+    from warmset.compact.weights import CompactWeights
+    from warmset.embed import Embedder
+    from warmset.embed.function import EmbedFunction
+
+NEUTRAL: Final = 0.5
+"""The similarity of every turn where there is no query or no vector."""
+
+
+class Source:
+    """Who makes the vectors, and what is known already; the embedder is made when it is needed."""
+
+    def __init__(self, given: Embedder | EmbedFunction | str | None, keeper: Keeper | None) -> None:
+        self.keeper = keeper
+        self._given: object = given
+        if isinstance(given, str):
+            self.embedder = None if given == "lexical" else named(given)
+        elif given is not None:
+            self.embedder = as_embedder(given)
+        else:
+            self.embedder = None if keeper is None else keeper.embedder
+        self._given = self.embedder if given is None or isinstance(given, str) else given
+        self.name = "none" if self.embedder is None else self.embedder.name
+
+    @property
+    def given(self) -> object:
+        """What the caller gave, by which vectors are shared."""
+        return self._given
+
+
+@dataclass(frozen=True, slots=True)
+class Scored:
+    """What each turn is worth, and the columns that it is made of."""
+
+    values: NDArray[np.float64]
+    recency: NDArray[np.float64]
+    similarity: NDArray[np.float64]
+    coverage: NDArray[np.float64]
+    signals: tuple[str, ...]
+    missing: dict[str, str]
+
+
+def score(
+    choice: Choice,
+    reads: Sequence[Read],
+    source: Source,
+    query: str | None,
+    weights: CompactWeights,
+    budget: int,
+) -> Scored:
+    """Score the turns, and choose among them.
+
+    Args:
+        choice: The list; its choice is made when this returns.
+        reads: What is known of each turn.
+        source: Who makes the vectors, and what is known already.
+        query: What the turns are to be near to.
+        weights: How much each signal counts.
+        budget: What everything may cost.
+
+    Raises:
+        EmbedderError: The embedder failed.
+    """
+    count = len(reads)
+    similarity, coverage = np.full(count, NEUTRAL), np.zeros(count)
+    missing: dict[str, str] = {}
+    fits = choice.total <= budget
+    embedder = source.embedder
+    if embedder is None or fits or not count:
+        why = "everything fits, so nothing was embedded" if fits else "there is no embedder"
+        missing = {"similarity": why, "coverage": why}
+
+    def values(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+        factors, signals = weights.factors, weights.signals
+        return _core.worth(choice.roles, similarity, known, factors=factors, weights=signals)
+
+    def choose(known: NDArray[np.float64]) -> NDArray[np.bool_]:
+        return choice.choose(values(known)[0], budget)
+
+    if embedder is not None and not missing:
+        cache = cache_of(embedder, source.given)
+        said = [b"" if read.role >= len(weights.factors) else read.digest for read in reads]
+        slots = cache.take(said, [read.facts.text for read in reads])
+        if query is None or not query.strip():
+            missing["similarity"] = "there is no query"
+        else:
+            similarity = cache.cosines(query, slots)
+        known = None if source.keeper is None else source.keeper.known(embedder)
+        coverage = Coverage(reads, slots, cache, known, weights).settle(choose, choice.must)
+    else:
+        choose(coverage)
+    worth, recency = values(coverage)
+    signals = [name for name in ("similarity", "coverage") if name not in missing]
+    names = ("role", "recency", *signals)
+    return Scored(worth, recency, similarity, coverage, names, missing)

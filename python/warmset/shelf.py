@@ -1,0 +1,177 @@
+"""Where memories are found: by words, by vectors, and by what they say.
+
+Each scope has a shelf: a tenant, or one of its conversations with what the tenant has besides. A
+shelf is made of the records, and follows them.
+"""
+
+from __future__ import annotations
+
+import threading
+from typing import TYPE_CHECKING, Any
+
+from warmset._core import HotIndex, LexicalIndex, content_hash
+from warmset.compact.shared import cache_of
+from warmset.errors import Erased, NotFound
+from warmset.facts import facts_of
+from warmset.memories import says
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from warmset.derived import Made
+    from warmset.embed import Embedder, Vectors
+    from warmset.engine import Engine
+
+
+class Shelf:
+    """The memories of one scope.
+
+    Args:
+        engine: The store.
+        tenant: Whose they are.
+        conversation: The conversation that may see its own beside the tenant's; None sees all.
+    """
+
+    def __init__(self, engine: Engine, tenant: str, conversation: str | None) -> None:
+        self._engine = engine
+        self.tenant = tenant
+        self._conversation = conversation
+        self.lock = threading.RLock()
+        self._texts: dict[int, str] = {}
+        self._said: dict[tuple[str | None, bytes], int] = {}
+        self._hard: dict[int, frozenset[str]] = {}
+        self._words = LexicalIndex()
+        self._vectors: HotIndex | None = None
+        self._made_by: object = None
+
+    def listed(self) -> list[Made]:
+        """Return the records of the scope, those that were replaced left out."""
+        with self._engine.lock:
+            known = list(self._engine.derived.of("distilled", self.tenant))
+        old: dict[tuple[str | None, str], int] = {}
+        for one in known:
+            if isinstance(before := one.fields.get("replaces"), str):
+                old[one.conversation, before] = one.id
+        scope = (None, self._conversation)
+        return [
+            one
+            for one in known
+            if (self._conversation is None or one.conversation in scope)
+            and old.get((one.conversation, one.hash.hex()), 0) <= one.id
+        ]
+
+    def look(self) -> dict[int, Made]:
+        """Take up what is new, drop what is gone, and return the records by id."""
+        with self.lock:
+            there = {one.id: one for one in self.listed()}
+            gone = [id_ for id_ in self._texts if id_ not in there]
+            for id_ in gone:
+                del self._texts[id_]
+                self._hard.pop(id_, None)
+            self._said = {key: id_ for key, id_ in self._said.items() if id_ in there}
+            fresh: dict[int, str] = {}
+            for id_, one in list(there.items()):
+                if id_ not in self._texts:
+                    try:
+                        data = self._engine.store.get(id_).payload
+                    except (Erased, NotFound):
+                        del there[id_]
+                        continue
+                    fresh[id_] = data.decode("utf-8", "surrogatepass")
+                    self._said[one.conversation, says(fresh[id_])] = id_
+            if gone:
+                self._words.remove(gone)
+            if gone and self._vectors is not None:
+                self._vectors.remove([id_ for id_ in gone if id_ in self._vectors])
+            if fresh:
+                self._words.add(list(fresh), list(fresh.values()))
+                self._texts |= fresh
+            return there
+
+    def text(self, id_: int) -> str:
+        """Return what a memory says."""
+        return self._texts[id_]
+
+    def known_as(self, conversation: str | None, text: str) -> int | None:
+        """Return the memory of a scope that says a text, whatever its case and punctuation."""
+        return self._said.get((conversation, says(text)))
+
+    def with_vectors(self, embedder: Embedder) -> Shelf | None:
+        """Make sure that all memories have vectors; None if there is no memory.
+
+        Raises:
+            EmbedderError: The embedder failed.
+        """
+        with self.lock:
+            if not self.look():
+                return None
+            self._embed(embedder)
+            return self
+
+    def nearest(self, rows: Vectors, k: int, /) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return ids and true cosines of the nearest memories; see `Known`."""
+        assert self._vectors is not None  # noqa: S101 - `with_vectors` came before
+        return self._vectors.search_batch(rows, k)
+
+    def hard(self, id_: int, /) -> frozenset[str]:
+        """Return the numbers, paths and names of a memory; see `Known`."""
+        found = self._hard.get(id_)
+        if found is None:
+            found = self._hard[id_] = facts_of(self._texts[id_])
+        return found
+
+    def search(
+        self, query: str, embedder: Embedder | None, weights: tuple[float, float]
+    ) -> dict[int, float]:
+        """Return how well each memory answers a query: cosine and BM25, each by its weight.
+
+        Raises:
+            EmbedderError: The embedder failed.
+        """
+        with self.lock:
+            there = self.look()
+            found = dict.fromkeys(there, 0.0)
+            if not there or not query.strip():
+                return found
+            ids, scores = self._words.search(query, len(there))
+            most = float(scores[0]) if len(scores) else 0.0
+            for id_, score in zip(ids.tolist(), scores.tolist(), strict=True):
+                found[id_] += weights[1] * min(score, max(most, 1.0))
+            if embedder is not None:
+                self._embed(embedder)
+                assert self._vectors is not None  # noqa: S101 - made above
+                vector = embedder.embed_query([query])[0]
+                ids, scores = self._vectors.search(vector, len(there))
+                for id_, score in zip(ids.tolist(), scores.tolist(), strict=True):
+                    found[id_] += weights[0] * max(score, 0.0)
+            return found
+
+    def _embed(self, embedder: Embedder) -> None:
+        if self._made_by != (embedder.fingerprint or embedder):
+            self._vectors, self._made_by = None, embedder.fingerprint or embedder
+        known = self._vectors
+        fresh = [id_ for id_ in self._texts if known is None or id_ not in known]
+        if not fresh:
+            return
+        rows = self.rows([self._texts[id_] for id_ in fresh], embedder)
+        if self._vectors is None:
+            self._vectors = HotIndex(rows.shape[1])
+        self._vectors.add(fresh, rows)
+
+    def rows(self, texts: Sequence[str], embedder: Embedder) -> Vectors:
+        """Return vectors of texts, shape (n, dim)."""
+        cache = cache_of(embedder, embedder)
+        digests = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
+        slots = cache.take(digests, texts)
+        return cache.rows(slots)
+
+
+def shelf_of(engine: Engine, tenant: str, conversation: str | None) -> Shelf:
+    """Return the shelf of a scope, shared by all handles of the engine."""
+    with engine.lock:
+        name = tenant, conversation
+        if name not in engine.shelves:
+            engine.shelves[name] = Shelf(engine, tenant, conversation)
+        return engine.shelves[name]
