@@ -60,7 +60,7 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
 
     Messages come out untouched: what is sent is what was appended.
     """
-    plain = [engine.message(entry.id) for entry in live]
+    plain = engine.messages([entry.id for entry in live])
     parts = [Part("all", sum(entry.tokens for entry in live), tuple(entry.id for entry in live))]
     if call.request is not None:
         plain.append(messages.text_message(call.source, "user", call.request))

@@ -62,7 +62,7 @@ class Job:
         try:
             prefix = prefix_hash(engine.store, self.path)
             made = summary_of(
-                [engine.message(id_) for id_ in self.span.ids],
+                engine.messages(self.span.ids),
                 self.policy.summarizer,
                 max_tokens=max(min(self.policy.max_tokens, int(self.span.cost * SHARE)), 1),
                 previous=None if self.previous is None else self.previous.text,

@@ -113,12 +113,13 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
         plain.append(message)
         before = (at, role)
 
-    for at, entry in zip(ready.held, front, strict=False):
-        say(at, entry.facts.role, engine.message(entry.id))
-    say(-2, "user", ready.message)
     tail = [live[at] for at in places]
+    read = iter(engine.messages([entry.id for entry in (*front, *tail)]))
+    for at, entry in zip(ready.held, front, strict=False):
+        say(at, entry.facts.role, next(read))
+    say(-2, "user", ready.message)
     for at, entry in zip(places, tail, strict=True):
-        say(at, entry.facts.role, engine.message(entry.id))
+        say(at, entry.facts.role, next(read))
     if call.request is not None:
         plain.append(text_message(call.source, "user", call.request))
     done = render(call, plain)

@@ -83,28 +83,22 @@ impl ColdStore {
         max_record: Option<Bound<'_, PyAny>>,
         lock_wait: Wait,
     ) -> PyResult<Self> {
-        let standard = Options::default();
+        let usual = Options::default();
         let options = Options {
             read: read.0,
             mode: mode.0,
             durability: options_of::durability(durability.0, sync_interval.as_ref())?,
             on_busy: on_busy.0,
             encryption: options_of::encryption(encryption.as_ref())?,
-            segment_bytes: size(
-                "segment_bytes",
-                segment_bytes.as_ref(),
-                standard.segment_bytes,
-            )?,
-            max_record: size("max_record", max_record.as_ref(), standard.max_record)?,
+            segment_bytes: size("segment_bytes", segment_bytes.as_ref(), usual.segment_bytes)?,
+            max_record: size("max_record", max_record.as_ref(), usual.max_record)?,
             lock_wait: lock_wait.0,
         };
         let Place(path) = path;
         agree(&options, path.is_none())?;
-        let store = run(py, || {
-            path.as_ref().map_or_else(
-                || Store::in_memory(options),
-                |path| Store::open(path, options),
-            )
+        let store = run(py, || match &path {
+            Some(path) => Store::open(path, options),
+            None => Store::in_memory(options),
         })?;
         Ok(Self {
             store,
@@ -165,6 +159,13 @@ impl ColdStore {
     ///     Corrupt, Truncated: Its bytes are not what was written.
     fn get(&self, py: Python<'_>, seq: Id) -> PyResult<Record> {
         run(py, || self.store.get(Seq(seq.0))).map(Record::from)
+    }
+
+    /// Read several records in one go; see `get`.
+    fn get_many(&self, py: Python<'_>, seqs: Vec<Id>) -> PyResult<Vec<Record>> {
+        let read = || seqs.iter().map(|id| self.store.get(Seq(id.0))).collect();
+        let found: Vec<_> = run(py, read)?;
+        Ok(found.into_iter().map(Record::from).collect())
     }
 
     /// Read the hash of one record's payload; see `content_hash`.
