@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from warmset._core import HotIndex
+from warmset.compact.passages import whole_texts
 from warmset.compact.weights import TWIN_FLOOR
 from warmset.config import Filter
 
@@ -31,7 +32,6 @@ NEAREST: Final = 32
 
 _BATCH: Final = 256
 _QUERIES: Final = 128
-_NO_LENGTH: Final = 1e-9
 
 
 class VectorCache:
@@ -170,15 +170,8 @@ class VectorCache:
         fresh = list(wanted.items())
         for start in range(0, len(fresh), _BATCH):
             batch = fresh[start : start + _BATCH]
-            passages = [self.embedder.split(text) for _, text in batch]
-            made = self.embedder.embed([one for parts in passages for one in parts])
-            rows = np.empty((len(batch), made.shape[1]), np.float32)
-            at = 0
-            for number, parts in enumerate(passages):
-                own = made[at : at + len(parts)]
-                rows[number] = own[0] if len(own) == 1 else _mean(own)
-                at += len(parts)
-            self._add([one for one, _ in batch], rows)
+            rows = whole_texts(self.embedder, [text for _, text in batch])
+            self._add([digest for digest, _ in batch], rows)
 
     def _add(self, digests: Sequence[bytes], rows: Vectors) -> None:
         if self._index is None:
@@ -248,10 +241,3 @@ class VectorCache:
                 self._ranked.pop(other, None)
             self._crowded.discard(slot)
             self._free.append(slot)
-
-
-def _mean(rows: Vectors) -> Vectors:
-    whole = rows.astype(np.float64).sum(axis=0)
-    length = float(np.sqrt((whole * whole).sum()))
-    mean: Vectors = (whole / length).astype(np.float32) if length > _NO_LENGTH else rows[0]
-    return mean
