@@ -164,7 +164,7 @@ class Shelf:
         """Return vectors of texts, shape (n, dim)."""
         cache = cache_of(embedder, embedder)
         digests = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
-        slots = cache.take(digests, texts)
+        slots = cache.take(digests, texts.__getitem__)
         return cache.rows(slots)
 
 

@@ -116,15 +116,15 @@ def test_the_cache_forgets_what_was_not_used_for_longest(words, monkeypatch):
     cache = VectorCache(words)
     digests = [bytes([n]) * 16 for n in range(12)]
     texts = [f"word{n} {SAME}" for n in range(12)]
-    first = cache.take(digests[:8], texts[:8])
+    first = cache.take(digests[:8], texts[:8].__getitem__)
     assert sorted(first.tolist()) == list(range(8))
-    cache.take(digests[4:12], texts[4:12])
+    cache.take(digests[4:12], texts[4:12].__getitem__)
     assert len(cache) == 8  # all that is in use
-    cache.take(digests[10:12], texts[10:12])
+    cache.take(digests[10:12], texts[10:12].__getitem__)
     assert words.embedded == 12
-    cache.take(digests[:1], texts[:1])
+    cache.take(digests[:1], texts[:1].__getitem__)
     assert words.embedded == 13
-    kept = cache.take([digests[11], b"", digests[0]], [texts[11], "", texts[0]])
+    kept = cache.take([digests[11], b"", digests[0]], [texts[11], "", texts[0]].__getitem__)
     assert kept[1] == -1
     near = cache.twins(kept, 0.8)
     assert {other for _, other in near[int(kept[0])]} == {int(kept[0]), int(kept[2])}
@@ -143,7 +143,7 @@ def test_long_texts_are_embedded_whole():
     one = cut.embed(cut.split(SAME))
     mean = one.sum(axis=0) / np.linalg.norm(one.sum(axis=0))
     cache = VectorCache(cut)
-    rows = cache.rows(cache.take([b"x" * 16], [SAME]))
+    rows = cache.rows(cache.take([b"x" * 16], [SAME].__getitem__))
     assert rows[0] == pytest.approx(mean, abs=1e-6)
 
 

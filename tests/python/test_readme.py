@@ -11,6 +11,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
+from warmset import Memory
+
 ROOT = Path(__file__).resolve().parents[2]
 README = (ROOT / "README.md").read_text()
 
@@ -72,3 +74,14 @@ def test_every_extra_that_is_named_exists() -> None:
 
 def test_no_placeholder_is_left() -> None:
     assert "@@" not in README
+
+
+def test_the_example_of_a_compaction_runs() -> None:
+    (example,) = [block for block in _blocks("python") if "compact_context(" in block]
+    roles = ("user", "assistant")
+    messages = [{"role": roles[at % 2], "content": f"part {at} " * 20} for at in range(30)]
+    with Memory.open(None, embedder="lexical") as memory:
+        given = {"messages": messages, "memory": memory}
+        exec(example, given)  # noqa: S102 - our own example
+        assert memory.memories(query="which port")[0].text == "staging listens on port 8443"
+        assert given["made"].stats.dropped == len(memory.memories(k=99)) - 1 > 5

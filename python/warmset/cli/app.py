@@ -14,7 +14,7 @@ from cyclopts import Parameter
 from rich.console import Console
 from rich.text import Text
 
-from warmset.cli import evaluate, model, upkeep
+from warmset.cli import compaction, evaluate, model, upkeep
 from warmset.cli.entry import INTERRUPTED, NOT_INSTALLED
 from warmset.demo.run import Options
 from warmset.demo.run import run as run_demo
@@ -34,7 +34,14 @@ app = cyclopts.App(
 )
 app.command(model.app)
 app.command(evaluate.app)
-for one in (upkeep.doctor, upkeep.verify, upkeep.erase, upkeep.export):
+for one in (
+    compaction.compact,
+    compaction.history,
+    upkeep.doctor,
+    upkeep.verify,
+    upkeep.erase,
+    upkeep.export,
+):
     app.command(one)
 app.command(upkeep.import_, name="import")
 

@@ -8,12 +8,13 @@ ends, and the same list always ends the same.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from numpy.typing import NDArray
 
@@ -58,6 +59,8 @@ class Coverage:
             self._remember(known, slots, cache)
         self._at: dict[int, list[int]] = {}
         self._near: dict[int, list[tuple[float, int]]] = {}
+        self._hard: dict[int, frozenset[str]] = {}
+        self._used: defaultdict[int, set[int]] = defaultdict(set)
         self._twins(slots, cache.twins(slots, weights.same))
 
     def settle(
@@ -73,36 +76,46 @@ class Coverage:
             The coverage, with which `choose` was called last.
         """
         last = {slot: places[-1] for slot, places in self._at.items()}
-        for round_ in range(_ROUNDS + 2):
-            coverage = self.of(last)
+        coverage = self._base.copy()
+        self._cover(self._near, last, coverage)
+        for round_ in range(_ROUNDS + 1):
             stays = choose(coverage) if round_ < _ROUNDS else must
             gone = [slot for slot, at in last.items() if at >= 0 and not stays[at]]
             for slot in gone:
                 earlier = (at for at in reversed(self._at[slot]) if at < last[slot] and stays[at])
                 last[slot] = next(earlier, -1)
-            if not gone:
-                break
-            if np.array_equal(self.of(last), coverage):
-                return coverage  # nobody counted on those that left
-        coverage = self.of(last)
+            # Only what counted on one that left can be covered less: nothing else is looked at.
+            before = coverage
+            coverage = before.copy()
+            self._cover({at for slot in gone for at in self._used[slot]}, last, coverage)
+            if np.array_equal(coverage, before):
+                return coverage
         choose(coverage)
         return coverage
 
-    def of(self, last: dict[int, int]) -> NDArray[np.float64]:
-        """Return the coverage of each turn.
+    def _cover(
+        self, places: Iterable[int], last: dict[int, int], coverage: NDArray[np.float64]
+    ) -> None:
+        """Write the coverage of some turns.
 
         Args:
+            places: The turns.
             last: For each text that may count, the last place where it is and counts; -1 for none.
+            coverage: Where to write.
         """
-        if not self._near:
-            return self._base
-        out = self._base.copy()
-        for at, twins in self._near.items():
-            said = [(cosine, slot) for cosine, slot in twins if last[slot] > at]
-            if said:
-                covers = [(cosine, self._hard(slot)) for cosine, slot in said]
-                out[at] = self._covered(at, [*covers, *self._memories.get(at, ())])
-        return out
+        hard, used = self._hard, self._used
+        for at in places:
+            covers: list[_Cover] = []
+            for cosine, slot in self._near[at]:
+                if last[slot] > at:
+                    covers.append((cosine, hard[slot]))
+                    used[slot].add(at)
+                    if len(covers) == NEAREST:
+                        break
+            memories = self._memories.get(at)
+            if memories:
+                covers += memories
+            coverage[at] = self._covered(at, covers) if covers else 0.0
 
     def _remember(self, known: Known, slots: NDArray[np.int64], cache: VectorCache) -> None:
         there = np.flatnonzero(slots >= 0)
@@ -120,19 +133,28 @@ class Coverage:
             return
         for at in np.flatnonzero(np.isin(slots, list(wanted))).tolist():
             slot = int(slots[at])
-            self._at.setdefault(slot, []).append(at)
+            places = self._at.setdefault(slot, [])
+            if not places:
+                self._hard[slot] = self._reads[at].hard
+            places.append(at)
             self._near[at] = wanted[slot]
-
-    def _hard(self, slot: int) -> frozenset[str]:
-        return self._reads[self._at[slot][0]].hard
 
     def _covered(self, at: int, covers: list[_Cover]) -> float:
         """Return the highest cosine among the nearest; 0 if a fact is in none of those."""
-        near = sorted(covers, key=lambda cover: -cover[0])[:NEAREST]
-        if not near or near[0][0] <= 0:
+        if len(covers) > 1:
+            covers.sort(key=_cosine, reverse=True)
+        if not covers or covers[0][0] <= 0:
             return 0.0
         if self._check:
-            said = frozenset[str]().union(*(facts for _, facts in near))
-            if not self._reads[at].hard <= said:
+            left = self._reads[at].hard
+            for _, facts in covers[:NEAREST]:
+                if not left:
+                    break
+                left = left - facts
+            if left:
                 return 0.0
-        return min(near[0][0], 1.0)
+        return min(covers[0][0], 1.0)
+
+
+def _cosine(cover: _Cover) -> float:
+    return cover[0]

@@ -1,13 +1,14 @@
-"""Messages read: what each is, says and costs. Plain ones that were read before are not read again.
+"""Messages read: what each is, says and costs. What was read before is not read again.
 
-Lists come back with every call, longer by a few messages. So what was read of a message that is a
-role and a text is kept by its role and text, in two generations: what is used stays.
+Lists come back with every call, longer by a few messages. So what was read of a message is kept by
+all that is in it, in two generations: what is used stays.
 """
 
 from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
+from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import content_hash
@@ -16,10 +17,11 @@ from warmset.counting import message_tokens
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
 from warmset.facts import facts_of
-from warmset.messages import LANGUAGES, accept, settle
+from warmset.messages import LANGUAGES, MAX_DEPTH, accept, settle
+from warmset.messages.dialects import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Hashable, Sequence
 
     from warmset.messages import Dialect, Facts, Message
 
@@ -59,25 +61,25 @@ class Read:
 
 
 class Readings:
-    """What was read of plain messages of one dialect, counted with one vocabulary."""
+    """What was read of messages of one dialect, counted with one vocabulary."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._young: dict[tuple[str, str], Read] = {}
-        self._old: dict[tuple[str, str], Read] = {}
+        self._young: dict[Hashable, Read] = {}
+        self._old: dict[Hashable, Read] = {}
         self._room = _CHARACTERS
 
-    def look(self, key: tuple[str, str]) -> Read | None:
-        """Return what was read of a role and a text."""
+    def look(self, key: Hashable) -> Read | None:
+        """Return what was read of a message."""
         found = self._young.get(key)
         if found is None and (found := self._old.get(key)) is not None:
             self.keep(key, found)
         return found
 
-    def keep(self, key: tuple[str, str], read: Read) -> None:
+    def keep(self, key: Hashable, read: Read) -> None:
         """Keep what was read."""
         with self._lock:
-            self._room -= len(key[1]) + 200
+            self._room -= _characters(key) + 200
             if self._room < 0:
                 self._old, self._young = self._young, {}
                 self._room = _CHARACTERS
@@ -105,20 +107,19 @@ def read_list(
         UnknownDialectError: The name is of no supported dialect.
         InvalidInputError: The encoding is unknown.
     """
+    if not isinstance(encoding, str):
+        raise InvalidInputError(f"encoding: expected a name, found {encoding!r}")
     keys = [_key(message) for message in given]
     odd = [at for at, key in enumerate(keys) if key is None]
+    plain: list[Message] = list(given)
     try:
-        taken = accept([given[at] for at in odd])
-        chosen = settle(taken, dialect)
+        for at, message in zip(odd, accept([given[at] for at in odd]), strict=True):
+            plain[at] = message
+        chosen = choose(plain, dialect)
     except InvalidInputError:
         settle(accept(given), dialect)  # the same error, with the position in the whole list
         raise
-    if not isinstance(encoding, str):
-        raise InvalidInputError(f"encoding: expected a name, found {encoding!r}")
     shelf = _SHELVES.setdefault((chosen, encoding), Readings())
-    plain: list[Message] = list(given)
-    for at, message in zip(odd, taken, strict=True):
-        plain[at] = message
     reads = [None if key is None else shelf.look(key) for key in keys]
     fresh = [at for at, found in enumerate(reads) if found is None]
     made = _read([plain[at] for at in fresh], fresh, chosen, encoding)
@@ -129,13 +130,50 @@ def read_list(
     return plain, [one for one in reads if one is not None], chosen
 
 
-def _key(message: Any) -> tuple[str, str] | None:
-    """Return the role and the text of a message that has nothing else."""
-    if type(message) is dict and len(message) == _SHAPE:
+def _key(message: Any) -> Hashable | None:
+    """Return what tells a message from any other one; None if it holds anything but JSON types."""
+    if type(message) is not dict:
+        return None
+    if len(message) == _SHAPE:  # most messages are a role and a text
         role, content = message.get("role"), message.get("content")
-        if type(content) is str and (role == "user" or role == "assistant"):  # noqa: PLR1714 - faster
+        if type(content) is str and type(role) is str:
             return role, content
-    return None
+    try:
+        return _frozen(message, MAX_DEPTH - 1)
+    except TypeError:
+        return None
+
+
+def _frozen(value: Any, room: int) -> Hashable:
+    """Return a value as a key: of equal ones that JSON tells apart, no two have the same.
+
+    Raises:
+        TypeError: Something in it is no JSON type, or lies too deep.
+    """
+    kind = type(value)
+    out: list[Hashable] = []
+    if kind is dict and room:
+        for key, one in value.items():
+            if type(key) is not str:
+                raise TypeError(kind)
+            out += (key, one if type(one) is str else _frozen(one, room - 1))
+    elif kind is list and room:
+        out.append(list)
+        out += [one if type(one) is str else _frozen(one, room - 1) for one in value]
+    elif value is None or kind is str:
+        return value  # type: ignore[no-any-return]
+    elif kind in (int, bool) or (kind is float and isfinite(value)):
+        return kind, value
+    else:
+        raise TypeError(kind)
+    return tuple(out)
+
+
+def _characters(key: Any) -> int:
+    """Return about how much memory a key keeps."""
+    if isinstance(key, str):
+        return len(key)
+    return sum(map(_characters, key)) if isinstance(key, tuple) else 8
 
 
 def _read(

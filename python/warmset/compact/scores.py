@@ -101,7 +101,7 @@ def score(
     if embedder is not None and not missing:
         cache = cache_of(embedder, source.given)
         said = [b"" if read.role >= len(weights.factors) else read.digest for read in reads]
-        slots = cache.take(said, [read.facts.text for read in reads])
+        slots = cache.take(said, lambda at: reads[at].facts.text)
         if query is None or not query.strip():
             missing["similarity"] = "there is no query"
         else:

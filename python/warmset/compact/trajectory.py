@@ -125,7 +125,9 @@ def trajectory(
     similarity = np.full(len(said), _NEUTRAL)
     if maker is not None and said and query.strip():
         cache = cache_of(maker, maker if isinstance(embedder, str) else embedder)
-        similarity = cache.cosines(query, cache.take([reads[at].digest for at in said], texts))
+        similarity = cache.cosines(
+            query, cache.take([reads[at].digest for at in said], texts.__getitem__)
+        )
     steps = np.arange(len(said)) / max(len(said) - 1, 1) if len(said) > 1 else np.ones(len(said))
     recency = _OLDEST + (1 - _OLDEST) * steps
     factors = np.array([_USER if reads[at].role == ROLES.index("user") else 1.0 for at in said])

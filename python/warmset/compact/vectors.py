@@ -13,11 +13,12 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from warmset._core import HotIndex
+from warmset.compact.passages import whole_texts
 from warmset.compact.weights import TWIN_FLOOR
 from warmset.config import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from numpy.typing import NDArray
 
@@ -31,7 +32,6 @@ NEAREST: Final = 32
 
 _BATCH: Final = 256
 _QUERIES: Final = 128
-_NO_LENGTH: Final = 1e-9
 
 
 class VectorCache:
@@ -53,30 +53,38 @@ class VectorCache:
         self._tick = 0
         self._index: HotIndex | None = None
         self._twins: dict[int, dict[int, float]] = {}
+        self._ranked: dict[int, list[tuple[float, int]]] = {}
         self._crowded: set[int] = set()
         self._queries: dict[str, Vectors] = {}
 
     def __len__(self) -> int:
         return len(self._slot)
 
-    def take(self, digests: Sequence[bytes], texts: Sequence[str]) -> NDArray[np.int64]:
+    def take(self, digests: Sequence[bytes], text: Callable[[int], str]) -> NDArray[np.int64]:
         """Return where the vectors of texts are; those that are not there are made, in batches.
 
         Args:
             digests: The hash of each text; a blank text has none and gets -1.
-            texts: The texts.
+            text: Returns the text at a place; asked only for those that are to be embedded.
 
         Raises:
             EmbedderError: The embedder failed; what was made before is kept.
         """
         with self._lock:
             self._tick += 1
-            self._make(dict(zip(digests, texts, strict=True)))
-            slot = self._slot
-            slots = np.fromiter((slot.get(one, -1) for one in digests), np.int64, len(digests))
+            slots = self._found(digests)
+            lacking = np.flatnonzero(slots < 0).tolist()
+            missing = {digests[at]: text(at) for at in lacking if digests[at]}
+            if missing:
+                self._make(missing)
+                slots = self._found(digests)
             self._used[slots[slots >= 0]] = self._tick
             self._forget()
             return slots
+
+    def _found(self, digests: Sequence[bytes]) -> NDArray[np.int64]:
+        slot = self._slot
+        return np.fromiter([slot.get(one, -1) for one in digests], np.int64, len(digests))
 
     def rows(self, slots: NDArray[np.int64]) -> Vectors:
         """Return vectors, shape (n, dim)."""
@@ -119,41 +127,51 @@ class VectorCache:
             itself with a cosine of 1. Texts without any other are left out.
         """
         with self._lock:
-            here = set(slots.tolist())
+            here = set(slots.tolist()) - {-1}
             found: dict[int, list[tuple[float, int]]] = {}
-            for one in here & (self._twins.keys() | self._crowded):
-                near = self._around(one, here) if one in self._crowded else self._twins[one]
-                rank = [
-                    (-cosine, self._digest[other], other)
-                    for other, cosine in near.items()
-                    if other in here and cosine >= same
-                ]
-                if rank:
-                    ordered = sorted(rank)[:NEAREST]
-                    found[one] = [(1.0, one), *((-cosine, at) for cosine, _, at in ordered)]
-            return found
+            for one in here & self._twins.keys():
+                near = [pair for pair in self._ranking(one) if pair[1] in here and pair[0] >= same]
+                if near:
+                    found[one] = [(1.0, one), *near]
+            return found | self._around(sorted(here & self._crowded), here, same)
 
-    def _around(self, slot: int, here: set[int]) -> dict[int, float]:
-        """Search a list's texts for those near one that has too many to be kept."""
-        assert self._index is not None  # noqa: S101 - it has a slot
-        where = Filter(ids=sorted(at for at in here if at >= 0))
-        ids, scores = self._index.search(self._rows[slot], len(here), where=where)
-        near = zip(ids.tolist(), scores.tolist(), strict=True)
-        return {at: min(score, 1.0) for at, score in near if at != slot and score >= TWIN_FLOOR}
+    def _ranking(self, slot: int) -> list[tuple[float, int]]:
+        """Return the cosines and slots of a text's twins, nearest first."""
+        known = self._ranked.get(slot)
+        if known is None:
+            near = [(-cosine, self._digest[at], at) for at, cosine in self._twins[slot].items()]
+            known = self._ranked[slot] = [(-less, at) for less, _, at in sorted(near)]
+        return known
+
+    def _around(
+        self, crowded: list[int], here: set[int], same: float
+    ) -> dict[int, list[tuple[float, int]]]:
+        """Search a list's texts for the nearest of those that have too many twins to be kept."""
+        if not crowded or self._index is None:
+            return {}
+        where = Filter(ids=sorted(here)) if len(here) < len(self._index) else None
+        rows = self._rows[crowded]
+        found = self._index.search_batch(rows, NEAREST + 1, where=where)
+        out: dict[int, list[tuple[float, int]]] = {}
+        for slot, ids, scores, count in zip(
+            crowded, *(part.tolist() for part in found), strict=True
+        ):
+            near = [
+                (-min(score, 1.0), self._digest[at], at)
+                for at, score in zip(ids[:count], scores[:count], strict=True)
+                if at != slot and score >= same
+            ]
+            if near:
+                ranked = sorted(near)[:NEAREST]
+                out[slot] = [(1.0, slot), *((-less, at) for less, _, at in ranked)]
+        return out
 
     def _make(self, wanted: dict[bytes, str]) -> None:
-        fresh = [(one, text) for one, text in wanted.items() if one and one not in self._slot]
+        fresh = list(wanted.items())
         for start in range(0, len(fresh), _BATCH):
             batch = fresh[start : start + _BATCH]
-            passages = [self.embedder.split(text) for _, text in batch]
-            made = self.embedder.embed([one for parts in passages for one in parts])
-            rows = np.empty((len(batch), made.shape[1]), np.float32)
-            at = 0
-            for number, parts in enumerate(passages):
-                own = made[at : at + len(parts)]
-                rows[number] = own[0] if len(own) == 1 else _mean(own)
-                at += len(parts)
-            self._add([one for one, _ in batch], rows)
+            rows = whole_texts(self.embedder, [text for _, text in batch])
+            self._add([digest for digest, _ in batch], rows)
 
     def _add(self, digests: Sequence[bytes], rows: Vectors) -> None:
         if self._index is None:
@@ -200,6 +218,7 @@ class VectorCache:
             return
         near = self._twins.setdefault(one, {})
         near[other] = cosine
+        self._ranked.pop(one, None)
         if len(near) > NEAREST:
             del self._twins[one]
             self._crowded.add(one)
@@ -216,14 +235,9 @@ class VectorCache:
             self._index.remove(gone)
         for slot in gone:
             del self._slot[self._digest.pop(slot)]
+            self._ranked.pop(slot, None)
             for other in self._twins.pop(slot, {}):
                 self._twins.get(other, {}).pop(slot, None)
+                self._ranked.pop(other, None)
             self._crowded.discard(slot)
             self._free.append(slot)
-
-
-def _mean(rows: Vectors) -> Vectors:
-    whole = rows.astype(np.float64).sum(axis=0)
-    length = float(np.sqrt((whole * whole).sum()))
-    mean: Vectors = (whole / length).astype(np.float32) if length > _NO_LENGTH else rows[0]
-    return mean

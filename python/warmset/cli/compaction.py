@@ -1,0 +1,158 @@
+"""``warmset compact | history``: a transcript's list made smaller, and the runs on record."""
+
+from __future__ import annotations
+
+import json
+import sys
+import tempfile
+from contextlib import contextmanager
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any, Final
+
+from cyclopts import Parameter
+from rich.console import Console
+
+from warmset.cli.show_compaction import show_compaction, show_history
+from warmset.compact import compact_context
+from warmset.demo.transcripts import read
+from warmset.derived import Derived
+from warmset.dropped import episode_of
+from warmset.errors import InvalidInputError
+from warmset.memory import Memory
+from warmset.upkeep import Access, open_store
+from warmset.upkeep.access import pages
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from warmset.corpus.transcript import Transcript
+
+_STDIN: Final = Path("-")
+_Json = Annotated[bool, Parameter(name="--json", negative="")]
+_Flag = Annotated[bool, Parameter(negative="")]
+
+
+def compact(
+    file: Annotated[Path, Parameter(allow_leading_hyphen=True)],
+    /,
+    *,
+    query: str | None = None,
+    ratio: float = 0.4,
+    budget: int | None = None,
+    memory: Path | None = None,
+    tenant: str = "default",
+    conversation: str | None = None,
+    distill: _Flag = False,
+    words_only: _Flag = False,
+    as_json: _Json = False,
+) -> None:
+    """Drop the turns of a list that are worth least, and say which and why.
+
+    Args:
+        file: OpenAI or Anthropic messages as JSON or JSONL, or a Claude Code transcript; "-" reads
+            standard input.
+        query: What the turns that stay are to be near to.
+        ratio: The part of the list's tokens that may stay, 0.05 to 1.
+        budget: Tokens that may stay, instead of the ratio.
+        memory: A store: what is remembered there counts as known, dropped turns are kept in it, and
+            the run is recorded.
+        tenant: Whose memory it is.
+        conversation: The store's conversation that the list is of.
+        distill: Make memories of dropped turns that are known nowhere.
+        words_only: Score by role and recency alone, without the model.
+        as_json: Print one JSON object: the messages that stay, the figures and what left.
+    """
+    if memory is None and (conversation is not None or distill):
+        raise InvalidInputError("--conversation and --distill need --memory PATH, a store")
+    found = _read(file)
+    plain = [line.message for line in found.lines]
+    ask: dict[str, Any] = {"query": query, "target_ratio": ratio, "budget": budget}
+    embedder = "lexical" if words_only else "minilm"
+    if memory is None:
+        made = compact_context(plain, embedder=embedder, **ask)
+    else:
+        with Memory.open(memory, embedder=embedder, tenant=tenant) as held:
+            place = held if conversation is None else held.conversation(conversation)
+            made = compact_context(plain, memory=place, distill_novel=distill, **ask)
+    if as_json:
+        told = {
+            "dialect": made.dialect,
+            "stats": made.stats.as_dict(),
+            "messages": made.messages,
+            "drops": [asdict(drop) for drop in made.drops],
+            "inserted": [asdict(one) for one in made.inserted],
+            "episode": made.episode,
+            "notes": list(found.notes),
+        }
+        print(json.dumps(told, indent=1))
+    else:
+        show_compaction(made, plain, found.notes, _out())
+
+
+def history(
+    path: Path,
+    /,
+    *,
+    tenant: str | None = None,
+    conversation: str | None = None,
+    key_file: Path | None = None,
+    as_json: _Json = False,
+) -> None:
+    """List the compactions that a store has on record; nothing is changed.
+
+    Args:
+        path: The store's directory.
+        tenant: Only this tenant's.
+        conversation: Only those of this conversation.
+        key_file: A file with the store's master key, if it has one.
+        as_json: Print one JSON list.
+    """
+    derived = Derived()
+    with open_store(Access(path=path, key_file=key_file), mode="read") as store:
+        made = [
+            one
+            for record in pages(store, [])
+            if record.kind == "episode" and (one := derived.take(record)) is not None
+        ]
+    runs = [
+        (one.tenant, episode_of(one))
+        for one in made
+        if one.fields.get("what") == "compaction"
+        and tenant in (None, one.tenant)
+        and conversation in (None, one.conversation)
+    ]
+    if as_json:
+        rows = [
+            {
+                "id": run.id,
+                "at": run.at.isoformat(),
+                "tenant": whose,
+                "conversation": run.conversation,
+                **run.figures,
+            }
+            for whose, run in runs
+        ]
+        print(json.dumps(rows, indent=1))
+    else:
+        show_history(runs, _out())
+
+
+def _read(file: Path) -> Transcript:
+    if file != _STDIN:
+        return read(file)
+    with _spooled() as path:
+        return read(path)
+
+
+@contextmanager
+def _spooled() -> Iterator[Path]:
+    """Put standard input into a file, for it is read twice: once to tell what it is."""
+    with tempfile.TemporaryDirectory(prefix="warmset-") as folder:
+        path = Path(folder) / "standard input"
+        path.write_bytes(sys.stdin.buffer.read())
+        yield path
+
+
+def _out() -> Console:
+    return Console(file=sys.stdout, highlight=False, emoji=False, markup=False, soft_wrap=True)

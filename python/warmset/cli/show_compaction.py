@@ -1,0 +1,105 @@
+"""A compaction and the record of many, as people read them on a terminal."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rich import box
+from rich.table import Table
+
+from warmset.messages import text_of
+from warmset.notes import summarise
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from rich.console import Console
+
+    from warmset.compact import Compacted
+    from warmset.dropped import Episode
+    from warmset.messages import Message
+
+_SHOWN: Final = 20
+"""Dropped turns that are listed; the rest is counted."""
+
+_WIDTH: Final = 60
+
+
+def show_compaction(
+    made: Compacted, given: Sequence[Message], notes: Sequence[str], out: Console
+) -> None:
+    """Print what a compaction came to, and the turns that left, the ones worth least first.
+
+    Args:
+        made: The compaction.
+        given: The messages that were given.
+        notes: What was left out when they were read.
+        out: Where to.
+    """
+    stats = made.stats
+    for note in notes:
+        out.print(note, style="dim")
+    out.print(
+        f"{stats.before_tokens:,} tokens to {stats.after_tokens:,} of {stats.budget:,}: "
+        f"{stats.dropped:,} of {stats.messages:,} messages dropped ({stats.dropped_pct:.1f} %), "
+        f"{stats.tokens_pct:.1f} % of the tokens saved",
+        style="bold",
+    )
+    if stats.over_budget:
+        out.print("over the budget: what must stay costs more than that", style="red")
+    out.print(f"signals: {', '.join(stats.signals)}; vectors: {stats.embedding}")
+    for name, why in stats.missing.items():
+        out.print(f"without {name}: {why}", style="dim")
+    if stats.distilled:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in stats.distilled_kinds.items())
+        out.print(f"distilled: {stats.distilled} memories ({kinds})")
+    if not made.drops:
+        return
+    table = _table("#", "role", "score", "recency", "similarity", "coverage", "turn")
+    worst = sorted(made.drops, key=lambda drop: (drop.score, drop.id))[:_SHOWN]
+    for drop in worst:
+        message, terms = given[drop.id], drop.terms
+        numbers = (drop.score, terms.recency, terms.similarity, terms.coverage)
+        said = summarise(text_of(message, made.dialect))[:_WIDTH]
+        role = str(message.get("role", message.get("type", "")))
+        table.add_row(str(drop.id), role, *(f"{number:.2f}" for number in numbers), said)
+    out.print(table)
+    if len(made.drops) > len(worst):
+        out.print(f"and {len(made.drops) - len(worst):,} more; --json lists all", style="dim")
+
+
+def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
+    """Print the runs that are on record, oldest first.
+
+    Args:
+        runs: Tenant and run.
+        out: Where to.
+    """
+    if not runs:
+        out.print("no compaction is on record")
+        return
+    table = _table(
+        "#", "when (UTC)", "tenant", "conversation", "tokens", "after", "dropped", "distilled"
+    )
+    for tenant, run in runs:
+        figures = run.figures
+        table.add_row(
+            str(run.id),
+            f"{run.at:%Y-%m-%d %H:%M:%S}",
+            tenant,
+            run.conversation or "",
+            f"{figures.get('before_tokens', 0):,}",
+            f"{figures.get('after_tokens', 0):,}",
+            f"{figures.get('dropped', 0):,} ({figures.get('dropped_pct', 0):.1f} %)",
+            f"{figures.get('distilled', 0):,}",
+        )
+    out.print(table)
+    out.print(f"{len(runs):,} compactions")
+
+
+def _table(*columns: str) -> Table:
+    table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
+    for name in columns:
+        words = name in ("role", "turn", "tenant", "conversation", "when (UTC)")
+        table.add_column(name, justify="left" if words else "right", no_wrap=True)
+    return table

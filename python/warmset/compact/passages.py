@@ -1,0 +1,42 @@
+"""One vector a text, of the whole of it, however long it is."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.embed import Embedder, Vectors
+
+_NO_LENGTH: Final = 1e-9
+
+
+def whole_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
+    """Embed texts, shape (n, dim): each is the mean of its passages, of length one.
+
+    Args:
+        embedder: What makes vectors.
+        texts: At least one text, none of them blank.
+
+    Raises:
+        EmbedderError: The embedder failed.
+    """
+    passages = [embedder.split(text) for text in texts]
+    made = embedder.embed([one for parts in passages for one in parts])
+    rows = np.empty((len(texts), made.shape[1]), np.float32)
+    at = 0
+    for number, parts in enumerate(passages):
+        own = made[at : at + len(parts)]
+        rows[number] = own[0] if len(own) == 1 else _mean(own)
+        at += len(parts)
+    return rows
+
+
+def _mean(rows: Vectors) -> Vectors:
+    whole = rows.astype(np.float64).sum(axis=0)
+    length = float(np.sqrt((whole * whole).sum()))
+    mean: Vectors = (whole / length).astype(np.float32) if length > _NO_LENGTH else rows[0]
+    return mean

@@ -1,0 +1,118 @@
+"""``warmset compact | history``: what they print, keep and refuse."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+
+import pytest
+from vectors_by_word import WordEmbedder
+
+from warmset import Memory
+from warmset.cli.app import run
+
+
+@pytest.fixture
+def call(capsys):
+    def call(*tokens):
+        code = run([str(token) for token in tokens])
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def talk(n=30):
+    roles = ("user", "assistant")
+    return [
+        {"role": roles[at % 2], "content": f"We keep part {at} in the shed. " + f"word{at} " * 9}
+        for at in range(n)
+    ]
+
+
+@pytest.fixture
+def file(tmp_path):
+    path = tmp_path / "talk.json"
+    path.write_text(json.dumps(talk()))
+    return path
+
+
+def test_a_list_is_compacted_and_told(file, call):
+    code, out, err = call("compact", file, "--words-only")
+    assert (code, err) == (0, "")
+    assert "of 30 messages dropped" in out
+    assert "without similarity: there is no embedder" in out
+    assert "We keep part 1 in the shed" in out
+    code, out, _ = call("compact", file, "--words-only", "--json", "--ratio", "0.3")
+    found = json.loads(out)
+    assert code == 0
+    assert found["stats"]["after_tokens"] <= found["stats"]["budget"]
+    gone = {drop["id"] for drop in found["drops"]}
+    assert found["messages"] == [one for at, one in enumerate(talk()) if at not in gone]
+    assert found["episode"] is None
+    code, out, _ = call("compact", file, "--words-only", "--budget", "5")
+    assert code == 0
+    assert "over the budget" in out
+
+
+def test_lines_and_standard_input_are_read(tmp_path, call, monkeypatch):
+    lines = "".join(json.dumps(one) + "\n" for one in talk())
+    path = tmp_path / "talk.jsonl"
+    path.write_text(lines)
+    _, first, _ = call("compact", path, "--words-only", "--json")
+    monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(lines.encode())))
+    code, second, _ = call("compact", "-", "--words-only", "--json")
+    assert code == 0
+    assert json.loads(first)["messages"] == json.loads(second)["messages"]
+
+
+def test_a_memory_keeps_what_leaves_and_has_it_on_record(file, tmp_path, call):
+    store = tmp_path / "store"
+    tokens = ("--memory", store, "--words-only")
+    code, out, _ = call("compact", file, *tokens, "--distill", "--json")
+    found = json.loads(out)
+    assert code == 0
+    assert found["stats"]["distilled"] == len(found["drops"]) > 5
+    code, out, _ = call("compact", file, *tokens, "--distill", "--conversation", "a")
+    assert "distilled: " in out
+    with Memory.open(store, embedder="lexical") as memory:
+        for drop in found["drops"]:
+            assert memory.restore(drop["handle"]) == talk()[drop["id"]]
+        assert len(memory.episodes()) == 2
+        last = memory.episodes()[1]
+    code, out, err = call("history", store, "--json")
+    rows = json.loads(out)
+    assert (code, err) == (0, "")
+    assert [row["id"] for row in rows] == [found["episode"], last.id]
+    assert [row["conversation"] for row in rows] == [None, "a"]
+    assert rows[0]["dropped"] == len(found["drops"])
+    code, out, _ = call("history", store)
+    assert code == 0
+    assert "2 compactions" in out
+    assert f"{rows[0]['before_tokens']:,}" in out
+    assert "1 compactions" in call("history", store, "--conversation", "a")[1]
+    assert "no compaction" in call("history", store, "--tenant", "other")[1]
+
+
+def test_what_cannot_be_is_an_error_in_one_line(file, tmp_path, call):
+    for tokens, why in (
+        (("compact", file, "--words-only", "--distill"), "--memory"),
+        (("compact", file, "--words-only", "--ratio", "2"), "target_ratio"),
+        (("compact", tmp_path / "none.json", "--words-only"), "none.json"),
+        (("history", tmp_path / "nothing"), "no store"),
+    ):
+        code, out, err = call(*tokens)
+        assert (code, out) == (1, "")
+        assert why in err
+        assert err.count("\n") == 1
+    assert not (tmp_path / "nothing").exists()
+
+
+def test_vectors_take_part_where_there_is_a_model(file, call, monkeypatch):
+    monkeypatch.setattr("warmset.compact.scores.named", lambda _name: WordEmbedder())
+    code, out, _ = call("compact", file, "--query", "word3", "--json")
+    stats = json.loads(out)["stats"]
+    assert code == 0
+    assert stats["embedding"] == "words"
+    assert stats["signals"] == ["role", "recency", "similarity", "coverage"]
