@@ -22,24 +22,22 @@ _TELLS: Final = (
 _ERROR: Final = re.compile(
     r"\s*(?:[*_`\"'\[(]{1,3})?(?:"
     r"Traceback \(most recent call last\)"
-    rf"|(?:HTTP(?:/\d(?:\.\d)?)?\s+)?(?:status\s+|Error\s+)?(?:code\s*)?:?\s*[45]\d\d\b{_TELLS}\s*(?:[:–—-]|$|\w)"  # noqa: RUF001
+    r"|(?:HTTP(?:/\d(?:\.\d)?)?\s+)?(?:status\s+|error\s+)?(?:code\s*)?:?\s*[45]\d\d\b\s*"
+    r"(?:[:–—-]|$|(?:Internal|Bad|Service|Too many|Gateway|Not found|Forbidden|Unauthori[sz]ed"  # noqa: RUF001
+    r"|Payment|Rate|Request|Server|Error\b|Client|Page))"
     rf"|Error code: \d{{3}}\b{_TELLS}"
-    rf"|(?:API |Server |Client |Request |Network |Model |Internal |Fatal |Unknown "
-    rf"|Unexpected )?Error\s*[:!]"
+    r"|(?:(?:API|Server|Client|Request|Network|Model|Internal|Fatal|Unknown"
+    r"|Unexpected) )?Error\s*[:!]"
     r"|(?:[\w.]{1,60}\.)?[A-Z]\w{0,40}(?:Error|Exception|Timeout)\s*[:(]"
-    rf"|(?:Internal server error|Service (?:is )?(?:temporarily )?(?:unavailable|overloaded)"
-    rf"|Bad gateway"
-    r"|Gateway time-?out|Too many requests|Rate[- ]limit(?:ed)?(?: (?:is |was )?(?:exceeded"
-    r"|reached))?"
-    r"|Quota exceeded|Insufficient quota|(?:The )?(?:request|read|connection|operation"
-    r"|model) timed out"
-    r"|Connection (?:refused|reset|error|aborted|closed)|Upstream connect error|Unauthori[sz]ed"
-    r"|Forbidden"
-    r"|Not found|Payload too large|Context[_ ]length[_ ]exceeded|Invalid (?:API key|request|model)"
-    r"|Overloaded|The (?:server|model|engine) is (?:currently |temporarily )?(?:overloaded"
+    r"|(?:The )?(?:server|model|engine|service) is (?:currently |temporarily )?(?:overloaded"
     r"|unavailable|busy)"
-    r"|(?:An?|Some) (?:internal |unexpected |unknown )?(?:error|exception) (?:has )?occurred"
-    r"|Something went wrong|Oops|null|undefined|None|nan|N/A)"
+    r"|(?:Internal server error|Service (?:temporarily )?unavailable|Bad gateway|Gateway time-?out"
+    r"|Too many requests|Rate[- ]limit(?:ed)?(?: (?:is |was )?(?:exceeded|reached))?"
+    r"|Quota exceeded|Insufficient quota|Connection (?:refused|reset|error|aborted|closed)"
+    r"|(?:The )?(?:request|read|connection|operation|model) timed out|Upstream connect error"
+    r"|Unauthori[sz]ed|Forbidden|Not found|Payload too large|Context[_ ]length[_ ]exceeded"
+    r"|Invalid (?:API key|request|model)|Overloaded|Something went wrong"
+    r"|(?:An?|Some) (?:internal |unexpected |unknown )?(?:error|exception) (?:has )?occurred)"
     rf"{_TELLS}(?:\W|$))",
     re.IGNORECASE,
 )
