@@ -212,7 +212,7 @@ def test_what_is_carried_keeps_to_its_cap_and_the_most_important_goes_first():
         listed = found.carried(cap)
         assert count_tokens(listed) <= cap
         assert listed == found.carried(cap)
-    assert found.carried(12) == "Constraints: Never write to the replica."
+    assert found.carried(14) == "Constraints: Never write to the replica."
     assert found.carried(0) == ""
     assert audit(said(TURN), TURN).carried(99) == ""
     for bad in (-1, True, 2.5):
@@ -222,4 +222,4 @@ def test_what_is_carried_keeps_to_its_cap_and_the_most_important_goes_first():
 
 def test_what_a_user_said_often_goes_before_what_a_tool_said_once():
     turns = said("as in PROJ-12", "user") + said("PROJ-12 again") + said("saw PROJ-99 here")
-    assert audit(turns, "").carried(9) == "Identifiers: PROJ-12"
+    assert audit(turns, "").carried(12) == "Identifiers: PROJ-12"

@@ -81,7 +81,7 @@ REFUSALS = [
     "Es tut mir leid, aber dabei kann ich nicht helfen.",
     "Lo siento, pero no puedo ayudar con eso.",
     "Désolé, je ne peux pas répondre à cette demande.",
-    "很抱歉，我无法提供帮助。",
+    "很抱歉，我无法提供帮助。",  # noqa: RUF001
     "申し訳ありませんが、お手伝いできません。",
 ]
 SUMMARIES = [
@@ -216,11 +216,6 @@ def test_a_summary_says_who_and_what():
     assert (made.spent, made.notes) == (None, ())
     assert {fact.text for fact in made.audit.lost} >= {"LED-42"}
     assert "12" in {fact.text for fact in made.audit.kept}
-    assert (
-        made
-        == summary_of(TALK, lambda _messages, *, max_tokens: GOOD[: 9 * max_tokens], max_tokens=99)
-        or made.by
-    )
 
 
 def test_an_earlier_summary_reaches_every_summarizer():
@@ -343,13 +338,13 @@ def test_no_text_leaves_its_place(tag):
 
 def test_a_long_turn_is_shown_in_part_and_says_so():
     prompts = []
-    write = LLMSummarizer(lambda prompt: prompts.append(prompt) or GOOD, turn_chars=1_000)
+    write = LLMSummarizer(lambda prompt: prompts.append(prompt) or GOOD, turn_chars=2_000)
     text = "begin " + "x " * 20_000 + " end"
     made = write([{"role": "user", "content": text}, *TALK], max_tokens=50)
     (prompt,) = prompts
     assert "\nbegin x" in prompt
     assert " end\n</turn>" in prompt
-    assert f"[… {len(text) - 1_000} characters of this turn are not shown …]" in prompt
+    assert f"[… {len(text) - 2_000} characters of this turn are not shown …]" in prompt
     assert made.notes == ("1 long turns were shown to the model in part",)
 
 
@@ -363,7 +358,7 @@ def test_many_turns_are_summarised_in_parts_and_then_together():
     messages = [{"role": "user", "content": f"Turn {n}. " + "word " * 90} for n in range(20)]
     made = LLMSummarizer(complete, prompt_tokens=512)(messages, max_tokens=60, previous="Ada.")
     *parts, last = prompts
-    assert len(parts) == 4 or len(parts) > 1
+    assert len(parts) > 3
     assert all(count_tokens(one) < 512 + 600 for one in parts)
     shown = "".join(parts)
     assert all(f"Turn {n}. " in shown for n in range(20))
