@@ -73,7 +73,8 @@ _TALK: Final = re.compile(
 _BINDS_CJK: Final = re.compile(r"必须|不得|禁止|不能|不要|只能|至多|至少|務必|してはいけない|必ず")
 _FORBIDS: Final = re.compile(
     r"\b(?:never|not|no|avoid|without|forbid\w*|prohibit\w*|\w+n['’]t|cannot|refrain|off[- ]limits"
-    r"|nothing|none|nobody|neither|banned|disallow\w*|exclud\w*|refus\w*|stay away|keep out)\b",
+    r"|nothing|none|nobody|neither|banned|disallow\w*|exclude[sd]?|excluding|refus\w*|stay away"
+    r"|keep out)\b",
     re.IGNORECASE,
 )
 _OPEN: Final = re.compile(
