@@ -44,7 +44,7 @@ ERRORS = {
     "json anthropic": '{"type":"error","error":{"type":"rate_limit_error","message":"slow"}}',
     "json detail": '{"detail": "Not authenticated"}',
     "json fenced": '```json\n{"error": "no such model"}\n```',
-    "json cut": '{"error": {"message": "the ser',
+    "json cut": '{"error": {"message": "the ',
     "json status": '{"status": 500, "message": "boom"}',
     "html": "<!DOCTYPE html><html><body><h1>502 Bad Gateway</h1></body></html>",
     "html bare": "<html>\r\n<head><title>503</title></head></html>",

@@ -34,7 +34,7 @@ _CODE: Final = re.compile(
     r"|(?P<hash>\b(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,64}\b|\b0x[0-9a-fA-F]+\b)"
     r"|(?P<code>\$[A-Za-z_]\w{1,60}|\b[^\W\d_]\w{0,80}_\w{1,80}\b|(?<!\w)_{1,2}[a-z]\w{1,80}\b"
     r"|\b[a-z]{1,40}[A-Z]\w{0,80}\b|\b[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+\b"
-    r"|\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-(?=[a-z]*\d)[a-z0-9]+\b)"
+    r"|\b[a-z][a-z0-9]{0,40}(?:-[a-z0-9]{1,40}){0,8}-(?=[a-z]{0,40}\d)[a-z0-9]{1,40}\b)"
     rf"|(?P<number>(?<![\w.])(?:[$€£¥]\s?)?(?:(?<!\S)[-−])?\d[\d,_]*(?:\.\d+)?"  # noqa: RUF001
     r"(?:\s?(?:hundred|thousand|million|billion|trillion)\b|[kKMB]n?\b)?"
     rf"(?:(?:st|[nr]d|th)\b|[\s-]?(?i:{UNIT})(?!\w)|\s?[€£])?)"

@@ -130,8 +130,8 @@ def sentences(text: str) -> Iterator[str]:
     """Part a text into sentences and lines, without the marks of a list, none of them blank."""
     start = 0
     for match in _BREAK.finditer(text):
-        head = text[start : match.start()]
-        if "\n" not in match.group() and _ABBREVIATED.search(head, max(0, len(head) - 8)):
+        end = match.start()
+        if "\n" not in match.group() and _ABBREVIATED.search(text, max(start, end - 8), end):
             continue
         yield from _cut(text[start : match.end()])
         start = match.end()
@@ -227,10 +227,14 @@ def _agree(wanted: frozenset[str], words: frozenset[str]) -> bool:
 
 def _cut(piece: str) -> Iterator[str]:
     piece = piece.strip()
-    while len(piece) > LONGEST:
-        end = piece.rfind(" ", LONGEST // 2, LONGEST)
-        end = LONGEST if end < 0 else end
-        yield piece[:end].rstrip()
-        piece = piece[end:].lstrip()
-    if piece:
-        yield piece
+    start = 0
+    while len(piece) - start > LONGEST:
+        end = piece.rfind(" ", start + LONGEST // 2, start + LONGEST)
+        end = start + LONGEST if end < 0 else end
+        said = piece[start:end].strip()
+        if said:
+            yield said
+        start = end
+    said = piece[start:].strip()
+    if said:
+        yield said
