@@ -10,7 +10,7 @@ that the audit reports. Precision: of all that it reports, planted or not, what 
 summary. What was not planted is judged by an oracle that shares no code with the audit.
 
 The split `dev` is for tuning the audit, `test` for reporting: other seeds, other carriers, other
-words, other conversations.
+sentences for constraints and tasks, other conversations or other halves of them.
 """
 
 from __future__ import annotations
@@ -25,12 +25,16 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from audit_words import CARRIERS, CONSTRAINTS, TASKS
+
 from warmset.corpus import locomo
 from warmset.summarize import audit
 from warmset.testing import random_history
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from warmset.summarize import Fact
 
 KINDS = ("number", "path", "url", "identifier", "name", "quote", "constraint", "task")
 DEMO = Path(__file__).parents[2] / "python/warmset/demo/data/conversation.jsonl"
@@ -62,18 +66,6 @@ class Planted:
     sentence: str
     value: str
     again: str
-
-
-def _carriers(split: str) -> tuple[list[str], list[str]]:
-    if split == "dev":
-        return (
-            ["The board shows {} today.", "She wrote {} on the card.", "It came back as {} again."],
-            ["Recorded: {}.", "The talk settled on {} there.", "({}) was named."],
-        )
-    return (
-        ["Apparently the answer was {} in the end.", "we saw {} and moved on.", "In short: {}."],
-        ["- {} came up", "{} is what they had.", "They mentioned {}, among others."],
-    )
 
 
 def _numbers(rng: Random) -> Iterator[tuple[str, str]]:
@@ -132,57 +124,25 @@ def _values(kind: str, rng: Random) -> tuple[str, str]:
 
 def _bound(kind: str, split: str, rng: Random) -> tuple[str, str]:
     """Return a constraint or an open task, and the same in another sentence."""
-    verb, thing = rng.choice(VERBS), rng.choice(THINGS)
-    past = verb + ("d" if verb.endswith("e") else "ed")
-    if kind == "constraint":
-        ways = {
-            "dev": [
-                (f"Never {verb} the {thing}.", f"Do not {verb} the {thing}"),
-                (f"You must not {verb} the {thing} by hand.", f"{verb} no {thing} by hand"),
-                (f"Only {past} {thing} may leave the house.", f"{past} {thing} only may leave it"),
-                (f"At most {rng.randrange(3, 90)} {thing} can be {past}.", ""),
-                (f"Always {verb} the {thing} before the weekend.",
-                 f"{verb} the {thing} always, before a weekend"),
-            ],
-            "test": [
-                (f"Under no circumstances {verb} the {thing}.", f"never {verb} {thing}"),
-                (f"The {thing} must be {past} before anything else.",
-                 f"it is required that the {thing} are {past} before anything else"),
-                (f"Please don't ever {verb} the {thing}.", f"it is forbidden to {verb} the {thing}"),
-                (f"Nobody is allowed to {verb} the {thing} alone.",
-                 f"not allowed: to {verb} the {thing} alone"),
-                (f"Keep the {thing} below {rng.randrange(120, 900)} entries.", ""),
-                (f"The {thing} may only be {past} at night.", f"{thing}: {past} only at night"),
-            ],
-        }  # fmt: skip
-    else:
-        ways = {
-            "dev": [
-                (f"TODO: {verb} the {thing}.", f"the {thing}: still to {verb}"),
-                (f"- [ ] {verb} the {thing}", f"open: {verb} {thing}"),
-                (f"We still have to {verb} the {thing}.", f"left to do: {verb} the {thing}"),
-                (f"Next step: {verb} the {thing}.", f"next they {verb} the {thing}"),
-            ],
-            "test": [
-                (f"The {thing} still need to be {past}.", f"remaining: {thing} to be {past}"),
-                (f"* [ ] {verb} all {thing}", f"to do: {verb} all {thing}"),
-                (f"What is left to do is to {verb} the {thing}.",
-                 f"they have yet to {verb} the {thing}"),
-                (f"Remind me to {verb} the {thing} tomorrow.", f"tomorrow, {verb} the {thing}"),
-                (f"Nobody has {past} the {thing} yet, so that is pending.",
-                 f"pending: {thing}, nobody has {past} those"),
-            ],
-        }  # fmt: skip
-    return rng.choice(ways[split])
+    verb = rng.choice(VERBS)
+    words = {
+        "verb": verb,
+        "past": verb + ("d" if verb.endswith("e") else "ed"),
+        "thing": rng.choice(THINGS),
+        "number": rng.randrange(120, 900),
+    }
+    ways = CONSTRAINTS if kind == "constraint" else TASKS
+    sentence, again = rng.choice(ways[split])
+    return sentence.format(**words), again.format(**words)
 
 
 def plant(kind: str, split: str, rng: Random) -> Planted:
     """Make one fact up."""
     if kind in ("constraint", "task"):
         sentence, again = _bound(kind, split, rng)
-        return Planted(kind, sentence, sentence, again or sentence)
+        return Planted(kind, sentence, sentence, again)
     value, other = _values(kind, rng)
-    first, second = _carriers(split)
+    first, second = CARRIERS[split]
     return Planted(kind, rng.choice(first).format(value), value, rng.choice(second).format(other))
 
 
@@ -269,11 +229,20 @@ def trial(
     rng.shuffle(pieces)
     summary = "\n".join(pieces)
 
-    low = summary.casefold()
-    squashed, words = squash(summary), {w.strip(".,;:!?()") for w in low.replace(",", "").split()}
-    lines = [set(re.findall(r"\w+", line)) for line in low.split("\n")]
     score: dict[str, Counter[str]] = {kind: Counter() for kind in KINDS}
     reported = audit(turns, summary).lost
+    _recall(lost, reported, score, told)
+    _precision(kept, lost, reported, summary, score, told)
+    return score
+
+
+def _recall(
+    lost: list[Planted],
+    reported: tuple[Fact, ...],
+    score: dict[str, Counter[str]],
+    told: Callable[..., None],
+) -> None:
+    """Count the missing facts that were reported."""
     for fact in lost:
         bare = squash(fact.value)
         hit = any(
@@ -285,6 +254,20 @@ def trial(
         score[fact.kind]["found" if hit else "missed"] += 1
         if not hit:
             told("MISSED", fact)
+
+
+def _precision(
+    kept: list[Planted],
+    lost: list[Planted],
+    reported: tuple[Fact, ...],
+    summary: str,
+    score: dict[str, Counter[str]],
+    told: Callable[..., None],
+) -> None:
+    """Count what was reported and is in the summary all the same."""
+    low = summary.casefold()
+    squashed, words = squash(summary), {w.strip(".,;:!?()") for w in low.replace(",", "").split()}
+    lines = [set(re.findall(r"\w+", line)) for line in low.split("\n")]
     values = {(fact.kind, squash(fact.value)): fact for fact in kept}
     gone = {squash(fact.value) for fact in lost}
     for one in reported:
@@ -301,7 +284,6 @@ def trial(
         score[one.kind]["wrong" if wrong else "right"] += 1
         if wrong:
             told("WRONG", one, values.get((one.kind, bare)))
-    return score
 
 
 def main() -> int:

@@ -40,26 +40,26 @@ OPENERS: Final = frozenset(
     fantastic far feel feels felt file files fill finally find fine finished fix fixed folks
     follow following found full fun funny gave generally get gets getting give given glad go
     goes going gonna good got gotcha gotta great guess guys hang happy hard hear heard help
-    highly hmm hold honestly hope hopefully hoping how'd how're how've ideally imagine implement
-    important impressive include increase incredible indeed initially input inside install
-    instead interesting keep kind kinda know knowing lately learn learned leave left less life
-    like likely limit list little logs long look looking looks lost love loved luckily made main
-    make makes making manually mark mean means meanwhile mention merge might missing mostly move
-    moving must've name nearly neat need needs neither new nice notice number obviously often
-    old oof open opened options order ouch output outside part passing people perfect phew pick
-    plan plus point possibly prefer pretty previously print probably problem progress proud put
-    question quick quickly quite ran read ready real really recently refactor regarding related
-    remember reminds remove rename replace reply report request require reset result results
-    return review right root run running said save say says search seeing seems seen send
-    separate seriously set several share ship short show similar simple simply skip sleep slowly
-    small sort sounds speaking specifically spent split start started status stay step steps
-    stop store stuff success suddenly suggest summarise summarize summary super support surely
-    switch take takes taking talk talking task tell test tests thankfully things think thinking
-    thought three throughout time tip together tons took total totally touch track translate
-    tried truly trust try trying turn turns typically ugh understood unfortunately update
-    updated use used useful user using usually value verify view visit wait waiting wanna want
-    wanted warn watch way welcome went what've whereas whoa whoops wish woah wonderful woohoo
-    work working works worth write wrote y'all yup
+    highly hm hmm hold honestly hope hopefully hoping how'd how're how've ideally imagine
+    implement important impressive include increase incredible indeed initially input inside
+    install instead interesting keep kind kinda know knowing lately learn learned leave left
+    less life like likely limit list little logs long look looking looks lost love loved luckily
+    made main make makes making manually mark mean means meanwhile mention merge might missing
+    mostly move moving must've name nearly neat need needs neither new nice notice number
+    obviously often old oof open opened options order ouch output outside part passing people
+    perfect phew pick plan plus point possibly prefer pretty previously print probably problem
+    progress proud put question quick quickly quite ran read ready real really recently refactor
+    regarding related remember reminds remove rename replace reply report request require reset
+    result results return review right root run running said save say says search seeing seems
+    seen send separate seriously set several share ship short show similar simple simply skip
+    sleep slowly small sort sounds speaking specifically spent split start started status stay
+    step steps stop store stuff success suddenly suggest summarise summarize summary super
+    support surely switch take takes taking talk talking task tell test tests thankfully things
+    think thinking thought three throughout time tip together tons took total totally touch
+    track translate tried truly trust try trying turn turns typically ugh understood
+    unfortunately update updated use used useful user using usually value verify view visit wait
+    waiting wanna want wanted warn watch way welcome went what've whereas whoa whoops wish woah
+    wonderful woohoo work working works worth write wrote y'all yup
     """.split()  # noqa: SIM905
 )
 """Words that begin sentences, and name nothing there."""

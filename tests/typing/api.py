@@ -9,25 +9,34 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warmset import (
+    Audit,
     Budget,
+    ExtractiveSummarizer,
+    Fact,
     Filter,
     Hit,
     HotIndex,
     LexicalIndex,
     LLMPicker,
+    LLMSummarizer,
     Memory,
     OpenAIPicker,
     Picks,
     ScorePicker,
     Spent,
+    Summarize,
+    Summary,
     Synced,
     TokenCount,
     Turn,
     TurnTools,
     Window,
+    Written,
+    audit,
     count_tokens,
     pack,
     pack_batch,
+    summary_of,
     terms,
 )
 
@@ -101,3 +110,16 @@ def low_level() -> None:
 
 def own_embedder() -> Memory:
     return Memory.open(None, embedder=lambda texts: np.ones((len(texts), 4)))
+
+
+def summaries(messages: list[dict[str, Any]]) -> None:
+    write = LLMSummarizer(complete, timeout=20, prompt_tokens=8_000)
+    made = summary_of(messages, write, previous="", fallback=ExtractiveSummarizer(), carry_tokens=9)
+    assert_type(made, Summary)
+    assert_type(made.audit, Audit)
+    assert_type(made.spent, Spent | None)
+    assert_type(write(messages, max_tokens=90, previous=made.text), Written)
+    assert_type(audit(messages, made.text).lost, tuple[Fact, ...])
+    assert_type(made.audit.carried(90), str)
+    summary_of(messages, lambda given, *, max_tokens: str(given)[:max_tokens])
+    Summarize(0.7, write)

@@ -81,7 +81,7 @@ def _distinct(facts: Iterable[Fact]) -> list[Fact]:
     chosen: list[Fact] = []
     said = ""
     for fact in facts:
-        plain = fact.text.casefold()
+        plain = (_shown(fact) if fact.kind == "number" else fact.text).casefold()
         if plain not in said:
             chosen.append(fact)
             said = f"{said}\n{_shown(fact).casefold()}"

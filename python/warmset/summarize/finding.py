@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _YEAR = r"(?:1[5-9]|20)\d\d"
-_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|nd|rd|th)?"
+_DAY = r"(?:0?[1-9]|[12]\d|3[01])(?:st|[nr]d|th)?"
 _CODE: Final = re.compile(
     r"(?P<url>(?:https?|ftp|ssh|s3|postgres(?:ql)?|redis|file)://[^\s<>\"'`)\]}]{1,500})"
     r"|(?P<mail>[\w.+-]{1,64}@[\w-]{1,64}(?:\.[\w-]{1,64})+)"
@@ -34,10 +34,10 @@ _CODE: Final = re.compile(
     r"|(?P<hash>\b(?=[0-9a-f]{0,39}[a-f])(?=[0-9a-f]{0,39}\d)[0-9a-f]{7,64}\b|\b0x[0-9a-fA-F]+\b)"
     r"|(?P<code>\$[A-Za-z_]\w{1,60}|\b[^\W\d_]\w{0,80}_\w{1,80}\b|(?<!\w)_{1,2}[a-z]\w{1,80}\b"
     r"|\b[a-z]{1,40}[A-Z]\w{0,80}\b|\b[A-Z][a-z]+(?:[A-Z][a-z0-9]+)+\b"
-    r"|\b[a-z][a-z0-9]*(?:-[a-z0-9]+)*-(?=[a-z]*\d)[a-z0-9]+\b)"
+    r"|\b[a-z][a-z0-9]{0,40}(?:-[a-z0-9]{1,40}){0,8}-(?=[a-z]{0,40}\d)[a-z0-9]{1,40}\b)"
     rf"|(?P<number>(?<![\w.])(?:[$€£¥]\s?)?(?:(?<!\S)[-−])?\d[\d,_]*(?:\.\d+)?"  # noqa: RUF001
     r"(?:\s?(?:hundred|thousand|million|billion|trillion)\b|[kKMB]n?\b)?"
-    rf"(?:(?:st|nd|rd|th)\b|[\s-]?(?i:{UNIT})(?!\w)|\s?[€£])?)"
+    rf"(?:(?:st|[nr]d|th)\b|[\s-]?(?i:{UNIT})(?!\w)|\s?[€£])?)"
 )
 _KINDS: Final = {
     "url": "url",
@@ -53,7 +53,7 @@ _QUOTE: Final = re.compile(
     r"\"([^\"\n]{2,160})\"|“([^”\n]{2,160})”|«([^»\n]{2,160})»|(?<!`)`([^`\n]{2,160})`(?!`)"
     r"|(?<![\w])'([^'\n]{2,120})'(?!\w)|「([^」\n]{2,160})」"
 )
-_MARKED: Final = re.compile(r"[^\W\d_][\w'’&-]*")
+_MARKED: Final = re.compile(r"(?<!\w)[^\W\d_][\w'’&-]*")
 _OPENS: Final = re.compile(r"(?:^|[.!?:…\"“(]\s{0,4}|\n[ \t>*#-]{0,12}|\]\s|\d[.)]\s)$")
 _MARK: Final = 3
 _LIST_MARK: Final = re.compile(r"(?:^|\n)[ \t]{0,8}\d{1,3}$")

@@ -62,7 +62,7 @@ class Audit:
     @property
     def recall(self) -> Mapping[FactKind, float]:
         """The share of facts that was kept, for each kind of which the turns state any."""
-        counts = {kind: [0, 0] for kind in KINDS}
+        counts: dict[FactKind, list[int]] = {kind: [0, 0] for kind in KINDS}
         for fact in self.lost:
             counts[fact.kind][1] += 1
         for fact in self.kept:

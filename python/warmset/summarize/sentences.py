@@ -18,13 +18,37 @@ _ABBREVIATED: Final = re.compile(
 _MARKS: Final = re.compile(r"^[\s>*#•–-]{0,12}(?:\d{1,3}[.)]\s)?")  # noqa: RUF001
 _BOX: Final = re.compile(r"^\s{0,12}(?:[-*+]|\d{1,3}[.)])?\s{0,4}\[([ xX✓✔]?)\]\s+(.+)")
 _BINDS: Final = re.compile(
-    r"\b(?:must(?:n't)?|never|always|shall not|may not|forbidden|prohibited|not allowed|required"
+    r"\b(?:must(?:n't)?|never|always|shall(?:n't)?|may not|forbidden|prohibited|required|obliged"
+    r"|(?:nobody|no[- ]one|none of)\b[^.!?\n]{0,40}\b(?:may|can|is|are|should)"
+    r"|no \w+(?: \w+){0,3} (?:may|can|should|is to|are to|is allowed|are allowed)"
+    r"|(?:is|are|were|be) (?:only |not )?(?:allowed|permitted)|(?:is|are) (?:not |only )to"
+    r"|not (?:permitted|acceptable|negotiable|without|until|unless)|non-negotiable|no exceptions?"
+    r"|keep\w*\b[^.!?\n]{1,60}\b(?:below|under|above|within|at|between|out of|off|away|free of"
+    r"|intact"
+    r"|read-only|untouched|unchanged|private|secret)"
+    r"|(?:stays?|remains?)\b[^.!?\n]{0,30}\b(?:below|under|within|read-only|frozen|unchanged"
+    r"|untouched"
+    r"|intact|as (?:it|they) (?:is|are)|private|secret|off)"
+    r"|leave\b[^.!?\n]{1,60}\b(?:alone|untouched|unchanged|as (?:it|they) (?:is|are))|hands off"
+    r"|capped at|(?:cap|ceiling|limit|maximum|minimum) (?:of|is|at)|(?:hard|upper|lower"
+    r"|strict) limit"
+    r"|no (?:more|fewer|less|later|earlier|longer|higher|lower) than|at the latest|exclusively"
+    r"|reserved for|restricted to|whatever (?:happens|you do)|at all times|without exception"
+    r"|(?:have|has|need|needs) to (?:be|stay|remain)|unless|(?:the|our|my|a) (?:rule|policy) is"
+    r"|rule:"
+    r"|out of the question|no question of|ruled out|off the table|too (?:much|many)|insists?"
+    r"|demands?"
+    r"|(?:we|you|they|it) (?:cannot|can't|can not) \w+[^.!?\n]{0,60}\b(?:before|until|without"
+    r"|more|unless)"
+    r"|(?:agreed|decided|promised|told|asked|want|wants|wanted)\b[^.!?\n]{0,40}\b(?:not to|only|no)"
+    r"|(?:don't|do not) you|essential|crucial|vital|stay away|keep away|(?:by|per) (?:law|contract)"
+    r"|requirements?|constraints?|deadlines?|only when|obligatory|compulsory"
     r"|mandatory|at most|at least|no more than|no less than|not more than|no later than|maximum of"
     r"|limited? (?:of|to|is)|no fewer than|under no circumstances|make sure|ensure|keep (?:it"
     r"|them|the)"
     r"|has to|have to stay|cannot exceed|do not|don't (?:ever|use|touch|change|write|commit"
     r"|push|deploy"
-    r"|add|remove|delete|send|share|run|call|edit|rename|merge|store|log|break|forget|let|allow|put"
+    r"|add|remove|delete|send|share|run|call|edit|rename|merge|store|log|break|let|allow|put"
     r"|modify|install|start|restart|exceed|mention|tell|ask|open|make|go over|skip)"
     r"|only (?:use|ever|after|if|when|on|in|with|from|the|through|via|read|write|allow|one|between"
     r"|\d+)|only\b[^.!?\n]{1,60}\b(?:may|can|should|must|allowed)"
@@ -49,7 +73,8 @@ _TALK: Final = re.compile(
 _BINDS_CJK: Final = re.compile(r"必须|不得|禁止|不能|不要|只能|至多|至少|務必|してはいけない|必ず")
 _FORBIDS: Final = re.compile(
     r"\b(?:never|not|no|avoid|without|forbid\w*|prohibit\w*|\w+n['’]t|cannot|refrain|off[- ]limits"
-    r"|nothing|none|nobody|neither|banned|disallow\w*|exclud\w*|refus\w*|stay away|keep out)\b",
+    r"|nothing|none|nobody|neither|banned|disallow\w*|exclude[sd]?|excluding|refus\w*|stay away"
+    r"|keep out)\b",
     re.IGNORECASE,
 )
 _OPEN: Final = re.compile(
@@ -66,6 +91,20 @@ _OPEN: Final = re.compile(
     r"|remember to"
     r"|unfinished|incomplete|unresolved|work in progress|wip|tbd|tbc)\b)"
     r"|^(?i:next)\b"
+    r"|(?i:\b(?:not|n't|nobody|nothing)\b[^.!?\n]{0,60}\byet\b"
+    r"|\b(?:I|we|you|they)(?:'ll| will| shall| am going to|'re going to| plan to| intend to)\b"
+    r"[^.!?\n]{0,80}\b(?:later|tomorrow|next|afterwards|tonight|once|as soon as|after)\b"
+    r"|\b(?:somebody|someone|anybody|who) (?:has to|needs to|should|could|must|will)\b"
+    r"|\b(?:tomorrow|later|afterwards)\b[^.!?\n]{0,60}\b(?:I|we|you)(?:'ll| will| shall| should)\b"
+    r"|^(?:open|left|due|later|tomorrow|missing|after \w+(?: \w+)?|then)\s?[:,]|\bowes?\b"
+    r"|\b(?:I|we|you)(?:'d| would) like\b"
+    r"|^(?:and |so |then |but )?(?:please|kindly)\b|,? please[.!]?$|\b(?:can|could|would"
+    r"|will) (?:you|we|somebody|someone|anybody)\b"
+    r"|\bafter\b[^.!?\n]{1,40}\b(?:I|we|you)(?:'ll| will)\b|\b(?:we|you|I) (?:also "
+    r"|really )?(?:need|ought|have got) to\b"
+    r"|\b(?:haven't|hasn't|has not|have not|not) been \w+|\bwait(?:s|ing) to be\b|\bon (?:the"
+    r"|my|our) list\b"
+    r"|^(?:to be|to)\s\w+(?:ed|en)?\s?:|\blast item\b)"
 )
 _OPEN_CJK: Final = re.compile(r"待办|待辦|下一步|还需要|未完成|まだ|残り|次に")
 _WORD: Final = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
@@ -91,8 +130,8 @@ def sentences(text: str) -> Iterator[str]:
     """Part a text into sentences and lines, without the marks of a list, none of them blank."""
     start = 0
     for match in _BREAK.finditer(text):
-        head = text[start : match.start()]
-        if "\n" not in match.group() and _ABBREVIATED.search(head, max(0, len(head) - 8)):
+        end = match.start()
+        if "\n" not in match.group() and _ABBREVIATED.search(text, max(start, end - 8), end):
             continue
         yield from _cut(text[start : match.end()])
         start = match.end()
@@ -188,10 +227,14 @@ def _agree(wanted: frozenset[str], words: frozenset[str]) -> bool:
 
 def _cut(piece: str) -> Iterator[str]:
     piece = piece.strip()
-    while len(piece) > LONGEST:
-        end = piece.rfind(" ", LONGEST // 2, LONGEST)
-        end = LONGEST if end < 0 else end
-        yield piece[:end].rstrip()
-        piece = piece[end:].lstrip()
-    if piece:
-        yield piece
+    start = 0
+    while len(piece) - start > LONGEST:
+        end = piece.rfind(" ", start + LONGEST // 2, start + LONGEST)
+        end = start + LONGEST if end < 0 else end
+        said = piece[start:end].strip()
+        if said:
+            yield said
+        start = end
+    said = piece[start:].strip()
+    if said:
+        yield said

@@ -47,7 +47,7 @@ class Sought:
         if kind == "number":
             return self._number(key)
         if kind == "name":
-            return all(map(self._named, key.split()))
+            return self._named(key) if " " not in key else f" {key} " in self._words
         if kind == "quote":
             return f" {key} " in self._words
         if kind in {"constraint", "task"}:

@@ -145,7 +145,7 @@ def day(text: str) -> str:
                 year = piece
             else:
                 number = piece.zfill(2)
-        elif len(piece) > 2:  # noqa: PLR2004 - st, nd, rd, th and of
+        elif len(piece) > 2:  # noqa: PLR2004 - endings of ordinals, and "of"
             month = next(
                 (f"{at:02}" for at, name in enumerate(_MONTHS, 1) if name == piece[:3]),
                 month,

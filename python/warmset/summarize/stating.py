@@ -11,6 +11,7 @@ from warmset.summarize.sentences import (
     binds,
     box_of,
     content,
+    forbids,
     sentences,
     without_marks,
 )
@@ -66,11 +67,12 @@ def _said(text: str, done: set[str]) -> Iterator[tuple[FactKind, str, str, str]]
         key = " ".join(sorted(content(said)))
         if box is not None and box[1]:
             done.add(key)
-        elif asks_for_work(sentence):
-            if len(content(said)) > 1:
+        elif len(content(said)) > 1:
+            bound = binds(said) and not said.endswith("?")
+            if bound and (forbids(said) or not asks_for_work(sentence)):
+                yield "constraint", said, key, ""
+            elif asks_for_work(sentence):
                 yield "task", said, key, ""
-        elif binds(said) and len(content(said)) > 1 and not said.endswith("?"):
-            yield "constraint", said, key, ""
 
 
 def _around(text: str, start: int, end: int) -> str:
