@@ -109,6 +109,12 @@ def test_another_fact_does_not_keep_one(text, summary):
     assert lost(text, summary)
 
 
+def test_a_constraint_with_another_number_is_another_constraint():
+    rule = "The nightly ledger export must never have more than 30 workers on both database hosts."
+    assert ("constraint", rule) in lost(rule, rule.replace("30", "50"))
+    assert lost(rule, rule.replace("nightly ", "")) == set()
+
+
 @pytest.mark.parametrize(
     "text",
     [
@@ -120,6 +126,7 @@ def test_another_fact_does_not_keep_one(text, summary):
         "- [x] write the docs",
         "and/or, he/she, e.g. this",
         "Thanks! Great. Looking good, everyone.",
+        "It rained. Sailing was off.",
     ],
 )
 def test_talk_states_nothing(text):

@@ -23,6 +23,7 @@ from warmset import (
 )
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.evict.slots import HEADING
+from warmset.llm import OutOfTimeError, Patience
 from warmset.messages import facts
 from warmset.summarize.checks import checked_text
 from warmset.summarize.prompt import chunks
@@ -415,6 +416,15 @@ def test_all_parts_together_have_one_time_limit():
     with pytest.raises(SummarizerError, match=r"within 0\.4 s"):
         LLMSummarizer(complete, prompt_tokens=512, timeout=0.4)(messages, max_tokens=60)
     assert 1 <= len(calls) <= 4
+
+
+def test_one_call_may_have_less_time_than_others():
+    over = threading.Event()
+    patient = Patience(20)
+    with pytest.raises(OutOfTimeError, match=r"within 0\.05 s"):
+        patient.run(lambda: over.wait(20), seconds=0.05)
+    over.set()
+    assert patient.run(lambda: 3) == 3
 
 
 def test_a_coroutine_function_writes():

@@ -38,6 +38,13 @@ def test_what_binds_is_kept_and_talk_is_not():
     assert count_tokens(made) <= 110
 
 
+def test_a_rule_weighs_more_than_plain_words():
+    plain = [turn(f"The {word} boat lies beside the long pier.", "assistant") for word in "abcdefg"]
+    rule = turn("Never paint the boat beside the long pier.", "assistant")
+    messages = [turn("Look after the boats."), *plain[:4], rule, *plain[4:]]
+    assert "Never paint the boat" in WRITE(messages, max_tokens=24)
+
+
 def test_the_same_said_twice_is_kept_once():
     messages = [turn(f"{FACTS[0]} {FILLER}", "assistant") for _ in range(8)]
     assert WRITE(messages, max_tokens=200).count("Never write") == 1
