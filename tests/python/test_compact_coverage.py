@@ -8,7 +8,9 @@ from vectors_by_word import WordEmbedder
 
 from warmset import CompactWeights, compact_context
 from warmset.compact import forget_vectors, vectors
+from warmset.compact.reading import read_list
 from warmset.compact.vectors import VectorCache
+from warmset.errors import InvalidInputError
 
 SAME = "the harbour ferry leaves from the northern pier before breakfast on working days"
 FILLER = "alpha beta gamma delta epsilon zeta eta theta iota kappa lambda mu nu xi omicron"
@@ -153,3 +155,34 @@ def test_a_failing_embedder_is_an_error():
 
     with pytest.raises(Exception, match="no network"):
         compact_context(conversation(SAME, SAME), embedder=fail)
+
+
+def test_calls_that_wait_for_a_result_stay_behind_other_turns():
+    functions = [{"name": name, "arguments": "{}"} for name in ("look", "find")]
+    calls = [{"id": one["name"], "type": "function", "function": one} for one in functions]
+    asked = {"role": "assistant", "content": "word " * 40, "tool_calls": calls}
+    answered = {"role": "tool", "tool_call_id": "look", "content": "here"}
+    after = [{"role": "assistant", "content": f"well {at} " * 9} for at in range(8)]
+    given = [*conversation(SAME, SAME)[:14], asked, answered, *after]
+    made = compact_context(given, target_ratio=0.05, dialect="openai")
+    assert not {14, 15} & set(made.drops.ids)
+    closed = [*given[:16], {"role": "tool", "tool_call_id": "find", "content": "there"}, *after]
+    made = compact_context(closed, target_ratio=0.05, dialect="openai")
+    assert {14, 15, 16} <= set(made.drops.ids)
+
+
+def test_messages_that_python_takes_for_equal_are_told_apart():
+    def use(value):
+        part = {"type": "tool_use", "id": "t", "name": "n", "input": {"x": value}}
+        return {"role": "assistant", "content": [part]}
+
+    shown = []
+    for value in (1, 1.0, True, "1", [1], {"1": 1}):
+        _, [read], dialect = read_list([use(value)], None, "o200k_base")
+        shown.append(read.facts.text)
+        assert dialect == "anthropic"
+        assert read_list([use(value)], None, "o200k_base")[1][0] is read
+    assert len(set(shown)) == 6
+    for wrong in ({"x": float("nan")}, {1: "x"}, {"x": {1, 2}}):
+        with pytest.raises(InvalidInputError, match="message 1"):
+            read_list([use(1), use(wrong)], None, "o200k_base")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import Memory, compact_context
+from warmset import CompactWeights, Memory, compact_context
 from warmset.compact import forget_vectors
 from warmset.compact.distil import CUES, clip, confidence_of, is_novel, kind_of_memory
 from warmset.errors import InvalidInputError, Locked, NotFound
@@ -288,6 +288,20 @@ def test_a_memory_that_is_long_is_cut_and_twins_are_kept_once():
         found = [one for one in memory.memories(k=99) if "valve" in one.text]
         assert len(found) == 1
         assert len(found[0].text) <= 600
+
+
+def test_turns_of_one_run_that_say_the_same_make_one_memory():
+    said = "the valve of the boiler opens at 40 degrees when the pump has run for a while"
+    given = talk(20)
+    for at, text in ((2, said), (4, said + " today"), (6, said.replace("40", "45"))):
+        given[at] = {"role": "user", "content": text}
+    with Memory.open(None, embedder=WordEmbedder()) as memory:
+        flat = CompactWeights(coverage=0, same=1.0)
+        ask = {"distill_novel": True, "target_ratio": 0.3, "weights": flat}
+        made = compact_context(given, memory=memory, **ask)
+        assert {2, 4, 6} <= set(made.drops.ids)
+        found = sorted(one.text for one in memory.memories(k=99) if "valve" in one.text)
+        assert found == [said, said.replace("40", "45")]
 
 
 def test_erasing_the_source_erases_what_was_distilled():
