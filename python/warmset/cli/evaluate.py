@@ -11,7 +11,7 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from warmset.embed.bars import Bars
-from warmset.eval import table, write
+from warmset.eval import plot, table, write
 from warmset.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings
 from warmset.eval.needle import needle as run_needle
 from warmset.eval.options import BUDGETS, CUTS, Options, numbers, percentages
@@ -37,6 +37,7 @@ def locomo(
     k: str = _CUTS,
     json: Path | None = None,
     html: Path | None = None,
+    svg: Path | None = None,
     reader: str | None = None,
     judge: str | None = None,
     limit: int | None = None,
@@ -50,14 +51,16 @@ def locomo(
     Args:
         path: The file.
         retriever: Further retrievers beside the default: no-dense, no-lexical, no-speaker,
-            no-session, or module:callable, a function of a conversation, a question and k that
-            returns ids.
+            no-date, no-questions, no-near, no-session, or module:callable, a function of a
+            conversation, a question and k that returns ids.
         budgets: Sizes of windows, in percent of the conversation's tokens.
         k: Numbers of hits.
         json: Where to write the figures.
         html: Where to write a report.
+        svg: Where to write the plot of recall against cost by itself.
         reader: What answers: openai:model, anthropic:model, or module:callable, a function of a
-            prompt that returns a text.
+            prompt that returns a text. Its answers are kept beside the figures, or the report, so
+            that a run which broke off goes on.
         judge: What judges the answers, named likewise.
         limit: How many questions to ask.
         roles: Take the speakers' names off: user and assistant only.
@@ -75,6 +78,7 @@ def locomo(
             cuts=numbers(k),
             json=json,
             html=html,
+            svg=svg,
             reader=reader,
             judge=judge,
             limit=limit,
@@ -96,6 +100,7 @@ def longmemeval(
     k: str = _CUTS,
     json: Path | None = None,
     html: Path | None = None,
+    svg: Path | None = None,
     reader: str | None = None,
     judge: str | None = None,
     limit: int | None = None,
@@ -112,6 +117,7 @@ def longmemeval(
         k: Numbers of hits.
         json: Where to write the figures.
         html: Where to write a report.
+        svg: Where to write the plot of recall against cost by itself.
         reader: What answers; see locomo.
         judge: What judges the answers.
         limit: How many questions to ask.
@@ -129,6 +135,7 @@ def longmemeval(
             cuts=numbers(k),
             json=json,
             html=html,
+            svg=svg,
             reader=reader,
             judge=judge,
             limit=limit,
@@ -148,6 +155,7 @@ def needle(
     depth: float = DEPTH,
     json: Path | None = None,
     words_only: _Flag = False,
+    embedder: str | None = None,
 ) -> None:
     """Look for a decision that was made early in a made-up conversation.
 
@@ -158,9 +166,15 @@ def needle(
         depth: Where the decision stands, in percent of the conversation.
         json: Where to write the figures.
         words_only: Search by words alone, without the model.
+        embedder: What makes vectors; see locomo.
     """
     settings = Settings(
-        turns=numbers(turns), budget=budget, trials=trials, depth=depth, words_only=words_only
+        turns=numbers(turns),
+        budget=budget,
+        trials=trials,
+        depth=depth,
+        words_only=words_only,
+        embedder=embedder,
     )
     with Bars(Console(stderr=True)) as bars:
         figures = run_needle(settings, bars)
@@ -176,6 +190,8 @@ def _run(options: Options) -> None:
         write.figures(options.json, figures)
     if options.html is not None:
         write.text(options.html, page(figures))
+    if options.svg is not None:
+        write.text(options.svg, plot.as_text(plot.draw(figures)))
     table.show(figures, _out())
 
 

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from warmset.config import ONLY_WORDS
 from warmset.corpus.remembering import Remembering
-from warmset.embed import MiniLM
 from warmset.errors import EmbedderError, InvalidInputError
 from warmset.memory import Memory
 
@@ -67,9 +66,8 @@ def stage(
     transcript: Transcript,
     *,
     store: Path | None,
-    words_only: bool,
+    model: Embedder | None,
     told: Told,
-    model: Embedder | None = None,
 ) -> Iterator[Stage]:
     """Keep a transcript and embed it.
 
@@ -77,19 +75,17 @@ def stage(
         transcript: What to keep.
         store: Where; None for a directory that is gone afterwards. Messages that are there already
             are not kept twice.
-        words_only: Search by words alone, without a model.
-        told: Is told of the stages "download", "build", "quantise", "keep" and "embed".
-        model: Makes the vectors; the local model if not given.
+        model: Makes the vectors; None searches by words alone.
+        told: Is told of the stages "keep" and "embed".
 
     Yields:
         The stage; closed when the block ends, at once if it raises.
 
     Raises:
-        EmbedderError: The model is not to be had, or failed.
+        EmbedderError: The model failed.
         InvalidInputError: The store has another conversation of that name.
         StoreError: The store cannot be opened or written.
     """
-    model = None if words_only else model or MiniLM(threads=None, progress=told)
     remembering = Remembering(model) if model and transcript.questions else None
     given = remembering or model or "lexical"
     with ExitStack() as held:
