@@ -68,7 +68,7 @@ class Library:
             else Indexer(
                 self.store,
                 self.retriever,
-                Vectorizer(embedder, self, durable=path is not None),
+                Vectorizer(embedder, self, durable=path is not None, contexts=opening.contexts),
                 self.jobs,
             )
         )

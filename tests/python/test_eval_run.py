@@ -324,6 +324,14 @@ def test_the_embedder_is_taken_by_its_name(file, monkeypatch, bag):
         Options(dataset="locomo", path=file, embedder="static", words_only=True)
 
 
+def test_turns_may_be_embedded_alone(file, with_bag):  # noqa: ARG001
+    alone = measure(Options(dataset="locomo", path=file, views="turn"), quiet)
+    both = measure(Options(dataset="locomo", path=file), quiet)
+    assert (alone["settings"]["views"], both["settings"]["views"]) == ("turn", "both")
+    assert timeless(alone)["retrievers"]["default"] != timeless(both)["retrievers"]["default"]
+    assert timeless(alone)["retrievers"]["dense"] == timeless(both)["retrievers"]["dense"]
+
+
 def test_ids_do_not_depend_on_how_fast_the_model_is(file, bag):
     transcript = next(run.datasets.read(Options(dataset="locomo", path=file)))
     with staging.stage(transcript, store=None, model=bag, told=quiet) as on:

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from warmset import Memory, backlog, indexing
+from warmset import Memory, backlog, indexing, pace
 from warmset.attempts import Outcome, attempt
 from warmset.backlog import Backlog, delay_after
 from warmset.errors import EmbedderError, Erased
@@ -184,13 +184,13 @@ def test_an_outage_does_not_cost_a_call_for_each_turn(bag, remote):
 
     made.before = fail
     with Memory.open(None, embedder=made) as memory:
-        memory.conversation("log").append([said(f"turn {n}") for n in range(indexing.BATCH)])
+        memory.conversation("log").append([said(f"turn {n}") for n in range(pace.LEAST)])
         assert memory.flush(30) is False
         calls = made.calls
-        assert (calls < indexing.BATCH) is remote
+        assert (calls < pace.LEAST) is remote
         assert "unreachable" in str(memory.stats()["failed"])
         away[0] = False
-        until(lambda: memory.stats()["ready"] == indexing.BATCH)
+        until(lambda: memory.stats()["ready"] == pace.LEAST)
 
 
 def test_one_text_that_a_service_refuses_costs_no_other_its_vector(bag, monkeypatch):

@@ -17,6 +17,7 @@ from warmset.eval.needle import needle as run_needle
 from warmset.eval.options import BUDGETS, CUTS, Options, numbers, percentages
 from warmset.eval.page import page
 from warmset.eval.run import measure
+from warmset.opening import Views  # noqa: TC001 - read at run time, to parse arguments
 
 app = cyclopts.App(name="eval", help="Measure retrieval on data with known evidence.")
 
@@ -44,6 +45,7 @@ def locomo(
     roles: _Flag = False,
     words_only: _Flag = False,
     embedder: str | None = None,
+    views: Views = "both",
     store: Path | None = None,
 ) -> None:
     """Measure on LoCoMo's conversations (locomo10.json, or some of its samples).
@@ -67,6 +69,8 @@ def locomo(
         words_only: Search by words alone, without the model.
         embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
             model after a colon.
+        views: What is embedded of a turn: both, its own text and the turn among its neighbours; or
+            turn, its own text alone.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
     _run(
@@ -85,6 +89,7 @@ def locomo(
             roles=roles,
             words_only=words_only,
             embedder=embedder,
+            views=views,
             store=store,
         )
     )
@@ -106,6 +111,7 @@ def longmemeval(
     limit: int | None = None,
     words_only: _Flag = False,
     embedder: str | None = None,
+    views: Views = "both",
     store: Path | None = None,
 ) -> None:
     """Measure on LongMemEval's instances, each with a history of its own.
@@ -124,6 +130,8 @@ def longmemeval(
         words_only: Search by words alone, without the model.
         embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
             model after a colon.
+        views: What is embedded of a turn: both, its own text and the turn among its neighbours; or
+            turn, its own text alone.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
     _run(
@@ -141,6 +149,7 @@ def longmemeval(
             limit=limit,
             words_only=words_only,
             embedder=embedder,
+            views=views,
             store=store,
         )
     )

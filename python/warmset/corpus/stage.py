@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from warmset.conversation import Conversation
     from warmset.corpus.transcript import Line, Transcript
     from warmset.embed import Embedder
+    from warmset.opening import Views
 
 _BATCH: Final = 1_000
 _GLANCE: Final = 0.05
@@ -68,6 +69,7 @@ def stage(
     store: Path | None,
     model: Embedder | None,
     told: Told,
+    views: Views = "both",
 ) -> Iterator[Stage]:
     """Keep a transcript and embed it.
 
@@ -77,6 +79,7 @@ def stage(
             are not kept twice.
         model: Makes the vectors; None searches by words alone.
         told: Is told of the stages "keep" and "embed".
+        views: What is embedded of a turn, as `Memory.open` takes it.
 
     Yields:
         The stage; closed when the block ends, at once if it raises.
@@ -90,10 +93,12 @@ def stage(
     given = remembering or model or "lexical"
     with ExitStack() as held:
         path = store or held.enter_context(_scratch())
-        memory = held.enter_context(_opened(Memory.open(path, embedder=given)))
+        memory = held.enter_context(_opened(Memory.open(path, embedder=given, views=views)))
 
         def another(weights: Weights) -> Memory:
-            return held.enter_context(Memory.open(path, embedder=given, weights=weights))
+            return held.enter_context(
+                Memory.open(path, embedder=given, weights=weights, views=views)
+            )
 
         words = another(ONLY_WORDS)
         conversation = memory.conversation(transcript.name)

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from warmset.opening import Views
+
 BUDGETS: Final = (1.0, 2.0, 5.0, 10.0, 15.0, 50.0)
 CUTS: Final = (6, 12, 20)
 MIDDLE: Final = 5.0
@@ -38,6 +40,7 @@ class Options:
         roles: Take the speakers' names off: user and assistant only.
         words_only: Search by words alone, without a model.
         embedder: What makes vectors, as `Memory.open` takes its name; MiniLM if not given.
+        views: What is embedded of a turn, as `Memory.open` takes it.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
 
@@ -55,6 +58,7 @@ class Options:
     roles: bool = False
     words_only: bool = False
     embedder: str | None = None
+    views: Views = "both"
     store: Path | None = None
 
     def __post_init__(self) -> None:

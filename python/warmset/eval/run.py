@@ -64,6 +64,7 @@ def measure(options: Options, told: Told) -> dict[str, Any]:
         "settings": {
             "tokenizer": TOKENIZER,
             "embedder": run.embedder,
+            "views": options.views,
             "recent": 0,
             "index_share": 0,
             "roles": options.roles,
@@ -114,6 +115,7 @@ class _Run:
                     store=store,
                     model=self._model,
                     told=self._told,
+                    views=options.views,
                 )
             )
             self.embedder = on.name
