@@ -25,6 +25,11 @@ def test_what_all_words_cost_may_be_told_instead_of_found():
         plain = passages(text, rough_words, limit=10, overlap=1)
         assert passages(text, forbidden, limit=10, overlap=1, cost=cost) == plain == [text]
     assert passages("ab cd", forbidden, limit=5, overlap=1) == ["ab cd"]
+
+    def dear(text: str) -> list[Word]:
+        return [Word(at, at + 1, 3) for at in range(len(text))]
+
+    assert passages("éè", dear, limit=4, overlap=1) == ["é", "è"]
     for text in ("a " * 11, "é" * 161, "x " * 40):
         plain = passages(text, rough_words, limit=10, overlap=1)
         assert passages(text, rough_words, limit=10, overlap=1, cost=cost) == plain

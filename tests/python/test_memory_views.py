@@ -76,7 +76,7 @@ def test_either_way_makes_what_lacks_and_nothing_twice(tmp_path, bag):
     assert len(views(tmp_path)) == len(turns) + len(contexts)
 
 
-def test_the_indexs_file_is_of_one_way(tmp_path, bag):
+def test_the_file_of_the_index_is_of_one_way(tmp_path, bag):
     with Memory.open(tmp_path, embedder=bag) as memory:
         memory.conversation("log").append([said(f"turn {n}") for n in range(150)])
         assert memory.flush(20)

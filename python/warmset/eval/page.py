@@ -99,8 +99,8 @@ def _opening(body: Element, figures: Mapping[str, Any]) -> None:
         f"{len(figures['conversations'])} conversations, {figures['questions']} questions; left "
         f"out: {left['without_evidence']} without evidence, {left['not_scored']} that are not "
         f"scored. Vectors: {settings['embedder']}{alone}; tokens: {settings['tokenizer']}; "
-        f"{speakers}. No recent turns and no scoped index unless said. This is what the window holds, not how "
-        "well a model answers from it."
+        f"{speakers}. No recent turns and no scoped index unless said. This is what the window "
+        "holds, not how well a model answers from it."
     )
 
 
