@@ -240,6 +240,25 @@ def test_what_is_deferred_comes_in_the_order_of_its_ids():
     assert done == jobs
 
 
+def test_deferred_turns_are_counted_once_and_not_once_they_are_erased():
+    waiting = Backlog(2)
+    jobs = [Job(n, view) for n in range(1, 9) for view in ("turn", "context")]
+    for _ in range(2):
+        waiting.add(jobs, lambda _job: False)
+        assert waiting.pending() == 8
+    waiting.forget({1, 5, 6, 99})
+    assert waiting.pending() == 5
+    assert waiting.look() == 2
+    assert waiting.pending() == 5
+    waiting.forget({8})
+    waiting.add(
+        [Job(3, "turn"), Job(4, "turn"), Job(7, "turn"), Job(10, "turn")], lambda _job: False
+    )
+    assert waiting.pending() == 5, "of those that are looked for, none counts twice"
+    waiting.looked([Job(2, "turn")], lambda _job: False)
+    assert waiting.pending() == 5
+
+
 # --- after a crash --------------------------------------------------------------------------------
 
 
