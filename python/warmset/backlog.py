@@ -1,7 +1,8 @@
 """What waits for its vectors, and in which state: queued, deferred, at work, failed.
 
 The queue is bounded. The store holds every turn already, so what does not fit is deferred: all that
-is remembered of it is from which id on the store is to be looked through again once there is room.
+is remembered of it is ids, from the least of which the store is looked through again once there is
+room.
 What failed is queued again by itself, each time later than before.
 """
 
@@ -53,8 +54,8 @@ class Backlog:
         self._failed: dict[Job, _Failure] = {}
         self._tried: dict[Job, int] = {}
         self._deferred: int | None = None
-        self._unqueued = 0
-        self._looking: int | None = None
+        self._unqueued: set[int] = set()  # turns that were deferred; not those that are looked for
+        self._looking: set[int] | None = None
         self._next: float | None = None
 
     def add(self, jobs: Iterable[Job], there: Callable[[Job], bool]) -> None:
@@ -72,7 +73,9 @@ class Backlog:
             else:
                 first = self._deferred
                 self._deferred = job.id if first is None else min(first, job.id)
-                self._unqueued += job.view == "turn"
+                if job.view == "turn":
+                    self._found(job.id)
+                    self._unqueued.add(job.id)
 
     def take(self, count: int) -> list[Job]:
         """Begin to work on the next jobs; `done` ends it."""
@@ -130,17 +133,19 @@ class Backlog:
         if self._deferred is None or not self._half_free():
             return None
         first, self._deferred = self._deferred, None
-        self._looking = self._unqueued
+        self._looking, self._unqueued = self._unqueued, set()
         return first
 
     def looked(self, jobs: Iterable[Job], there: Callable[[Job], bool]) -> None:
         """Queue what was deferred, the oldest first; what does not fit is deferred again."""
-        self._unqueued -= self._looking or 0
         self._looking = None
         self.add(sorted(jobs, key=lambda job: (job.id, job.view)), there)
 
     def forget(self, ids: Collection[int]) -> None:
         """Drop turns that were erased."""
+        self._unqueued.difference_update(ids)
+        if self._looking is not None:
+            self._looking.difference_update(ids)
         self._queue = deque(job for job in self._queue if job.id not in ids)
         self._asked = {job for job in self._asked if job.id not in ids}
         self._turns = _turns(self._asked)
@@ -171,7 +176,7 @@ class Backlog:
 
     def pending(self) -> int:
         """Count the turns without vectors that did not fail."""
-        return self._turns + self._unqueued
+        return self._turns + len(self._unqueued) + len(self._looking or ())
 
     def failed(self) -> dict[int, str]:
         """Return the turns that failed, with the reason."""
@@ -180,7 +185,14 @@ class Backlog:
     def _ask(self, job: Job) -> None:
         self._asked.add(job)
         self._queue.append(job)
-        self._turns += job.view == "turn"
+        if job.view == "turn":
+            self._turns += 1
+            self._found(job.id)
+
+    def _found(self, turn: int) -> None:
+        self._unqueued.discard(turn)
+        if self._looking is not None:
+            self._looking.discard(turn)
 
     def _room(self) -> int:
         return self._most - len(self._asked) - len(self._failed)

@@ -29,6 +29,7 @@ def figures(engine: Engine, tenant: str) -> dict[str, Any]:
         "index": engine.index.figures(),
         "simd": engine.retriever.tier,
         "embedder": "lexical" if indexer is None else indexer.vectorizer.embedder.name,
+        "views": engine.opening.views,
         "pending": 0 if indexer is None else indexer.pending(),
         "ready": 0 if indexer is None else indexer.book.turns(),
         "failed": {} if indexer is None else indexer.failed(),

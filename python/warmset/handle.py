@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from warmset.config import Reading
     from warmset.embed import Embedder
-    from warmset.opening import Durability, OnBusy, Sharing
+    from warmset.opening import Durability, OnBusy, Sharing, Views
     from warmset.pick import Picker
     from warmset.prepare import PreparedCompaction
 
@@ -41,6 +41,7 @@ class Handle(Held):
         encoding: str = "o200k_base",
         on_busy: OnBusy = "error",
         sync_interval: float | None = None,
+        views: Views = "both",
         encryption: Literal["keys"] | bytes | None = None,
         weights: Weights | None = None,
         picker: Picker | None = None,
@@ -67,6 +68,10 @@ class Handle(Held):
                 in the spool, durably, and returns `Spooled`; they appear with their ids once a
                 writer took them up.
             sync_interval: Seconds between two syncs, for "interval".
+            views: What is embedded of a turn. "both": its own text, and the turn among its
+                neighbours; the mean of both is searched. "turn": its own text alone, which is half
+                the work, and finds a little less. A store may be opened either way, at any time:
+                what lacks is made then, and nothing twice.
             encryption: "keys" encrypts messages, with a key for each conversation that lies in the
                 store's directory and goes when the conversation is erased; 32 bytes are a master
                 key that encrypts those keys, and that you keep. Names of tenants and conversations
@@ -91,6 +96,7 @@ class Handle(Held):
             on_busy=on_busy,
             read=read,
             encryption=encryption,
+            views=views,
         )
         _check_path(path)
         if not isinstance(encoding, str):
@@ -119,6 +125,7 @@ class Handle(Held):
         encoding: str = "o200k_base",
         on_busy: OnBusy = "error",
         sync_interval: float | None = None,
+        views: Views = "both",
         encryption: Literal["keys"] | bytes | None = None,
         weights: Weights | None = None,
         picker: Picker | None = None,
@@ -135,6 +142,7 @@ class Handle(Held):
             encoding=encoding,
             on_busy=on_busy,
             sync_interval=sync_interval,
+            views=views,
             encryption=encryption,
             weights=weights,
             picker=picker,

@@ -13,17 +13,16 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.attempts import attempt
 from warmset.backlog import Backlog, delay_after
+from warmset.pace import Pace
+from warmset.searched import Searched
 from warmset.vectorbook import VectorBook
-from warmset.vectorize import Job, Vectorizer, mean
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Sequence
 
     from warmset._core import ColdStore, Retriever
     from warmset.embed import Vectors
-
-BATCH: Final = 16
-"""Jobs that are embedded, kept and published together."""
+    from warmset.vectorize import Job, Vectorizer
 
 QUEUED: Final = 1 << 15
 """Jobs, two a turn, that are queued or failed at once; the store has the others."""
@@ -51,10 +50,10 @@ class Indexer:
     ) -> None:
         self.vectorizer = vectorizer
         self.book = VectorBook(store, vectorizer)
-        self._retriever = retriever
+        self._searched = Searched(retriever, self.book, contexts=vectorizer.contexts)
         self._wanted = wanted
         self._backlog = Backlog(QUEUED)
-        self._rows: dict[int, Vectors] = {}
+        self._pace = Pace()
         self._outages, self._held = 0, 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
@@ -67,14 +66,11 @@ class Indexer:
         Raises:
             StoreError: They could not be read.
         """
-        own = self.book.read(Job(id_, "turn"))
-        if own is not None:
-            self._publish(id_, own, self.book.read(Job(id_, "context")))
+        self._searched.restore(id_)
 
     def clear(self) -> None:
         """Forget all vectors that are searched: another embedder's come in their place."""
-        self._retriever.clear_vectors()
-        self._rows.clear()
+        self._searched.clear()
 
     def paused(self) -> threading.Lock:
         """Keep vectors from being made while what is returned is entered."""
@@ -85,14 +81,13 @@ class Indexer:
         with self._wake:
             self._backlog.forget(ids)
             self.book.drop(ids)
-            for id_ in self._rows.keys() & set(ids):
-                del self._rows[id_]
+            self._searched.drop(ids)
             self._begin()
 
     def enqueue(self, jobs: Sequence[Job]) -> None:
         """Ask for vectors that are not there yet; returns at once."""
         with self._wake:
-            self._backlog.add(jobs, self.book.__contains__)
+            self._backlog.add(self.vectorizer.wanted(jobs), self.book.__contains__)
             self._begin()
 
     def room(self) -> None:
@@ -153,16 +148,15 @@ class Indexer:
         """
         maker = self.vectorizer
         with self._work:
-            jobs = wanted()
+            jobs = maker.wanted(wanted())
             before = maker.identity
             maker.identity = None
             made: list[tuple[Job, Vectors]] = []
             try:
-                for start in range(0, len(jobs), BATCH):
-                    part = maker.vectors(jobs[start : start + BATCH])
-                    self.book.keep(maker.drafts(part), part)
-                    made += part
-                    told(min(start + BATCH, len(jobs)), len(jobs))
+                done = 0
+                while done < len(jobs):
+                    made += self._make(jobs[done : (done := done + self._pace.size)])
+                    told(min(done, len(jobs)), len(jobs))
                 if maker.identity is not None:
                     self.book.keep([maker.identity.draft()], [])
             except BaseException:
@@ -172,8 +166,7 @@ class Indexer:
                     maker.remember(before)
                 raise
             self.clear()
-            for job, rows in made:
-                self._publish_job(job, rows)
+            self._searched.publish(made)
             with self._wake:
                 self._backlog.forgive()
             self.book.erase_older()
@@ -193,9 +186,9 @@ class Indexer:
                 first = self._next_work()
                 if self._closed:
                     return
-                jobs = self._backlog.take(BATCH)
+                jobs = self._backlog.take(self._pace.size)
             # Without our lock: it takes the engine's.
-            deferred = [] if first is None else self._wanted(first)
+            deferred = [] if first is None else self.vectorizer.wanted(self._wanted(first))
             remote = self.vectorizer.embedder.remote
             made = attempt(jobs, self._index, remote=remote, stopped=lambda: self._closed)
             now = time.monotonic()
@@ -223,28 +216,28 @@ class Indexer:
 
     def _index(self, jobs: Sequence[Job]) -> None:
         """Embed, keep, publish: in this order, so that the index is never ahead of the store."""
-        maker = self.vectorizer
         with self._work:
-            fresh = maker.identity is None
+            fresh = self.vectorizer.identity is None
             # Another process may have made some meanwhile.
-            jobs = [job for job in jobs if job not in self.book]
+            made = self._make([job for job in jobs if job not in self.book], fresh=fresh)
+            self._searched.publish(made)
+
+    def _make(self, jobs: Sequence[Job], *, fresh: bool = False) -> list[tuple[Job, Vectors]]:
+        """Embed and keep, and take note of how long it took.
+
+        Args:
+            jobs: The batch.
+            fresh: Whether to keep who made the vectors, too.
+        """
+        maker, started = self.vectorizer, time.monotonic()
+        try:
             made = maker.vectors(jobs)
             drafts = maker.drafts(made)
             if fresh and maker.identity is not None:
                 drafts.append(maker.identity.draft())
             self.book.keep(drafts, made)
-            for job, rows in made:
-                self._publish_job(job, rows)
-
-    def _publish_job(self, job: Job, rows: Vectors) -> None:
-        own = rows if job.view == "turn" else self._rows.get(job.id)
-        if own is not None or (own := self.book.read(Job(job.id, "turn"))) is not None:
-            self._publish(job.id, own, None if job.view == "turn" else rows)
-
-    def _publish(self, id_: int, own: Vectors, context: Vectors | None) -> None:
-        self._retriever.put_vectors(id_, mean(own, context))
-        # A single passage waits for its context, which the next message brings.
-        if context is None and len(own) == 1:
-            self._rows[id_] = own
-        else:
-            self._rows.pop(id_, None)
+        except BaseException:
+            self._pace.failed()
+            raise
+        self._pace.took(len(jobs), time.monotonic() - started)
+        return made

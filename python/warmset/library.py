@@ -54,7 +54,7 @@ class Library(Catalog):
             else Indexer(
                 self.store,
                 self.retriever,
-                Vectorizer(embedder, self, durable=path is not None),
+                Vectorizer(embedder, self, durable=path is not None, contexts=opening.contexts),
                 self.jobs,
             )
         )

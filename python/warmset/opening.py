@@ -20,13 +20,16 @@ Sharing: TypeAlias = Literal["shared", "exclusive"]
 Durability: TypeAlias = Literal["fsync", "interval", "os"]
 """What is sure when an append returns; see `Memory.open`."""
 
+Views: TypeAlias = Literal["both", "turn"]
+"""What is embedded of a turn; see `Memory.open`."""
+
 OnBusy: TypeAlias = Literal["error", "spool"]
 """What an append does where another process keeps the store busy."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Opening:
-    """The options of a store, as `ColdStore.open` takes them.
+    """The options of a store, as `ColdStore.open` takes them, and what is embedded of its turns.
 
     Args:
         mode: "shared" or "exclusive".
@@ -35,6 +38,7 @@ class Opening:
         on_busy: "error" or "spool".
         read: "map" or "pread".
         encryption: None, "keys", or a master key of 32 bytes.
+        views: "both" or "turn".
     """
 
     mode: Sharing = "shared"
@@ -43,10 +47,18 @@ class Opening:
     on_busy: OnBusy = "error"
     read: Reading = "map"
     encryption: Literal["keys"] | bytes | None = None
+    views: Views = "both"
 
     def __post_init__(self) -> None:
         if self.mode not in ("shared", "exclusive"):
             raise InvalidInputError(f"mode: expected 'shared' or 'exclusive', found {self.mode!r}")
+        if self.views not in ("both", "turn"):
+            raise InvalidInputError(f"views: expected 'both' or 'turn', found {self.views!r}")
+
+    @property
+    def contexts(self) -> bool:
+        """Whether a turn is embedded among its neighbours, too."""
+        return self.views == "both"
 
     def open(self, path: str | PathLike[str] | None) -> _core.ColdStore:
         """Open a store.

@@ -106,7 +106,7 @@ def read(text: str, role: str, at: float) -> Traits:
 
 
 def days(text: str, at: float, *, past: bool = False) -> list[tuple[int, int]]:
-    """Return the ranges of days that a text speaks of, counted from 1970.
+    """Return the ranges of days that a text speaks of, counted from 1970, each once.
 
     Args:
         text: The text.
@@ -114,10 +114,8 @@ def days(text: str, at: float, *, past: bool = False) -> list[tuple[int, int]]:
         past: Whether a part of the year without its year is the last one.
     """
     day = datetime.fromtimestamp(at, UTC).date()
-    return [
-        (found.span.first.toordinal() - EPOCH, found.span.last.toordinal() - EPOCH)
-        for found in mentions(text, day, past=past)
-    ]
+    spans = dict.fromkeys(found.span for found in mentions(text, day, past=past))
+    return [(span.first.toordinal() - EPOCH, span.last.toordinal() - EPOCH) for span in spans]
 
 
 class Addressed:

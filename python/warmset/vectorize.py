@@ -30,6 +30,10 @@ CONTEXT_WORDS: Final = 50
 """Words of each neighbour that a context takes; the turn itself has at most one passage."""
 
 
+HELD: Final = 1 << 14
+"""Characters of a text that is held until its batch is done; a longer one is read again."""
+
+
 class Source(Protocol):
     """Where texts are read."""
 
@@ -62,10 +66,14 @@ class Vectorizer:
         source: Where texts are read.
         durable: Whether the store outlives the process, so that an embedder without a fingerprint
             must be told by a probe.
+        contexts: Whether a turn is embedded among its neighbours, too.
     """
 
-    def __init__(self, embedder: Embedder, source: Source, *, durable: bool) -> None:
+    def __init__(
+        self, embedder: Embedder, source: Source, *, durable: bool, contexts: bool = True
+    ) -> None:
         self.embedder = embedder
+        self.contexts = contexts
         self.identity: Identity | None = None
         self._source = source
         self._durable = durable
@@ -93,9 +101,16 @@ class Vectorizer:
         return EmbedderMismatch(stored.name, given.name) if wrong else None
 
     def made_by(self) -> str:
-        """Tell whose vectors the store has at present; no text if it has none."""
+        """Tell whose vectors are searched at present, and of what; no text if there are none."""
         stored = self.identity
-        return "" if stored is None else f"{stored.generation} {stored.fingerprint or stored.name}"
+        if stored is None:
+            return ""
+        alone = "" if self.contexts else ", turns alone"
+        return f"{stored.generation} {stored.fingerprint or stored.name}{alone}"
+
+    def wanted(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Leave out the views that are not embedded."""
+        return jobs if self.contexts else [job for job in jobs if job.view == "turn"]
 
     def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
         """Embed turns and contexts; a job that has nothing to embed is left out.
@@ -106,11 +121,9 @@ class Vectorizer:
         """
         spans: list[tuple[Job, int]] = []
         texts: list[str] = []
+        read = _Read(self._source, self.embedder)
         for job in jobs:
-            if job.view == "turn":
-                passages = self.embedder.split(self._source.text(job.id))
-            else:
-                passages = self._context(job.id)
+            passages = read.passages(job.id) if job.view == "turn" else self._context(job.id, read)
             spans.append((job, len(passages)))
             texts += passages
         if not texts:
@@ -186,22 +199,47 @@ class Vectorizer:
         self._probed = True
         return rows
 
-    def _context(self, id_: int) -> list[str]:
+    def _context(self, id_: int, read: _Read) -> list[str]:
         """Return the turn among its neighbours, or nothing if it has none or is long itself."""
         before, after = self._source.neighbours(id_)
         if before is None and after is None:
             return []
-        own = self._source.text(id_)
-        if len(self.embedder.split(own)) > 1:
+        if len(read.passages(id_)) > 1:
             return []
         parts: list[str] = []
         if before is not None:
-            parts.append(" ".join(self._source.text(before).split()[-CONTEXT_WORDS:]))
-        parts.append(own)
+            parts.append(" ".join(read.text(before).split()[-CONTEXT_WORDS:]))
+        parts.append(read.text(id_))
         if after is not None:
-            parts.append(" ".join(self._source.text(after).split()[:CONTEXT_WORDS]))
+            parts.append(" ".join(read.text(after).split()[:CONTEXT_WORDS]))
         self._around[id_] = [other for other in (before, after) if other is not None]
         return ["\n".join(parts)]
+
+
+class _Read:
+    """Texts and passages of one batch, each made once: a turn is its neighbours' neighbour."""
+
+    def __init__(self, source: Source, embedder: Embedder) -> None:
+        self._source = source
+        self._embedder = embedder
+        self._texts: dict[int, str] = {}
+        self._passages: dict[int, list[str]] = {}
+
+    def text(self, id_: int) -> str:
+        """Read what a turn says."""
+        found = self._texts.get(id_)
+        if found is None:
+            found = self._source.text(id_)
+            if len(found) <= HELD:
+                self._texts[id_] = found
+        return found
+
+    def passages(self, id_: int) -> list[str]:
+        """Cut a turn into what is embedded of it."""
+        found = self._passages.get(id_)
+        if found is None:
+            found = self._passages[id_] = self._embedder.split(self.text(id_))
+        return found
 
 
 def mean(own: Vectors, context: Vectors | None) -> Vectors:

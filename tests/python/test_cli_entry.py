@@ -61,6 +61,7 @@ def test_every_option_reaches_the_demo(monkeypatch):
     monkeypatch.setattr(app, "run_demo", seen.append)
     line = "demo --file a.json --query one two --budget 9 --conversation c --limit 3 --json"
     assert app.run([*line.split(), "--store", "s", "--words-only"]) == 0
+    assert app.run(["demo", "--embedder", "static"]) == 0
     assert seen == [
         Options(
             file=Path("a.json"),
@@ -71,7 +72,8 @@ def test_every_option_reaches_the_demo(monkeypatch):
             as_json=True,
             store=Path("s"),
             words_only=True,
-        )
+        ),
+        Options(embedder="static"),
     ]
 
 

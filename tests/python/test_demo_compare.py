@@ -9,7 +9,6 @@ import numpy as np
 import pytest
 
 from warmset.config import Weights
-from warmset.corpus import stage as staging
 from warmset.corpus.plain import PlainDense
 from warmset.corpus.remembering import Remembering
 from warmset.corpus.shown import shown
@@ -99,11 +98,12 @@ def test_a_limit_asks_the_first_questions():
 
 
 @pytest.mark.parametrize("words_only", [True, False])
-def test_one_question_is_judged_as_among_many(monkeypatch, bag, words_only):
+def test_one_question_is_judged_as_among_many(bag, words_only):
     """No method takes over what another one chose for the same question."""
-    monkeypatch.setattr(staging, "MiniLM", lambda **_: bag)
     asked = transcripts.sample().questions[:3]
-    with stage(transcripts.sample(), store=None, words_only=words_only, told=quiet) as on:
+    with stage(
+        transcripts.sample(), store=None, model=None if words_only else bag, told=quiet
+    ) as on:
         among = compare(on, asked, budget=2_000, told=quiet)
         alone = compare(on, asked[1:2], budget=2_000, told=quiet)
     assert len(alone) == (4 if words_only else 5)
@@ -130,7 +130,7 @@ def test_vectors_are_made_once_and_ranked_by_the_best_passage(bag):
 
 
 def test_a_line_of_the_index_is_no_evidence():
-    with stage(transcripts.sample(), store=None, words_only=True, told=quiet) as on:
+    with stage(transcripts.sample(), store=None, model=None, told=quiet) as on:
         window = on.conversation.window("What about SLB-231?", budget=1_200, index_share=0.5)
         listed = {id_ for part in window.parts if part.name == "index" for id_ in part.ids}
         assert listed
@@ -143,7 +143,7 @@ def test_a_task_that_was_shortened_is_no_evidence(tmp_path):
     rows += [{"role": ("assistant", "user")[n % 2], "content": f"{n}: {LONG}"} for n in range(40)]
     file = tmp_path / "a.json"
     file.write_text(json.dumps(rows))
-    with stage(transcripts.read(file), store=None, words_only=True, told=quiet) as on:
+    with stage(transcripts.read(file), store=None, model=None, told=quiet) as on:
         for budget, there in ((120, False), (1_000, True)):
             window = on.conversation.window("What is next?", budget=budget, recent=0)
             assert "anchor" in {part.name for part in window.parts}

@@ -14,6 +14,28 @@ def test_a_short_text_is_its_own_passage():
         assert passages(text, rough_words, limit=3, overlap=1) == [text]
 
 
+def test_what_all_words_cost_may_be_told_instead_of_found():
+    def forbidden(text: str) -> list[Word]:
+        raise AssertionError(text)
+
+    def cost(text: str) -> int:
+        return len(rough_words(text))
+
+    for text in ("w " * 10, "one word of many characters", "é è " * 5, "a" * 150):
+        plain = passages(text, rough_words, limit=10, overlap=1)
+        assert passages(text, forbidden, limit=10, overlap=1, cost=cost) == plain == [text]
+    assert passages("ab cd", forbidden, limit=5, overlap=1) == ["ab cd"]
+
+    def dear(text: str) -> list[Word]:
+        return [Word(at, at + 1, 3) for at in range(len(text))]
+
+    assert passages("éè", dear, limit=4, overlap=1) == ["é", "è"]
+    for text in ("a " * 11, "é" * 161, "x " * 40):
+        plain = passages(text, rough_words, limit=10, overlap=1)
+        assert passages(text, rough_words, limit=10, overlap=1, cost=cost) == plain
+        assert len(plain) > 1
+
+
 def test_passages_overlap_and_cover_every_word():
     words = [f"w{n}" for n in range(100)]
     found = passages("  ".join(words), rough_words, limit=10, overlap=3)

@@ -16,6 +16,7 @@ from warmset.embed import Embedder, StaticEmbedder, named, safetensors
 from warmset.embed import weights as weights_module
 from warmset.embed.pins import POTION
 from warmset.embed.static import MAX_PIECES
+from warmset.embed.wordpiece import WordPieces
 from warmset.errors import InvalidInputError, MissingExtraError, ModelDamaged, ModelMissing
 
 TEXTS = [
@@ -162,3 +163,10 @@ def test_a_flipped_byte_is_refused(files, tmp_path):
     (tmp_path / "tokenizer.json").symlink_to(files.tokenizer)
     with pytest.raises(ModelDamaged, match="sha256"):
         StaticEmbedder(path=tmp_path)
+
+
+def test_pieces_are_counted_as_words_cost_them(files):
+    pieces = WordPieces(files.tokenizer)
+    for text in ("", "a plain one", "unaffordable!?", "żółć 北京 🙂", "\u00a0x\x07y", "0123 " * 90):
+        assert pieces.count(text) == sum(word.cost for word in pieces.words(text))
+        assert not text.isascii() or pieces.count(text) <= len(text)

@@ -218,6 +218,9 @@ def test_a_run_that_broke_off_goes_on_and_asks_nothing_twice(file, models):
     made_up.calls.clear()
     assert measure(given, quiet)["reader"] == whole
     assert made_up.calls == []
+    beside = options(file, judge="made_up:judge", html=models / "a.html")
+    assert measure(beside, quiet)["reader"] == whole
+    assert made_up.calls == []  # what is kept lies beside the report, too
 
 
 def test_the_page_has_the_reader(file, models):  # noqa: ARG001

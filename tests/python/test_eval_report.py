@@ -14,6 +14,7 @@ from eval_material import LONGMEMEVAL, locomo, quiet
 from rich.console import Console
 
 from warmset.cli import app
+from warmset.corpus import models
 from warmset.errors import InvalidInputError
 from warmset.eval import plot, table, write
 from warmset.eval.needle import Settings, needle
@@ -190,6 +191,17 @@ def test_a_window_that_is_too_small_is_a_wrong_answer():
     assert found["rows"][0]["modes"]["jit"]["tokens"] <= 20
 
 
+def test_the_needle_is_embedded_by_whom_is_named(monkeypatch, bag):
+    asked = []
+    monkeypatch.setattr(models, "named", lambda name, **_: asked.append(name) or bag)
+    for name, told in ((None, bag.name), ("static", bag.name), ("lexical", "lexical")):
+        found = needle(Settings(turns=(20,), trials=1, embedder=name), quiet)
+        assert found["embedder"] == told
+    assert asked == ["minilm", "static"]
+    with pytest.raises(InvalidInputError, match="embedder"):
+        Settings(embedder="static", words_only=True)
+
+
 # --- the command ---------------------------------------------------------------------------------
 
 
@@ -204,7 +216,8 @@ def test_the_command_writes_json_and_page(file, tmp_path, capsys):
     said, err = capsys.readouterr()
     assert err == ""
     assert "6 questions" in said
-    assert app.run([*line, "--limit", "1"]) == 0
+    assert app.run([*line, "--limit", "1", "--svg", str(tmp_path / "a.svg")]) == 0
+    assert ET.parse(tmp_path / "a.svg").getroot().tag.endswith("}svg")  # noqa: S314 - our own
     assert json.loads(out.read_text("utf-8"))["questions"] == 1
 
 
@@ -239,6 +252,9 @@ def test_longmemeval_as_a_command(capsys):
         ("locomo {file} --limit x", 2, "--limit"),
         ("locomo {file} --json no/such/a.json", 1, "there is no such directory"),
         ("locomo {file} --html no/such/a.html", 1, "there is no such directory"),
+        ("locomo {file} --svg no/such/a.svg", 1, "there is no such directory"),
+        ("locomo {file} --embedder bert", 1, "leave one of both out"),
+        ("needle --embedder bert", 1, "leave one of both out"),
         ("locomo {file} --judge openai:x", 1, "nothing to judge"),
         ("locomo", 2, "path"),
         ("needle --turns 1", 1, "turns: expected at least 2"),

@@ -9,7 +9,7 @@ import pytest
 from eval_material import LONGMEMEVAL, conversation, locomo, quiet
 
 from warmset.conversation import Conversation
-from warmset.corpus import rows
+from warmset.corpus import models, rows
 from warmset.corpus import stage as staging
 from warmset.corpus.locomo import read_all
 from warmset.errors import InvalidInputError
@@ -36,8 +36,7 @@ def words(file):
 
 @pytest.fixture
 def with_bag(monkeypatch, bag):
-    monkeypatch.setattr(run, "named", lambda *_, **__: bag)
-    monkeypatch.setattr(staging, "MiniLM", lambda **_: bag)
+    monkeypatch.setattr(models, "named", lambda *_, **__: bag)
 
 
 def timeless(value):
@@ -116,7 +115,7 @@ def test_scored_windows_have_neither_recent_turns_nor_index(file, monkeypatch):
 
 def test_controls_fill_what_they_may(file, bag):
     (transcript, _) = run.datasets.read(Options(dataset="locomo", path=file))
-    with staging.stage(transcript, store=None, words_only=False, told=quiet, model=bag) as on:
+    with staging.stage(transcript, store=None, model=bag, told=quiet) as on:
         quoting = Quoting(on.conversation)
         each = [quoting.all([id_]).tokens for id_ in on.ids]
         spare = max(each) - quoting.all([]).tokens
@@ -316,7 +315,7 @@ def test_locomo(weights):  # noqa: ARG001 - needed to be there
 
 def test_the_embedder_is_taken_by_its_name(file, monkeypatch, bag):
     asked = []
-    monkeypatch.setattr(run, "named", lambda name, **_: asked.append(name) or bag)
+    monkeypatch.setattr(models, "named", lambda name, **_: asked.append(name) or bag)
     for name in (None, "static"):
         found = measure(Options(dataset="locomo", path=file, embedder=name, limit=1), quiet)
         assert found["settings"]["embedder"] == bag.name
@@ -325,7 +324,15 @@ def test_the_embedder_is_taken_by_its_name(file, monkeypatch, bag):
         Options(dataset="locomo", path=file, embedder="static", words_only=True)
 
 
+def test_turns_may_be_embedded_alone(file, with_bag):  # noqa: ARG001
+    alone = measure(Options(dataset="locomo", path=file, views="turn"), quiet)
+    both = measure(Options(dataset="locomo", path=file), quiet)
+    assert (alone["settings"]["views"], both["settings"]["views"]) == ("turn", "both")
+    assert timeless(alone)["retrievers"]["default"] != timeless(both)["retrievers"]["default"]
+    assert timeless(alone)["retrievers"]["dense"] == timeless(both)["retrievers"]["dense"]
+
+
 def test_ids_do_not_depend_on_how_fast_the_model_is(file, bag):
     transcript = next(run.datasets.read(Options(dataset="locomo", path=file)))
-    with staging.stage(transcript, store=None, words_only=False, told=quiet, model=bag) as on:
+    with staging.stage(transcript, store=None, model=bag, told=quiet) as on:
         assert on.ids == list(range(1, len(transcript.lines) + 1))

@@ -8,7 +8,7 @@ import threading
 import numpy as np
 import pytest
 
-from warmset import Filter, Memory
+from warmset import Filter, Memory, pace
 from warmset.errors import (
     DimensionError,
     EmbedderError,
@@ -213,7 +213,8 @@ def test_a_store_without_vectors_takes_any_embedder(tmp_path, bag):
 
 
 @pytest.mark.parametrize("fails_at", [1, 2, 4])
-def test_reembedding_that_fails_half_way_changes_nothing(tmp_path, bag, fails_at):
+def test_reembedding_that_fails_half_way_changes_nothing(tmp_path, bag, monkeypatch, fails_at):
+    monkeypatch.setattr(pace, "MOST", pace.LEAST)
     texts = [f"turn {n} of the car" for n in range(40)]
     told(tmp_path, bag, texts)
     other = type(bag)(fingerprint="other", dim=32)

@@ -82,6 +82,7 @@ OPTIONS = {
     "tenant number": ({"tenant": 5}, "tenant"),
     "durability": ({"durability": "none"}, "fsync"),
     "mode": ({"mode": "read"}, "exclusive"),
+    "views": ({"views": "context"}, "views: expected 'both' or 'turn'"),
     "on_busy": ({"on_busy": "wait"}, "spool"),
     "encryption": ({"encryption": b"short"}, "32"),
     "sync_interval": ({"durability": "interval", "sync_interval": -1.0}, "sync_interval"),

@@ -12,7 +12,7 @@ import time
 
 import pytest
 
-from warmset import Memory, backlog, indexing
+from warmset import Memory, backlog, indexing, pace
 from warmset.attempts import Outcome, attempt
 from warmset.backlog import Backlog, delay_after
 from warmset.errors import EmbedderError, Erased
@@ -184,13 +184,13 @@ def test_an_outage_does_not_cost_a_call_for_each_turn(bag, remote):
 
     made.before = fail
     with Memory.open(None, embedder=made) as memory:
-        memory.conversation("log").append([said(f"turn {n}") for n in range(indexing.BATCH)])
+        memory.conversation("log").append([said(f"turn {n}") for n in range(pace.LEAST)])
         assert memory.flush(30) is False
         calls = made.calls
-        assert (calls < indexing.BATCH) is remote
+        assert (calls < pace.LEAST) is remote
         assert "unreachable" in str(memory.stats()["failed"])
         away[0] = False
-        until(lambda: memory.stats()["ready"] == indexing.BATCH)
+        until(lambda: memory.stats()["ready"] == pace.LEAST)
 
 
 def test_one_text_that_a_service_refuses_costs_no_other_its_vector(bag, monkeypatch):
@@ -238,6 +238,25 @@ def test_what_is_deferred_comes_in_the_order_of_its_ids():
         waiting.done(attempt([], lambda _: None, remote=False, stopped=bool), 0.0)
         assert waiting.pending() == 6 - len(done)
     assert done == jobs
+
+
+def test_deferred_turns_are_counted_once_and_not_once_they_are_erased():
+    waiting = Backlog(2)
+    jobs = [Job(n, view) for n in range(1, 9) for view in ("turn", "context")]
+    for _ in range(2):
+        waiting.add(jobs, lambda _job: False)
+        assert waiting.pending() == 8
+    waiting.forget({1, 5, 6, 99})
+    assert waiting.pending() == 5
+    assert waiting.look() == 2
+    assert waiting.pending() == 5
+    waiting.forget({8})
+    waiting.add(
+        [Job(3, "turn"), Job(4, "turn"), Job(7, "turn"), Job(10, "turn")], lambda _job: False
+    )
+    assert waiting.pending() == 5, "of those that are looked for, none counts twice"
+    waiting.looked([Job(2, "turn")], lambda _job: False)
+    assert waiting.pending() == 5
 
 
 # --- after a crash --------------------------------------------------------------------------------

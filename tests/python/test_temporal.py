@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from datetime import date
 
 import pytest
@@ -10,6 +11,7 @@ from hypothesis import strategies as st
 
 from warmset.temporal import mentions
 from warmset.temporal.phrases import MOST
+from warmset.traits import days
 
 DAY = date(2023, 5, 10)
 
@@ -312,6 +314,37 @@ def test_a_day_at_the_end_of_time_gives_nothing():
 def test_a_table_of_dates_is_read_up_to_a_point():
     assert MOST <= len(spans("2023-05-08 and " * 500)) <= 2_000
     assert len(spans("2023-05-08, last week, yesterday " * 100)) <= 1_000
+
+
+def steps(text):
+    """How many calls, of Python's functions and of its built-in ones, reading a text takes."""
+    counted = 0
+
+    def count(_frame, event, _argument):
+        nonlocal counted
+        counted += event in {"call", "c_call"}
+
+    before = sys.getprofile()
+    sys.setprofile(count)
+    try:
+        found = mentions(text, DAY)
+    finally:
+        sys.setprofile(before)
+    return counted / len(found)
+
+
+@pytest.mark.parametrize(
+    "phrase",
+    ["yesterday ", "yesterday to ", "from yesterday to today ", "the friday before 15 july "],
+)
+def test_a_phrase_costs_the_same_among_many(phrase):
+    few, many = (steps(phrase * count) for count in (60, 600))
+    assert many < 1.2 * few
+
+
+def test_each_range_of_days_is_given_once():
+    assert days("yesterday " * 2_000, 1e9) == days("yesterday", 1e9)
+    assert len(days("yesterday, today, yesterday", 1e9)) == 2
 
 
 @given(st.text(max_size=60), st.dates())

@@ -83,7 +83,15 @@ def texts():
         yield "".join(rng.choice([*SPECIAL, *PIECES]) for _ in range(8))
 
 
-ALL = list(texts())
+def spaced():
+    """Long texts of a few signs, white space outside of ASCII among them."""
+    rng = random.Random(3)
+    signs = [*" \u00a0\u3000\u2028\u0085\n\r\t", "\r\n", "a", "don't", "!", "/", "9", "é", "中"]
+    for _ in range(80):
+        yield "".join(rng.choices(rng.choices(signs, k=4), k=rng.randrange(500, 3000)))
+
+
+ALL = [*texts(), *spaced()]
 
 
 def test_there_are_enough_texts():
@@ -129,7 +137,8 @@ def test_a_lone_surrogate_counts_as_a_replacement_and_is_not_exact(lone, encodin
 TRAPS = {
     "one letter": "a", "spaces": " ", "newlines": "\n", "digits": "7", "ideographs": "中",
     "marks": "\u0301", "emoji": "😀", "two letters": "ab", "spaces and newlines": " \n",
-    "contractions": "'s", "slashes": "/", "NUL": "\0",
+    "contractions": "'s", "slashes": "/", "NUL": "\0", "no-break spaces": "\u00a0\u00a0x",
+    "wide spaces": "! \u3000a", "broken lines": "!\n\u3000\u00a0",
 }  # fmt: skip
 
 

@@ -57,6 +57,7 @@ def demo(
     as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
     store: Path | None = None,
     words_only: Annotated[bool, Parameter(negative="")] = False,
+    embedder: str | None = None,
     picker: str | None = None,
 ) -> None:
     """Show what a window holds, on a long conversation and at equal tokens.
@@ -75,6 +76,8 @@ def demo(
         as_json: Print the figures as one JSON object.
         store: A directory to keep the conversation in; a temporary one if not given.
         words_only: Search by words alone, without the model.
+        embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
+            model after a colon.
         picker: Who picks in the windows that are taken apart: openai:model, openai-responses:model
             or anthropic:model, with the key in the environment; the score if not given.
     """
@@ -88,6 +91,7 @@ def demo(
             as_json=as_json,
             store=store,
             words_only=words_only,
+            embedder=embedder,
             picker=picker,
         )
     )

@@ -11,12 +11,13 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from warmset.embed.bars import Bars
-from warmset.eval import table, write
+from warmset.eval import plot, table, write
 from warmset.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings
 from warmset.eval.needle import needle as run_needle
 from warmset.eval.options import BUDGETS, CUTS, Options, numbers, percentages
 from warmset.eval.page import page
 from warmset.eval.run import measure
+from warmset.opening import Views  # noqa: TC001 - read at run time, to parse arguments
 
 app = cyclopts.App(name="eval", help="Measure retrieval on data with known evidence.")
 
@@ -37,12 +38,14 @@ def locomo(
     k: str = _CUTS,
     json: Path | None = None,
     html: Path | None = None,
+    svg: Path | None = None,
     reader: str | None = None,
     judge: str | None = None,
     limit: int | None = None,
     roles: _Flag = False,
     words_only: _Flag = False,
     embedder: str | None = None,
+    views: Views = "both",
     store: Path | None = None,
 ) -> None:
     """Measure on LoCoMo's conversations (locomo10.json, or some of its samples).
@@ -50,20 +53,24 @@ def locomo(
     Args:
         path: The file.
         retriever: Further retrievers beside the default: no-dense, no-lexical, no-speaker,
-            no-session, or module:callable, a function of a conversation, a question and k that
-            returns ids.
+            no-date, no-questions, no-near, no-session, or module:callable, a function of a
+            conversation, a question and k that returns ids.
         budgets: Sizes of windows, in percent of the conversation's tokens.
         k: Numbers of hits.
         json: Where to write the figures.
         html: Where to write a report.
+        svg: Where to write the plot of recall against cost by itself.
         reader: What answers: openai:model, anthropic:model, or module:callable, a function of a
-            prompt that returns a text.
+            prompt that returns a text. Its answers are kept beside the figures, or the report, so
+            that a run which broke off goes on.
         judge: What judges the answers, named likewise.
         limit: How many questions to ask.
         roles: Take the speakers' names off: user and assistant only.
         words_only: Search by words alone, without the model.
         embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
             model after a colon.
+        views: What is embedded of a turn: both, its own text and the turn among its neighbours; or
+            turn, its own text alone.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
     _run(
@@ -75,12 +82,14 @@ def locomo(
             cuts=numbers(k),
             json=json,
             html=html,
+            svg=svg,
             reader=reader,
             judge=judge,
             limit=limit,
             roles=roles,
             words_only=words_only,
             embedder=embedder,
+            views=views,
             store=store,
         )
     )
@@ -96,11 +105,13 @@ def longmemeval(
     k: str = _CUTS,
     json: Path | None = None,
     html: Path | None = None,
+    svg: Path | None = None,
     reader: str | None = None,
     judge: str | None = None,
     limit: int | None = None,
     words_only: _Flag = False,
     embedder: str | None = None,
+    views: Views = "both",
     store: Path | None = None,
 ) -> None:
     """Measure on LongMemEval's instances, each with a history of its own.
@@ -112,12 +123,15 @@ def longmemeval(
         k: Numbers of hits.
         json: Where to write the figures.
         html: Where to write a report.
+        svg: Where to write the plot of recall against cost by itself.
         reader: What answers; see locomo.
         judge: What judges the answers.
         limit: How many questions to ask.
         words_only: Search by words alone, without the model.
         embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
             model after a colon.
+        views: What is embedded of a turn: both, its own text and the turn among its neighbours; or
+            turn, its own text alone.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
     _run(
@@ -129,11 +143,13 @@ def longmemeval(
             cuts=numbers(k),
             json=json,
             html=html,
+            svg=svg,
             reader=reader,
             judge=judge,
             limit=limit,
             words_only=words_only,
             embedder=embedder,
+            views=views,
             store=store,
         )
     )
@@ -148,6 +164,7 @@ def needle(
     depth: float = DEPTH,
     json: Path | None = None,
     words_only: _Flag = False,
+    embedder: str | None = None,
 ) -> None:
     """Look for a decision that was made early in a made-up conversation.
 
@@ -158,9 +175,15 @@ def needle(
         depth: Where the decision stands, in percent of the conversation.
         json: Where to write the figures.
         words_only: Search by words alone, without the model.
+        embedder: What makes vectors; see locomo.
     """
     settings = Settings(
-        turns=numbers(turns), budget=budget, trials=trials, depth=depth, words_only=words_only
+        turns=numbers(turns),
+        budget=budget,
+        trials=trials,
+        depth=depth,
+        words_only=words_only,
+        embedder=embedder,
     )
     with Bars(Console(stderr=True)) as bars:
         figures = run_needle(settings, bars)
@@ -176,6 +199,8 @@ def _run(options: Options) -> None:
         write.figures(options.json, figures)
     if options.html is not None:
         write.text(options.html, page(figures))
+    if options.svg is not None:
+        write.text(options.svg, plot.as_text(plot.draw(figures)))
     table.show(figures, _out())
 
 

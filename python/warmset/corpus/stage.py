@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Final, Protocol
 
 from warmset.config import ONLY_WORDS
 from warmset.corpus.remembering import Remembering
-from warmset.embed import MiniLM
 from warmset.errors import EmbedderError, InvalidInputError
 from warmset.memory import Memory
 
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from warmset.conversation import Conversation
     from warmset.corpus.transcript import Line, Transcript
     from warmset.embed import Embedder
+    from warmset.opening import Views
 
 _BATCH: Final = 1_000
 _GLANCE: Final = 0.05
@@ -67,9 +67,9 @@ def stage(
     transcript: Transcript,
     *,
     store: Path | None,
-    words_only: bool,
+    model: Embedder | None,
     told: Told,
-    model: Embedder | None = None,
+    views: Views = "both",
 ) -> Iterator[Stage]:
     """Keep a transcript and embed it.
 
@@ -77,27 +77,28 @@ def stage(
         transcript: What to keep.
         store: Where; None for a directory that is gone afterwards. Messages that are there already
             are not kept twice.
-        words_only: Search by words alone, without a model.
-        told: Is told of the stages "download", "build", "quantise", "keep" and "embed".
-        model: Makes the vectors; the local model if not given.
+        model: Makes the vectors; None searches by words alone.
+        told: Is told of the stages "keep" and "embed".
+        views: What is embedded of a turn, as `Memory.open` takes it.
 
     Yields:
         The stage; closed when the block ends, at once if it raises.
 
     Raises:
-        EmbedderError: The model is not to be had, or failed.
+        EmbedderError: The model failed.
         InvalidInputError: The store has another conversation of that name.
         StoreError: The store cannot be opened or written.
     """
-    model = None if words_only else model or MiniLM(threads=None, progress=told)
     remembering = Remembering(model) if model and transcript.questions else None
     given = remembering or model or "lexical"
     with ExitStack() as held:
         path = store or held.enter_context(_scratch())
-        memory = held.enter_context(_opened(Memory.open(path, embedder=given)))
+        memory = held.enter_context(_opened(Memory.open(path, embedder=given, views=views)))
 
         def another(weights: Weights) -> Memory:
-            return held.enter_context(Memory.open(path, embedder=given, weights=weights))
+            return held.enter_context(
+                Memory.open(path, embedder=given, weights=weights, views=views)
+            )
 
         words = another(ONLY_WORDS)
         conversation = memory.conversation(transcript.name)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
+from warmset.corpus import models
 from warmset.corpus.stage import stage
 from warmset.counting import count_tokens
 from warmset.demo import show, transcripts
@@ -48,6 +49,7 @@ class Options:
         as_json: Print one JSON object instead.
         store: A directory to keep the conversation in; None for one that is gone afterwards.
         words_only: Search by words alone, without a model.
+        embedder: What makes vectors, as `Memory.open` takes its name; MiniLM if not given.
         picker: Who picks in the windows that are taken apart, as openai:model; None for the score.
     """
 
@@ -59,9 +61,11 @@ class Options:
     as_json: bool = False
     store: Path | None = None
     words_only: bool = False
+    embedder: str | None = None
     picker: str | None = None
 
     def __post_init__(self) -> None:
+        models.check(self.embedder, words_only=self.words_only)
         for name, value in (("budget", self.budget), ("limit", self.limit)):
             if value is not None and value < 1:
                 raise InvalidInputError(f"{name}: expected at least 1, found {value}")
@@ -107,10 +111,11 @@ def measure(options: Options, told: Told) -> Figures:
     budget = options.budget or max(round(SHARE * tokens), 1)
     if options.budget is None and not questions:
         budget = min(max(budget, _LEAST), _MOST)
+    model = models.model_of(options.embedder, words_only=options.words_only, progress=told)
     picking = nullcontext() if options.picker is None else picker_named(options.picker)
     with (
         picking as picker,
-        stage(transcript, store=options.store, words_only=options.words_only, told=told) as on,
+        stage(transcript, store=options.store, model=model, told=told) as on,
     ):
         started = time.perf_counter()
         methods = compare(on, questions, budget=budget, told=told) if questions else []

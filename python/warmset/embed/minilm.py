@@ -142,7 +142,8 @@ class MiniLM:
     def split(self, text: str) -> list[str]:
         """Cut a text into passages of up to 200 word pieces that share up to 40 with the next."""
         pieces, _ = self._load()
-        return passages(readable(text), pieces.words, limit=PASSAGE, overlap=SHARED)
+        words, cost = pieces.words, pieces.count
+        return passages(readable(text), words, limit=PASSAGE, overlap=SHARED, cost=cost)
 
     def _load(self) -> tuple[WordPieces, Any]:
         with self._lock:

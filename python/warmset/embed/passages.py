@@ -31,7 +31,12 @@ def rough_words(text: str) -> list[Word]:
 
 
 def passages(
-    text: str, words: Callable[[str], Iterable[Word]], *, limit: int, overlap: int
+    text: str,
+    words: Callable[[str], Iterable[Word]],
+    *,
+    limit: int,
+    overlap: int,
+    cost: Callable[[str], int] | None = None,
 ) -> list[str]:
     """Cut a text at word boundaries.
 
@@ -40,16 +45,21 @@ def passages(
 
     Args:
         text: Any text.
-        words: Finds the words of a text, in order.
+        words: Finds the words of a text, in order; one of ASCII costs at most its characters.
         limit: What a passage may cost at most; a word of more stands alone.
         overlap: What two neighbours share at most, so as not to tear a sentence from its context.
+        cost: Tells what all words of a text cost, where that takes less than to find them.
 
     Returns:
         1 to 32 passages; the text itself if it fits into one.
     """
+    if len(text) <= limit and text.isascii():
+        return [text]
     if len(text) > SAMPLED_ABOVE:
         parts = [_windows(part, words(part), limit, overlap) for part in _slices(text)]
         return [*(part[0] for part in parts[:-1]), parts[-1][-1]]
+    if cost is not None and cost(text) <= limit:
+        return [text]
     return _spread(_windows(text, words(text), limit, overlap))
 
 

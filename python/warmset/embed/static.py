@@ -117,7 +117,8 @@ class StaticEmbedder:
     def split(self, text: str) -> list[str]:
         """Cut a text into passages of up to 200 word pieces that share up to 40 with the next."""
         pieces, _ = self._load()
-        return passages(readable(text), pieces.words, limit=_PASSAGE, overlap=_SHARED)
+        words, cost = pieces.words, pieces.count
+        return passages(readable(text), words, limit=_PASSAGE, overlap=_SHARED, cost=cost)
 
     def _load(self) -> tuple[WordPieces, NDArray[np.float32]]:
         with self._lock:

@@ -56,6 +56,10 @@ class WordPieces:
         gap = self._tokenizer.token_to_id(unknown)
         return [id_ for id_ in found if id_ != gap][:most]
 
+    def count(self, text: str) -> int:
+        """Count the pieces of a text that UTF-8 can carry, as `words` costs them."""
+        return len(self._tokenizer.encode(text, add_special_tokens=False))
+
     def words(self, text: str) -> list[Word]:
         """Find words, each with the number of its pieces.
 

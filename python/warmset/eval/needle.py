@@ -12,9 +12,9 @@ from dataclasses import dataclass
 from statistics import fmean
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset.corpus import models
 from warmset.corpus.shown import EVERYTHING, shown
 from warmset.corpus.stage import stage
-from warmset.embed import MiniLM
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.eval.needle_talk import talk
 from warmset.eval.quoting import Quoting
@@ -44,6 +44,7 @@ class Settings:
         trials: Conversations of each length.
         depth: Where the decision stands, in percent of the conversation.
         words_only: Search by words alone, without a model.
+        embedder: What makes vectors, as `Memory.open` takes its name; MiniLM if not given.
     """
 
     turns: Sequence[int] = TURNS
@@ -51,8 +52,10 @@ class Settings:
     trials: int = TRIALS
     depth: float = DEPTH
     words_only: bool = False
+    embedder: str | None = None
 
     def __post_init__(self) -> None:
+        models.check(self.embedder, words_only=self.words_only)
         for name, value in (("budget", self.budget), ("trials", self.trials)):
             if value < 1:
                 raise InvalidInputError(f"{name}: expected at least 1, found {value}")
@@ -87,16 +90,14 @@ def needle(settings: Settings, told: Told) -> dict[str, Any]:
     Raises:
         WarmsetError: The model, the store or a window failed.
     """
-    model = None if settings.words_only else MiniLM(threads=None, progress=told)
+    model = models.model_of(settings.embedder, words_only=settings.words_only, progress=told)
     total = len(settings.turns) * settings.trials
     name, rows = "lexical", list[dict[str, Any]]()
     for length in settings.turns:
         tried: dict[str, list[tuple[int, bool]]] = defaultdict(list)
         for seed in range(settings.trials):
             made = talk(length, depth=settings.depth / 100, seed=seed)
-            with stage(
-                made, store=None, words_only=settings.words_only, told=_quiet, model=model
-            ) as on:
+            with stage(made, store=None, model=model, told=_quiet) as on:
                 name = on.name
                 for mode in MODES:
                     tried[mode].append(_try(on, made.questions[0], mode, settings.budget))

@@ -6,11 +6,14 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from warmset.corpus import models
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
+
+    from warmset.opening import Views
 
 BUDGETS: Final = (1.0, 2.0, 5.0, 10.0, 15.0, 50.0)
 CUTS: Final = (6, 12, 20)
@@ -30,12 +33,14 @@ class Options:
         cuts: Numbers of hits after which a ranking is cut, the k of recall at k.
         json: Where to write the figures.
         html: Where to write the report.
+        svg: Where to write the plot of recall against cost by itself.
         reader: What answers, as `warmset.eval.llm` reads it; None measures retrieval only.
         judge: What judges the answers; None leaves the judge out.
         limit: How many questions to ask; None for all.
         roles: Take the speakers' names off: user and assistant only.
         words_only: Search by words alone, without a model.
-        embedder: What makes vectors, as `warmset.embed.named` reads it; MiniLM if not given.
+        embedder: What makes vectors, as `Memory.open` takes its name; MiniLM if not given.
+        views: What is embedded of a turn, as `Memory.open` takes it.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
     """
 
@@ -46,12 +51,14 @@ class Options:
     cuts: Sequence[int] = CUTS
     json: Path | None = None
     html: Path | None = None
+    svg: Path | None = None
     reader: str | None = None
     judge: str | None = None
     limit: int | None = None
     roles: bool = False
     words_only: bool = False
     embedder: str | None = None
+    views: Views = "both"
     store: Path | None = None
 
     def __post_init__(self) -> None:
@@ -59,9 +66,8 @@ class Options:
             raise InvalidInputError(f"limit: expected at least 1, found {self.limit}")
         if self.judge is not None and self.reader is None:
             raise InvalidInputError("judge: there is nothing to judge; give a reader too")
-        if self.words_only and self.embedder is not None:
-            raise InvalidInputError("embedder: words alone need none; leave one of both out")
-        for out in (self.json, self.html):
+        models.check(self.embedder, words_only=self.words_only)
+        for out in (self.json, self.html, self.svg):
             if out is not None and not out.resolve().parent.is_dir():
                 raise InvalidInputError(f"{out}: there is no such directory; make it first")
 

@@ -93,13 +93,14 @@ def _note(body: Element, said: str) -> None:
 
 def _opening(body: Element, figures: Mapping[str, Any]) -> None:
     left, settings = figures["left_out"], figures["settings"]
+    alone = ", of each turn alone" if settings["views"] == "turn" else ""
     speakers = "roles only, no speakers' names" if settings["roles"] else "speakers by name"
     SubElement(body, "p").text = (
         f"{len(figures['conversations'])} conversations, {figures['questions']} questions; left "
         f"out: {left['without_evidence']} without evidence, {left['not_scored']} that are not "
-        f"scored. Vectors: {settings['embedder']}; tokens: {settings['tokenizer']}; {speakers}. "
-        "No recent turns and no scoped index unless said. This is what the window holds, not how "
-        "well a model answers from it."
+        f"scored. Vectors: {settings['embedder']}{alone}; tokens: {settings['tokenizer']}; "
+        f"{speakers}. No recent turns and no scoped index unless said. This is what the window "
+        "holds, not how well a model answers from it."
     )
 
 

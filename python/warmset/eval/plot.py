@@ -34,6 +34,10 @@ STYLE: Final = (
     "svg text{font:12px system-ui,sans-serif;fill:currentColor}"
     "svg .grid{stroke:currentColor;stroke-opacity:.15}"
 )
+_PAPER: Final = (
+    "svg{color:#1f2328;background:#ffffff}"
+    "@media(prefers-color-scheme:dark){svg{color:#e6edf3;background:#0d1117}}"
+)
 
 
 def curves(figures: Mapping[str, Any]) -> dict[str, list[tuple[float, float]]]:
@@ -104,7 +108,8 @@ def draw(figures: Mapping[str, Any]) -> Element:
 
 
 def as_text(svg: Element) -> str:
-    """Return a picture as a file of its own has it."""
+    """Return a picture as a file of its own has it: with its own paper, light or dark."""
+    SubElement(svg, "style").text = _PAPER
     return tostring(svg, encoding="unicode") + "\n"
 
 

@@ -6,8 +6,8 @@ from collections import Counter, defaultdict
 from contextlib import ExitStack
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset.corpus.models import model_of
 from warmset.corpus.stage import stage
-from warmset.embed import named
 from warmset.errors import InvalidInputError
 from warmset.eval import datasets, reading_summary
 from warmset.eval.observe import Asked, Observer
@@ -64,6 +64,7 @@ def measure(options: Options, told: Told) -> dict[str, Any]:
         "settings": {
             "tokenizer": TOKENIZER,
             "embedder": run.embedder,
+            "views": options.views,
             "recent": 0,
             "index_share": 0,
             "roles": options.roles,
@@ -79,7 +80,8 @@ def measure(options: Options, told: Told) -> dict[str, Any]:
 def _reading(options: Options) -> Reading | None:
     if options.reader is None:
         return None
-    kept = None if options.json is None else options.json.with_suffix(".answers.jsonl")
+    beside = options.json or options.html
+    kept = None if beside is None else beside.with_suffix(".answers.jsonl")
     return Reading(options.reader, options.judge, kept)
 
 
@@ -101,17 +103,19 @@ class _Run:
     def conversation(self, transcript: Transcript) -> None:
         """Keep one conversation and ask its questions every way."""
         options = self._options
-        if not options.words_only and self._model is None:
-            self._model = named(options.embedder or "minilm", threads=None, progress=self._told)
+        if self._model is None:
+            self._model = model_of(
+                options.embedder, words_only=options.words_only, progress=self._told
+            )
         store = None if options.store is None else options.store / _safe(transcript.name)
         with ExitStack() as held:
             on = held.enter_context(
                 stage(
                     transcript,
                     store=store,
-                    words_only=options.words_only,
-                    told=self._told,
                     model=self._model,
+                    told=self._told,
+                    views=options.views,
                 )
             )
             self.embedder = on.name

@@ -83,13 +83,15 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
         words.add("#year")
     said = Said(day, past, head)
     taken: list[tuple[int, int, Span | None, bool]] = []
+    covered = bytearray(len(lower))  # the places of what was taken
     for rule in _RULES:
         if len(taken) >= MOST or any(need.isdisjoint(words) for need in rule.needs):
             continue
         for match in rule.pattern.finditer(lower):
             start, end = match.span("core" if "core" in rule.pattern.groupindex else 0)
-            if any(start < other_end and other < end for other, other_end, *_ in taken):
+            if covered.find(1, start, end) >= 0:
                 continue
+            covered[start:end] = b"\1" * (end - start)
             far = id(rule) in _RELATIVE
             try:
                 taken.append((start, end, rule.resolve(match, said), far))
@@ -98,13 +100,20 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
     order = sorted(taken, key=itemgetter(0))
     found = [Mention(start, end, span, far) for start, end, span, far in order if span]
     made = [whole for one in _joined(lower, found) if (whole := _offset(lower, one, day))]
-    # "the Friday before 15 July": the Friday alone is no phrase of its own.
-    inner = {one for one in made for other in made if one != other and _within(one, other)}
-    return [one for one in made if one not in inner]
+    return _outer(made)
 
 
-def _within(one: Mention, other: Mention) -> bool:
-    return other.start <= one.start and one.end <= other.end
+def _outer(found: list[Mention]) -> list[Mention]:
+    """Leave out what lies within another one: in "the Friday before 15 July", the Friday alone.
+
+    What ends later stands later, so that a phrase lies within one of those that follow if the
+    earliest beginning of these is not after its own.
+    """
+    out: list[Mention] = []
+    for one in reversed(found):
+        if not out or one.start < out[-1].start:
+            out.append(one)
+    return out[::-1]
 
 
 def _offset(text: str, found: Mention, day: date) -> Mention | None:
@@ -170,10 +179,12 @@ def _joined(text: str, found: list[Mention]) -> list[Mention]:
     out: list[Mention] = []
     for one in found:
         last = out[-1] if out else None
+        # No phrase has an opening at its end, so it stands after the one before.
+        before = out[-2].end if len(out) > 1 else 0
         if (
             last is not None
-            and _JOINED.fullmatch(text[last.end : one.start])
-            and (match := _OPENED.search(text[: last.start]))
+            and _JOINED.fullmatch(text, last.end, one.start)
+            and (match := _OPENED.search(text, before, last.start))
             and last.span.first <= one.span.last
         ):
             far = last.relative or one.relative

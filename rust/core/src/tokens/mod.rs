@@ -5,6 +5,7 @@
 //! says that it is one. Nothing here needs a network.
 
 mod estimate;
+mod seams;
 
 use crate::error::{Error, Result};
 
@@ -65,7 +66,14 @@ impl Encoding {
         };
         encoder.map_or_else(
             || estimate(text),
-            |encoder| u64::try_from(encoder.count(text)).unwrap_or(u64::MAX),
+            |encoder| {
+                let count = if text.len() <= seams::PART || text.is_ascii() {
+                    encoder.count(text)
+                } else {
+                    seams::parts(text).map(|part| encoder.count(part)).sum()
+                };
+                u64::try_from(count).unwrap_or(u64::MAX)
+            },
         )
     }
 }

@@ -1,0 +1,44 @@
+"""The embedder that a command line names, or none where words alone are searched."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from warmset.embed import named
+from warmset.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from warmset.embed import Embedder, Progress
+
+LEXICAL: Final = "lexical"
+
+
+def check(name: str | None, *, words_only: bool) -> None:
+    """Make sure that two options do not say different things.
+
+    Raises:
+        InvalidInputError: An embedder is named where words alone are to be searched.
+    """
+    if words_only and name not in (None, LEXICAL):
+        raise InvalidInputError("embedder: words alone need none; leave one of both out")
+
+
+def model_of(name: str | None, *, words_only: bool, progress: Progress) -> Embedder | None:
+    """Make the embedder of a command.
+
+    Args:
+        name: As `Memory.open` takes it; None for the local model.
+        words_only: Search by words alone, as "lexical" does.
+        progress: Is told how the preparation of a local model comes along.
+
+    Returns:
+        The embedder, on every core; None where words alone are searched.
+
+    Raises:
+        InvalidInputError: No embedder has that name.
+        EmbedderError: The model is not to be had, or there is no key.
+        MissingExtraError: A package that it needs is not installed.
+    """
+    if words_only or name == LEXICAL:
+        return None
+    return named(name or "minilm", threads=None, progress=progress)
