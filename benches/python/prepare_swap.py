@@ -4,7 +4,7 @@ Each step of an agent appends two turns and makes a window of mode "full". The s
 between the steps, as a thread would, so what is timed is the window alone. Printed are the windows
 that swapped, the windows that did not, and how many model calls were made within any of them.
 
-    taskset -c 0 python benches/python/prepare_swap.py [--turns N] [--budget N] [--swaps N] [--json F]
+    taskset -c 0 python benches/python/prepare_swap.py [--turns N] [--budget N] [--swaps N]
 """
 
 from __future__ import annotations
@@ -96,7 +96,9 @@ def main():
         "swaps": len(swaps),
         "messages after a swap": sum(sizes) / len(sizes),
         "swap ms": {name: quantile(swaps, q) for name, q in (("p50", 0.5), ("p99", 0.99))},
-        "other windows ms": {name: quantile(others, q) for name, q in (("p50", 0.5), ("p99", 0.99))},
+        "other windows ms": {
+            name: quantile(others, q) for name, q in (("p50", 0.5), ("p99", 0.99))
+        },
         "model calls within windows": inside,
         **setting.setting(),
     }

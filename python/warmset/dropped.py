@@ -33,18 +33,20 @@ WHAT: Final = "dropped"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One run of a compaction.
+    """One run of a compaction, or what became of a prepared summary.
 
     Args:
         id: The record's id.
         at: When it ran, UTC.
         conversation: The conversation that it was of; None if it was of none.
-        figures: What it came to, as in `CompactStats`.
+        what: "compaction"; or "prepared", "swapped", "stale" or "failed".
+        figures: What it came to, as in `CompactStats` for a compaction.
     """
 
     id: int
     at: datetime
     conversation: str | None
+    what: str
     figures: dict[str, Any]
 
 
@@ -196,6 +198,7 @@ def episode_of(made: Made) -> Episode:
         id=made.id,
         at=datetime.fromtimestamp(float(made.fields.get("at", 0.0)), UTC),
         conversation=made.conversation,
+        what=str(made.fields.get("what")),
         figures=dict(made.fields.get("figures") or {}),
     )
 

@@ -171,7 +171,10 @@ class Remembering:
         return restore(self.engine, self.tenant, handle)
 
     def episodes(self: _Holder, *, conversation: str | None = None) -> list[Episode]:
-        """List the runs of `compact_context` on this memory, oldest first.
+        """List what compactions did, oldest first.
+
+        Runs of `compact_context`, and what became of summaries of a `PreparedCompaction`: "what"
+        tells which.
 
         Args:
             conversation: Only those of this conversation.
@@ -185,7 +188,7 @@ class Remembering:
         self.check_open()
         with self.engine.lock:
             found = list(self.engine.derived.of("episode", self.tenant, _name(conversation)))
-        return [episode_of(one) for one in found if one.fields.get("what") == "compaction"]
+        return [episode_of(one) for one in found if "figures" in one.fields]
 
     def keeper(self: _Holder) -> Dropping:
         """Return what `compact_context` asks of a memory."""

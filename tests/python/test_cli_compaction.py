@@ -89,7 +89,7 @@ def test_a_memory_keeps_what_leaves_and_has_it_on_record(file, tmp_path, call):
     assert rows[0]["dropped"] == len(found["drops"])
     code, out, _ = call("history", store)
     assert code == 0
-    assert "2 compactions" in out
+    assert "2 on record" in out
     assert f"{rows[0]['before_tokens']:,}" in out
     assert "1 compactions" in call("history", store, "--conversation", "a")[1]
     assert "no compaction" in call("history", store, "--tenant", "other")[1]

@@ -577,3 +577,26 @@ def test_options_out_of_range_are_refused(options):
 def test_prices_out_of_range_are_refused(options):
     with pytest.raises(InvalidInputError):
         Prices(**options)
+
+
+def test_what_became_of_summaries_is_on_record(made, hand, tmp_path):
+    policy = made(fallback=None)
+    memory, log = opened(policy, tmp_path)
+    with memory:
+        talk(log, 11)
+        policy.summarizer.answer = "failing"
+        window(log)
+        hand.run()
+        policy.summarizer.answer = "good"
+        hand.clock.now += 1
+        window(log)
+        hand.run()
+        talk(log, 4, 11)
+        told = window(log).report.compaction
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        runs = memory.episodes(conversation="log")
+        assert [run.what for run in runs] == ["failed", "prepared", "swapped"]
+        assert "nobody there" in runs[0].figures["why"]
+        assert runs[1].figures["dropped"] == told.mark - 1, "the task stays"
+        assert runs[2].figures["freed"] > 100
+        assert memory.episodes(conversation="other") == []

@@ -79,27 +79,36 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
         out.print("no compaction is on record")
         return
     table = _table(
-        "#", "when (UTC)", "tenant", "conversation", "tokens", "after", "dropped", "distilled"
+        "#",
+        "when (UTC)",
+        "what",
+        "tenant",
+        "conversation",
+        "tokens",
+        "after",
+        "dropped",
+        "distilled",
     )
     for tenant, run in runs:
         figures = run.figures
         table.add_row(
             str(run.id),
             f"{run.at:%Y-%m-%d %H:%M:%S}",
+            run.what,
             tenant,
             run.conversation or "",
             f"{figures.get('before_tokens', 0):,}",
             f"{figures.get('after_tokens', 0):,}",
-            f"{figures.get('dropped', 0):,} ({figures.get('dropped_pct', 0):.1f} %)",
+            f"{figures.get('dropped', 0):,}",
             f"{figures.get('distilled', 0):,}",
         )
     out.print(table)
-    out.print(f"{len(runs):,} compactions")
+    out.print(f"{len(runs):,} on record")
 
 
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     for name in columns:
-        words = name in ("role", "turn", "tenant", "conversation", "when (UTC)")
+        words = name in ("role", "turn", "what", "tenant", "conversation", "when (UTC)")
         table.add_column(name, justify="left" if words else "right", no_wrap=True)
     return table

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -93,6 +94,12 @@ def draft(
         sources.append(previous.id)
     payload = text.encode("utf-8", "surrogatepass")
     return derived_draft("prepared", ledger.tenant, ledger.name, fields, payload, sources)
+
+
+def episode(ledger: Ledger, what: str, figures: dict[str, Any]) -> Draft:
+    """Make the record of something that became of a summary, for `Memory.episodes`."""
+    fields = {"what": what, "at": time.time(), "figures": figures}
+    return derived_draft("episode", ledger.tenant, ledger.name, fields)
 
 
 def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | None:

@@ -41,6 +41,7 @@ class Summaries:
         ready: The summaries that fit the conversation.
         used: The one that the last window showed.
         policy: The fingerprint of the policy that they are of.
+        swaps: Figures of the swaps that are not on record yet.
     """
 
     engine: Engine
@@ -48,6 +49,7 @@ class Summaries:
     ready: list[Ready] = field(default_factory=list)
     used: Ready | None = None
     policy: str | None = None
+    swaps: list[dict[str, object]] = field(default_factory=list)
     _seen: int = 0
 
     @property
@@ -125,6 +127,12 @@ class Summaries:
                 policy.counters.wasted += one.spent
         self.ready = [one for one in self.ready if one is ready or one.mark > ready.mark]
         self.used = ready
+        figures = {
+            "before_tokens": ready.before,
+            "after_tokens": ready.tokens,
+            "dropped": ready.mark,
+        }
+        self.swaps.append({**figures, "freed": freed, "waited": waited, "spent": ready.spent})
         policy.counters.swapped += 1
         policy.counters.freed += max(freed, 0)
         self.track.turn(

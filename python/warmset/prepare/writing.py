@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ from warmset.errors import WarmsetError
 from warmset.prepare.jobs import Job, claim
 from warmset.prepare.lazy import Reading
 from warmset.prepare.marks import choose
-from warmset.prepare.stored import Ready, draft, said
+from warmset.prepare.stored import Ready, draft, episode, said
 from warmset.prepare.swap import beside, size
 from warmset.told import Spooled
 
@@ -50,7 +51,9 @@ class Writing:
     def close(self) -> None:
         """Give up what is being written."""
         with self.engine.lock:
-            self._closed = True
+            for figures in self.summaries.swaps:  # a window writes nothing
+                self._record("swapped", figures)
+            self._closed, self.summaries.swaps = True, []
             job = self.job
             if job is not None:
                 self._drop(job)
@@ -118,6 +121,9 @@ class Writing:
         with self.engine.lock:
             spent = _spent(made)
             counters.spent += spent
+            swaps, self.summaries.swaps = self.summaries.swaps, []
+            for figures in swaps:
+                self._record("swapped", figures)
             if job is not self.job:  # given up, or closed
                 counters.wasted += spent
                 job.release()
@@ -151,11 +157,19 @@ class Writing:
             counters.wasted += spent
             why = "the conversation changed before its mark" if not fresh else "the policy changed"
             self._drop(job)
+            self._record("stale", {"why": why, "dropped": 0, "before_tokens": span.cost})
             self.track.turn("stale", why, mark=span.mark, spent=spent)
             return
         told = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
-        [row] = [draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, told)]
-        ids: Sequence[int] | Spooled = engine.put([row])
+        row = draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, told)
+        before = span.cost + (0 if previous is None else previous.tokens)
+        run = {
+            "before_tokens": before,
+            "after_tokens": made.tokens,
+            "dropped": len(span.ids),
+            **told,
+        }
+        ids: Sequence[int] | Spooled = engine.put([row, episode(ledger, "prepared", run)])
         covered = set(row[4])
         if previous is not None:
             covered |= {path[at] for at in range(previous.mark)} - {
@@ -193,8 +207,14 @@ class Writing:
         self._again = job.policy.clock() + job.policy.pause(self._failures)
         self.why = why
         job.policy.counters.failed += 1
+        self._record("failed", {"why": why, "dropped": 0, "before_tokens": job.span.cost})
         self._drop(job)
         self.track.turn("failed", why, mark=job.span.mark)
+
+    def _record(self, what: str, figures: dict[str, object]) -> None:
+        """Keep what became of a summary; that it could not be kept is no reason to stop."""
+        with suppress(WarmsetError):
+            self.engine.put([episode(self._ledger(), what, figures)])
 
     def _drop(self, job: Job) -> None:
         if self.job is job:
