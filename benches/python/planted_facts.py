@@ -9,7 +9,7 @@ NAMES = (
     "Keiji Mori",
     "Tamsin Reed",
     "Lucio Ferri",
-    "Ines Duarte",
+    "Irene Duarte",
     "Bohdan Sova",
     "Priya Nair",
     "Magnus Holt",
