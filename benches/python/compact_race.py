@@ -26,6 +26,7 @@ from statistics import median
 from setting import setting
 
 # isort: split
+import compact_peers
 import compact_show
 import material
 import numpy as np
@@ -35,11 +36,9 @@ from compact_material import (
     agent_run,
     conversations,
     in_window,
-    of_prompt,
-    summary_of,
     with_facts,
 )
-from compact_ours import Compact, Contestant, Outcome, Prepared
+from compact_ours import Compact, Prepared
 from race import check
 
 from warmset import FunctionEmbedder, count_tokens, validate
@@ -50,17 +49,6 @@ SHARE = 0.4
 LATENCY = 1.0
 ROUNDS = {100: 40, 1_000: 20, 4_000: 6}
 WAITING = 2
-NEEDS = {
-    "langchain": ("langchain==1.4.7",),
-    "agent-framework-core": ("agent-framework-core==1.23.0",),
-}
-SCRIPT = Path(__file__).with_name("compact_contestant.py")
-KINDS = {
-    "langchain": ("langchain", {}),
-    "langchain, all read": ("langchain", {"trim_tokens_to_summarize": None}),
-    "agent-framework": ("agent-framework-core", {}),
-    "agent-framework, first user": ("agent-framework-core", {"preserve_first_user_group": True}),
-}
 
 
 @cache
@@ -71,28 +59,6 @@ def _row(text):
 def _hashed(texts):
     """Embed without a model, each text once: memories come and go in a race."""
     return np.stack([_row(text) for text in texts])
-
-
-class Peer(Contestant):
-    """A peer in its interpreter; its summaries are written here."""
-
-    def __init__(self, peer):
-        self.peer = peer
-
-    def take(self, messages, share, summary_tokens):
-        """Send it the list."""
-        self._given, self._tokens = messages, summary_tokens
-        self.peer.ask({"messages": messages, "share": share, "summary_tokens": summary_tokens})
-        self.call(0)
-
-    def call(self, latency):
-        """Let it compact, and answer for the model."""
-        said = self.peer.ask({"latency": latency})
-        while "wanted" in said:
-            text = summary_of(of_prompt(said["wanted"]), self._tokens)
-            said = self.peer.ask({"summary": text})
-        window = [self._given[one] if isinstance(one, int) else one for one in said["kept"]]
-        return Outcome(window, said["wall"], said["cpu"], said["held"], said["model_calls"])
 
 
 def sized(messages):
@@ -184,21 +150,6 @@ def quality(source, messages, contestants):
     return {"source": source, "messages": len(given), "tokens": tokens, "facts": rows}
 
 
-def peers(stack, place, versions):
-    """Start the peers that are there."""
-    out = {}
-    for name, (package, options) in KINDS.items():
-        try:
-            found = trim_peers.Peer(package, place, script=SCRIPT, options=options)
-        except trim_peers.NoPeer as reason:
-            print(f"skipped {reason}", file=sys.stderr)
-            continue
-        stack.callback(found.close)
-        versions |= found.about["versions"]
-        out[name] = Peer(found)
-    return out
-
-
 def ours(stack, embedder):
     """Make the contestants of ours."""
     out = {
@@ -226,7 +177,7 @@ def main() -> None:
     if options.install:
         if place is None:
             parser.error(f"--install needs --peers or {trim_peers.VARIABLE}")
-        trim_peers.install(place, NEEDS)
+        trim_peers.install(place, compact_peers.NEEDS)
     found, begin = setting(("numpy",)), time.perf_counter()
     for given, word in ((options.peers, "DIR"), (options.locomo, "FILE")):
         if given:  # where somebody keeps environments and data says nothing about a number
@@ -237,7 +188,7 @@ def main() -> None:
     hashed = FunctionEmbedder(_hashed, dim=material.DIM, fingerprint="hashed-words")
     used = MiniLM(path=resolve(sources={}).tensors.parent) if options.model else hashed
     with ExitStack() as stack:
-        others = peers(stack, place, found["peers"])
+        others = compact_peers.peers(stack, place, found["peers"])
         racing = ours(stack, hashed)
         racing["PreparedCompaction, no time ahead"] = late = Prepared(hashed, ahead=False)
         stack.callback(late.close)
