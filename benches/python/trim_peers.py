@@ -35,13 +35,16 @@ class Peer:
     Args:
         name: The package's name, and that of its environment.
         place: The directory of environments; None if there is none.
+        script: What its interpreter runs.
         material: What it works on.
 
     Raises:
         NoPeer: It cannot be asked; says why.
     """
 
-    def __init__(self, name: str, place: Path | None, **material: object) -> None:
+    def __init__(
+        self, name: str, place: Path | None, *, script: Path = _CONTESTANT, **material: object
+    ) -> None:
         if place is None:
             raise NoPeer(f"{name}: no directory of environments; give --peers or {VARIABLE}")
         interpreter = _interpreter(place, name)
@@ -50,7 +53,7 @@ class Peer:
         self.name = name
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(  # noqa: S603 - our own script
-            [interpreter, "-W", "ignore", _CONTESTANT],
+            [interpreter, "-W", "ignore", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,
@@ -99,13 +102,17 @@ def peer(name: str, place: Path | None, **material: object):
         found.close()
 
 
-def install(place: Path) -> None:
+def install(place: Path, environments: dict[str, tuple[str, ...]] = NEEDS) -> None:
     """Make the environments that are not there.
+
+    Args:
+        place: The directory of environments.
+        environments: What each of them needs.
 
     Raises:
         subprocess.CalledProcessError: pip failed; it said why.
     """
-    for name, needs in NEEDS.items():
+    for name, needs in environments.items():
         interpreter = _interpreter(place, name)
         if not interpreter.exists():
             venv.create(place / name, with_pip=True)
