@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from warmset import _core, messages, traits
 from warmset.cards import Cards
+from warmset.copies import Copies
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.indexing import Indexer
 from warmset.labels import TURN_KIND, Numbers, role_number
@@ -52,6 +53,7 @@ class Library:
         _core.count_text("", encoding)
         self.lock = threading.RLock()
         self.cards = Cards(self.text, encoding)
+        self.copies = Copies(self.message)
         self._pid = os.getpid()
         self.encoding = encoding
         self.opening = opening
@@ -160,6 +162,7 @@ class Library:
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
         """Forget a conversation of which messages were erased; what is left is read once more."""
         self.cards.clear()
+        self.copies.clear()
         for id_ in ledger.entries:
             if not self.loaded:
                 self.retriever.remove(id_)

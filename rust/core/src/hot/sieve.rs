@@ -3,6 +3,7 @@
 use super::cascade::Field;
 use super::catalog::Slot;
 use super::codes::Codes;
+use super::desk::{Desk, TOGETHER};
 use super::fine::Fine;
 use super::hunt::Hunt;
 use super::pieces::bits;
@@ -68,10 +69,6 @@ impl<const M: usize> Estimates<M> {
         }
     }
 }
-
-/// Rows that are read in full before the first of them is ranked: to wait for one of them is to wait for
-/// all.
-const AHEAD: usize = 8;
 
 /// How many rows are seeds.
 fn wanted(hunt: &Hunt) -> usize {
@@ -218,21 +215,23 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         if hunt.steps.screened > 0 {
             hunt.bound = floor;
         }
-        for some in kept.chunks(AHEAD) {
-            let mut scores = [None; AHEAD];
-            for ((upper, row), score) in some.iter().zip(&mut scores) {
-                if *upper < hunt.top.floor() {
-                    hunt.bound = hunt.bound.max(*upper);
-                    break;
-                }
-                *score = self.rows.score_row(*row, &hunt.probe.lanes);
-            }
-            for ((_, row), score) in some.iter().zip(scores) {
+        let mut desk = Desk::default();
+        for some in kept.chunks(TOGETHER) {
+            let least = hunt.top.floor();
+            let first = some.iter().take_while(|(upper, _)| *upper >= least);
+            let rows = some.get(..first.count()).unwrap_or_default();
+            let scores = rows.iter().map(|(_, row)| *row);
+            let scores = self.rows.scores(scores, &hunt.probe.lanes, &mut desk);
+            for ((_, row), score) in rows.iter().zip(scores) {
                 let Some(score) = score else {
                     return;
                 };
                 hunt.steps.exact += 1;
                 self.rank(hunt, *row, score);
+            }
+            if let Some((upper, _)) = some.get(rows.len()) {
+                hunt.bound = hunt.bound.max(*upper);
+                return;
             }
         }
     }
