@@ -77,7 +77,7 @@ class Cards:
 
     def cost(self, entries: Iterable[Entry]) -> int:
         """Return the tokens of messages that are quoted in order."""
-        return sum([line.tokens for line in self.quotes(entries)])
+        return sum([tokens for _, tokens in self.quotes(entries)])
 
     def clear(self) -> None:
         """Forget everything, what is just being made too: it may have been erased meanwhile."""

@@ -1,6 +1,6 @@
 //! Choosing under a budget, arrays in and out.
 
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1, PyUntypedArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
 use warmset_core::pack::{Items, Members, rank};
 

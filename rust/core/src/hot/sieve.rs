@@ -78,8 +78,20 @@ fn wanted(hunt: &Hunt) -> usize {
 /// So few blocks have fewer greatest estimates than there may be seeds; their columns have more.
 const COLUMNS_TO: usize = BLOCK;
 
+/// The greatest estimates of every four rows of a block.
+fn quarters(rows: &[f32; BLOCK]) -> [f32; BLOCK / 4] {
+    let mut quarters = [f32::NEG_INFINITY; BLOCK / 4];
+    for part in rows.as_chunks::<{ BLOCK / 4 }>().0 {
+        for (most, one) in quarters.iter_mut().zip(part) {
+            *most = if *one > *most { *one } else { *most };
+        }
+    }
+    quarters
+}
+
 /// What an estimate must reach to be among the best of about so many as there are seeds; at least the
-/// floor. It is the greatest estimate of a block, or of the rows at one place of all blocks.
+/// floor. It is the greatest estimate of a block, of four rows of one where there are fewer blocks than
+/// seeds, or of the rows at one place of all blocks.
 fn enough<const M: usize>(seen: &Estimates<M>, which: usize, hunt: &Hunt) -> f32 {
     let (wanted, floor) = (wanted(hunt), hunt.floor());
     let mut best: Vec<f32> = Vec::new();
@@ -94,6 +106,12 @@ fn enough<const M: usize>(seen: &Estimates<M>, which: usize, hunt: &Hunt) -> f32
     } else {
         let greatest = seen.of_query(which).map(|(_, greatest)| greatest);
         best.extend(greatest.filter(|one| *one > floor));
+        if best.len() <= wanted {
+            best.clear();
+            for (rows, _) in seen.of_query(which) {
+                best.extend(quarters(rows).into_iter().filter(|one| *one > floor));
+            }
+        }
     }
     if best.len() <= wanted {
         return floor;
