@@ -25,6 +25,7 @@ __all__ = [
     "lock_file",
     "pack",
     "pack_batch",
+    "rank_groups",
     "simd_tier",
     "simd_tiers",
     "terms",
@@ -310,6 +311,15 @@ def pack(
 def pack_batch(
     offsets: ArrayLike, costs: ArrayLike, values: ArrayLike, budgets: ArrayLike
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def rank_groups(
+    ids: NDArray[np.int64],
+    values: NDArray[np.float64],
+    *,
+    members: NDArray[np.int64],
+    groups: NDArray[np.int64],
+    raised: NDArray[np.bool_],
+    more: float,
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]: ...
 def keep_newest(costs: ArrayLike, protected: Sequence[bool], budget: int) -> NDArray[np.int64]: ...
 def worth(
     roles: ArrayLike,

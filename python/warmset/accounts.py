@@ -81,6 +81,14 @@ class Accounts:
             left += [number + at for at, kind in enumerate(kinds) if kind == "orphan"]
         return sorted(left)
 
+    def members(self, unit: int) -> Sequence[int]:
+        """Return the positions of a unit's messages, ascending."""
+        return self._members[unit]
+
+    def homes(self, start: int) -> list[int]:
+        """Return the numbers of the units of all messages from a position on."""
+        return self._home[start:]
+
     def since(self, place: int) -> list[int]:
         """Return the numbers of the units that have members at a position or after, ascending."""
         return sorted(set(self._home[place:]))

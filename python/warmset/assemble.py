@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
 from warmset._core import count_text
-from warmset.cards import Line
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.layout import held
@@ -24,6 +23,7 @@ from warmset.window import Part, PartName
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from warmset.cards import Line
     from warmset.engine import Engine
     from warmset.layout import Frame
     from warmset.ledger import Entry
@@ -132,7 +132,7 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
         if entries:
             ids = tuple(entry.id for entry in entries)
             tokens = sum(entry.tokens for entry in entries)
-            pieces.append(Piece((Part(name, tokens, ids),), [engine.message(id_) for id_ in ids]))
+            pieces.append(Piece((Part(name, tokens, ids),), list(map(engine.copies.get, ids))))
 
     verbatim("system", frame.system)
     if frame.brief:
@@ -146,7 +146,7 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     verbatim("recent", frame.recent)
     verbatim("current", frame.current)
     if call.request is not None:
-        line = Line(call.request, engine.count(call.request))
+        line = engine.cards.plain(call.request)
         pieces.append(_said(engine, call, "request", line, ()))
     done = render(call, _in_order(pieces))
     beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)

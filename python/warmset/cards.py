@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
-from warmset.quoting import day_line, index_line, quote
+from warmset.quoting import DAY, day_line, index_line, quote
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -53,7 +53,11 @@ class Cards:
 
     def quote(self, entry: Entry) -> Line:
         """Return a message as it is quoted."""
-        return self._made(("quote", entry.id), lambda: quote(entry, self._read(entry.id)))
+        key = ("quote", entry.id)
+        known = self._young.get(key)
+        if known is not None:
+            return known
+        return self._made(key, lambda: quote(entry, self._read(entry.id)))
 
     def line(self, entry: Entry) -> Line:
         """Return a message's line in the index."""
@@ -62,14 +66,18 @@ class Cards:
     def quotes(self, entries: Iterable[Entry]) -> list[Line]:
         """Quote messages in order, with a line for the day wherever it changes."""
         out: list[Line] = []
-        last = ""
+        last = None
         for entry in entries:
-            day = day_line(entry)
-            if day != last:
-                out.append(self.plain(day))
-                last = day
+            number = entry.at // DAY
+            if number != last:
+                out.append(self.plain(day_line(entry)))
+                last = number
             out.append(self.quote(entry))
         return out
+
+    def cost(self, entries: Iterable[Entry]) -> int:
+        """Return the tokens of messages that are quoted in order."""
+        return sum([tokens for _, tokens in self.quotes(entries)])
 
     def clear(self) -> None:
         """Forget everything, what is just being made too: it may have been erased meanwhile."""

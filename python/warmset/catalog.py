@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from warmset import _core, messages
 from warmset.cards import Cards
+from warmset.copies import Copies
 from warmset.derived import Derived
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.labels import Numbers
@@ -50,6 +51,7 @@ class Catalog:
         _core.count_text("", encoding)
         self.lock = threading.RLock()
         self.cards = Cards(self.text, encoding)
+        self.copies = Copies(self.message)
         self._pid = os.getpid()
         self.encoding = encoding
         self.opening = opening

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from operator import attrgetter
 from typing import TYPE_CHECKING
 
 from warmset import messages
@@ -14,9 +13,10 @@ from warmset.assemble import (
     render,
     total,
 )
-from warmset.config import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS, least_score
+from warmset.config import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
 from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
+from warmset.gather import gather
 from warmset.layout import Frame, cost, fit_tail, frame, must_stay
 from warmset.ledger import Entry, Frozen, Ledger
 from warmset.messages import known_dialect
@@ -34,9 +34,6 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect
     from warmset.pick import Picker
     from warmset.request import Ask, Request
-
-
-_decides = attrgetter("decision")
 
 
 def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
@@ -133,43 +130,22 @@ def quote_and_index(
     verbatim += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
     left = max(call.budget - verbatim, 0)
     reserve = int(left * ask.index_share)
-    scores = dict(zip(found.ids, found.scores, strict=True))
-    least = least_score(found.scores) if picked.by == "score" else float("-inf")
-    units: dict[int, tuple[Entry, ...]] = {}
-    values: dict[int, float] = {}
-    ids = [id_ for id_ in picked.ids if scores[id_] >= least]
     with engine.lock:
-        together = ledger.together(ids)
-    for rank, (id_, unit) in enumerate(zip(ids, together, strict=True)):
-        if not unit:
-            continue
-        value = 1.0 / (1 + rank)
-        if picked.by == "score":
-            value = scores[id_] + weights.decision * any(map(_decides, unit))
-        first = unit[0].id
-        if first not in units or value > values[first]:
-            units[first], values[first] = unit, value
-    order = sorted(units, key=lambda first: (-values[first], first))
-    quoted = choose_quotes(
-        engine,
-        [units[first] for first in order],
-        [values[first] for first in order],
-        left - reserve,
-    )
+        pool = gather(ledger, found, picked, weights)
+    quoted = choose_quotes(engine, pool, left - reserve)
     if not reserve:
         return Draft(parts, quoted)
-    shown = {entry.id for unit in quoted for entry in unit}
-    near = (id_ for id_ in found.ids if id_ not in shown and scores[id_] >= least)
-    entries = (one for id_ in near if (one := ledger.entries.get(id_)))  # or it was just erased
-    listed = [entry for rank, entry in enumerate(entries) if rank < ask.shortlist or entry.decision]
     room = min(int(call.budget * ask.index_share), reserve)
-    return Draft(parts, quoted, choose_lines(engine, listed, room))
+    lines = choose_lines(engine, pool.others(quoted, ask.shortlist), room)
+    return Draft(parts, quoted, lines)
 
 
 def _beside(engine: Engine, call: Call) -> int:
     """Return what a call costs beside the conversation's messages."""
     tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
-    return tokens if call.request is None else tokens + PER_MESSAGE + engine.count(call.request)
+    if call.request is None:
+        return tokens
+    return tokens + PER_MESSAGE + engine.cards.plain(call.request).tokens
 
 
 def _task(engine: Engine, parts: Frame) -> int:

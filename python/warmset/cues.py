@@ -87,7 +87,10 @@ def _without(query: str, names: Iterable[str]) -> tuple[str, list[str]]:
     """
     named: list[str] = []
     words = query
+    plain = query.lower() if query.isascii() else None
     for name in names:
+        if plain is not None and name.isascii() and name.lower() not in plain:
+            continue
         pattern = rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)"
         words, times = re.subn(pattern, " ", words, flags=re.IGNORECASE)
         if times:

@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from warmset.notes import summarise
 
 if TYPE_CHECKING:
@@ -62,8 +64,9 @@ class Found(Sequence[Hit]):
     """Hits in order, kept as columns; each becomes an object when it is looked at.
 
     Attributes:
-        ids: Ids, best first.
-        scores: Their scores.
+        columns: Ids, best first, and their scores, as arrays.
+        ids: The ids as a list.
+        scores: The scores as a list.
         by: What decided: "fused", or "lexical" where no vector could be had.
         why: Why it is lexical only, else None.
     """
@@ -77,6 +80,7 @@ class Found(Sequence[Hit]):
         why: str | None,
     ) -> None:
         self._engine = engine
+        self.columns = columns[0].astype(np.int64), columns[1].astype(np.float64)
         self.ids: list[int] = columns[0].tolist()
         self.scores: list[float] = columns[1].tolist()
         self._terms = columns[2]

@@ -108,16 +108,20 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
     Raises:
         BudgetTooSmall: The request and the last unit alone do not fit; see `must_stay`.
     """
-    costs = [cost(unit) for unit in parts.current]
     stays = held(parts)
-    must = [place in stays for place in range(len(costs))]
-    kept = set(_core.keep_newest(costs, must, room).tolist())
-    current = [unit for place, unit in enumerate(parts.current) if place in kept]
+    must = [place in stays for place in range(len(parts.current))]
+    current = _newest(parts.current, must, room)
     free = int((room - sum(cost(unit) for unit in current)) * share)
-    fresh = _core.keep_newest(
-        [cost(unit) for unit in parts.recent], [False] * len(parts.recent), max(free, 0)
-    )
-    return replace(parts, recent=[parts.recent[place] for place in fresh.tolist()], current=current)
+    recent = _newest(parts.recent, [False] * len(parts.recent), max(free, 0))
+    return replace(parts, recent=recent, current=current)
+
+
+def _newest(units: list[list[Entry]], must: list[bool], room: int) -> list[list[Entry]]:
+    """Return the newest units that fit, and those that must stay."""
+    costs = [cost(unit) for unit in units]
+    if sum(costs) <= room:
+        return units
+    return [units[place] for place in _core.keep_newest(costs, must, room).tolist()]
 
 
 def must_stay(parts: Frame) -> int:

@@ -7,9 +7,11 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from warmset.accounts import Accounts
+from warmset.columns import Columns
 from warmset.config import SESSION_GAP
 from warmset.history import History
 from warmset.notes import is_decision
+from warmset.sent import Sent
 from warmset.snapshot import Snapshot
 from warmset.traits import Addressed
 from warmset.vectorize import Job
@@ -119,9 +121,10 @@ class Ledger:
     speakers: dict[str, str] = field(default_factory=dict)
     addressed: Addressed = field(default_factory=Addressed)
     frozen: Frozen | None = None
-    sent: list[bytes] = field(default_factory=list)
+    sent: Sent = field(default_factory=Sent)
     snapshot: Snapshot = field(default_factory=Snapshot)
     standing: Standing | None = None
+    columns: Columns = field(default_factory=Columns)
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
     _session: tuple[int, str | None, float] = (0, None, 0.0)
     _live: list[Entry] = field(default_factory=list)
@@ -200,8 +203,7 @@ class Ledger:
         for id_ in ids:
             at = bisect_left(path, id_)
             near = accounts.beside(at) if at < len(path) and path[at] == id_ else ()
-            alone = len(near) == 1
-            found.append((entries[id_],) if alone else tuple(entries[path[one]] for one in near))
+            found.append(tuple(entries[path[one]] for one in near))
         return found
 
     def around(self, id_: int) -> tuple[int | None, int | None]:

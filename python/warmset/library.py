@@ -152,6 +152,7 @@ class Library(Catalog):
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
         """Forget a conversation of which messages were erased; what is left is read once more."""
         self.cards.clear()
+        self.copies.clear()
         for id_ in ledger.entries:
             if not self.loaded:
                 self.retriever.remove(id_)

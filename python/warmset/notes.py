@@ -6,6 +6,7 @@ The rules are tables that tests hold; a callable can replace each of them.
 from __future__ import annotations
 
 import re
+from functools import cache
 from typing import Final
 
 from warmset.config import SUMMARY_CHARS
@@ -43,17 +44,19 @@ STARTERS: Final = frozenset(
 
 _PHRASES = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in DECISIONS)
 _DECISION = re.compile(rf"(?<!\w)(?:{_PHRASES})(?!\w)", re.IGNORECASE)
-_CODE = re.compile(
-    r"https?://[^\s<>\"')\]]{1,200}"  # URLs
-    r"|(?:[\w.~-]{1,80}/){1,40}[\w.-]{1,80}"  # paths
-    r"|\b[a-zA-Z]\w{0,80}_\w{1,80}\b"  # snake_case
-    r"|\b[a-z]{1,80}[A-Z]\w{0,80}\b"  # camelCase
-    r"|\b[A-Z]{2,}-\d+\b"  # ticket ids
+_CODE: Final = (
+    ("/", r"https?://[^\s<>\"')\]]{1,200}"),  # URLs
+    ("/", r"(?:[\w.~-]{1,80}/){1,40}[\w.-]{1,80}"),  # paths
+    ("_", r"\b[a-zA-Z]\w{0,80}_\w{1,80}\b"),  # snake_case
+    ("", r"\b[a-z]{1,80}[A-Z]\w{0,80}\b"),  # camelCase
+    ("-", r"\b[A-Z]{2,}-\d+\b"),  # ticket ids
 )
+"""Identifiers, each with a character that it cannot do without: most texts have few of these."""
+
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
-_SENTENCE_START = re.compile(
-    r"(?:^|[.!?:]\s{1,4}|\n[ \t]{0,8}[-*#>]{0,3}[ \t]{0,8})([^\W\d_][\w'’-]*)"
-)
+_BEGUN = re.compile(r"(?:^|[.!?:]\s{1,4}|\n[ \t]{0,8}[-*#>]{0,3}[ \t]{0,8})\Z")
+_BEGUN_CHARS: Final = 20
+"""Characters before a word that tell whether it begins a sentence; `_BEGUN` reads no more."""
 
 
 def brief_task(text: str) -> str:
@@ -70,14 +73,9 @@ def summarise(text: str) -> str:
     Returns:
         Its first 160 characters with white space collapsed; empty for an empty turn.
     """
-    words: list[str] = []
-    length = -1
-    for match in re.finditer(r"\S+", text):
-        words.append(match.group()[: SUMMARY_CHARS + 1])
-        length += len(words[-1]) + 1
-        if length >= SUMMARY_CHARS:
-            break
-    return " ".join(words)[:SUMMARY_CHARS].rstrip()
+    # As many words as there can be, and the rest, which is left.
+    words = text.split(None, SUMMARY_CHARS)[:SUMMARY_CHARS]
+    return " ".join([word[:SUMMARY_CHARS] for word in words])[:SUMMARY_CHARS].rstrip()
 
 
 def entities(text: str) -> tuple[str, ...]:
@@ -92,19 +90,34 @@ def entities(text: str) -> tuple[str, ...]:
         one of `STARTERS`.
     """
     head = text[:READ].replace("’", "'")
-    starts = {match.start(1) for match in _SENTENCE_START.finditer(head)}
-    lower = {word for word in _WORD.findall(head) if word[0].islower()}
     found: dict[str, int] = {}
-    for match in _CODE.finditer(head):
+    marks = "".join([mark for mark in "/_-" if mark in head])
+    for match in _code(marks).finditer(head):
         found.setdefault(match.group().rstrip(".,;:"), match.start())
+    lower: set[str] | None = None
     for match in _WORD.finditer(head):
-        word = match.group().removesuffix("'s")
-        if not word[0].isupper() or len(word) == 1:
+        word = match.group()
+        if not word[0].isupper():
             continue
-        plain = word.lower()
-        if match.start() not in starts or (plain not in lower and plain not in STARTERS):
-            found.setdefault(word, match.start())
+        word, start = word.removesuffix("'s"), match.start()
+        if len(word) == 1:
+            continue
+        if _BEGUN.search(head[max(0, start - _BEGUN_CHARS) : start]):
+            plain = word.lower()
+            if plain in STARTERS:
+                continue
+            if lower is None:
+                lower = {other for other in _WORD.findall(head) if other[0].islower()}
+            if plain in lower:
+                continue
+        found.setdefault(word, start)
     return tuple(sorted(found, key=found.__getitem__)[:MAX_ENTITIES])
+
+
+@cache
+def _code(marks: str) -> re.Pattern[str]:
+    """Return what finds the identifiers of a text that has those of the characters in `_CODE`."""
+    return re.compile("|".join(pattern for mark, pattern in _CODE if mark in marks))
 
 
 def is_decision(text: str) -> bool:

@@ -96,8 +96,9 @@ def given_vector(vector: object) -> NDArray[np.float32]:
         raise InvalidInputError(f"query_vector: not an array of numbers ({error})") from error
     if array.dtype.kind not in "fiu":
         raise InvalidInputError(f"query_vector: expected real numbers, found dtype {array.dtype}")
-    with np.errstate(over="ignore"):  # an infinity is refused with the other ones
-        array = array.astype(np.float32)
+    if array.dtype != np.float32:
+        with np.errstate(over="ignore"):  # an infinity is refused with the other ones
+            array = array.astype(np.float32)
     if array.ndim == 2 and len(array) == 1:  # noqa: PLR2004 - a batch of one
         array = array[0]
     if array.ndim != 1:

@@ -4,14 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from itertools import takewhile
 from typing import TYPE_CHECKING, Any
 
-from warmset._core import content_hash
 from warmset.config import least_score
-from warmset.counting import message_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.messages import dumps
+from warmset.sent import Sent
 from warmset.window import Choice, Report, Window
 
 if TYPE_CHECKING:
@@ -98,12 +95,9 @@ class Story:
         quoted = tuple(sorted(entry.id for unit in draft.quoted for entry in unit))
         recent = tuple(entry.id for unit in draft.frame.recent for entry in unit)
         with self._engine.lock:
-            sent = [content_hash(dumps(message)) for message in made.messages]
-            pairs = zip(self._ledger.sent, sent, strict=False)
-            same = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], pairs))
-            self._ledger.sent = sent
+            before = self._ledger.sent
+            self._ledger.sent = now = Sent(made.messages)
             turns_in = len(self._ledger.history.path)
-        counted = message_tokens(made.messages[:same], self._engine.encoding)
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer
         pending = 0 if indexer is None else indexer.pending()
@@ -118,7 +112,7 @@ class Story:
             tokens_in=self._tokens_in,
             tokens_sent=made.tokens,
             saved=max(0.0, 1.0 - made.tokens / self._tokens_in) if self._tokens_in else 0.0,
-            cached=sum(counted),
+            cached=now.cached(made.messages, before, self._engine.encoding),
             net_saved=self._tokens_in - made.tokens - (0 if picker is None else picker.tokens),
             by=None if self._picked is None else self._picked.by,
             picker=picker,

@@ -6,7 +6,7 @@
 use proptest::prelude::*;
 use warmset_core::Error;
 use warmset_core::evict::{Hold, Unit, keep_newest};
-use warmset_core::pack::{Items, pack, pack_batch};
+use warmset_core::pack::{Items, Members, pack, pack_batch, rank};
 
 /// Greedy by value over whole groups, said with sorting and sets only.
 fn oracle(
@@ -75,6 +75,32 @@ proptest! {
             Err(other) => panic!("{other}"),
         };
         prop_assert_eq!(got, oracle(&costs, &values, &groups, budget, &must));
+    }
+
+    #[test]
+    fn a_group_is_worth_its_best_member(
+        homes in prop::collection::vec(0_i64..6, 0..12),
+        ranked in prop::collection::vec((0_i64..30, 0_u8..4), 0..14),
+        raised in prop::collection::vec(any::<bool>(), 6),
+    ) {
+        let ids: Vec<i64> = (0..).map(|at| at * 2 + 1).take(homes.len()).collect();
+        let members = Members { ids: &ids, groups: &homes, raised: &raised };
+        let (wanted, values): (Vec<i64>, Vec<f64>) =
+            ranked.iter().map(|(id, value)| (*id, f64::from(*value))).unzip();
+        let place = |id: i64| ids.iter().position(|own| *own == id);
+        let mut want: Vec<(i64, f64)> = (0..6_i64).filter_map(|group| {
+            let own = ranked.iter().filter(|one| place(one.0).is_some_and(|at| homes[at] == group));
+            let best = own.map(|one| one.1).max()?;
+            let more = if raised[usize::try_from(group).unwrap()] { 0.5 } else { 0.0 };
+            Some((group, f64::from(best) + more))
+        }).collect();
+        want.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let got = rank(members, &wanted, &values, 0.5).unwrap();
+        let places: Vec<i64> = wanted.iter()
+            .map(|id| place(*id).map_or(-1, |at| i64::try_from(at).unwrap())).collect();
+        prop_assert_eq!(got.places, places);
+        let groups: Vec<(i64, f64)> = got.groups.into_iter().zip(got.values).collect();
+        prop_assert_eq!(groups, want);
     }
 
     #[test]

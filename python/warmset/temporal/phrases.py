@@ -30,6 +30,10 @@ _RULES: Final = (*absolute.RULES, *relative.RULES)
 _RELATIVE: Final = frozenset(map(id, relative.RULES[:-1]))
 """Not of these is a bare weekday, the last rule: "on Friday" may be the last one or the next."""
 _NEEDS: Final = frozenset[str]().union(*(rule.needs[0] for rule in _RULES)) - {"/"}
+_KNOWN: Final = frozenset[str]().union(*(need for rule in _RULES for need in rule.needs))
+_BY_WORD: Final = {
+    word: [number for number, rule in enumerate(_RULES) if word in rule.needs[0]] for word in _KNOWN
+}
 _WORD: Final = re.compile(r"[a-z]+|\d+|/")
 _YEAR_AT: Final = re.compile(r"(?:19|20)\d\d")
 _OFFSET: Final = re.compile(
@@ -76,15 +80,17 @@ def mentions(text: str, day: date, *, past: bool = False) -> list[Mention]:
     lower = head.lower()
     if len(lower) != len(head):  # places would move
         lower = head
-    words = set(_WORD.findall(lower))
-    if words.isdisjoint(_NEEDS) and not _YEAR_AT.search(lower):
+    words = _KNOWN.intersection(_WORD.findall(lower))
+    a_year = _YEAR_AT.search(lower) is not None
+    if words.isdisjoint(_NEEDS) and not a_year:
         return []
-    if any(map(_YEAR_AT.fullmatch, words)):
-        words.add("#year")
+    if a_year and any(map(_YEAR_AT.fullmatch, _WORD.findall(lower))):
+        words |= {"#year"}
     said = Said(day, past, head)
     taken: list[tuple[int, int, Span | None, bool]] = []
     covered = bytearray(len(lower))  # the places of what was taken
-    for rule in _RULES:
+    for number in sorted({number for word in words for number in _BY_WORD.get(word, ())}):
+        rule = _RULES[number]
         if len(taken) >= MOST or any(need.isdisjoint(words) for need in rule.needs):
             continue
         for match in rule.pattern.finditer(lower):

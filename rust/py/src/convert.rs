@@ -1,6 +1,6 @@
 //! From Python objects to the core's words: arrays, ids, filters, texts.
 
-use numpy::{PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
+use numpy::{Element, PyArray1, PyArrayDyn, PyArrayMethods, PyUntypedArrayMethods};
 use pyo3::intern;
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyBytes, PyDict, PyString};
@@ -136,8 +136,19 @@ fn whole(value: &Bound<'_, PyAny>) -> Option<i128> {
     value.extract::<i128>().ok()
 }
 
+/// The values of a column that lies contiguous and aligned, copied; none where it has to be converted.
+pub(crate) fn lying<T: Element + Copy>(value: &Bound<'_, PyAny>) -> Option<Vec<T>> {
+    let column = value.cast::<PyArray1<T>>().ok()?;
+    let aligned = column.data().addr().is_multiple_of(align_of::<T>());
+    aligned.then(|| column.to_vec().ok())?
+}
+
 /// The integers of an array of at most one dimension, whatever its strides.
 fn from_array<T: TryFrom<i128>>(array: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<T>> {
+    if let Some(values) = lying::<i64>(array) {
+        let values = values.into_iter();
+        return values.map(|value| fitting(value.into(), name)).collect();
+    }
     let py = array.py();
     let numpy = py.import(intern!(py, "numpy"))?;
     let array = numpy.call_method1(intern!(py, "atleast_1d"), (array,))?;

@@ -52,7 +52,7 @@ mod _core {
     #[pymodule_export]
     use super::lexical_index::LexicalIndex;
     #[pymodule_export]
-    use super::pack::{pack, pack_batch};
+    use super::pack::{pack, pack_batch, rank_groups};
     #[pymodule_export]
     use super::retriever::Retriever;
     #[pymodule_export]

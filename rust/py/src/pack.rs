@@ -1,13 +1,16 @@
 //! Choosing under a budget, arrays in and out.
 
-use numpy::{IntoPyArray, PyArray1, PyArrayMethods};
+use numpy::{IntoPyArray, PyArray1, PyArrayMethods, PyReadonlyArray1};
 use pyo3::prelude::*;
-use warmset_core::pack::Items;
+use warmset_core::pack::{Items, Members, rank};
 
-use crate::convert::integers;
+use crate::convert::{integers, lying};
 use crate::error::{invalid, raise};
 
 pub(crate) type Indices<'py> = Bound<'py, PyArray1<i64>>;
+
+/// Positions, groups, and what those are worth.
+type Groups<'py> = (Indices<'py>, Indices<'py>, Bound<'py, PyArray1<f64>>);
 
 /// Choose under a budget, greedily by value.
 ///
@@ -83,6 +86,56 @@ pub(crate) fn pack_batch<'py>(
     Ok((indices(py, chosen), indices(py, ends)))
 }
 
+/// Gather ranked members to their groups.
+///
+/// Args:
+///     ids: The ranked, shape (n,).
+///     values: What each is worth, shape (n,).
+///     members: Ids of all members, ascending, shape (m,).
+///     groups: The number of the group of each member, shape (m,).
+///     raised: Whether a group is worth more than its best member, by its number.
+///     more: How much more.
+///
+/// Returns:
+///     The position of each of the ranked among the members, -1 for what is none; the numbers of their
+///     groups, the best first, then by number; what each group is worth.
+///
+/// Raises:
+///     InvalidInputError: Lengths differ, or an array is not contiguous.
+#[pyfunction]
+#[pyo3(signature = (ids, values, *, members, groups, raised, more))]
+#[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
+pub(crate) fn rank_groups<'py>(
+    py: Python<'py>,
+    ids: PyReadonlyArray1<'py, i64>,
+    values: PyReadonlyArray1<'py, f64>,
+    members: PyReadonlyArray1<'py, i64>,
+    groups: PyReadonlyArray1<'py, i64>,
+    raised: PyReadonlyArray1<'py, bool>,
+    more: f64,
+) -> PyResult<Groups<'py>> {
+    let members = Members {
+        ids: column(&members)?,
+        groups: column(&groups)?,
+        raised: column(&raised)?,
+    };
+    let found = rank(members, column(&ids)?, column(&values)?, more).map_err(raise)?;
+    Ok((
+        found.places.into_pyarray(py),
+        found.groups.into_pyarray(py),
+        found.values.into_pyarray(py),
+    ))
+}
+
+fn column<'a, T: numpy::Element>(values: &'a PyReadonlyArray1<'_, T>) -> PyResult<&'a [T]> {
+    let aligned = values.data().addr().is_multiple_of(align_of::<T>());
+    values
+        .as_slice()
+        .ok()
+        .filter(|_| aligned)
+        .ok_or_else(|| invalid("an array is not contiguous and aligned"))
+}
+
 pub(crate) fn one(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
     match integers::<u64>(value, name)?.as_slice() {
         [one] => Ok(*one),
@@ -94,6 +147,9 @@ pub(crate) fn one(value: &Bound<'_, PyAny>, name: &str) -> PyResult<u64> {
 }
 
 pub(crate) fn floats(value: &Bound<'_, PyAny>, name: &str) -> PyResult<Vec<f64>> {
+    if let Some(values) = lying(value) {
+        return Ok(values);
+    }
     let wrong = || {
         invalid(&format!(
             "{name}: expected a column of numbers, found {value}"

@@ -16,7 +16,7 @@
 use std::cmp::Ordering;
 use std::collections::HashMap;
 
-use super::catalog::{Catalog, Slot};
+use super::catalog::{Beside, Catalog, Slot};
 use super::filter::Labels;
 use super::signals::{Cue, Scored, Weights};
 use super::traits::TraitBook;
@@ -34,15 +34,15 @@ const DAY: i64 = 86_400_000;
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Candidate {
     pub(super) slot: Slot,
-    labels: Option<Labels>,
+    labels: Labels,
     /// What it says by itself, of the score.
     said: f32,
     pub(super) scored: Scored,
 }
 
 impl Candidate {
-    /// An entry with what is known of it so far.
-    pub(super) fn new(slot: Slot, id: u64, dense: f32, lexical: f32) -> Self {
+    /// An entry by its slot, its id and its labels, with what is known of it so far.
+    pub(super) fn new((slot, id, labels): (Slot, u64, Labels), dense: f32, lexical: f32) -> Self {
         let scored = Scored {
             id,
             dense,
@@ -51,7 +51,7 @@ impl Candidate {
         };
         Self {
             slot,
-            labels: None,
+            labels,
             said: 0.0,
             scored,
         }
@@ -69,7 +69,7 @@ pub(super) struct Fusion<'a> {
 }
 
 impl<'a> Fusion<'a> {
-    /// Takes up candidates; of one that comes twice, each score may be given once.
+    /// Takes up candidates, each once, in the order of slots.
     pub(super) fn new(
         catalog: &'a Catalog,
         traits: &'a TraitBook,
@@ -84,26 +84,26 @@ impl<'a> Fusion<'a> {
             weights,
             pool: Vec::new(),
         };
-        made.join(pool);
+        made.pool = made.said(pool);
+        made.answer();
         made
     }
 
-    /// Takes up further candidates, and scores all by themselves and as answers.
+    /// Takes up further candidates, which are none of the others, in the order of slots.
     pub(super) fn join(&mut self, more: Vec<Candidate>) {
-        self.pool.extend(more);
-        self.pool.sort_by_key(|one| one.slot);
-        self.pool.dedup_by(|next, last| {
-            let same = next.slot == last.slot;
-            if same {
-                last.scored.dense += next.scored.dense;
-                last.scored.lexical += next.scored.lexical;
-            }
-            same
-        });
-        for one in &mut self.pool {
-            one.labels = one.labels.or_else(|| self.catalog.labels_of(one.slot));
+        if more.is_empty() {
+            return;
         }
-        self.say();
+        let mut merged = Vec::with_capacity(self.pool.len() + more.len());
+        let mut known = std::mem::take(&mut self.pool).into_iter().peekable();
+        for one in self.said(more) {
+            while let Some(earlier) = known.next_if(|other| other.slot < one.slot) {
+                merged.push(earlier);
+            }
+            merged.push(one);
+        }
+        merged.extend(known);
+        self.pool = merged;
         self.answer();
     }
 
@@ -117,13 +117,11 @@ impl<'a> Fusion<'a> {
             best.select_nth_unstable_by(GROWING, |a, b| order(&a.scored, &b.scored));
             best.truncate(GROWING);
         }
-        let mut slots: Vec<Slot> = best
-            .into_iter()
-            .flat_map(|one| {
-                let before = self.catalog.preceding(one.slot, REACH);
-                before.chain(self.catalog.following(one.slot, REACH))
-            })
-            .collect();
+        let (mut slots, mut beside) = (Vec::new(), Beside::new(self.catalog));
+        for one in best {
+            slots.extend(beside.preceding(one.slot, &one.labels, REACH));
+            slots.extend(beside.following(one.slot, &one.labels, REACH));
+        }
         slots.sort_unstable();
         slots.dedup();
         slots.retain(|slot| {
@@ -147,13 +145,12 @@ impl<'a> Fusion<'a> {
     }
 
     /// What each entry says by itself.
-    fn say(&mut self) {
+    fn said(&self, mut entries: Vec<Candidate>) -> Vec<Candidate> {
         let (cue, weights) = (self.cue, self.weights);
-        for one in &mut self.pool {
+        for one in &mut entries {
             let traits = self.traits.of(one.slot);
             let entry = &mut one.scored;
-            let said = one.labels.map_or(0, |labels| day(labels.at));
-            entry.date = flag(!cue.days.is_empty() && traits.meets(said, &cue.days));
+            entry.date = flag(!cue.days.is_empty() && traits.meets(day(one.labels.at), &cue.days));
             entry.when = flag(cue.when && traits.tells_time);
             entry.number = flag(cue.number && traits.tells_number);
             entry.asking = 0.0 - traits.asking;
@@ -163,25 +160,25 @@ impl<'a> Fusion<'a> {
                 + weights.when * entry.when
                 + weights.number * entry.number
                 + weights.asking * entry.asking;
-            entry.reply = 0.0;
         }
+        entries
     }
 
     /// Adds what an entry answers and who says it: the base score.
     fn answer(&mut self) {
-        let mut place = 0;
-        while let Some(one) = self.pool.get(place).copied() {
-            place += 1;
+        let mut beside = Beside::new(self.catalog);
+        let mut rest = self.pool.as_mut_slice();
+        while let Some((one, later)) = rest.split_first_mut() {
             if self.traits.of(one.slot).ends_asking
-                && let Some(next) = self.catalog.following(one.slot, 1).next()
-                && let Some(later) = self.pool.get_mut(place..)
+                && let Some(next) = beside.following(one.slot, &one.labels, 1).next()
                 && let Some(answer) = find(later, next)
             {
                 answer.scored.reply = one.said.max(0.0);
             }
+            rest = later;
         }
         for one in &mut self.pool {
-            let labels = one.labels.unwrap_or_default();
+            let labels = &one.labels;
             let named = if labels.speaker == 0 {
                 self.cue.roles.contains(&labels.role)
             } else {
@@ -208,8 +205,7 @@ impl<'a> Fusion<'a> {
             .pool
             .iter()
             .map(|one| {
-                let labels = one.labels.unwrap_or_default();
-                let key = (labels.conversation, labels.session);
+                let key = (one.labels.conversation, one.labels.session);
                 let place = match last {
                     Some((same, place)) if same == key => place,
                     _ => *places.entry(key).or_insert(sessions.len()),
@@ -233,10 +229,11 @@ impl<'a> Fusion<'a> {
 
     /// Raises the score of each entry's surroundings to the best at most `REACH` entries away.
     fn come_near(&self, near: &mut [f32]) {
+        let mut beside = Beside::new(self.catalog);
         for (place, one) in self.pool.iter().enumerate() {
             let mut ahead = place + 1;
             // Candidates and entries are both in the order of slots: neither goes back.
-            for other in self.catalog.following(one.slot, REACH) {
+            for other in beside.following(one.slot, &one.labels, REACH) {
                 while self.pool.get(ahead).is_some_and(|later| later.slot < other) {
                     ahead += 1;
                 }

@@ -9,6 +9,7 @@
 //! rows      slot ─▶ rows of f32, in segments           dense score of a slot = its best row
 //! segment   rows ─▶ coarse and fine codes              bounds of a row's score, a tenth of the bytes
 //!           head, spread: which codes, basis: of what, margin: what they are worth
+//! desk      rows from here and there                   scored in full side by side
 //! cascade   query + rows                              estimates; sieve: the rows that may be among the
 //!                                                     best, then the best
 //! terms     text ─▶ terms                              words, names and their parts
@@ -33,6 +34,7 @@ mod catalog;
 mod coarse;
 mod codes;
 mod column;
+mod desk;
 mod explain;
 mod filter;
 mod fine;

@@ -6,7 +6,7 @@
 //! score    = the pool's entries by all signals, see `fusion`
 //! ```
 
-use super::catalog::{Catalog, Slot};
+use super::catalog::{Catalog, Slot, Ties};
 use super::filter::{Filter, Labels};
 use super::fusion::{Candidate, Fusion};
 use super::hunt::Hunt;
@@ -23,14 +23,6 @@ use crate::simd::{Lanes, Scanner, Tier};
 
 /// Entries that each of the two searches brings into the pool.
 const POOL: usize = 256;
-
-/// One entry that shares terms with the query, with its normalised score.
-#[derive(Clone, Copy, Debug, PartialEq)]
-struct LexicalHit {
-    slot: Slot,
-    /// BM25 over the most that the query could reach, 0 to 1.
-    score: f32,
-}
 
 /// Entries with labels, terms and vectors under one roof.
 #[derive(Debug)]
@@ -148,70 +140,87 @@ impl Retriever {
             });
         }
         let width = POOL.max(k);
-        let lexical = self.lexical(cue, filter, width)?;
-        let dense = self.dense(query, filter, width, &lexical)?;
-        let found = |slot, dense, lexical| {
-            let id = self.catalog.id(slot).unwrap_or_default();
-            Candidate::new(slot, id, dense, lexical)
-        };
-        let by_vector = dense
-            .into_iter()
-            .map(|(slot, score)| found(slot, score, 0.0));
-        let by_words = lexical.iter().map(|hit| found(hit.slot, 0.0, hit.score));
-        let pool = by_vector.chain(by_words).collect();
+        let ties = Ties::new(&self.catalog);
+        let by_words = self.lexical(cue, filter, width, ties)?;
+        let (by_vector, lanes) = self.dense(query, filter, width, ties)?;
+        let pool = self.pool(&by_vector, &by_words, lanes.as_deref());
         let mut fusion = Fusion::new(&self.catalog, &self.traits, cue, weights, pool);
         let mut close = fusion.surroundings();
         close.retain(|slot| self.catalog.admits(*slot, filter));
-        let near = self.near(query, &close)?;
-        if !near.is_empty() {
-            let near = near
-                .into_iter()
-                .map(|(slot, score)| found(slot, score, 0.0));
-            fusion.join(near.collect());
-        }
+        let scores = self.scores(&close, lanes.as_deref());
+        let close = close.into_iter().zip(scores);
+        // Of those that have vectors.
+        let close = close.filter_map(|(slot, score)| Some(self.candidate(slot, score?, 0.0)));
+        fusion.join(close.collect());
         self.intact()?;
         Ok(fusion.best(k))
     }
 
-    /// The dense scores of entries that are known by where they stand; of those that have vectors.
-    fn near(&self, query: Option<&[f32]>, slots: &[Slot]) -> Result<Vec<(Slot, f32)>> {
-        let (Some(query), Some(rows)) = (query, &self.rows) else {
-            return Ok(Vec::new());
-        };
-        let mut lanes = Vec::new();
-        Lanes::extend(&mut lanes, &Metric::Cosine.prepared(query, 0)?);
-        let scored = |slot: &Slot| Some((*slot, rows.score(*slot, &lanes)?));
-        Ok(slots.iter().filter_map(scored).collect())
+    /// What either list has, by slot, each with both scores.
+    fn pool(
+        &self,
+        by_vector: &[(Slot, f32)],
+        by_words: &[(Slot, f32)],
+        lanes: Option<&[Lanes]>,
+    ) -> Vec<Candidate> {
+        let unknown = both(by_vector, by_words).filter(|(_, dense, _)| dense.is_none());
+        let unknown: Vec<Slot> = unknown.map(|(slot, ..)| slot).collect();
+        let mut scores = self.scores(&unknown, lanes).into_iter();
+        both(by_vector, by_words)
+            .map(|(slot, known, lexical)| {
+                let dense = known.or_else(|| scores.next().flatten()).unwrap_or(0.0);
+                self.candidate(slot, dense, lexical)
+            })
+            .collect()
     }
 
-    /// The best `width` entries by BM25 that pass the filter.
-    fn lexical(&self, cue: &Cue, filter: &Filter, width: usize) -> Result<Vec<LexicalHit>> {
+    /// The dense scores of entries; none of those that have no vectors.
+    fn scores(&self, slots: &[Slot], lanes: Option<&[Lanes]>) -> Vec<Option<f32>> {
+        match (&self.rows, lanes) {
+            (Some(rows), Some(lanes)) => rows.best_of(slots, lanes),
+            _ => vec![None; slots.len()],
+        }
+    }
+
+    fn candidate(&self, slot: Slot, dense: f32, lexical: f32) -> Candidate {
+        let id = self.catalog.id(slot).unwrap_or_default();
+        let labels = self.catalog.labels_of(slot).unwrap_or_default();
+        Candidate::new((slot, id, labels), dense, lexical)
+    }
+
+    /// The best `width` entries by BM25 that pass the filter, by slot.
+    fn lexical(
+        &self,
+        cue: &Cue,
+        filter: &Filter,
+        width: usize,
+        ties: Ties<'_>,
+    ) -> Result<Vec<(Slot, f32)>> {
         if cue.terms.is_empty() {
             return Ok(Vec::new());
         }
         let keys = self.catalog.conversations(filter);
-        let id = |slot| self.catalog.id(slot);
-        let admit = |slot| id(slot).filter(|_| self.catalog.admits(slot, filter));
+        let number = |slot| ties.number(slot);
+        let admit = |slot| number(slot).filter(|_| self.catalog.admits(slot, filter));
         let found = self
             .lexicon
             .search(&cue.terms, &keys, Bm25::default(), width, admit)?;
-        let hit = |Ranked { score, id }| {
-            let slot = self.catalog.slot(id).ok()?;
-            Some(LexicalHit { slot, score })
-        };
-        Ok(found.into_iter().filter_map(hit).collect())
+        let hit = |hit: Ranked| Some((ties.slot(hit.id)?, hit.score));
+        let mut hits: Vec<(Slot, f32)> = found.into_iter().filter_map(hit).collect();
+        hits.sort_unstable_by_key(|(slot, _)| *slot);
+        Ok(hits)
     }
 
-    /// The best `width` entries by vector, and the dense scores of what BM25 found.
+    /// The best `width` entries by vector, by slot, and the vector as rows are compared with it.
     fn dense(
         &self,
         query: Option<&[f32]>,
         filter: &Filter,
         width: usize,
-        lexical: &[LexicalHit],
-    ) -> Result<Vec<(Slot, f32)>> {
+        ties: Ties<'_>,
+    ) -> Result<(Vec<(Slot, f32)>, Option<Vec<Lanes>>)> {
         let (Some(query), Some(rows)) = (query, &self.rows) else {
-            return Ok(Vec::new());
+            return Ok((Vec::new(), None));
         };
         if query.len() != rows.dim() {
             return Err(Error::Dimension {
@@ -224,18 +233,28 @@ impl Retriever {
         let admitted = count(&pieces);
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
         let codes = rows.head().pays(admitted, width);
-        self.field(rows).search(&mut best, &pieces, codes);
+        Self::field(rows, ties).search(&mut best, &pieces, codes);
         let [mut best] = best;
         let lanes = std::mem::take(&mut best.probe.lanes);
-        let mut scores: Vec<(Slot, f32)> = self.ranked(best).collect();
-        scores.sort_unstable_by_key(|(slot, _)| *slot);
-        let ranked = scores.len();
-        for hit in lexical {
-            let known = scores.get(..ranked).unwrap_or_default();
-            if known.binary_search_by_key(&hit.slot, |one| one.0).is_err() {
-                scores.push((hit.slot, rows.score(hit.slot, &lanes).unwrap_or(0.0)));
-            }
-        }
-        Ok(scores)
+        Ok((Self::found(best, ties), Some(lanes)))
     }
+}
+
+/// What is in either list or both, by slot, with what each list says.
+fn both(
+    by_vector: &[(Slot, f32)],
+    by_words: &[(Slot, f32)],
+) -> impl Iterator<Item = (Slot, Option<f32>, f32)> {
+    let mut vectors = by_vector.iter().copied().peekable();
+    let mut words = by_words.iter().copied().peekable();
+    std::iter::from_fn(move || {
+        let next = |list: Option<&(Slot, f32)>| list.map_or(Slot::MAX, |one| one.0);
+        let slot = next(vectors.peek()).min(next(words.peek()));
+        let vector = vectors.next_if(|one| one.0 == slot);
+        let word = words.next_if(|one| one.0 == slot);
+        (vector.is_some() || word.is_some()).then(|| {
+            let lexical = word.map_or(0.0, |one| one.1);
+            (slot, vector.map(|one| one.1), lexical)
+        })
+    })
 }

@@ -1,15 +1,14 @@
 //! The vectors of a retriever's entries, and how they are ranked: ties go by id.
 
 use super::cascade::Field;
-use super::catalog::Slot;
+use super::catalog::{Slot, Ties};
 use super::head::Head;
 use super::hunt::Hunt;
 use super::retriever::Retriever;
 use super::rows::Rows;
-use super::segment::SEGMENT;
+use super::topk::Ranked;
 use super::vectors::Metric;
 use crate::error::{Error, Result};
-use crate::simd::Lanes;
 
 impl Retriever {
     /// The number of rows of vectors.
@@ -53,35 +52,23 @@ impl Retriever {
             .is_ok_and(|slot| self.rows.as_ref().is_some_and(|rows| rows.has(slot)))
     }
 
-    /// Rows, and the ids that their ties go by.
-    pub(super) fn field<'a>(&'a self, rows: &'a Rows) -> Field<'a, impl Fn(Slot) -> Option<u64>> {
+    /// Rows, and the numbers that their ties go by.
+    pub(super) fn field<'a>(
+        rows: &'a Rows,
+        ties: Ties<'a>,
+    ) -> Field<'a, impl Fn(Slot) -> Option<u64>> {
         Field {
             rows,
-            id: |slot| self.catalog.id(slot),
+            id: move |slot| ties.number(slot),
         }
     }
 
-    /// The slots that a hunt has found, with their scores.
-    pub(super) fn ranked(&self, hunt: Hunt) -> impl Iterator<Item = (Slot, f32)> {
-        let hits = hunt.top.into_sorted().into_iter();
-        hits.filter_map(|hit| Some((self.catalog.slot(hit.id).ok()?, hit.score)))
-    }
-}
-
-impl Rows {
-    /// What the best row of a slot scores in full; none where there is no row.
-    pub(super) fn score(&self, slot: Slot, query: &[Lanes]) -> Option<f32> {
-        let rows = self.span_of(slot);
-        let scores = rows.filter_map(|row| self.score_row(row, query));
-        scores.reduce(f32::max)
-    }
-
-    /// What a row scores in full; none where it is not there.
-    pub(super) fn score_row(&self, row: usize, query: &[Lanes]) -> Option<f32> {
-        let mut score = [0.0];
-        let segment = self.segments().get(row / SEGMENT)?;
-        let there = segment.score(query, row % SEGMENT, &mut score);
-        let [score] = score;
-        there.then_some(score)
+    /// The slots that a hunt has found, ascending, with their scores.
+    pub(super) fn found(hunt: Hunt, ties: Ties<'_>) -> Vec<(Slot, f32)> {
+        let hits = hunt.top.into_iter();
+        let slot = |hit: Ranked| Some((ties.slot(hit.id)?, hit.score));
+        let mut found: Vec<(Slot, f32)> = hits.filter_map(slot).collect();
+        found.sort_unstable_by_key(|(slot, _)| *slot);
+        found
     }
 }

@@ -3,6 +3,7 @@
 use super::cascade::Field;
 use super::catalog::Slot;
 use super::codes::Codes;
+use super::desk::{Desk, TOGETHER};
 use super::fine::Fine;
 use super::hunt::Hunt;
 use super::pieces::bits;
@@ -69,10 +70,6 @@ impl<const M: usize> Estimates<M> {
     }
 }
 
-/// Rows that are read in full before the first of them is ranked: to wait for one of them is to wait for
-/// all.
-const AHEAD: usize = 8;
-
 /// How many rows are seeds.
 fn wanted(hunt: &Hunt) -> usize {
     hunt.top.k().saturating_add(hunt.top.k() / 2 + 4)
@@ -81,8 +78,20 @@ fn wanted(hunt: &Hunt) -> usize {
 /// So few blocks have fewer greatest estimates than there may be seeds; their columns have more.
 const COLUMNS_TO: usize = BLOCK;
 
+/// The greatest estimates of every four rows of a block.
+fn quarters(rows: &[f32; BLOCK]) -> [f32; BLOCK / 4] {
+    let mut quarters = [f32::NEG_INFINITY; BLOCK / 4];
+    for part in rows.as_chunks::<{ BLOCK / 4 }>().0 {
+        for (most, one) in quarters.iter_mut().zip(part) {
+            *most = if *one > *most { *one } else { *most };
+        }
+    }
+    quarters
+}
+
 /// What an estimate must reach to be among the best of about so many as there are seeds; at least the
-/// floor. It is the greatest estimate of a block, or of the rows at one place of all blocks.
+/// floor. It is the greatest estimate of a block, of four rows of one where there are fewer blocks than
+/// seeds, or of the rows at one place of all blocks.
 fn enough<const M: usize>(seen: &Estimates<M>, which: usize, hunt: &Hunt) -> f32 {
     let (wanted, floor) = (wanted(hunt), hunt.floor());
     let mut best: Vec<f32> = Vec::new();
@@ -97,6 +106,12 @@ fn enough<const M: usize>(seen: &Estimates<M>, which: usize, hunt: &Hunt) -> f32
     } else {
         let greatest = seen.of_query(which).map(|(_, greatest)| greatest);
         best.extend(greatest.filter(|one| *one > floor));
+        if best.len() <= wanted {
+            best.clear();
+            for (rows, _) in seen.of_query(which) {
+                best.extend(quarters(rows).into_iter().filter(|one| *one > floor));
+            }
+        }
     }
     if best.len() <= wanted {
         return floor;
@@ -218,21 +233,23 @@ impl<I: Fn(Slot) -> Option<u64>> Field<'_, I> {
         if hunt.steps.screened > 0 {
             hunt.bound = floor;
         }
-        for some in kept.chunks(AHEAD) {
-            let mut scores = [None; AHEAD];
-            for ((upper, row), score) in some.iter().zip(&mut scores) {
-                if *upper < hunt.top.floor() {
-                    hunt.bound = hunt.bound.max(*upper);
-                    break;
-                }
-                *score = self.rows.score_row(*row, &hunt.probe.lanes);
-            }
-            for ((_, row), score) in some.iter().zip(scores) {
+        let mut desk = Desk::default();
+        for some in kept.chunks(TOGETHER) {
+            let least = hunt.top.floor();
+            let first = some.iter().take_while(|(upper, _)| *upper >= least);
+            let rows = some.get(..first.count()).unwrap_or_default();
+            let scores = rows.iter().map(|(_, row)| *row);
+            let scores = self.rows.scores(scores, &hunt.probe.lanes, &mut desk);
+            for ((_, row), score) in rows.iter().zip(scores) {
                 let Some(score) = score else {
                     return;
                 };
                 hunt.steps.exact += 1;
                 self.rank(hunt, *row, score);
+            }
+            if let Some((upper, _)) = some.get(rows.len()) {
+                hunt.bound = hunt.bound.max(*upper);
+                return;
             }
         }
     }

@@ -99,6 +99,11 @@ impl TopK {
         self.floor
     }
 
+    /// In no order.
+    pub(super) fn into_iter(self) -> impl Iterator<Item = Ranked> {
+        self.heap.into_iter()
+    }
+
     /// Best first.
     pub(super) fn into_sorted(self) -> Vec<Ranked> {
         self.heap.into_sorted_vec()

@@ -10,10 +10,12 @@
 //! ```
 
 mod greedy;
+mod ranked;
 
 use std::collections::HashMap;
 
 use self::greedy::Walk;
+pub use self::ranked::{Members, Ranked, rank};
 use crate::error::{Error, Result};
 
 /// What there is to choose from; all slices are one value an item.

@@ -32,6 +32,13 @@ impl Ids {
         self.all.len()
     }
 
+    /// Whether ids ascend with slots, those of removed entries among them.
+    pub(super) fn ascend(&self) -> bool {
+        let (saved, grown) = (self.saved().last(), self.grown().first());
+        let joined = saved.is_none() || grown.is_none() || saved < grown;
+        self.map.is_none() && self.order.is_none() && joined
+    }
+
     /// The id of a slot.
     pub(super) fn get(&self, at: usize) -> Option<u64> {
         self.all.get(at)

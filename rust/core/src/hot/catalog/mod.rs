@@ -19,9 +19,11 @@ mod places;
 mod selection;
 #[cfg(test)]
 mod tests;
+mod ties;
 
 use std::io::{self, Write};
 
+pub(super) use self::beside::Beside;
 use self::bits::Bits;
 use self::blocks::Blocks;
 use self::ids::Ids;
@@ -29,6 +31,7 @@ pub(super) use self::kept::Kept;
 use self::labels::LabelColumns;
 use self::places::Places;
 pub(super) use self::selection::Selection;
+pub(super) use self::ties::Ties;
 use super::filter::{Branches, Filter, Labels};
 use super::saved::{Saved, Writer};
 use crate::error::{Error, Result};
