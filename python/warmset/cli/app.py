@@ -16,6 +16,7 @@ from rich.text import Text
 
 from warmset.cli import evaluate, model, upkeep
 from warmset.cli.entry import INTERRUPTED, NOT_INSTALLED
+from warmset.cli.rpc import rpc
 from warmset.demo.run import Options
 from warmset.demo.run import run as run_demo
 from warmset.errors import MissingExtraError, WarmsetError
@@ -37,6 +38,7 @@ app.command(evaluate.app)
 for one in (upkeep.doctor, upkeep.verify, upkeep.erase, upkeep.export):
     app.command(one)
 app.command(upkeep.import_, name="import")
+app.command(rpc)
 
 
 @app.command
