@@ -159,7 +159,7 @@ def test_without_standard_error_it_answers_all_the_same():
 
 @POSIX
 def test_what_cannot_be_read_is_named(tmp_path):
-    place = os.open(tmp_path, os.O_RDONLY)
+    place = os.open(tmp_path / "file", os.O_WRONLY | os.O_CREAT)
     with start(stdin=place) as process:
         os.close(place)
         out, err = process.communicate(timeout=60)
