@@ -78,14 +78,14 @@ def demo(
         picker: Who picks in the windows that are taken apart: openai:model, openai-responses:model
             or anthropic:model, with the key in the environment; the score if not given.
         compact: Show an agent's run that outgrows its window instead: a summary that a call waits
-            for beside one that was prepared.
+            for beside one that was prepared. It searches by words alone.
         latency: Milliseconds that the simulated summariser takes, for --compact; 8000 if not given.
         pace: Milliseconds from one call of the agent's model to the next, simulated, for --compact;
             2000 if not given.
     """
     if compact:
         others = {"query": query, "limit": limit, "store": store, "picker": picker}
-        for name, value in others.items():
+        for name, value in {**others, "words_only": words_only or None}.items():
             if value is not None:
                 raise InvalidInputError(f"{name}: means nothing with --compact; leave it out")
         run_crossing(
@@ -96,7 +96,6 @@ def demo(
                 latency=LATENCY if latency is None else latency,
                 pace=PACE if pace is None else pace,
                 as_json=as_json,
-                words_only=words_only,
             )
         )
         return

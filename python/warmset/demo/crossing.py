@@ -23,9 +23,12 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.conversation import Conversation
-    from warmset.corpus.stage import Stage, Told
+    from warmset.corpus.stage import Told
     from warmset.corpus.transcript import Transcript
     from warmset.window import Window
+
+WALL: Final = "at the wall"
+"""The run of an agent that summarises its list in place, and keeps nothing beside it."""
 
 HITS: Final = 12
 """Hits of a search that are looked at."""
@@ -75,14 +78,15 @@ class Reach:
     Args:
         evicted: Questions of which a message with the answer is no longer in the window.
         window: The answer is in the window all the same, in a summary.
-        search: A search for the question finds the messages among its first hits.
-        handle: The messages are given back by their ids, as they were.
+        search: A search for the question, by words alone, has the messages among its first hits;
+            None where nothing but the list is kept.
+        handle: The messages are given back by their ids, as they were; None likewise.
     """
 
     evicted: int
     window: int
-    search: int
-    handle: int
+    search: int | None
+    handle: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,12 +139,11 @@ class Run:
 
 
 def cross(
-    on: Stage, transcript: Transcript, keys: Sequence[str], *, budget: int, pace: Pace, told: Told
+    transcript: Transcript, keys: Sequence[str], *, budget: int, pace: Pace, told: Told
 ) -> list[Run]:
     """Let the agent run twice.
 
     Args:
-        on: The transcript, kept where it is searched.
         transcript: What the agent said and was told; its model is called before each message of
             its own.
         keys: The words of each of the transcript's questions' answers that count; none where they
@@ -158,7 +161,7 @@ def cross(
         StoreError: A message could not be kept.
     """
     runs: list[Run] = []
-    for name, made in (("at the wall", _at_the_wall), ("prepared", _prepared)):
+    for name, made in ((WALL, _at_the_wall), ("prepared", _prepared)):
         clock = SimulatedTime(pace.latency)
         policy = made(clock)
         with Memory.open(None, embedder="lexical", compaction=policy) as memory:
@@ -178,7 +181,9 @@ def cross(
                 Run(
                     name=name,
                     steps=steps,
-                    reach=_reach(on, one, window, transcript, keys) if keys else None,
+                    reach=_reach(one, window, transcript, keys, kept=name != WALL)
+                    if keys
+                    else None,
                     written=policy.counters.prepared,
                     swapped=policy.counters.swapped,
                 )
@@ -220,9 +225,7 @@ def _call(one: Conversation, clock: SimulatedTime, budget: int, steps: list[Step
     return window
 
 
-def _reach(
-    on: Stage, one: Conversation, window: Window, transcript: Transcript, keys: Sequence[str]
-) -> Reach:
+def _reach(one: Conversation, window: Window, transcript: Transcript, keys: Sequence[str]) -> Reach:
     ids = one.ids
     shown = {id_ for part in window.parts for id_ in part.ids}
     said = "\n".join(messages.text_of(each, window.dialect) for each in window.messages)
@@ -233,9 +236,14 @@ def _reach(
             continue
         evicted += 1
         in_window += key.casefold() in said.casefold()
-        hits = {hit.id for hit in on.conversation.search(question.text, k=HITS)}
-        found += hits.issuperset(on.ids[at] for at in wanted)
+        hits = {hit.id for hit in one.search(question.text, k=HITS)}
+        found += hits.issuperset(wanted.values())
         given += all(
             dict(one.fetch(id_)) == transcript.lines[at].message for at, id_ in wanted.items()
         )
-    return Reach(evicted=evicted, window=in_window, search=found, handle=given)
+    return Reach(
+        evicted=evicted,
+        window=in_window,
+        search=found if kept else None,
+        handle=given if kept else None,
+    )

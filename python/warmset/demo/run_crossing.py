@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rich.console import Console
 
-from warmset.corpus.stage import stage
 from warmset.counting import count_tokens
 from warmset.demo import show_crossing, transcripts
 from warmset.demo.crossing import Pace, Run, cross
@@ -41,7 +40,6 @@ class CrossingOptions:
         latency: Milliseconds that the summariser takes, simulated.
         pace: Milliseconds from one call of the agent's model to the next, simulated.
         as_json: Print one JSON object instead.
-        words_only: Search by words alone, without a model.
     """
 
     file: Path | None = None
@@ -50,7 +48,6 @@ class CrossingOptions:
     latency: float = LATENCY
     pace: float = PACE
     as_json: bool = False
-    words_only: bool = False
 
     def __post_init__(self) -> None:
         if self.budget < 1:
@@ -75,7 +72,6 @@ class Crossing:
         soft: Tokens at which a summary is prepared.
         latency: Milliseconds that the summariser takes, simulated.
         pace: Milliseconds between two calls, simulated.
-        search: What made the vectors that were searched, or "lexical".
         runs: The run with summaries at the wall, and the one with prepared ones.
         notes: What was left out.
     """
@@ -88,7 +84,6 @@ class Crossing:
     soft: int
     latency: float
     pace: float
-    search: str
     runs: Sequence[Run]
     notes: Sequence[str]
 
@@ -104,7 +99,6 @@ class Crossing:
             "budget": self.budget,
             "soft": self.soft,
             "simulated": {"latency": self.latency, "pace": self.pace},
-            "search": self.search,
             "runs": [
                 {
                     "name": run.name,
@@ -136,7 +130,7 @@ def run_crossing(options: CrossingOptions) -> None:
         options: What to show.
 
     Raises:
-        WarmsetError: A transcript, the model or a budget is not as it must be.
+        WarmsetError: A transcript or a budget is not as it must be.
     """
     with Bars(Console(stderr=True)) as bars:
         found = crossing(options, bars)
@@ -162,9 +156,7 @@ def crossing(options: CrossingOptions, told: Told) -> Crossing:
         transcript = transcripts.read(options.file, conversation=options.conversation)
         keys = []
     pace = Pace(latency=options.latency / 1000, agent=options.pace / 1000)
-    words = options.words_only or not keys  # nothing is searched
-    with stage(transcript, store=None, words_only=words, told=told) as on:
-        runs = cross(on, transcript, keys, budget=options.budget, pace=pace, told=told)
+    runs = cross(transcript, keys, budget=options.budget, pace=pace, told=told)
     return Crossing(
         name=transcript.name,
         kind=transcript.kind,
@@ -174,7 +166,6 @@ def crossing(options: CrossingOptions, told: Told) -> Crossing:
         soft=math.ceil(SOFT * options.budget),
         latency=options.latency,
         pace=options.pace,
-        search=on.name,
         runs=runs,
         notes=transcript.notes,
     )

@@ -102,11 +102,8 @@ def _totals(found: Crossing, out: Console) -> None:
     for run in found.runs:
         table.add_column(run.name, justify="right", no_wrap=True)
 
-    def row(name: str, one: str, other: str) -> None:
-        table.add_row(Text(name), Text(one), Text(other))
-
     def both(name: str, said: list[str]) -> None:
-        row(name, *said)
+        table.add_row(Text(name), *map(Text, said))
 
     runs = (wall, prepared)
     both("longest wait of a call, simulated", [f"{r.longest * 1000:,.0f} ms" for r in runs])
@@ -124,15 +121,21 @@ def _totals(found: Crossing, out: Console) -> None:
         one, two = wall.reach, prepared.reach
         both("answers whose messages are evicted", [f"{r.evicted}" for r in (one, two)])
         both("  in the window all the same", [f"{r.window}" for r in (one, two)])
-        row(f"  among the first {HITS} hits of a search", "0", f"{two.search}")
-        row("  by handle, as they were", "0", f"{two.handle}")
+        both(
+            f"  among the first {HITS} hits of a search",
+            [_or_none(one.search), _or_none(two.search)],
+        )
+        both("  by handle, as they were", [_or_none(one.handle), _or_none(two.handle)])
     out.print(table)
     if wall.reach is not None:
-        how = "words alone" if found.search == "lexical" else found.search
         out.print(
             Text(
-                f"Searched by {how}. A list that is summarised in place keeps nothing beside "
-                "itself; warmset keeps every message, whenever it compacts.",
+                "Searched by words alone. A list that is summarised in place has nothing to search; "
+                "warmset keeps every message, whenever it compacts.",
                 style="dim",
             )
         )
+
+
+def _or_none(count: int | None) -> str:
+    return "-" if count is None else str(count)
