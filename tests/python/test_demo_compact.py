@@ -30,14 +30,14 @@ def found():
 
 def test_time_passes_only_when_it_is_told_to():
     clock, done = SimulatedTime(5.0), []
-    first = clock.start(lambda: done.append(1))
+    first = clock.start(lambda: done.append(clock()))
     clock.pass_to(2.0)
-    second = clock.start(lambda: done.append(2))
+    second = clock.start(lambda: done.append(clock()))
     assert (first.wait(1.0), clock()) == (False, 3.0)
-    assert (first.wait(9.0), clock(), done) == (True, 5.0, [1])
+    assert (first.wait(9.0), clock(), done) == (True, 5.0, [5.0])
     assert (first.wait(9.0), clock()) == (True, 5.0)
     clock.pass_to(8.0)
-    assert (second.ended, clock()) == (True, 8.0)
+    assert (second.ended, clock(), done) == (True, 8.0, [5.0, 7.0])
 
 
 def test_the_wall_is_waited_for_and_the_prepared_summary_is_not(found):

@@ -117,7 +117,7 @@ def test_with_a_memory_what_left_comes_back():
         ({"messages": [{"content": "x"}]}, "role"),
         ({"messages": [], "query": 7}, "query"),
         ({"messages": [], "target_ratio": 0.01}, "target_ratio"),
-        ({"messages": [], "target_ratio": 10**300}, "target_ratio"),
+        ({"messages": [], "target_ratio": 10**400}, "target_ratio"),
         ({"messages": [], "budget": 0}, "budget"),
         ({"messages": [], "budget": 1.5}, "budget"),
         ({"messages": [], "budget": True}, "budget"),

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from warmset import messages
+from warmset.demo.reach import reach_of
 from warmset.demo.simulated import SimulatedTime
 from warmset.errors import InvalidInputError
 from warmset.memory import Memory
@@ -25,13 +25,8 @@ if TYPE_CHECKING:
     from warmset.conversation import Conversation
     from warmset.corpus.stage import Told
     from warmset.corpus.transcript import Transcript
+    from warmset.demo.reach import Reach
     from warmset.window import Window
-
-WALL: Final = "at the wall"
-"""The run of an agent that summarises its list in place, and keeps nothing beside it."""
-
-HITS: Final = 12
-"""Hits of a search that are looked at."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -69,24 +64,6 @@ class Step:
     state: str
     freed: int
     left_out: int
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Reach:
-    """For how many questions whose answer was evicted it can still be reached.
-
-    Args:
-        evicted: Questions of which a message with the answer is no longer in the window.
-        window: The answer is in the window all the same, in a summary.
-        search: A search for the question, by words alone, has the messages among its first hits;
-            None where nothing but the list is kept.
-        handle: The messages are given back by their ids, as they were; None likewise.
-    """
-
-    evicted: int
-    window: int
-    search: int | None
-    handle: int | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +138,7 @@ def cross(
         StoreError: A message could not be kept.
     """
     runs: list[Run] = []
-    for name, made in ((WALL, _at_the_wall), ("prepared", _prepared)):
+    for name, made, kept in _WAYS:
         clock = SimulatedTime(pace.latency)
         policy = made(clock)
         with Memory.open(None, embedder="lexical", compaction=policy) as memory:
@@ -181,9 +158,7 @@ def cross(
                 Run(
                     name=name,
                     steps=steps,
-                    reach=_reach(one, window, transcript, keys, kept=name != WALL)
-                    if keys
-                    else None,
+                    reach=reach_of(one, window, transcript, keys, kept=kept) if keys else None,
                     written=policy.counters.prepared,
                     swapped=policy.counters.swapped,
                 )
@@ -205,6 +180,10 @@ def _at_the_wall(clock: SimulatedTime) -> PreparedCompaction:
 _ANSWERS: Final = frozenset({"assistant", "model"})
 
 
+_WAYS: Final = (("at the wall", _at_the_wall, False), ("prepared", _prepared, True))
+"""Names, policies, and whether anything is kept beside the list."""
+
+
 def _call(one: Conversation, clock: SimulatedTime, budget: int, steps: list[Step]) -> Window:
     working, begun = clock.working, time.perf_counter()
     window = one.window(mode="full", budget=budget)
@@ -223,27 +202,3 @@ def _call(one: Conversation, clock: SimulatedTime, budget: int, steps: list[Step
         )
     )
     return window
-
-
-def _reach(one: Conversation, window: Window, transcript: Transcript, keys: Sequence[str]) -> Reach:
-    ids = one.ids
-    shown = {id_ for part in window.parts for id_ in part.ids}
-    said = "\n".join(messages.text_of(each, window.dialect) for each in window.messages)
-    evicted = in_window = found = given = 0
-    for question, key in zip(transcript.questions, keys, strict=True):
-        wanted = {at: ids[at] for at in question.evidence}
-        if shown.issuperset(wanted.values()):
-            continue
-        evicted += 1
-        in_window += key.casefold() in said.casefold()
-        hits = {hit.id for hit in one.search(question.text, k=HITS)}
-        found += hits.issuperset(wanted.values())
-        given += all(
-            dict(one.fetch(id_)) == transcript.lines[at].message for at, id_ in wanted.items()
-        )
-    return Reach(
-        evicted=evicted,
-        window=in_window,
-        search=found if kept else None,
-        handle=given if kept else None,
-    )

@@ -8,7 +8,7 @@ from rich import box
 from rich.table import Table
 from rich.text import Text
 
-from warmset.demo.crossing import HITS
+from warmset.demo.reach import HITS
 from warmset.demo.show import heading
 
 if TYPE_CHECKING:
@@ -125,13 +125,13 @@ def _totals(found: Crossing, out: Console) -> None:
             f"  among the first {HITS} hits of a search",
             [_or_none(one.search), _or_none(two.search)],
         )
-        both("  by handle, as they were", [_or_none(one.handle), _or_none(two.handle)])
+        both("  by handle, as they were", [_or_none(r.handle) for r in (one, two)])
     out.print(table)
     if wall.reach is not None:
         out.print(
             Text(
-                "Searched by words alone. A list that is summarised in place has nothing to search; "
-                "warmset keeps every message, whenever it compacts.",
+                "Searched by words alone. A list that is summarised in place has nothing to "
+                "search; warmset keeps every message, whenever it compacts.",
                 style="dim",
             )
         )
