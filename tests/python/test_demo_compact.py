@@ -54,7 +54,9 @@ def test_the_wall_is_waited_for_and_the_prepared_summary_is_not(found):
         assert all(step.cached <= step.tokens for step in run.steps)
         swaps = [at for at, step in enumerate(run.steps) if step.freed]
         assert len(swaps) == run.swapped
-        assert all(run.steps[at].tokens < run.steps[at - 1].tokens for at in swaps)
+        for at in swaps:
+            less = run.steps[at - 1].tokens - run.steps[at].tokens
+            assert 0 < less < run.steps[at].freed < BUDGET, "new messages came in as well"
     first = next(at for at, step in enumerate(wall.steps) if step.waited)
     assert wall.steps[:first] != prepared.steps[:first], "one of them prepares"
     sent = [[step.tokens for step in run.steps[:first]] for run in found.runs]

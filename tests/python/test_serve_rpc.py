@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -231,6 +232,18 @@ def test_a_line_that_is_too_long_is_passed_over(end, piece):
     told, after = answers(b"x" * 99 + b"\n" + json.dumps(request("ping")).encode(), longest=60)
     assert (failed(told), told["id"], after["id"]) == (REQUEST, None, 1)
     assert "99 bytes" in told["error"]["data"]["why"]
+
+
+def test_what_is_too_long_is_not_kept():
+    source = iter([b"x" * 65_536] * 256)
+    tracemalloc.start()
+    try:
+        (found,) = Lines(lambda _: next(source, b""), longest=100_000)
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert found == TooLong(256 * 65_536)
+    assert peak < 2_000_000
 
 
 WORDS = st.sampled_from(["ping", "tools/list", "tools/call", "none", "compact_context", "2.0", ""])
