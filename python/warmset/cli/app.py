@@ -16,9 +16,11 @@ from rich.text import Text
 
 from warmset.cli import compaction, evaluate, model, upkeep
 from warmset.cli.entry import INTERRUPTED, NOT_INSTALLED
+from warmset.cli.rpc import rpc
 from warmset.demo.run import Options
 from warmset.demo.run import run as run_demo
-from warmset.errors import MissingExtraError, WarmsetError
+from warmset.demo.run_crossing import BUDGET, LATENCY, PACE, CrossingOptions, run_crossing
+from warmset.errors import InvalidInputError, MissingExtraError, WarmsetError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -44,6 +46,7 @@ for one in (
 ):
     app.command(one)
 app.command(upkeep.import_, name="import")
+app.command(rpc)
 
 
 @app.command
@@ -59,6 +62,9 @@ def demo(
     words_only: Annotated[bool, Parameter(negative="")] = False,
     embedder: str | None = None,
     picker: str | None = None,
+    compact: Annotated[bool, Parameter(negative="")] = False,
+    latency: float | None = None,
+    pace: float | None = None,
 ) -> None:
     """Show what a window holds, on a long conversation and at equal tokens.
 
@@ -70,7 +76,8 @@ def demo(
             transcript, or a LoCoMo file.
         query: Requests to make windows for; of a transcript without known answers, the last user
             message if not given.
-        budget: Tokens that a window may have; 5 % of the conversation if not given.
+        budget: Tokens that a window may have; 5 % of the conversation if not given, and 12,000 with
+            --compact.
         conversation: The sample_id of a LoCoMo conversation; the first if not given.
         limit: How many of the known questions to ask.
         as_json: Print the figures as one JSON object.
@@ -80,7 +87,30 @@ def demo(
             model after a colon.
         picker: Who picks in the windows that are taken apart: openai:model, openai-responses:model
             or anthropic:model, with the key in the environment; the score if not given.
+        compact: Show an agent's run that outgrows its window instead: a summary that a call waits
+            for beside one that was prepared. It searches by words alone.
+        latency: Milliseconds that the simulated summariser takes, for --compact; 8000 if not given.
+        pace: Milliseconds from one call of the agent's model to the next, simulated, for --compact;
+            2000 if not given.
     """
+    if compact:
+        others = {"query": query, "limit": limit, "store": store, "picker": picker}
+        for name, value in {**others, "words_only": words_only or None}.items():
+            if value is not None:
+                raise InvalidInputError(f"{name}: means nothing with --compact; leave it out")
+        run_crossing(
+            CrossingOptions(
+                file=file,
+                conversation=conversation,
+                budget=BUDGET if budget is None else budget,
+                latency=LATENCY if latency is None else latency,
+                pace=PACE if pace is None else pace,
+                as_json=as_json,
+            )
+        )
+        return
+    if latency is not None or pace is not None:
+        raise InvalidInputError("latency, pace: are of --compact; give it as well")
     run_demo(
         Options(
             file=file,

@@ -50,6 +50,12 @@ def sample() -> Transcript:
     )
 
 
+def sample_keys() -> list[str]:
+    """Return of each of the sample's questions the words by which its answer is told."""
+    data = resources.files("warmset.demo") / "data"
+    return [item["key"] for item in rows.parse((data / "questions.json").read_text("utf-8"))]
+
+
 def _read(file: Path, conversation: str | None) -> Transcript:
     if rows.is_jsonl(file):
         _only_one(conversation)

@@ -96,7 +96,8 @@ impl Roll {
     /// Raises:
     ///     InvalidInputError: There is no such unit.
     fn join(&self, unit: usize, cost: u64) -> PyResult<()> {
-        self.inner.write().join(unit, cost).map_err(raise)
+        let joined = self.inner.write().join(unit, cost);
+        joined.map_err(raise)
     }
 
     /// Return what the units from a position on cost.
@@ -121,7 +122,8 @@ impl Roll {
         reason = "a list from Python arrives as a Vec"
     )]
     fn cut(&self, protected: Vec<usize>, budget: u64) -> PyResult<(usize, u64)> {
-        let cut = self.inner.read().cut(&protected, budget).map_err(raise)?;
+        let cut = self.inner.read().cut(&protected, budget);
+        let cut = cut.map_err(raise)?;
         Ok((cut.start, cut.tokens))
     }
 
@@ -138,7 +140,8 @@ impl Roll {
         reason = "a list from Python arrives as a Vec"
     )]
     fn kept<'py>(&self, py: Python<'py>, protected: Vec<usize>, start: usize) -> Indices<'py> {
-        indices(py, self.inner.read().kept(&protected, start))
+        let kept = self.inner.read().kept(&protected, start);
+        indices(py, kept)
     }
 
     /// Compare two cuts.
@@ -159,7 +162,8 @@ impl Roll {
         before: PyReadonlyArray1<'_, i64>,
         after: PyReadonlyArray1<'_, i64>,
     ) -> (usize, u64, u64) {
-        let change = self.inner.read().change(&places(&before), &places(&after));
+        let (before, after) = (places(&before), places(&after));
+        let change = self.inner.read().change(&before, &after);
         (change.same, change.front, change.freed)
     }
 }

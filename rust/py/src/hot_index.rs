@@ -34,7 +34,7 @@ pub(crate) struct HotIndex {
 
 impl HotIndex {
     fn query(&self, query: &Bound<'_, PyAny>) -> PyResult<Vec<f32>> {
-        of_dim(matrix(query, "query")?, self.index.read().dim())?.one("query")
+        of_dim(matrix(query, "query")?, self.dim())?.one("query")
     }
 }
 
@@ -132,7 +132,8 @@ impl HotIndex {
     }
 
     fn __contains__(&self, id: u64) -> PyResult<bool> {
-        self.index.read().contains(id).map_err(raise)
+        let found = self.index.read().contains(id);
+        found.map_err(raise)
     }
 
     /// Add entries: all of them, or none.
@@ -169,7 +170,7 @@ impl HotIndex {
         role: Option<&Bound<'_, PyAny>>,
         at: Option<&Bound<'_, PyAny>>,
     ) -> PyResult<()> {
-        let (ids, vectors) = entries(ids, vectors, self.index.read().dim())?;
+        let (ids, vectors) = entries(ids, vectors, self.dim())?;
         let columns = Columns {
             tenant,
             conversation,
@@ -276,7 +277,7 @@ impl HotIndex {
         r#where: Option<&Bound<'py, PyAny>>,
         threads: Option<&Bound<'py, PyAny>>,
     ) -> PyResult<Found<'py>> {
-        let queries = of_dim(matrix(queries, "queries")?, self.index.read().dim())?.values;
+        let queries = of_dim(matrix(queries, "queries")?, self.dim())?.values;
         let Wish { k, filter, threads } = Wish::of(k, r#where, threads)?;
         let search = || {
             let index = self.index.read();

@@ -97,7 +97,8 @@ impl LexicalIndex {
     }
 
     fn __contains__(&self, id: u64) -> PyResult<bool> {
-        self.index.read().contains(id).map_err(raise)
+        let found = self.index.read().contains(id);
+        found.map_err(raise)
     }
 
     /// Add texts: all of them, or none.

@@ -216,7 +216,8 @@ impl Retriever {
             tells_number,
             days,
         };
-        self.write().describe(id, traits).map_err(raise)
+        let described = self.write().describe(id, traits);
+        described.map_err(raise)
     }
 
     fn put_vectors(&self, py: Python<'_>, id: u64, vectors: &Bound<'_, PyAny>) -> PyResult<()> {
@@ -235,11 +236,13 @@ impl Retriever {
 
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn set_live(&self, ids: Vec<u64>, live: bool) -> PyResult<()> {
-        self.write().set_live(&ids, live).map_err(raise)
+        let set = self.write().set_live(&ids, live);
+        set.map_err(raise)
     }
 
     fn remove(&self, id: u64) -> PyResult<()> {
-        self.write().remove(id).map_err(raise)
+        let removed = self.write().remove(id);
+        removed.map_err(raise)
     }
 
     #[pyo3(signature = (query, words, k, *, r#where, weights, cue))]

@@ -1,0 +1,84 @@
+"""``warmset rpc``: tools for other programs, as JSON-RPC on standard input and output."""
+
+from __future__ import annotations
+
+import signal
+from contextlib import contextmanager, nullcontext
+from importlib import metadata
+from pathlib import Path  # noqa: TC003 - read at run time, to parse arguments
+from typing import TYPE_CHECKING, Final, NoReturn
+
+from warmset.embed import named
+from warmset.errors import InvalidInputError
+from warmset.memory import Memory
+from warmset.serve import DEEPEST, LONGEST, Server, claimed, methods, serve, tools_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+TERMINATED: Final = 143
+"""The exit code of a program that was asked to end, as shells count."""
+
+
+class _Terminated(BaseException):
+    """Somebody asked the process to end."""
+
+
+def rpc(
+    *,
+    memory: Path | None = None,
+    conversation: str | None = None,
+    tenant: str = "default",
+    embedder: str | None = None,
+    longest: int = LONGEST,
+    deepest: int = DEEPEST,
+) -> int:
+    """Answer JSON-RPC 2.0 on standard input and output, one object a line.
+
+    Methods: tools/list, tools/call, initialize, ping. Tools: compact_context and, with a memory,
+    restore. What anything prints goes to standard error. Ends when standard input does.
+
+    Args:
+        memory: A store's directory: what is known already, and where dropped messages are kept.
+        conversation: The conversation of it that is compacted.
+        tenant: Whose it is.
+        embedder: What makes vectors: minilm, static, openai, cohere, voyage or lexical; the
+            memory's is minilm if not given, and without a memory there is none.
+        longest: Bytes that a line may have.
+        deepest: Levels of nesting that a line may have.
+    """
+    for name, value in (("longest", longest), ("deepest", deepest)):
+        if value < 1:
+            raise InvalidInputError(f"{name}: expected at least 1, found {value}")
+    if memory is None and conversation is not None:
+        raise InvalidInputError("conversation: is one of a memory; give --memory as well")
+    try:
+        with _terminable(), claimed() as streams:
+            maker = None if embedder in {None, "lexical"} else named(str(embedder))
+            opened = (
+                nullcontext()
+                if memory is None
+                else Memory.open(memory, tenant=tenant, embedder=maker or embedder)
+            )
+            with opened as store:
+                tools = tools_of(store, conversation, embedder=maker)
+                version = metadata.version("warmset")
+                server = Server(methods(tools, version=version), deepest=deepest)
+                serve(server, streams.read, streams.write, longest=longest)
+    except _Terminated:
+        return TERMINATED
+    return 0
+
+
+@contextmanager
+def _terminable() -> Iterator[None]:
+    """Let SIGTERM end the process as Ctrl-C does, with the store closed."""
+
+    def end(_number: int, _frame: object) -> NoReturn:
+        raise _Terminated
+
+    before = signal.signal(signal.SIGTERM, end)
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGTERM, before)
