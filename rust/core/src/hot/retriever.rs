@@ -24,6 +24,9 @@ use crate::simd::{Lanes, Scanner, Tier};
 /// Entries that each of the two searches brings into the pool.
 const POOL: usize = 256;
 
+/// Slots, ascending, each with what one search gave it.
+type Hits = Vec<(Slot, f32)>;
+
 /// Entries with labels, terms and vectors under one roof.
 #[derive(Debug)]
 pub struct Retriever {
@@ -189,13 +192,7 @@ impl Retriever {
     }
 
     /// The best `width` entries by BM25 that pass the filter, by slot.
-    fn lexical(
-        &self,
-        cue: &Cue,
-        filter: &Filter,
-        width: usize,
-        ties: Ties<'_>,
-    ) -> Result<Vec<(Slot, f32)>> {
+    fn lexical(&self, cue: &Cue, filter: &Filter, width: usize, ties: Ties<'_>) -> Result<Hits> {
         if cue.terms.is_empty() {
             return Ok(Vec::new());
         }
@@ -206,7 +203,7 @@ impl Retriever {
             .lexicon
             .search(&cue.terms, &keys, Bm25::default(), width, admit)?;
         let hit = |hit: Ranked| Some((ties.slot(hit.id)?, hit.score));
-        let mut hits: Vec<(Slot, f32)> = found.into_iter().filter_map(hit).collect();
+        let mut hits: Hits = found.into_iter().filter_map(hit).collect();
         hits.sort_unstable_by_key(|(slot, _)| *slot);
         Ok(hits)
     }
@@ -218,7 +215,7 @@ impl Retriever {
         filter: &Filter,
         width: usize,
         ties: Ties<'_>,
-    ) -> Result<(Vec<(Slot, f32)>, Option<Vec<Lanes>>)> {
+    ) -> Result<(Hits, Option<Vec<Lanes>>)> {
         let (Some(query), Some(rows)) = (query, &self.rows) else {
             return Ok((Vec::new(), None));
         };
