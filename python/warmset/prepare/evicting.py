@@ -39,15 +39,14 @@ def evicted(engine: Engine, ledger: Ledger, call: Call, low: int) -> tuple[Assem
         StoreError: A message could not be read.
     """
     request = 0 if call.request is None else PER_MESSAGE + engine.count(call.request)
-    have, over = call.budget - request, 0
+    have, over, need = call.budget - request, 0, 0
     for _ in range(_TRIES):
         made, count = _cut(engine, ledger, call, have - over, min(low - request, have) - over)
         if made.tokens <= call.budget:
-            break
-        over += made.tokens - call.budget  # in the target's form it costs more than its messages
-    else:
-        raise BudgetTooSmall(made.tokens, call.budget)
-    return made, count
+            return made, count
+        need = made.tokens
+        over += need - call.budget  # in the target's form it costs more than its messages
+    raise BudgetTooSmall(need, call.budget)
 
 
 def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tuple[Assembled, int]:

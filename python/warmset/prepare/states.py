@@ -31,12 +31,15 @@ STATES: Final[tuple[State, ...]] = get_args(State)
 _ENDS: Final[frozenset[State]] = frozenset({"ready", "stale", "failed", "discarded"})
 """What a summary that is being written may come to."""
 
+_SHOWN: Final[frozenset[State]] = frozenset({"swapped"})
+_AGAIN: Final[frozenset[State]] = frozenset({"preparing"})
+
 TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     "idle": frozenset({"preparing", "ready", "swapped"}),
-    "preparing": _ENDS | {"swapped"},
-    "ready": _ENDS | {"preparing", "swapped"},
-    "stale": _ENDS | {"preparing", "swapped"},
-    "swapped": _ENDS | {"preparing", "swapped"},
+    "preparing": _ENDS | _SHOWN,
+    "ready": _ENDS | _SHOWN | _AGAIN,
+    "stale": _ENDS | _SHOWN | _AGAIN,
+    "swapped": _ENDS | _SHOWN | _AGAIN,
     "discarded": frozenset({"preparing", "ready", "stale", "swapped"}),
     "failed": frozenset({"preparing", "ready", "stale", "swapped"}),
 }

@@ -162,6 +162,7 @@ impl ColdStore {
     }
 
     /// Read several records in one go; see `get`.
+    #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
     fn get_many(&self, py: Python<'_>, seqs: Vec<Id>) -> PyResult<Vec<Record>> {
         let read = || seqs.iter().map(|id| self.store.get(Seq(id.0))).collect();
         let found: Vec<_> = run(py, read)?;

@@ -2,9 +2,11 @@
 
 use std::sync::{PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-/// A value that many read or one writes. A guard is dropped before anything of Python runs, an error
-/// made or an array too: whoever waits for the lock may hold the interpreter. A panic of a writer does not shut others out: what the core
-/// promises after an error holds.
+/// A value that many read or one writes.
+///
+/// A guard is dropped before anything of Python runs, be it to make an error or an array: whoever
+/// waits for the lock may hold the interpreter. A panic of a writer does not shut others out: what
+/// the core promises after an error holds.
 #[derive(Default)]
 pub(crate) struct Guarded<T>(RwLock<T>);
 
