@@ -91,7 +91,7 @@ def test_a_memory_keeps_what_leaves_and_has_it_on_record(file, tmp_path, call):
     assert code == 0
     assert "2 on record" in out
     assert f"{rows[0]['before_tokens']:,}" in out
-    assert "1 compactions" in call("history", store, "--conversation", "a")[1]
+    assert "1 on record" in call("history", store, "--conversation", "a")[1]
     assert "no compaction" in call("history", store, "--tenant", "other")[1]
 
 

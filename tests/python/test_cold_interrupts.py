@@ -181,6 +181,7 @@ def test_a_handler_that_raises_nothing_ends_nothing(crashed):
 def test_other_threads_are_not_ended_by_a_signal(crashed):
     """Signals are the main thread's: what other threads do goes on, in a group of writers too."""
     found = []
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
     with ColdStore.open(crashed, mode="read") as store:
         thread = threading.Thread(target=lambda: found.append(store.verify()["records"]))
         thread.start()
@@ -188,6 +189,7 @@ def test_other_threads_are_not_ended_by_a_signal(crashed):
             with pytest.raises(KeyboardInterrupt):
                 signal.raise_signal(signal.SIGINT)
         thread.join()
+    signal.signal(signal.SIGINT, before)
     assert found == [SMALL]
 
 
