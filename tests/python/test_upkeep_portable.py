@@ -132,7 +132,7 @@ def trees(path):
     return out
 
 
-@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(done=steps(talks=1, most=16), choice=st.randoms(use_true_random=False))
 def test_what_follows_what_is_known_after_erasures_here_and_elsewhere(
     done, choice, tmp_path_factory
