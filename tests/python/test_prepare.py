@@ -600,3 +600,22 @@ def test_what_became_of_summaries_is_on_record(made, hand, tmp_path):
         assert runs[1].figures["dropped"] == told.mark - 1, "the task stays"
         assert runs[2].figures["freed"] > 100
         assert memory.episodes(conversation="other") == []
+
+
+def test_of_many_summaries_the_next_process_reads_the_newest_only(made, hand, tmp_path):
+    memory, log = opened(made(), tmp_path)
+    with memory:
+        for at in range(60):
+            talk(log, 1, at)
+            last = window(log)
+            while hand.tasks:
+                hand.run()
+        summaries = list(memory.engine.derived.of("prepared", "default", "log"))
+        assert len(summaries) > 3
+    policy = made()
+    with Memory.open(tmp_path, embedder="lexical", compaction=policy) as memory:
+        found = window(memory.conversation("log"))
+        assert found.tokens <= last.tokens
+        assert policy.counters.adopted == 1
+        assert found.report.compaction.mark == summaries[-1].fields["mark"]
+        assert policy.summarizer.asked == []

@@ -73,14 +73,16 @@ class Summaries:
         derived = self.engine.derived
         if derived.last > self._seen:
             known = {one.id for one in self.ready}
-            for made in derived.of("prepared", ledger.tenant, ledger.name):
-                if made.id > self._seen and made.id not in known:
-                    self._adopt(policy, read(self.engine, ledger, made, told))
+            fresh = list(derived.of("prepared", ledger.tenant, ledger.name))
+            for made in reversed(fresh):  # the newest stands for the most
+                if made.id <= self._seen or made.id in known:
+                    break
+                if (found := read(self.engine, ledger, made, told)) is not None:
+                    self._adopt(policy, found)
+                    break
             self._seen = derived.last
 
-    def _adopt(self, policy: PreparedCompaction, found: Ready | None) -> None:
-        if found is None:
-            return
+    def _adopt(self, policy: PreparedCompaction, found: Ready) -> None:
         self.ready.append(found)
         policy.counters.adopted += 1
         if self.track.state not in ("ready", "preparing"):
