@@ -68,7 +68,13 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
         else render(call, plain)
     )
     empty = Draft(Frame([], [], [], [[entry] for entry in live]))
-    return Assembled(done.messages, done.system, total(engine, call, done), tuple(parts), empty)
+    known = call.source == call.target != "anthropic" and call.request is None
+    tokens = (
+        parts[0].tokens + _beside(engine, call)
+        if known and engine.encoding != "estimate"  # whose counts are rounded
+        else total(engine, call, done)
+    )
+    return Assembled(done.messages, done.system, tokens, tuple(parts), empty)
 
 
 def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
