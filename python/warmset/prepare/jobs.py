@@ -39,6 +39,7 @@ class Job:
         begun: When, by the policy's clock.
         claim: What keeps other processes from writing the same; released at its end.
         ticket: The task that writes it.
+        waited: Seconds that windows waited for it.
     """
 
     policy: PreparedCompaction
@@ -49,6 +50,7 @@ class Job:
     begun: float
     claim: AbstractContextManager[object] | None
     ticket: Ticket | None = None
+    waited: float = 0.0
 
     def run(self, engine: Engine, done: Callable[[Job, str, Summary | Exception], None]) -> None:
         """Write the summary, and hand it over with the hash of what is before its mark.

@@ -92,7 +92,8 @@ class PreparedCompaction:
         tail: The share of the budget that stays verbatim behind the mark, about.
         keep: Units that stay behind the mark at least.
         least: The share of the budget that a summary has to free, else it is not begun.
-        deadline: Seconds that a window waits at the hard line for a summary that is being written.
+        deadline: Seconds that windows wait at the hard line for a summary that is being written,
+            all windows together.
         patience: Seconds after which a summariser that does not answer is given up.
         max_tokens: Tokens that a summary may have.
         carry_tokens: Tokens of it that may list numbers, paths, names and constraints that the

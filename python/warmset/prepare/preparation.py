@@ -71,12 +71,14 @@ class Preparation:
         try:
             waited = 0.0
             choice = self._look_and_choose(policy, call)
-            ticket = self._writing.prepare(policy, call, choice)
-            if not choice.fits and ticket is not None:
+            job = self._writing.prepare(policy, call, choice)
+            left = 0.0 if job is None else policy.deadline - job.waited
+            if not choice.fits and job is not None and job.ticket is not None and left > 0:
                 begun = policy.clock()
-                ticket.wait(policy.deadline)
+                job.ticket.wait(left)
                 waited = policy.clock() - begun
                 with self._engine.lock:
+                    job.waited += waited
                     policy.counters.waits += 1
                     policy.counters.waited += waited
                 choice = self._look_and_choose(policy, call)

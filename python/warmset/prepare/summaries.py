@@ -41,7 +41,7 @@ class Summaries:
         ready: The summaries that fit the conversation.
         used: The one that the last window showed.
         policy: The fingerprint of the policy that they are of.
-        swaps: Figures of the swaps that are not on record yet.
+        untold: What became of summaries, with its figures, that is not on record yet.
     """
 
     engine: Engine
@@ -49,7 +49,7 @@ class Summaries:
     ready: list[Ready] = field(default_factory=list)
     used: Ready | None = None
     policy: str | None = None
-    swaps: list[dict[str, object]] = field(default_factory=list)
+    untold: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     _seen: int = 0
 
     @property
@@ -134,7 +134,9 @@ class Summaries:
             "after_tokens": ready.tokens,
             "dropped": ready.mark,
         }
-        self.swaps.append({**figures, "freed": freed, "waited": waited, "spent": ready.spent})
+        self.untold.append(
+            ("swapped", {**figures, "freed": freed, "waited": waited, "spent": ready.spent})
+        )
         policy.counters.swapped += 1
         policy.counters.freed += max(freed, 0)
         self.track.turn(

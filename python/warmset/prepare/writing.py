@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import Track
     from warmset.prepare.summaries import Choice, Summaries
-    from warmset.prepare.worker import Ticket
     from warmset.summarize import Summary
 
 
@@ -51,9 +50,8 @@ class Writing:
     def close(self) -> None:
         """Give up what is being written."""
         with self.engine.lock:
-            for figures in self.summaries.swaps:  # a window writes nothing
-                self._record("swapped", figures)
-            self._closed, self.summaries.swaps = True, []
+            self._record()
+            self._closed = True
             job = self.job
             if job is not None:
                 self._drop(job)
@@ -61,12 +59,12 @@ class Writing:
         if job is not None:
             self.track.tell(job.policy.on_event, job.policy.counters)
 
-    def prepare(self, policy: PreparedCompaction, call: Call, choice: Choice) -> Ticket | None:
+    def prepare(self, policy: PreparedCompaction, call: Call, choice: Choice) -> Job | None:
         """Begin a summary if it is time; returns what is being written, or None."""
         with self.engine.lock:
             job = self.job
             if job is not None and policy.clock() - job.begun <= policy.patience:
-                return job.ticket
+                return job
             if job is not None:
                 self._fail(job, f"the summariser gave no answer in {policy.patience:g} seconds")
             ledger = self._ledger()
@@ -78,7 +76,7 @@ class Writing:
             return None
         with self.engine.lock:
             if self.job is not None or self._closed:
-                return None if self.job is None else self.job.ticket
+                return self.job
             return self._begin(policy, call)
 
     def _is_due(
@@ -90,7 +88,7 @@ class Writing:
             messages = Reading(self.engine, self._ledger(), newest)
         return bool(policy.should_compact(messages, tokens))
 
-    def _begin(self, policy: PreparedCompaction, call: Call) -> Ticket | None:
+    def _begin(self, policy: PreparedCompaction, call: Call) -> Job | None:
         engine, ledger = self.engine, self._ledger()
         newest = self.summaries.newest
         span = choose(
@@ -113,7 +111,7 @@ class Writing:
         self.job, self.why = job, None
         self.track.turn("preparing", "the soft line was crossed", mark=span.mark)
         job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
-        return job.ticket
+        return job
 
     def _done(self, job: Job, prefix: str, made: Summary | Exception) -> None:
         """Take up what a job came to; in the worker's thread."""
@@ -121,9 +119,7 @@ class Writing:
         with self.engine.lock:
             spent = _spent(made)
             counters.spent += spent
-            swaps, self.summaries.swaps = self.summaries.swaps, []
-            for figures in swaps:
-                self._record("swapped", figures)
+            self._record()  # what windows did comes first
             if job is not self.job:  # given up, or closed
                 counters.wasted += spent
                 job.release()
@@ -139,6 +135,7 @@ class Writing:
             finally:
                 if self.job is job:
                     self._drop(job)
+                self._record()
         self.track.tell(job.policy.on_event, counters)
 
     def _keep(self, job: Job, prefix: str, made: Summary, spent: int) -> None:
@@ -157,7 +154,7 @@ class Writing:
             counters.wasted += spent
             why = "the conversation changed before its mark" if not fresh else "the policy changed"
             self._drop(job)
-            self._record("stale", {"why": why, "dropped": 0, "before_tokens": span.cost})
+            self._note("stale", why, span.cost)
             self.track.turn("stale", why, mark=span.mark, spent=spent)
             return
         told = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
@@ -207,14 +204,24 @@ class Writing:
         self._again = job.policy.clock() + job.policy.pause(self._failures)
         self.why = why
         job.policy.counters.failed += 1
-        self._record("failed", {"why": why, "dropped": 0, "before_tokens": job.span.cost})
+        self._note("failed", why, job.span.cost)
         self._drop(job)
         self.track.turn("failed", why, mark=job.span.mark)
 
-    def _record(self, what: str, figures: dict[str, object]) -> None:
-        """Keep what became of a summary; that it could not be kept is no reason to stop."""
+    def _note(self, what: str, why: str, tokens: int) -> None:
+        self.summaries.untold.append((what, {"why": why, "dropped": 0, "before_tokens": tokens}))
+
+    def _record(self) -> None:
+        """Keep what became of summaries since; not in a window, which writes nothing.
+
+        That it could not be kept is no reason to stop.
+        """
+        untold, self.summaries.untold = self.summaries.untold, []
+        if not untold:
+            return
+        ledger = self._ledger()
         with suppress(WarmsetError):
-            self.engine.put([episode(self._ledger(), what, figures)])
+            self.engine.put([episode(ledger, what, figures) for what, figures in untold])
 
     def _drop(self, job: Job) -> None:
         if self.job is job:
