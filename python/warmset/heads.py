@@ -44,7 +44,7 @@ class Links:
             history: The conversation, with the messages still in it.
             erased: The messages that are about to be erased.
         """
-        if history.is_line():
+        if not history.branched:
             return None
 
         def chain(id_: int) -> tuple[int, ...]:

@@ -37,6 +37,7 @@ class History:
     Attributes:
         path: Ids of the messages on the current path.
         awaited: Hashes of messages that lie in the spool and will follow the path's end.
+        branched: Whether a message ever followed another one than the one before it.
     """
 
     def __init__(self) -> None:
@@ -44,6 +45,7 @@ class History:
         self._child: dict[tuple[int, bytes], int] = {}
         self.path: list[int] = []
         self.awaited: list[bytes] = []
+        self.branched = False
 
     @property
     def head(self) -> int:
@@ -97,10 +99,6 @@ class History:
             common += 1
         return Match(ids, common if common < len(self.path) else None)
 
-    def is_line(self) -> bool:
-        """Tell whether the current path is all that there is, each message after the one before."""
-        return len(self.path) == len(self._parent)
-
     def ancestors(self, id_: int) -> Iterator[int]:
         """Go from a message's parent back to the first message."""
         at = self._parent[id_]
@@ -119,6 +117,7 @@ class History:
             id_: The message.
             parent: An earlier message.
         """
+        self.branched = True
         before = self._parent[id_]
         digest = next(d for (at, d), one in self._child.items() if at == before and one == id_)
         del self._child[before, digest]
@@ -144,4 +143,5 @@ class History:
         left = [id_ for id_ in self.path if id_ not in after]
         joined = [id_ for id_ in path if id_ not in before]
         self.path = path
+        self.branched = self.branched or bool(left or joined)
         return left, joined
