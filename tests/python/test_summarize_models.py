@@ -7,6 +7,7 @@ import sys
 import threading
 
 import pytest
+from model_refusals import REFUSALS
 from werkzeug import Response
 
 from warmset import (
@@ -134,50 +135,6 @@ def test_a_reply_that_is_no_summary_is_refused_with_what_it_took(made, llmock, t
 
 
 # --- bytes that no mock would send ----------------------------------------------------------------
-
-REFUSALS = {
-    "chat": {
-        "id": "c",
-        "object": "chat.completion",
-        "created": 1,
-        "model": "m",
-        "choices": [
-            {
-                "index": 0,
-                "finish_reason": "stop",
-                "message": {"role": "assistant", "content": None, "refusal": "I would rather not."},
-            }
-        ],
-        "usage": {"prompt_tokens": 70, "completion_tokens": 6, "total_tokens": 76},
-    },
-    "responses": {
-        "id": "r",
-        "object": "response",
-        "created_at": 1,
-        "model": "m",
-        "status": "completed",
-        "output": [
-            {
-                "type": "message",
-                "id": "m",
-                "role": "assistant",
-                "status": "completed",
-                "content": [{"type": "refusal", "refusal": "I would rather not."}],
-            }
-        ],
-        "usage": {"input_tokens": 70, "output_tokens": 6, "total_tokens": 76},
-    },
-    "messages": {
-        "id": "m",
-        "type": "message",
-        "role": "assistant",
-        "model": "m",
-        "content": [],
-        "stop_reason": "refusal",
-        "stop_details": {"type": "refusal", "explanation": "I would rather not."},
-        "usage": {"input_tokens": 70, "output_tokens": 6},
-    },
-}
 
 
 def served(httpserver, kind, body, **options):

@@ -8,7 +8,19 @@ What this package promises:
 - What a call took comes from the provider's usage, or is missing; nothing is made up here.
 """
 
+from warmset.llm.asker import Asker, Completing, Providing
 from warmset.llm.base import Model, Prompt, Reply, Settings, Spent
 from warmset.llm.patience import OutOfTimeError, Patience
 
-__all__ = ["Model", "OutOfTimeError", "Patience", "Prompt", "Reply", "Settings", "Spent"]
+__all__ = [
+    "Asker",
+    "Completing",
+    "Model",
+    "OutOfTimeError",
+    "Patience",
+    "Prompt",
+    "Providing",
+    "Reply",
+    "Settings",
+    "Spent",
+]

@@ -168,6 +168,10 @@ class Connected(ABC):
     def _kind(self) -> Any:
         """Import the SDK, and return its synchronous client."""
 
+    @abstractmethod
+    def ask(self, prompt: Prompt, *, timeout: float | None = None) -> Reply:
+        """Ask once; see `Model.ask`."""
+
     def close(self) -> None:
         """Close the client; see `Model.close`."""
         self._settings.disconnect(self._client)

@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.config import MAX_PICKED
-from warmset.errors import InvalidInputError, PickerError, WarmsetError
-from warmset.llm import Settings
+from warmset.errors import InvalidInputError
+from warmset.llm import Providing, Settings
 from warmset.llm.anthropic import AnthropicMessages
 from warmset.llm.openai import OpenAIChat, OpenAIResponses
 from warmset.pick.asking import TIMEOUT, Asking
@@ -15,13 +14,11 @@ from warmset.pick.asking import TIMEOUT, Asking
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from warmset.llm import Model, Prompt, Reply
-
 MAX_TOKENS: Final = 1_024
 """Tokens of an answer: a few ids, and what a model thinks before."""
 
 
-class ProviderPicker(Asking):
+class ProviderPicker(Providing, Asking):
     """Asks through an SDK, whose retries are its own; tokens are those of the provider's usage.
 
     Args:
@@ -65,38 +62,13 @@ class ProviderPicker(Asking):
             strict=strict,
             options=options,
         )
-        try:
-            self._model = self._connect(model, settings)
-        except WarmsetError:
-            raise
-        except Exception as error:
-            raise PickerError(f"{type(self).__name__} cannot be used: {error}") from error
-
-    def ask(self, prompt: Prompt, timeout: float) -> Reply:
-        """Ask through the SDK; see `Asking.ask`."""
-        return self._model.ask(prompt, timeout=timeout)
-
-    def close(self) -> None:
-        """Close the client, unless it was given; a `with` block does it too."""
-        self._model.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
-
-    @staticmethod
-    @abstractmethod
-    def _connect(model: str, settings: Settings) -> Model: ...
+        self.connect(model, settings)
 
 
 class OpenAIPicker(ProviderPicker):
     """Asks a model behind OpenAI's Chat Completions; the arguments are `ProviderPicker`'s."""
 
-    @staticmethod
-    def _connect(model: str, settings: Settings) -> Model:
-        return OpenAIChat(model, settings)
+    MODEL = OpenAIChat
 
 
 class OpenAIResponsesPicker(ProviderPicker):
@@ -105,17 +77,13 @@ class OpenAIResponsesPicker(ProviderPicker):
     Nothing is stored at the provider.
     """
 
-    @staticmethod
-    def _connect(model: str, settings: Settings) -> Model:
-        return OpenAIResponses(model, settings)
+    MODEL = OpenAIResponses
 
 
 class AnthropicPicker(ProviderPicker):
     """Asks a model behind Anthropic's Messages; the arguments are `ProviderPicker`'s."""
 
-    @staticmethod
-    def _connect(model: str, settings: Settings) -> Model:
-        return AnthropicMessages(model, settings)
+    MODEL = AnthropicMessages
 
 
 _KINDS: Final[dict[str, Callable[[str], ProviderPicker]]] = {

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
-from warmset import _core
-from warmset.errors import InvalidInputError, ModelError, SummarizerError, SummaryRefused
-from warmset.llm import OutOfTimeError, Patience, Reply, Spent
+from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
+from warmset.llm import Asker, Completing, Reply
 from warmset.messages import accept, facts, resolve
 from warmset.summarize.base import Written
 from warmset.summarize.job import Job, failed
@@ -16,7 +14,7 @@ from warmset.summarize.prompt import TURN, chunks, write
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from warmset.llm import Prompt
+    from warmset.llm import OutOfTimeError, Prompt
     from warmset.messages import Message
 
 TIMEOUT: Final = 60.0
@@ -29,7 +27,7 @@ MAX_PROMPTS: Final = 64
 """Prompts that one summary may take; more of them are a bill that nobody asked for."""
 
 
-class AskingSummarizer(ABC):
+class AskingSummarizer(Asker):
     """Asks a model for summaries, and makes sure that they are some.
 
     What does not fit one prompt is summarised in parts, and the parts then together with the
@@ -46,6 +44,8 @@ class AskingSummarizer(ABC):
         InvalidInputError: An option is out of its range.
     """
 
+    FAILURE = SummarizerError
+
     def __init__(
         self,
         *,
@@ -55,10 +55,7 @@ class AskingSummarizer(ABC):
         turn_chars: int = TURN,
         encoding: str = "o200k_base",
     ) -> None:
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-            raise InvalidInputError(f"timeout: expected seconds, found {timeout!r}")
-        if not 0 < timeout < float("inf"):
-            raise InvalidInputError(f"timeout: expected seconds above 0, found {timeout}")
+        super().__init__(timeout=timeout, encoding=encoding)
         for name, number, least in (
             ("prompt_tokens", prompt_tokens, 256),
             ("max_prompts", max_prompts, 1),
@@ -66,13 +63,9 @@ class AskingSummarizer(ABC):
         ):
             if isinstance(number, bool) or not isinstance(number, int) or number < least:
                 raise InvalidInputError(f"{name}: expected at least {least}, found {number!r}")
-        _core.count_text("", encoding)
-        self._timeout = float(timeout)
         self._prompt_tokens = prompt_tokens
         self._max_prompts = max_prompts
         self._turn_chars = turn_chars
-        self._encoding = encoding
-        self._patience = Patience(self._timeout)
 
     def __call__(
         self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
@@ -119,35 +112,13 @@ class AskingSummarizer(ABC):
             text = job.fold(parts, previous, self._prompt_tokens, self._encoding)
         return Written(text, job.spent, _notes(len(made), sum(one.shortened for one in made)))
 
-    @abstractmethod
-    def ask(self, prompt: Prompt, timeout: float) -> Any:
-        """Ask the model.
-
-        Args:
-            prompt: What is asked.
-            timeout: Seconds for one attempt.
-
-        Returns:
-            A `Reply` or a text, or an awaitable of one.
-        """
-
     def reply(self, prompt: Prompt, seconds: float) -> Reply:
         """Ask the model, and wait no longer than that many seconds; what it took is filled in."""
         if seconds <= 0:
-            raise SummarizerError(f"the model did not answer within {self._timeout:g} s")
-        try:
-            answer = self._patience.run(lambda: self.ask(prompt, seconds), seconds=seconds)
-        except OutOfTimeError as error:
-            # The request is out, and will be charged.
-            late = f"the model did not answer within {self._timeout:g} s"
-            why = late if "did not answer" in str(error) else str(error)
-            raise failed(SummarizerError(why), self._estimate(prompt, "")) from error
-        except ModelError as error:
-            raise SummarizerError(str(error)) from error
-        except Exception as error:
-            raise SummarizerError(f"the model's client failed: {error!r}") from error
+            raise SummarizerError(self._in_all())
+        answer = self.answer(prompt, seconds)
         said = answer if isinstance(answer, Reply) else Reply(answer)
-        spent = said.spent or self._estimate(prompt, said.text)
+        spent = said.spent or self.estimate(prompt, said.text)
         if said.fault is not None:
             reason = "refusal" if "refused" in said.fault or "withheld" in said.fault else "cut"
             raise failed(SummaryRefused(reason, said.fault), spent)
@@ -156,15 +127,17 @@ class AskingSummarizer(ABC):
     @property
     def seconds(self) -> float:
         """Seconds that the model has for one summary."""
-        return self._timeout
+        return self._patience.seconds
 
-    def _estimate(self, prompt: Prompt, answer: object) -> Spent:
-        said = answer if isinstance(answer, str) else ""
-        asked, told = (_core.count_text(one, self._encoding)[0] for one in (prompt.text, said))
-        return Spent(asked, told, estimated=True)
+    def late(self, error: OutOfTimeError) -> str:
+        """Say why there is no answer in time; the time of all parts together counts."""
+        return self._in_all() if "did not answer" in str(error) else str(error)
+
+    def _in_all(self) -> str:
+        return f"the model did not answer within {self.seconds:g} s"
 
 
-class LLMSummarizer(AskingSummarizer):
+class LLMSummarizer(Completing, AskingSummarizer):
     """Asks any model.
 
     Its tokens are counted here, so a report calls them estimated.
@@ -199,14 +172,7 @@ class LLMSummarizer(AskingSummarizer):
             turn_chars=turn_chars,
             encoding=encoding,
         )
-        if not callable(complete):
-            raise InvalidInputError(f"complete: expected a function, found {complete!r}")
-        self._complete = complete
-
-    def ask(self, prompt: Prompt, timeout: float) -> Any:
-        """Ask the function; see `AskingSummarizer.ask`."""
-        del timeout
-        return self._complete(prompt.text)
+        self.set_up(complete)
 
 
 def _notes(prompts: int, shortened: int) -> list[str]:

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-from abc import abstractmethod
-from typing import TYPE_CHECKING, Any, Final, Self
+from typing import TYPE_CHECKING, Any, Final
 
-from warmset.errors import SummarizerError, WarmsetError
-from warmset.llm import Settings
+from warmset.llm import Providing, Settings
 from warmset.llm.anthropic import AnthropicMessages
 from warmset.llm.openai import OpenAIChat, OpenAIResponses
 from warmset.summarize.asking import MAX_PROMPTS, PROMPT_TOKENS, TIMEOUT, AskingSummarizer
@@ -14,13 +12,11 @@ from warmset.summarize.asking import MAX_PROMPTS, PROMPT_TOKENS, TIMEOUT, Asking
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from warmset.llm import Model, Prompt, Reply
-
 MAX_TOKENS: Final = 8_192
 """Tokens of an answer: a summary, and what a model thinks before."""
 
 
-class ProviderSummarizer(AskingSummarizer):
+class ProviderSummarizer(Providing, AskingSummarizer):
     """Asks through an SDK, whose retries are its own; tokens are those of the provider's usage.
 
     Args:
@@ -63,38 +59,13 @@ class ProviderSummarizer(AskingSummarizer):
             max_tokens=max_tokens,
             options=options,
         )
-        try:
-            self._model = self._connect(model, settings)
-        except WarmsetError:
-            raise
-        except Exception as error:
-            raise SummarizerError(f"{type(self).__name__} cannot be used: {error}") from error
-
-    def ask(self, prompt: Prompt, timeout: float) -> Reply:
-        """Ask through the SDK; see `AskingSummarizer.ask`."""
-        return self._model.ask(prompt, timeout=timeout)
-
-    def close(self) -> None:
-        """Close the client, unless it was given; a `with` block does it too."""
-        self._model.close()
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
-
-    @staticmethod
-    @abstractmethod
-    def _connect(model: str, settings: Settings) -> Model: ...
+        self.connect(model, settings)
 
 
 class OpenAISummarizer(ProviderSummarizer):
     """Asks a model behind OpenAI's Chat Completions; the arguments are `ProviderSummarizer`'s."""
 
-    @staticmethod
-    def _connect(model: str, settings: Settings) -> Model:
-        return OpenAIChat(model, settings)
+    MODEL = OpenAIChat
 
 
 class OpenAIResponsesSummarizer(ProviderSummarizer):
@@ -103,14 +74,10 @@ class OpenAIResponsesSummarizer(ProviderSummarizer):
     Nothing is stored at the provider.
     """
 
-    @staticmethod
-    def _connect(model: str, settings: Settings) -> Model:
-        return OpenAIResponses(model, settings)
+    MODEL = OpenAIResponses
 
 
 class AnthropicSummarizer(ProviderSummarizer):
     """Asks a model behind Anthropic's Messages; the arguments are `ProviderSummarizer`'s."""
 
-    @staticmethod
-    def _connect(model: str, settings: Settings) -> Model:
-        return AnthropicMessages(model, settings)
+    MODEL = AnthropicMessages
