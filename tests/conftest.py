@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 import re
 import sys
 import threading
 import zlib
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pytest
@@ -17,6 +18,7 @@ from warmset.embed import weights as weights_module
 from warmset.embed.base import checked
 from warmset.embed.passages import passages, rough_words
 from warmset.errors import ModelMissing
+from warmset.prepare import PreparedCompaction
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
@@ -110,3 +112,22 @@ def weights() -> Weights:
         if os.environ.get("CI"):
             raise
         pytest.skip(f"offline and without the model: {error}")
+
+
+@pytest.fixture
+def hand() -> Any:
+    """A worker that runs tasks when told, with its clock."""
+    preparing = importlib.import_module("preparing")
+    return preparing.Hand(preparing.Clock())
+
+
+@pytest.fixture
+def made(hand: Any) -> Callable[..., PreparedCompaction]:
+    """Makes a policy with a clock, a worker and a writer that obey."""
+    writer = importlib.import_module("preparing").Writer
+
+    def one(**options: Any) -> PreparedCompaction:
+        given = {"summarizer": writer(), "clock": hand.clock, "worker": hand, "carry_tokens": 0}
+        return PreparedCompaction(**{**given, **options})
+
+    return one

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import time
+
 from warmset import Weights
 from warmset.engine import Engine
+from warmset.evict.slots import HEADING
 from warmset.memory import Memory
 from warmset.opening import Opening
+
+BUDGET = 600
+LINE = "the harbour master counted every crate that came ashore before the tide"
 
 
 class Clock:
@@ -97,3 +103,40 @@ def process(path, policy, *, tenant="default"):
     """Open a store as another process would: with an engine that shares nothing but the files."""
     engine = Engine(path, embedder=None, opening=Opening(durability="os"), encoding="o200k_base")
     return Memory(Lease(engine), tenant=tenant, weights=Weights(), picker=None, compaction=policy)
+
+
+def talk(conversation, count, start=0):
+    """Append so many questions and answers of about 20 tokens each."""
+    for at in range(start, start + count):
+        conversation.append({"role": "user", "content": f"Question {at}: {LINE}?"})
+        conversation.append({"role": "assistant", "content": f"Answer {at}: {LINE}."})
+
+
+def shown(window):
+    return [m for m in window.messages if HEADING in str(m["content"])]
+
+
+def opened(policy, path=None):
+    memory = Memory.open(path, embedder="lexical", compaction=policy)
+    log = memory.conversation("log")
+    log.append({"role": "user", "content": "The task: count crates, and tell harbour 7."})
+    return memory, log
+
+
+def window(log, budget=BUDGET, **options):
+    return log.window(mode="full", budget=budget, **options)
+
+
+def prepared(log, hand):
+    """Cross the soft line, and have the summary written."""
+    talk(log, 11)
+    window(log)
+    hand.run()
+
+
+def until(holds):
+    """Wait for what a thread does."""
+    end = time.monotonic() + 30
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.002)

@@ -4,57 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import threading
-import time
 
 import pytest
-from preparing import Clock, Hand, Writer, process
+from preparing import (
+    BUDGET,
+    LINE,
+    Writer,
+    opened,
+    prepared,
+    shown,
+    talk,
+    until,
+    window,
+)
 
 from warmset import Memory, PreparedCompaction, validate
 from warmset.errors import BudgetTooSmall, InvalidInputError
-from warmset.evict.slots import HEADING
 from warmset.messages import text_message
 from warmset.prepare import Prices, of
-
-BUDGET = 600
-LINE = "the harbour master counted every crate that came ashore before the tide"
-
-
-def talk(conversation, count, start=0):
-    """Append so many questions and answers of about 20 tokens each."""
-    for at in range(start, start + count):
-        conversation.append({"role": "user", "content": f"Question {at}: {LINE}?"})
-        conversation.append({"role": "assistant", "content": f"Answer {at}: {LINE}."})
-
-
-def shown(window):
-    return [m for m in window.messages if HEADING in str(m["content"])]
-
-
-@pytest.fixture
-def hand():
-    return Hand(Clock())
-
-
-@pytest.fixture
-def made(hand):
-    """Makes a policy with a clock, a worker and a writer that obey."""
-
-    def one(**options):
-        given = {"summarizer": Writer(), "clock": hand.clock, "worker": hand, "carry_tokens": 0}
-        return PreparedCompaction(**{**given, **options})
-
-    return one
-
-
-def opened(policy, path=None):
-    memory = Memory.open(path, embedder="lexical", compaction=policy)
-    log = memory.conversation("log")
-    log.append({"role": "user", "content": "The task: count crates, and tell harbour 7."})
-    return memory, log
-
-
-def window(log, budget=BUDGET, **options):
-    return log.window(mode="full", budget=budget, **options)
 
 
 def test_the_soft_line_begins_a_summary_and_the_hard_line_swaps_it_in(made, hand):
@@ -99,9 +66,7 @@ def test_the_soft_line_begins_a_summary_and_the_hard_line_swaps_it_in(made, hand
 def test_the_kept_messages_are_the_callers_bytes_and_their_front_stays(made, hand):
     memory, log = opened(made())
     with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
+        prepared(log, hand)
         talk(log, 4, 11)
         one = window(log)
         talk(log, 1, 15)
@@ -133,14 +98,6 @@ def test_the_agent_goes_on_while_a_thread_writes():
         until(lambda: of(memory.engine, "default", "log").state == "ready")
         talk(log, 4, 12)
         assert shown(window(log))
-
-
-def until(holds):
-    """Wait for what a thread does."""
-    end = time.monotonic() + 30
-    while not holds():
-        assert time.monotonic() < end
-        time.sleep(0.002)
 
 
 @pytest.mark.parametrize(("ends_in", "swapped"), [(1.9, True), (2.1, False), (None, False)])
@@ -179,9 +136,7 @@ def test_what_is_no_summary_never_becomes_one(made, hand, answer):
     policy.summarizer.answer = answer
     memory, log = opened(policy)
     with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
+        prepared(log, hand)
         talk(log, 4, 11)
         found = window(log)
         told = found.report.compaction
@@ -202,9 +157,7 @@ def test_the_fallback_writes_where_the_summarizer_fails(hand):
     policy.summarizer.answer = "failing"
     memory, log = opened(policy)
     with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
+        prepared(log, hand)
         talk(log, 4, 11)
         [summary] = shown(window(log))
         assert "harbour master" in summary["content"], "sentences of the turns themselves"
@@ -227,106 +180,6 @@ def test_a_summarizer_that_hangs_is_given_up_and_another_try_is_made(made, hand)
         assert of(memory.engine, "default", "log").state == "ready"
         hand.run(0)
         assert policy.counters.prepared == 1, "what comes after it was given up is not used"
-
-
-def test_a_prepared_summary_is_good_in_the_next_process(made, hand, tmp_path):
-    memory, log = opened(made(), tmp_path)
-    with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
-    policy = made()
-    with Memory.open(tmp_path, embedder="lexical", compaction=policy) as memory:
-        log = memory.conversation("log")
-        talk(log, 4, 11)
-        assert shown(window(log))
-        assert policy.summarizer.asked == []
-        assert (policy.counters.adopted, policy.counters.swapped) == (1, 1)
-
-
-def test_another_policy_does_not_take_it_up(made, hand, tmp_path):
-    memory, log = opened(made(), tmp_path)
-    with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
-        talk(log, 4, 11)
-        assert shown(window(log))
-        other = made(max_tokens=99)
-        hand.ends_in = None
-        found = window(log, compaction=other)
-        assert not shown(found)
-        assert found.report.compaction.left_out
-        assert other.counters.stale == 1
-
-
-def test_an_edit_before_the_mark_makes_it_void_and_one_behind_it_does_not(made, hand):
-    policy = made()
-    memory, log = opened(policy)
-    with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
-        talk(log, 4, 11)
-        mark = window(log).report.compaction.mark
-        turns = [dict(turn) for turn in log.fetch(log.ids)]
-        behind = mark + 2
-        log.sync([*turns[:behind], text_message("openai", "user", "edited behind")])
-        found = log.window(mode="full", budget=330)
-        assert shown(found)
-        assert found.messages[-1]["content"] == "edited behind"
-        log.sync([*turns[:3], text_message("openai", "user", "edited before"), *turns[4:]])
-        hand.ends_in = None
-        found = window(log)
-        assert not shown(found)
-        assert policy.counters.stale == 1
-        assert found.report.compaction.state == "preparing"
-
-
-def test_an_edit_while_it_is_written_makes_it_void(made, hand):
-    policy = made()
-    memory, log = opened(policy)
-    with memory:
-        talk(log, 11)
-        window(log)
-        turns = [dict(turn) for turn in log.fetch(log.ids)]
-        log.sync([*turns[:1], text_message("openai", "user", "edited"), *turns[2:]])
-        hand.run()
-        assert of(memory.engine, "default", "log").state == "stale"
-        assert (policy.counters.prepared, policy.counters.stale) == (0, 1)
-        assert list(memory.engine.derived.of("prepared", "default")) == []
-
-
-def test_what_is_erased_is_in_no_summary_and_in_no_file(made, hand, tmp_path):
-    policy = made()
-    policy.summarizer.answer = "The secret is Zanzibar."
-    memory, log = opened(policy, tmp_path)
-    with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
-        talk(log, 4, 11)
-        assert "Zanzibar" in shown(window(log))[0]["content"]
-        memory.erase(ids=[log.ids[3]])
-        policy.summarizer.answer = "good"
-        found = window(log)
-        assert "Zanzibar" not in str(found.messages)
-        files = [file for file in tmp_path.rglob("*") if file.is_file()]
-        assert not [file for file in files if b"Zanzibar" in file.read_bytes()]
-
-
-def test_an_erasure_while_it_is_written_leaves_nothing(made, hand, tmp_path):
-    policy = made()
-    policy.summarizer.answer = "The secret is Zanzibar."
-    memory, log = opened(policy, tmp_path)
-    with memory:
-        talk(log, 11)
-        window(log)
-        memory.erase(ids=[log.ids[3]])
-        hand.run()
-        assert policy.counters.prepared == 0
-        files = [file for file in tmp_path.rglob("*") if file.is_file()]
-        assert not [file for file in files if b"Zanzibar" in file.read_bytes()]
 
 
 def test_the_next_summary_goes_on_from_the_last(made, hand):
@@ -357,9 +210,7 @@ def test_a_tail_that_grew_too_large_is_prepared_again(made, hand):
     policy = made()
     memory, log = opened(policy)
     with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
+        prepared(log, hand)
         log.append({"role": "user", "content": f"{LINE} " * 40})  # the hard line, and far over it
         log.append({"role": "assistant", "content": "I see."})
         hand.ends_in = 0.5
@@ -422,41 +273,8 @@ def test_a_callback_that_fails_costs_no_window(made, hand):
     policy = made(on_event=broken)
     memory, log = opened(policy)
     with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
+        prepared(log, hand)
         assert policy.counters.faults == 2
-
-
-def test_closing_gives_up_what_is_written_and_waits_for_nobody(made, hand, tmp_path):
-    events = []
-    policy = made(on_event=events.append)
-    memory, log = opened(policy, tmp_path)
-    talk(log, 11)
-    window(log)
-    memory.close()
-    assert [event.state for event in events] == ["preparing", "discarded"]
-    hand.run()
-    assert policy.counters.prepared == 0
-    with Memory.open(tmp_path, embedder="lexical", compaction=policy) as memory:
-        assert window(memory.conversation("log")).report.compaction.state == "preparing"
-
-
-def test_one_process_writes_at_a_time(made, hand, tmp_path):
-    one, other = made(), made()
-    with process(tmp_path, one) as first, process(tmp_path, other) as second:
-        log = first.conversation("log")
-        log.append({"role": "user", "content": "The task."})
-        talk(log, 11)
-        window(log)
-        found = window(second.conversation("log"))
-        assert found.report.compaction.state == "idle"
-        assert len(hand.tasks) == 1
-        hand.run()
-        assert window(second.conversation("log")).report.compaction.state == "ready"
-        talk(log, 4, 11)
-        assert window(second.conversation("log")).messages == window(log).messages
-        assert other.summarizer.asked == []
 
 
 def test_many_threads_have_one_summary_written():
@@ -577,45 +395,3 @@ def test_options_out_of_range_are_refused(options):
 def test_prices_out_of_range_are_refused(options):
     with pytest.raises(InvalidInputError):
         Prices(**options)
-
-
-def test_what_became_of_summaries_is_on_record(made, hand, tmp_path):
-    policy = made(fallback=None)
-    memory, log = opened(policy, tmp_path)
-    with memory:
-        talk(log, 11)
-        policy.summarizer.answer = "failing"
-        window(log)
-        hand.run()
-        policy.summarizer.answer = "good"
-        hand.clock.now += 1
-        window(log)
-        hand.run()
-        talk(log, 4, 11)
-        told = window(log).report.compaction
-    with Memory.open(tmp_path, embedder="lexical") as memory:
-        runs = memory.episodes(conversation="log")
-        assert [run.what for run in runs] == ["failed", "prepared", "swapped"]
-        assert "nobody there" in runs[0].figures["why"]
-        assert runs[1].figures["dropped"] == told.mark - 1, "the task stays"
-        assert runs[2].figures["freed"] > 100
-        assert memory.episodes(conversation="other") == []
-
-
-def test_of_many_summaries_the_next_process_reads_the_newest_only(made, hand, tmp_path):
-    memory, log = opened(made(), tmp_path)
-    with memory:
-        for at in range(60):
-            talk(log, 1, at)
-            last = window(log)
-            while hand.tasks:
-                hand.run()
-        summaries = list(memory.engine.derived.of("prepared", "default", "log"))
-        assert len(summaries) > 3
-    policy = made()
-    with Memory.open(tmp_path, embedder="lexical", compaction=policy) as memory:
-        found = window(memory.conversation("log"))
-        assert found.tokens <= last.tokens
-        assert policy.counters.adopted == 1
-        assert found.report.compaction.mark == summaries[-1].fields["mark"]
-        assert policy.summarizer.asked == []
