@@ -16,7 +16,8 @@ ROOM: Final = 16_000_000
 """Characters that are kept at most. Half of them are old: what is not asked for again, while as
 many others are, leaves."""
 
-_Key: TypeAlias = "tuple[str, int | str]"
+_Key: TypeAlias = int | str
+"""A message's id for its quote, the negative one for its line, any other text itself."""
 
 
 class Line(NamedTuple):
@@ -49,19 +50,23 @@ class Cards:
 
     def plain(self, text: str) -> Line:
         """Return a text that stands in many windows."""
-        return self._made(("plain", text), lambda: text)
+        return self._young.get(text) or self._made(text, lambda: text)
+
+    def day(self, number: int) -> Line:
+        """Return the line above the turns of a day, counted from 1970."""
+        return self.plain(day_line(number))
 
     def quote(self, entry: Entry) -> Line:
         """Return a message as it is quoted."""
-        key = ("quote", entry.id)
-        known = self._young.get(key)
-        if known is not None:
-            return known
-        return self._made(key, lambda: quote(entry, self._read(entry.id)))
+        id_ = entry.id
+        known = self._young.get(id_)
+        return known or self._made(id_, lambda: quote(entry, self._read(id_)))
 
     def line(self, entry: Entry) -> Line:
         """Return a message's line in the index."""
-        return self._made(("line", entry.id), lambda: index_line(entry, self._read(entry.id)))
+        id_ = entry.id
+        known = self._young.get(-id_)
+        return known or self._made(-id_, lambda: index_line(entry, self._read(id_)))
 
     def quotes(self, entries: Iterable[Entry]) -> list[Line]:
         """Quote messages in order, with a line for the day wherever it changes."""
@@ -70,14 +75,10 @@ class Cards:
         for entry in entries:
             number = entry.at // DAY
             if number != last:
-                out.append(self.plain(day_line(entry)))
+                out.append(self.day(int(number)))
                 last = number
             out.append(self.quote(entry))
         return out
-
-    def cost(self, entries: Iterable[Entry]) -> int:
-        """Return the tokens of messages that are quoted in order."""
-        return sum([tokens for _, tokens in self.quotes(entries)])
 
     def clear(self) -> None:
         """Forget everything, what is just being made too: it may have been erased meanwhile."""
@@ -85,9 +86,6 @@ class Cards:
         self._young, self._old, self._characters = {}, {}, 0
 
     def _made(self, key: _Key, make: Callable[[], str]) -> Line:
-        line = self._young.get(key)
-        if line is not None:
-            return line
         cleared, line = self._cleared, self._old.get(key)
         if line is None:
             text = make()

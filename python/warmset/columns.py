@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset.quoting import DAY
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -15,6 +17,16 @@ if TYPE_CHECKING:
     from warmset.ledger import Entry, Ledger
 
 _FIRST: Final = 64
+_COLUMNS: Final = (
+    "_ids",
+    "_homes",
+    "_decides",
+    "_days",
+    "_quoted",
+    "_tokens",
+    "_sizes",
+    "_settles",
+)
 
 
 class Columns:
@@ -29,6 +41,8 @@ class Columns:
         self._ids = np.zeros(_FIRST, np.int64)
         self._homes = np.zeros(_FIRST, np.int64)
         self._decides = np.zeros(_FIRST, np.bool_)
+        self._days = np.zeros(_FIRST, np.int64)
+        self._quoted = np.zeros(_FIRST, np.int64)
         self._tokens = np.zeros(_FIRST, np.int64)
         self._sizes = np.zeros(_FIRST, np.int64)
         self._settles = np.zeros(_FIRST, np.bool_)
@@ -57,6 +71,16 @@ class Columns:
     def sizes(self) -> NDArray[np.int64]:
         """How many messages each unit has."""
         return self._sizes
+
+    @property
+    def days(self) -> NDArray[np.int64]:
+        """The day on which the first message of each unit was said, counted from 1970."""
+        return self._days
+
+    @property
+    def quoted(self) -> NDArray[np.int64]:
+        """What the messages of each unit cost where they are quoted; 0 until that is noted."""
+        return self._quoted
 
     @property
     def settles(self) -> NDArray[np.bool_]:
@@ -88,6 +112,10 @@ class Columns:
         self._homes[start:end] = homes
         self._decides[start:end] = [entry.decision for entry in fresh]
         units = self._homes[start:end]
+        days = [entry.at // DAY for entry in fresh]
+        begun = np.flatnonzero(self._sizes[units] == 0)[::-1]
+        self._days[units[begun]] = [days[at] for at in begun.tolist()]  # the first of a unit last
+        self._quoted[units] = 0
         np.add.at(self._tokens, units, [entry.tokens for entry in fresh])
         np.add.at(self._sizes, units, 1)
         np.logical_or.at(self._settles, units, self._decides[start:end])
@@ -95,7 +123,7 @@ class Columns:
 
     def _grow(self, room: int) -> None:
         # New arrays: whoever looks at the old ones keeps what they saw.
-        for name in ("_ids", "_homes", "_decides", "_tokens", "_sizes", "_settles"):
+        for name in _COLUMNS:
             old = getattr(self, name)
             new = np.zeros(room, old.dtype)
             new[: len(old)] = old

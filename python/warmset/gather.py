@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
     from warmset.accounts import Accounts
+    from warmset.cards import Cards
+    from warmset.columns import Columns
     from warmset.config import Weights
     from warmset.hits import Found
     from warmset.ledger import Entry, Ledger
@@ -36,6 +38,7 @@ class Pool:
         places: The positions on the path of the messages that may have a line, the best first.
         live: All messages of the path.
         accounts: The path's units.
+        columns: The path's columns.
         count: How many messages the path had: what came later is not in it.
     """
 
@@ -46,13 +49,38 @@ class Pool:
     places: NDArray[np.int64]
     live: list[Entry]
     accounts: Accounts
+    columns: Columns
     count: int
+
+    def cost(self, cards: Cards, ranks: NDArray[np.int64]) -> int:
+        """Return about what quoting units costs, the lines that tell the day with it.
+
+        A unit counts as said on the day of its first message.
+
+        Args:
+            cards: Makes quotes.
+            ranks: The units.
+        """
+        units = np.sort(self.units[ranks])
+        costs = self.columns.quoted[units]
+        if not costs.all():
+            fresh = np.flatnonzero(costs == 0)
+            made = self._members(units[fresh])
+            costs[fresh] = [sum([cards.quote(one).tokens for one in unit]) for unit in made]
+            if self.columns.count == self.count:  # else a unit may have grown
+                self.columns.quoted[units] = costs
+        days = self.columns.days[units]
+        begins = [*days[:1].tolist(), *days[1:][days[1:] != days[:-1]].tolist()]
+        return int(costs.sum()) + sum([cards.day(day).tokens for day in begins])
 
     def chosen(self, ranks: NDArray[np.int64]) -> list[tuple[Entry, ...]]:
         """Return the messages of units by their ranks."""
+        return self._members(self.units[ranks])
+
+    def _members(self, units: NDArray[np.int64]) -> list[tuple[Entry, ...]]:
         live, members = self.live, self.accounts.members
         made: list[tuple[Entry, ...]] = []
-        for number in self.units[ranks].tolist():
+        for number in units.tolist():
             places = members(number)
             if len(places) > 1:
                 places = [place for place in places if place < self.count]
@@ -66,10 +94,13 @@ class Pool:
             shown: Units that are shown otherwise.
             most: Messages that may have a line, besides those that settle something.
         """
-        taken, live = {entry.id for unit in shown for entry in unit}, self.live
-        near = [one for at in self.places.tolist() if at >= 0 and (one := live[at]).id not in taken]
-        settle = [entry for entry in near if entry.decision]
-        return settle + [entry for entry in near[:most] if not entry.decision]
+        taken = {entry.id for unit in shown for entry in unit}
+        near = self.places[self.places >= 0]
+        ids, decides = self.columns.ids[near].tolist(), self.columns.decides[near].tolist()
+        left = [one for one in zip(near.tolist(), ids, decides, strict=True) if one[1] not in taken]
+        settle = [at for at, _, decision in left if decision]
+        first = [at for at, _, decision in left[:most] if not decision]
+        return [self.live[at] for at in (*settle, *first)]
 
 
 def gather(ledger: Ledger, found: Found, picked: Picked, weights: Weights) -> Pool:
@@ -107,5 +138,6 @@ def gather(ledger: Ledger, found: Found, picked: Picked, weights: Weights) -> Po
         places=places if chosen is ids else columns.places(ids),
         live=ledger.live(),
         accounts=ledger.accounts(),
+        columns=columns,
         count=columns.count,
     )

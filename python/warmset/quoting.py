@@ -40,20 +40,21 @@ def who(entry: Entry) -> str:
     return f"{entry.speaker} ({role})" if entry.speaker else role
 
 
-def moment(entry: Entry) -> str:
-    """Return the day on which a message was said, UTC; as people write it, it costs the least."""
-    return _day(int(entry.at // DAY))
-
-
 @lru_cache(maxsize=4_096)
 def _day(number: int) -> str:
+    """Write a day, UTC, as people do: that costs the least."""
     at = datetime.fromtimestamp(number * DAY, UTC)
     return f"{at:%a} {at.day} {at:%b %Y}"
 
 
-def day_line(entry: Entry) -> str:
-    """Return the line that stands above the turns of a day."""
-    return f"[{moment(entry)}]\n"
+def day_line(number: int) -> str:
+    """Return the line that stands above the turns of a day, counted from 1970."""
+    return f"[{_day(number)}]\n"
+
+
+def day_of(entry: Entry) -> int:
+    """Return the day on which a message was said, UTC, counted from 1970."""
+    return int(entry.at // DAY)
 
 
 def quote(entry: Entry, text: str) -> str:
@@ -69,11 +70,11 @@ def quote(entry: Entry, text: str) -> str:
 def quotes(turns: Iterable[tuple[Entry, str]]) -> str:
     """Quote turns in order, with a line for the day wherever it changes."""
     out: list[str] = []
-    last = ""
+    last = None
     for entry, text in turns:
-        now = day_line(entry)
+        now = day_of(entry)
         if now != last:
-            out.append(now)
+            out.append(day_line(now))
             last = now
         out.append(quote(entry, text))
     return "".join(out)

@@ -29,6 +29,7 @@ Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, tuple[int, ...]]
 View: TypeAlias = Literal["turn", "context"]
 """Vectors of a turn's own passages, or of the turn among its neighbours."""
 
+_encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 TURN: Final = "turn"
 EMBEDDING: Final = "embedding"
 CHECKPOINT: Final = "checkpoint"
@@ -222,10 +223,9 @@ def dump(fields: Mapping[str, Any]) -> bytes:
     """
     present = {name: value for name, value in fields.items() if value is not None}
     try:
-        text = json.dumps(present, separators=(",", ":"), allow_nan=False)
+        return _encode(present).encode()
     except (TypeError, ValueError) as error:
         raise InvalidInputError(f"meta: expected plain JSON values ({error})") from error
-    return text.encode()
 
 
 def load(data: bytes) -> dict[str, Any]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from operator import attrgetter
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import pack
@@ -17,9 +16,6 @@ if TYPE_CHECKING:
 
 QUOTE_OVERHEAD: Final = 8
 """Tokens of a quoted turn's id and speaker, for the plan; the final count is exact."""
-
-
-_id_of = attrgetter("id")
 
 
 def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, ...], ...]:
@@ -39,20 +35,14 @@ def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, .
         return ()
     costs = pool.tokens + QUOTE_OVERHEAD * pool.sizes
     least = int(costs.min())
-    chosen: list[tuple[Entry, ...]] = []
-    left = free
+    taken = pack(costs, pool.values, free)
     # The lines that tell the day are shared by its turns, so their cost is known only
     # once a choice is made: choose, count, choose again with that taken off.
-    for _ in range(2):
+    actual, planned = pool.cost(cards, taken), int(costs[taken].sum())
+    left = free - (actual - planned)
+    if actual > free or left - planned >= least:
         taken = pack(costs, pool.values, max(left, 0))
-        chosen = pool.chosen(taken)
-        turns = sorted((one for unit in chosen for one in unit), key=_id_of)
-        actual = cards.cost(turns)
-        planned = int(costs[taken].sum())
-        left = free - (actual - planned)
-        if actual <= free and left - planned < least:
-            break
-    return tuple(chosen)
+    return tuple(pool.chosen(taken))
 
 
 def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[Entry, ...]:

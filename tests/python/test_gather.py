@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from test_accounts import FACTS, fact
 
 from warmset import Weights, _core
+from warmset.cards import Cards
 from warmset.config import least_score
 from warmset.copies import MOST, Copies
 from warmset.errors import InvalidInputError
@@ -75,6 +76,26 @@ def test_units_and_lines_are_those_of_a_walk(facts, ids, scores, by, most):
         near = [entry for entry in near if not any(entry in unit for unit in shown)]
         kept = [entry for at, entry in enumerate(near) if at < most or entry.decision]
         assert pool.others(shown, most) == sorted(kept, key=lambda entry: not entry.decision)
+
+
+@given(st.lists(st.tuples(FACTS, st.integers(0, 2)), min_size=1, max_size=14), st.data())
+def test_quotes_cost_what_they_add_up_to(facts, data):
+    """It is asked after every message, so what is kept of a unit must go where the unit grows."""
+    ledger, day = Ledger("t", "c", (0, 0)), 19_000
+    cards = Cards("said {}".format, "o200k_base")
+    for at, (one, later) in enumerate(facts, start=1):
+        day += later
+        ledger.admit(at, b"%d" % at, one, TurnMeta(at=day * 86_400.0, dialect="openai"), at)
+        hits = found(range(1, at + 1), [1.0] * at)
+        pool = gather(ledger, hits, Picked(tuple(hits.ids), "score"), WEIGHTS)
+        every = range(len(pool.units))
+        ranks = data.draw(st.lists(st.sampled_from(every), unique=True)) if every else []
+        units = pool.chosen(np.array(ranks, np.int64))
+        # A unit whose parts were said on several days counts as said on the first of them.
+        first = sorted((unit[0] for unit in units), key=lambda entry: entry.id)
+        lines = sum(line.tokens for line in cards.quotes(first))
+        rest = sum(cards.quote(entry).tokens for unit in units for entry in unit[1:])
+        assert pool.cost(cards, np.array(ranks, np.int64)) == lines + rest
 
 
 def test_a_path_that_was_cut_is_read_anew():

@@ -27,6 +27,16 @@ _encode = json.JSONEncoder(
 ).encode
 
 
+def _finite(literal: str) -> float:
+    number = float(literal)
+    if not math.isfinite(number):
+        raise NotFiniteError(f"{literal} is no finite number")
+    return number
+
+
+_decode = json.JSONDecoder(parse_constant=_finite, parse_float=_finite).decode
+
+
 class _NotJsonError(Exception):
     """Something that JSON cannot hold, and on the way up, the path to it."""
 
@@ -108,9 +118,7 @@ def loads(data: bytes, *, index: int = 0) -> Message:
         NotFiniteError: They hold a number that no float can hold.
     """
     try:
-        message = json.loads(
-            data.decode("utf-8", "surrogatepass"), parse_constant=_finite, parse_float=_finite
-        )
+        message = _decode(data.decode("utf-8", "surrogatepass"))
     except NotFiniteError:
         raise
     except (ValueError, RecursionError) as error:
@@ -124,13 +132,6 @@ def loads(data: bytes, *, index: int = 0) -> Message:
 def encode(value: object) -> str:
     """Write a JSON value that is inside of an accepted message, compactly."""
     return _encode(value)
-
-
-def _finite(literal: str) -> float:
-    number = float(literal)
-    if not math.isfinite(number):
-        raise NotFiniteError(f"{literal} is no finite number")
-    return number
 
 
 def _plain(message: object, index: int) -> Message:

@@ -34,7 +34,7 @@ pub fn rank(members: Members<'_>, ids: &[i64], values: &[f64], raise: f64) -> Re
     let mut ranked = Ranked::default();
     let mut found: Vec<(i64, f64)> = Vec::with_capacity(ids.len());
     for (id, value) in ids.iter().zip(values) {
-        let place = members.ids.binary_search(id).ok();
+        let place = place_of(members.ids, *id);
         let group = place.and_then(|place| members.groups.get(place));
         if let Some(group) = group {
             let at = usize::try_from(*group).ok();
@@ -51,4 +51,14 @@ pub fn rank(members: Members<'_>, ids: &[i64], values: &[f64], raise: f64) -> Re
     found.sort_by(order);
     (ranked.groups, ranked.values) = found.into_iter().unzip();
     Ok(ranked)
+}
+
+/// Where an id is among ascending ones.
+fn place_of(ids: &[i64], id: i64) -> Option<usize> {
+    // The ids of one conversation mostly follow one another.
+    let guess = ids.first().and_then(|first| id.checked_sub(*first));
+    let guess = guess.and_then(|at| usize::try_from(at).ok());
+    guess
+        .filter(|at| ids.get(*at) == Some(&id))
+        .or_else(|| ids.binary_search(&id).ok())
 }
