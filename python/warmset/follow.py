@@ -144,7 +144,7 @@ class Follower:
                 self._engine.derived.take(record)
             elif record.kind == TOMBSTONE:
                 news.erased = True
-        except (InvalidInputError, ValueError, KeyError, TypeError) as error:
+        except (ValueError, LookupError, TypeError, ArithmeticError) as error:
             self._engine.lost.append(f"record {record.seq} is not as warmset writes it: {error}")
 
     def _turn(self, record: Record, news: _News) -> None:

@@ -42,7 +42,8 @@ class History:
 
     def __init__(self) -> None:
         self._parent: dict[int, int] = {}
-        self._child: dict[tuple[int, bytes], int] = {}
+        self._digest: dict[int, bytes] = {}
+        self._child: dict[tuple[int, bytes], int] = {}  # of twins, the last
         self.path: list[int] = []
         self.awaited: list[bytes] = []
         self.branched = False
@@ -65,6 +66,7 @@ class History:
         if self.awaited and self.awaited[0] == digest:
             del self.awaited[0]
         self._parent[id_] = self.head
+        self._digest[id_] = digest
         self._child[self.head, digest] = id_
         self.path.append(id_)
 
@@ -116,12 +118,17 @@ class History:
         Args:
             id_: The message.
             parent: An earlier message.
+
+        Raises:
+            ValueError: It is no earlier one.
         """
+        if parent >= id_:
+            raise ValueError(f"message {id_} cannot follow message {parent}")
         self.branched = True
-        before = self._parent[id_]
-        digest = next(d for (at, d), one in self._child.items() if at == before and one == id_)
-        del self._child[before, digest]
-        self._child[parent, digest] = id_
+        before, digest = self._parent[id_], self._digest[id_]
+        if self._child.get((before, digest)) == id_:  # else a twin of it stands there
+            del self._child[before, digest]
+        self._child[parent, digest] = max(id_, self._child.get((parent, digest), ROOT))
         self._parent[id_] = parent
 
     def move(self, head: int) -> tuple[list[int], list[int]]:

@@ -335,3 +335,18 @@ def test_what_was_left_stays_left_when_a_branch_loses_its_first_message(tmp_path
             assert memory.conversation("ended").ids == other[:2]
             assert len(memory.search("left", where=Filter(branches=True))) == 3
             assert [hit.id for hit in memory.search("left")] == []
+
+
+def test_messages_that_say_the_same_behind_an_erased_one_are_both_kept(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        first = log.append(talk("abc"))
+        log.sync(talk("a"))
+        again = log.append([*talk("ab")[1:], {"role": "user", "content": "d"}])
+        memory.erase(ids=first[:1])
+        assert log.ids == again
+        assert [turn["content"] for turn in log.fetch(first[1:])] == ["b", "c"]
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert memory.conversation("log").ids == again
+        more = memory.conversation("log").sync([*talk("ab")[1:], *talk("abc")[2:]])
+        assert (more.kept, more.branched_at) == (1, 1)
