@@ -64,6 +64,22 @@ def test_an_edit_before_the_mark_makes_it_void_and_one_behind_it_does_not(made, 
         assert found.report.compaction.state == "preparing"
 
 
+def test_a_summary_of_twins_on_another_branch_is_not_taken_up(made, hand, tmp_path):
+    memory, log = opened(made(), tmp_path)
+    with memory:
+        prepared(log, hand)
+        turns = [dict(turn) for turn in log.fetch(log.ids)]
+        log.sync(turns[:4])
+        log.append(turns[4:])  # they say the same as those that were summarised
+        talk(log, 4, 11)
+        hand.ends_in = None
+        assert not shown(window(log))
+    policy = made()
+    with Memory.open(tmp_path, embedder="lexical", compaction=policy) as memory:
+        assert not shown(window(memory.conversation("log")))
+        assert policy.counters.adopted == 0
+
+
 def test_an_edit_while_it_is_written_makes_it_void(made, hand):
     policy = made()
     memory, log = opened(policy)

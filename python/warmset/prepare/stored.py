@@ -103,7 +103,7 @@ def episode(ledger: Ledger, what: str, figures: dict[str, Any]) -> Draft:
 
 
 def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | None:
-    """Take up a record; None if it is of another policy, or stands for another front.
+    """Take up a record; None if it is of another policy, or stands for other messages.
 
     Raises:
         StoreError: The record could not be read.
@@ -117,6 +117,8 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
     except StoreError:
         return None
     covered = covered_by(engine, made)
+    if not covered or not covered.issubset(path[:mark]):
+        return None  # it was made from twins of these messages, on another branch
     held = tuple(at for at in range(mark) if path[at] not in covered)
     text = engine.store.get(made.id).payload.decode("utf-8", "surrogatepass")
     message, tokens = said(engine, text, ledger.dialect or "openai")
@@ -126,7 +128,7 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
         mark=mark,
         last=path[mark - 1],
         held=held,
-        place=next((at for at in range(mark) if path[at] in covered), 0),
+        place=next(at for at in range(mark) if path[at] in covered),
         message=message,
         text=text,
         tokens=tokens,
