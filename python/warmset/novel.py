@@ -66,9 +66,9 @@ def keep_novel(
     if not fresh:
         return []
     with shelf.lock:
-        there = shelf.look()
         facts = [facts_of(one.text) for one in fresh]
         near = _near(shelf, [one.text for one in fresh], embedder)
+        there = shelf.look()
         said: dict[bytes, int] = {}
         known: dict[int, int] = {}  # place in the batch: the memory that says it
         twins: dict[int, int] = {}  # place in the batch: the one before it that says it
@@ -76,10 +76,9 @@ def keep_novel(
             earlier = said.setdefault(says(one.text), at)
             found = shelf.known_as(conversation, one.text)
             if found is None:
-                alike = (
-                    id_ for id_ in near[at].memories if there[id_].conversation == conversation
-                )
-                found = next((id_ for id_ in alike if shelf.hard(id_) == facts[at]), None)
+                alike = (there[id_] for id_ in near[at].memories if id_ in there)
+                ours = (one.id for one in alike if one.conversation == conversation)
+                found = next((id_ for id_ in ours if shelf.hard(id_) == facts[at]), None)
             if found is not None:
                 known[at] = found
                 continue
@@ -113,8 +112,8 @@ def _near(shelf: Shelf, texts: Sequence[str], embedder: Embedder | None) -> list
     if embedder is None:
         return out
     rows = shelf.rows(texts, embedder)
-    if shelf.with_vectors(embedder) is not None:
-        ids, scores, counts = shelf.nearest(rows, _LOOKED_AT)
+    if (known := shelf.with_vectors(embedder)) is not None:
+        ids, scores, counts = known.nearest(rows, _LOOKED_AT)
         for at, count in enumerate(counts.tolist()):
             near = scores[at, :count] >= SAME
             out[at].memories = ids[at, :count][near].tolist()

@@ -111,16 +111,17 @@ class Remembering:
             _check_kind(kind)
         shelf = shelf_of(self.engine, self.tenant, _name(conversation))
         scores: dict[int, float] = {}
-        if query is not None:
-            weights = self._weights.dense, self._weights.lexical
-            scores = shelf.search(query, _embedder(self.engine), weights)
-        there = shelf.look()
-        wanted = [one for one in there.values() if kind in (None, one.fields.get("kind"))]
-        if query is None:
-            wanted.sort(key=lambda one: -one.id)
-        else:
-            wanted.sort(key=lambda one: (-scores.get(one.id, 0.0), one.id))
-        return [item(one, shelf.text(one.id), scores.get(one.id)) for one in wanted[:k]]
+        with shelf.lock:
+            if query is not None:
+                weights = self._weights.dense, self._weights.lexical
+                scores = shelf.search(query, _embedder(self.engine), weights)
+            there = shelf.look()
+            wanted = [one for one in there.values() if kind in (None, one.fields.get("kind"))]
+            if query is None:
+                wanted.sort(key=lambda one: -one.id)
+            else:
+                wanted.sort(key=lambda one: (-scores.get(one.id, 0.0), one.id))
+            return [item(one, shelf.text(one.id), scores.get(one.id)) for one in wanted[:k]]
 
     def revise(self: _Holder, id_: int, text: str, /) -> int:
         """Give a memory another wording; the old one is erased, byte for byte.
@@ -139,10 +140,11 @@ class Remembering:
         """
         self.check_open()
         shelf = shelf_of(self.engine, self.tenant, None)
-        there = shelf.look()
-        if isinstance(id_, bool) or id_ not in there:
-            raise NotFound(f"revise: no memory has id {id_!r}")
-        old = item(there[id_], shelf.text(id_))
+        with shelf.lock:
+            there = shelf.look()
+            if isinstance(id_, bool) or not isinstance(id_, int) or id_ not in there:
+                raise NotFound(f"revise: no memory has id {id_!r:.80}")
+            old = item(there[id_], shelf.text(id_))
         fresh = _fresh(text, old.kind, old.confidence, old.meta or None)
         if fresh.text == old.text:
             return id_
@@ -211,7 +213,7 @@ def _name(conversation: object) -> str | None:
 
 
 def _check_kind(kind: object) -> None:
-    if kind not in MEMORY_KINDS:
+    if not isinstance(kind, str) or kind not in MEMORY_KINDS:
         raise InvalidInputError(f"kind: expected one of {', '.join(MEMORY_KINDS)}, found {kind!r}")
 
 

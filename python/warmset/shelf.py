@@ -7,6 +7,7 @@ shelf is made of the records, and follows them.
 from __future__ import annotations
 
 import threading
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from warmset._core import HotIndex, LexicalIndex, content_hash
@@ -98,8 +99,8 @@ class Shelf:
         """Return the memory of a scope that says a text, whatever its case and punctuation."""
         return self._said.get((conversation, says(text)))
 
-    def with_vectors(self, embedder: Embedder) -> Shelf | None:
-        """Make sure that all memories have vectors; None if there is no memory.
+    def with_vectors(self, embedder: Embedder) -> Nearby | None:
+        """Make sure that all memories have vectors, and return them; None if there is no memory.
 
         Raises:
             EmbedderError: The embedder failed.
@@ -108,19 +109,16 @@ class Shelf:
             if not self.look():
                 return None
             self._embed(embedder)
-            return self
+            assert self._vectors is not None  # noqa: S101 - made above
+            return Nearby(self, self._vectors)
 
-    def nearest(self, rows: Vectors, k: int, /) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return ids and true cosines of the nearest memories; see `Known`."""
-        assert self._vectors is not None  # noqa: S101 - `with_vectors` came before
-        return self._vectors.search_batch(rows, k)
-
-    def hard(self, id_: int, /) -> frozenset[str]:
-        """Return the numbers, paths and names of a memory; see `Known`."""
-        found = self._hard.get(id_)
-        if found is None:
-            found = self._hard[id_] = facts_of(self._texts[id_])
-        return found
+    def hard(self, id_: int) -> frozenset[str]:
+        """Return the numbers, paths and names of a memory; none of one that is gone."""
+        with self.lock:
+            found = self._hard.get(id_)
+            if found is None and id_ in self._texts:
+                found = self._hard[id_] = facts_of(self._texts[id_])
+            return found or frozenset()
 
     def search(
         self, query: str, embedder: Embedder | None, weights: tuple[float, float]
@@ -166,6 +164,27 @@ class Shelf:
         digests = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
         slots = cache.take(digests, texts.__getitem__)
         return cache.rows(slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """The memories of a shelf by one embedder's vectors; see `compact.keeper.Known`.
+
+    Args:
+        shelf: The shelf, which others may change meanwhile.
+        vectors: The vectors.
+    """
+
+    shelf: Shelf
+    vectors: HotIndex
+
+    def nearest(self, rows: Vectors, k: int, /) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return ids and true cosines of the nearest memories."""
+        return self.vectors.search_batch(rows, k)
+
+    def hard(self, id_: int, /) -> frozenset[str]:
+        """Return the numbers, paths and names of a memory."""
+        return self.shelf.hard(id_)
 
 
 def shelf_of(engine: Engine, tenant: str, conversation: str | None) -> Shelf:

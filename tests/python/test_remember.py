@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import CompactWeights, Memory, compact_context
+from warmset import CompactWeights, FunctionEmbedder, Memory, compact_context
 from warmset.compact import forget_vectors
 from warmset.compact.distil import CUES, clip, confidence_of, is_novel, kind_of_memory
 from warmset.errors import InvalidInputError, Locked, NotFound
@@ -118,8 +118,9 @@ def test_an_edit_replaces_the_words_and_keeps_the_rest(tmp_path):
         assert memory.revise(new, one.text) == new
         louder = memory.revise(new, "The ferry leaves at 8:20, nowadays!")
         assert memory.memories()[0].text == "The ferry leaves at 8:20, nowadays!"
-        with pytest.raises(NotFound):
-            memory.revise(first, "again")
+        for gone in (first, [louder], True, 1.0):
+            with pytest.raises(NotFound):
+                memory.revise(gone, "again")
         memory.erase(conversation="a")
         assert memory.memories() == []
         with pytest.raises(NotFound):
@@ -171,6 +172,23 @@ def test_what_is_out_of_range_is_refused(memory, call, why):
     with pytest.raises(InvalidInputError, match=why):
         call(memory)
     assert memory.memories() == []
+
+
+def test_what_is_looked_at_outlives_what_others_do_meanwhile():
+    embedder = WordEmbedder()
+    with Memory.open(None, embedder=embedder) as memory:
+        first = memory.remember(FERRY)
+        known = memory.keeper().known(embedder)
+        memory.remember(MAST)
+        plain = FunctionEmbedder(lambda texts: [[float(len(text)), 1.0] for text in texts])
+        other = memory.keeper().known(plain)
+        ids, scores, _ = known.nearest(embedder.embed([FERRY]), 1)
+        assert (ids[0, 0], round(float(scores[0, 0]), 5)) == (first, 1.0)
+        assert other.nearest(plain.embed(["x"]), 1)[2].tolist() == [1]
+        assert known.hard(first)
+        memory.erase(ids=[first])
+        assert len(memory.memories()) == 1
+        assert known.hard(first) == frozenset()
 
 
 def test_a_busy_store_is_an_error_and_not_half_a_memory(memory, monkeypatch):
