@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 from warmset import _core, messages
 from warmset.cards import Cards
 from warmset.copies import Copies
+from warmset.counting import known_encoding
 from warmset.derived import Derived
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.labels import Numbers
@@ -48,7 +49,7 @@ class Catalog:
     def __init__(
         self, path: str | PathLike[str] | None, *, opening: Opening, encoding: str
     ) -> None:
-        _core.count_text("", encoding)
+        known_encoding(encoding)
         self.lock = threading.RLock()
         self.cards = Cards(self.text, encoding)
         self.copies = Copies(self.message)

@@ -21,6 +21,7 @@ from warmset.errors import InvalidInputError
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
 from warmset.messages import known_dialect
+from warmset.prepare import policy_of
 from warmset.request import Ask
 from warmset.threads import twin
 from warmset.tools import TurnTools
@@ -140,7 +141,7 @@ class Conversation(Transcript):
             system=system,
             tools=tools,
             picker=picker,
-            compaction=compaction,
+            compaction=policy_of(compaction),
         )
         return self._memory.window_of(self.id, ask)
 

@@ -12,6 +12,7 @@ from warmset.embed.bars import Bars, watched
 from warmset.errors import InvalidInputError
 from warmset.held import Held
 from warmset.opening import Opening
+from warmset.prepare import policy_of
 from warmset.registry import lease
 from warmset.threads import twin
 
@@ -103,13 +104,14 @@ class Handle(Held):
             raise InvalidInputError(f"encoding: expected a name, found {encoding!r}")
         if not isinstance(tenant, str) or not tenant:
             raise InvalidInputError(f"tenant: expected a name, found {tenant!r}")
+        policy = policy_of(compaction)
         share = lease(path, embedder=_embedder(embedder), opening=opening, encoding=encoding)
         return cls(
             share,
             tenant=tenant,
             weights=weights or Weights(),
             picker=picker,
-            compaction=compaction,
+            compaction=policy,
         )
 
     @classmethod

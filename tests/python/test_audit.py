@@ -225,6 +225,9 @@ def test_what_is_carried_keeps_to_its_cap_and_the_most_important_goes_first():
     for bad in (-1, True, 2.5):
         with pytest.raises(InvalidInputError):
             found.carried(bad)
+    for bad in (None, b"text"):
+        with pytest.raises(InvalidInputError, match="summary"):
+            audit(said(TURN), bad)
 
 
 def test_what_a_user_said_often_goes_before_what_a_tool_said_once():

@@ -12,7 +12,12 @@ from hypothesis import strategies as st
 from vectors_by_word import WordEmbedder
 
 from warmset import CompactWeights, _core, compact_context, count_tokens, fit, validate
-from warmset.errors import InvalidInputError, InvalidMessageError, UnknownDialectError
+from warmset.errors import (
+    EmbedderError,
+    InvalidInputError,
+    InvalidMessageError,
+    UnknownDialectError,
+)
 from warmset.messages import DIALECTS, facts, units
 from warmset.testing import histories, random_history
 
@@ -283,6 +288,7 @@ def test_a_list_that_fits_comes_back_and_nothing_is_embedded():
         ({"memory": object()}, "memory"),
         ({"weights": 3}, "weights"),
         ({"encoding": "nonsense"}, "encoding"),
+        ({"encoding": "\udc00"}, "encoding"),
         ({"embedder": 3}, "embedder|Embedder"),
     ],
 )
@@ -297,12 +303,33 @@ def test_messages_that_are_none_are_refused():
     with pytest.raises(InvalidMessageError) as caught:
         compact_context([*long_chat(5), {"role": "tool"}])
     assert caught.value.index == 5
+    known = long_chat(5)
+    compact_context(known)
+    with pytest.raises(InvalidMessageError, match="write it as a string") as caught:
+        compact_context([*known, {"role": "user", "content": "x", "n": 10**5000}])
+    assert caught.value.index == 5
     with pytest.raises(UnknownDialectError):
         compact_context(long_chat(5), dialect="latin")
     with pytest.raises(InvalidInputError, match="recency"):
         CompactWeights(recency=-1)
     with pytest.raises(InvalidInputError, match="same"):
         CompactWeights(same=0.5)
+
+
+def test_an_embedder_whose_vectors_change_their_length_is_refused():
+    class Growing(WordEmbedder):
+        fingerprint = "growing"
+
+        def embed(self, texts):
+            rows = super().embed(texts)
+            return rows if self.embedded == len(texts) else rows[:, :9]
+
+    embedder = Growing()
+    known = long_chat(30)
+    assert compact_context(known, embedder=embedder).stats.embedding == "words"
+    for _ in range(2):
+        with pytest.raises(EmbedderError, match="64 dimensions before"):
+            compact_context([*known, {"role": "user", "content": "anew"}], embedder=embedder)
 
 
 def test_weights_decide():

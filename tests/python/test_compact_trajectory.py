@@ -82,3 +82,6 @@ def test_it_reads_every_dialect_and_refuses_nonsense():
         trajectory(parts, "mast", tokens=0)
     with pytest.raises(InvalidInputError, match="query"):
         trajectory(parts, None)
+    for messages in (None, 3, "text", parts[0]):
+        with pytest.raises(InvalidInputError, match="messages"):
+            trajectory(messages, "mast")

@@ -138,6 +138,9 @@ def test_max_tokens_is_checked(wanted):
 def test_nothing_gives_nothing():
     assert WRITE([], max_tokens=10) == ""
     assert WRITE([turn("")], max_tokens=10) == ""
-    with pytest.raises(InvalidInputError):
-        ExtractiveSummarizer("latin")
+    for bad in ("latin", None, "\ud800"):
+        with pytest.raises(InvalidInputError, match=r"latin|encoding"):
+            ExtractiveSummarizer(bad)
+    with pytest.raises(InvalidInputError, match="previous"):
+        WRITE([turn("x")], max_tokens=10, previous=b"earlier")
     assert re.fullmatch(r"user: \S.*", WRITE([turn("Keep it.")], max_tokens=10))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -13,13 +12,15 @@ from warmset.budget import Budget, input_tokens
 from warmset.compact.choice import Choice
 from warmset.compact.compacted import Compacted, CompactStats, Drops
 from warmset.compact.keeper import Leaving, Left
-from warmset.compact.reading import read_list
+from warmset.compact.reading import listed, read_list
 from warmset.compact.scores import Source, score
 from warmset.compact.weights import CompactWeights, is_number
 from warmset.errors import InvalidInputError
 from warmset.evict.fitting import Protect, pinned
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
     from warmset.compact.keeper import Keeper, Remembers
     from warmset.embed import Embedder
     from warmset.embed.function import EmbedFunction
@@ -86,10 +87,7 @@ def compact_context(
     weighed = CompactWeights() if weights is None else weights
     keeper = _keeper(memory)
     _check(query, target_ratio, distill_novel, keeper, weighed)
-    listed = isinstance(messages, Iterable) and not isinstance(messages, (str, bytes, Mapping))
-    if not listed:
-        raise InvalidInputError(f"messages: expected a list of messages, found {messages!r:.80}")
-    given = list(messages)
+    given = listed(messages)
     plain, reads, chosen = read_list(given, dialect, encoding)
     choice = Choice(plain, reads, chosen, encoding, pinned(protect, given))
     before = choice.total

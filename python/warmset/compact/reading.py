@@ -7,13 +7,14 @@ all that is in it, in two generations: what is used stays.
 from __future__ import annotations
 
 import threading
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from math import isfinite
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import content_hash
 from warmset.compact.weights import ROLES
-from warmset.counting import message_tokens
+from warmset.counting import known_encoding, message_tokens
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
 from warmset.facts import facts_of
@@ -89,6 +90,17 @@ class Readings:
 _SHELVES: Final[dict[tuple[Dialect, str], Readings]] = {}
 
 
+def listed(messages: object) -> list[Any]:
+    """Return messages as callers have them as a list.
+
+    Raises:
+        InvalidInputError: They are no list of messages.
+    """
+    if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
+        raise InvalidInputError(f"messages: expected a list of messages, found {messages!r:.80}")
+    return list(messages)
+
+
 def read_list(
     given: Sequence[Any], dialect: str | None, encoding: str
 ) -> tuple[list[Message], list[Read], Dialect]:
@@ -107,8 +119,7 @@ def read_list(
         UnknownDialectError: The name is of no supported dialect.
         InvalidInputError: The encoding is unknown.
     """
-    if not isinstance(encoding, str):
-        raise InvalidInputError(f"encoding: expected a name, found {encoding!r}")
+    known_encoding(encoding)
     keys = [_key(message) for message in given]
     odd = [at for at, key in enumerate(keys) if key is None]
     plain: list[Message] = list(given)
@@ -179,7 +190,10 @@ def _characters(key: Any) -> int:
 def _read(
     batch: Sequence[Message], places: Sequence[int], dialect: Dialect, encoding: str
 ) -> list[Read]:
-    costs = message_tokens(batch, encoding)
+    try:
+        costs = message_tokens(batch, encoding)
+    except InvalidMessageError as error:
+        raise InvalidMessageError(places[error.index], error.why) from error
     fault = LANGUAGES[dialect].grammar.fault
     out: list[Read] = []
     for place, message, cost in zip(places, batch, costs, strict=True):

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 import numpy as np
 
 from warmset import _core
-from warmset.compact.reading import read_list
+from warmset.compact.reading import listed, read_list
 from warmset.compact.shared import cache_of
 from warmset.compact.weights import ROLES
 from warmset.embed import as_embedder, named
@@ -114,7 +114,7 @@ def trajectory(
     if not isinstance(query, str):
         raise InvalidInputError(f"query: expected a text, found {query!r:.80}")
     at_least("tokens", tokens, 1)
-    _, reads, _ = read_list(list(messages), dialect, encoding)
+    _, reads, _ = read_list(listed(messages), dialect, encoding)
     said = [
         at
         for at, read in enumerate(reads)
@@ -176,6 +176,8 @@ def _line(at: int, role: str, text: str) -> str:
 
 
 def _embedder(given: Embedder | EmbedFunction | str | None) -> Embedder | None:
-    if given is None or given == "lexical":
+    if given is None:
         return None
-    return named(given) if isinstance(given, str) else as_embedder(given)
+    if isinstance(given, str):
+        return None if given == "lexical" else named(given)
+    return as_embedder(given)

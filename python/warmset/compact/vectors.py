@@ -16,6 +16,7 @@ from warmset._core import HotIndex
 from warmset.compact.passages import whole_texts
 from warmset.compact.weights import TWIN_FLOOR
 from warmset.config import Filter
+from warmset.errors import EmbedderError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -177,6 +178,11 @@ class VectorCache:
         if self._index is None:
             self._index = HotIndex(rows.shape[1])
             self._rows = np.empty((0, rows.shape[1]), np.float32)
+        elif rows.shape[1] != self._rows.shape[1]:
+            raise EmbedderError(
+                f"{self.embedder.name}: its vectors had {self._rows.shape[1]} dimensions before, "
+                f"now {rows.shape[1]}; give another embedder"
+            )
         slots: list[int] = []
         for digest in digests:
             if self._free:

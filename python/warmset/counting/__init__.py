@@ -42,7 +42,7 @@ from warmset.counting.number import (
     PER_REPLY,
     TokenCount,
 )
-from warmset.counting.totals import count_tokens, extra_tokens, message_tokens
+from warmset.counting.totals import count_tokens, extra_tokens, known_encoding, message_tokens
 
 __all__ = [
     "ESTIMATE_ERROR",
@@ -68,6 +68,7 @@ __all__ = [
     "gemini_counter",
     "image_size",
     "image_tokens",
+    "known_encoding",
     "message_tokens",
     "openai_counter",
 ]

@@ -17,7 +17,7 @@ from warmset.counting.number import (
 )
 from warmset.counting.shapes import Reading
 from warmset.counting.tools import tool_tokens
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.messages import Message, accept
 
 SystemPrompt: TypeAlias = str | Sequence[Mapping[str, Any]] | Mapping[str, Any]
@@ -168,19 +168,37 @@ def tally(messages: Iterable[Message], encoding: str, reading: Reading) -> list[
 
     Raises:
         InvalidInputError: The encoding is unknown.
+        InvalidMessageError: A number in a message has too many digits to be written.
     """
     fixed: list[int] = []
     ends: list[int] = []
     texts = reading.texts
-    for message in messages:
-        fixed.append(PER_MESSAGE + reading.message(message))
-        ends.append(len(texts))
+    try:
+        for message in messages:
+            fixed.append(PER_MESSAGE + reading.message(message))
+            ends.append(len(texts))
+    except InvalidInputError:
+        raise
+    except ValueError as error:  # an integer that Python refuses to write
+        raise InvalidMessageError(len(fixed), f"{error}; write it as a string") from error
     counts = _core.count_texts(texts, encoding)
     starts = [0, *ends[:-1]]
     return [
         overhead + sum(counts[start:end])
         for overhead, start, end in zip(fixed, starts, ends, strict=False)
     ]
+
+
+def known_encoding(name: object) -> str:
+    """Take the name of a vocabulary that a caller gave.
+
+    Raises:
+        InvalidInputError: There is none of that name.
+    """
+    if not isinstance(name, str) or not name.isascii():
+        raise InvalidInputError(f"encoding: expected the name of a vocabulary, found {name!r:.80}")
+    _core.count_text("", name)
+    return name
 
 
 def _error(encoding: str) -> float:

@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 from warmset import _core
+from warmset.counting import known_encoding
 from warmset.errors import (
     InvalidInputError,
     ModelError,
@@ -41,7 +42,7 @@ class Asker(ABC):
             raise InvalidInputError(f"timeout: expected seconds, found {timeout!r}")
         if not 0 < timeout < float("inf"):
             raise InvalidInputError(f"timeout: expected seconds above 0, found {timeout}")
-        _core.count_text("", encoding)
+        known_encoding(encoding)
         self._patience = Patience(float(timeout))
         self._encoding = encoding
 

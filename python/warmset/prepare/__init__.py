@@ -5,7 +5,7 @@ it is in the store; what a summary stands for is known by the hash of the messag
 so that an edit, an erasure or another policy makes it void; a summary that is void is never shown.
 """
 
-from warmset.prepare.policy import PreparedCompaction, Prices
+from warmset.prepare.policy import PreparedCompaction, Prices, policy_of
 from warmset.prepare.preparation import Preparation, of
 from warmset.prepare.states import TRANSITIONS, Counters, Event, State
 from warmset.prepare.worker import Ticket, Worker
@@ -21,4 +21,5 @@ __all__ = [
     "Ticket",
     "Worker",
     "of",
+    "policy_of",
 ]

@@ -55,7 +55,9 @@ class Prices:
     def __post_init__(self) -> None:
         if isinstance(self.calls, bool) or not isinstance(self.calls, int) or self.calls < 0:
             raise InvalidInputError(f"calls: expected a number of calls, found {self.calls!r}")
-        if not 0 <= self.cached <= self.written < math.inf:
+        _number("cached", self.cached, 0, math.inf)
+        _number("written", self.written, 0, math.inf)
+        if not self.cached <= self.written < math.inf:
             raise InvalidInputError(
                 f"cached, written: expected 0 <= cached <= written, found {self.cached} and "
                 f"{self.written}"
@@ -129,6 +131,7 @@ class PreparedCompaction:
             given = getattr(self, name)
             if given is not None and not callable(given):
                 raise InvalidInputError(f"{name}: expected a function, found {given!r:.80}")
+        self._check_parts()
         for name in ("soft", "tail", "least"):
             _number(name, getattr(self, name), 0, 1)
         if not 0 < self.soft < 1:
@@ -147,6 +150,14 @@ class PreparedCompaction:
                     f"{name}: expected an integer of at least {low}, found {value!r}"
                 )
 
+    def _check_parts(self) -> None:
+        if not callable(self.clock):
+            raise InvalidInputError(f"clock: expected a function, found {self.clock!r:.80}")
+        if not callable(getattr(self.worker, "start", None)) or isinstance(self.worker, type):
+            raise InvalidInputError(f"worker: expected a Worker, found {self.worker!r:.80}")
+        if self.prices is not None and not isinstance(self.prices, Prices):
+            raise InvalidInputError(f"prices: expected Prices, found {self.prices!r:.80}")
+
     @property
     def fingerprint(self) -> str:
         """What tells its summaries from those of another policy: who writes, and how much."""
@@ -158,6 +169,17 @@ class PreparedCompaction:
         """Return the seconds to let pass after so many failures in a row."""
         first, most = PAUSES
         return min(most, first * 2.0 ** min(failures - 1, 16))
+
+
+def policy_of(given: object) -> PreparedCompaction | None:
+    """Take what a caller gave as `compaction`.
+
+    Raises:
+        InvalidInputError: It is something else.
+    """
+    if given is None or isinstance(given, PreparedCompaction):
+        return given
+    raise InvalidInputError(f"compaction: expected a PreparedCompaction, found {given!r:.80}")
 
 
 def _identity(writer: object) -> str | None:

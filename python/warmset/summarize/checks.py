@@ -6,7 +6,7 @@ import json
 import re
 from typing import Final
 
-from warmset.errors import SummaryRefused
+from warmset.errors import InvalidInputError, SummaryRefused
 
 _PREFACE: Final = 1_000
 """Characters up to which a text that begins with a refusal is nothing else."""
@@ -96,6 +96,17 @@ _REFUSAL: Final = re.compile(
     r"|(?:很|非常)?(?:抱歉|对不起|對不起).{0,12}(?:无法|無法|不能)|申し訳(?:ありません|ございません)|죄송(?:합니다|하지만))",
     re.IGNORECASE | re.DOTALL,
 )
+
+
+def checked_earlier(given: object) -> str | None:
+    """Return an earlier summary as a caller gave it; None if it says nothing.
+
+    Raises:
+        InvalidInputError: It is no text.
+    """
+    if given is not None and not isinstance(given, str):
+        raise InvalidInputError(f"previous: expected a text, found {given!r:.80}")
+    return given or None
 
 
 def checked_text(answer: object) -> str:

@@ -17,9 +17,11 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset import _core
+from warmset.counting import known_encoding
 from warmset.errors import InvalidInputError
 from warmset.messages import accept, facts, resolve
 from warmset.summarize.base import Written
+from warmset.summarize.checks import checked_earlier
 from warmset.summarize.sentences import content, sentences
 from warmset.summarize.weighing import Sentence, weigh
 
@@ -59,7 +61,7 @@ class ExtractiveSummarizer:
     encoding: str = "o200k_base"
 
     def __post_init__(self) -> None:
-        _core.count_text("", self.encoding)
+        known_encoding(self.encoding)
 
     def __call__(
         self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
@@ -75,7 +77,8 @@ class ExtractiveSummarizer:
             The summary; empty where not one sentence fits.
 
         Raises:
-            InvalidInputError: `max_tokens` is no number above 0, or a message is malformed.
+            InvalidInputError: `max_tokens` is no number above 0, `previous` is no text, or a
+                message is malformed.
         """
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
             raise InvalidInputError(f"max_tokens: expected at least 1, found {max_tokens!r}")
@@ -83,7 +86,7 @@ class ExtractiveSummarizer:
         dialect = resolve(plain)
         turns = [facts(message, dialect) for message in plain]
         share = min(LONGEST, max(LEAST, READ // max(1, len(turns))))
-        found = list(_earlier(previous)) if previous else []
+        found = list(_earlier(checked_earlier(previous) or ""))
         for number, turn in enumerate(turns):
             found.extend(_sentences(turn, number, share))
         weigh(found, turns)

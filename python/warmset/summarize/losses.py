@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from warmset.errors import InvalidInputError
 from warmset.messages import accept, resolve
 from warmset.messages import facts as read
 from warmset.summarize.finding import lower_words
@@ -107,8 +108,10 @@ def audit(
         What was lost and what was kept.
 
     Raises:
-        InvalidInputError: A message is malformed.
+        InvalidInputError: A message is malformed, or the summary is no text.
     """
+    if not isinstance(summary, str):
+        raise InvalidInputError(f"summary: expected a text, found {summary!r:.80}")
     plain = accept(messages)
     tongue = resolve(plain, dialect)
     return Stock([read(message, tongue) for message in plain]).audit(summary)

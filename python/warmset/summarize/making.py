@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import inspect
+from asyncio import CancelledError
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset import _core
-from warmset.counting import PER_MESSAGE, message_tokens
+from warmset.counting import PER_MESSAGE, known_encoding, message_tokens
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.evict.slots import HEADING
 from warmset.messages import accept, facts, resolve, text_message
 from warmset.summarize.base import Summary, Written
-from warmset.summarize.checks import checked_text
+from warmset.summarize.checks import checked_earlier, checked_text
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
 
@@ -71,7 +72,8 @@ def summary_of(
     if not plain:
         raise InvalidInputError("messages: there is nothing to summarise; give at least one")
     tongue = resolve(plain, dialect)
-    replaced = sum(message_tokens(plain, encoding))
+    replaced = sum(message_tokens(plain, known_encoding(encoding)))
+    previous = checked_earlier(previous)
     if previous:
         replaced += PER_MESSAGE + _tokens(previous, encoding)
     wanted = max(1, int(replaced * SHARE)) if max_tokens is None else max_tokens
@@ -132,7 +134,7 @@ def _written(
         answer: object = summarizer(given, max_tokens=max_tokens, **more)
     except SummarizerError:
         raise
-    except Exception as error:
+    except (Exception, CancelledError) as error:
         raise SummarizerError(f"{_name(summarizer)} failed: {error!r}") from error
     if inspect.iscoroutine(answer):
         answer.close()
