@@ -152,6 +152,54 @@ def test_what_is_no_summary_never_becomes_one(made, hand, answer):
         assert shown(window(log))
 
 
+@pytest.mark.parametrize("error", [SystemExit(3), KeyboardInterrupt(), GeneratorExit()], ids=repr)
+def test_a_summarizer_that_would_end_its_thread_has_failed(error):
+    def ends(_messages, **_options):
+        raise error
+
+    policy = PreparedCompaction(summarizer=ends)
+    memory, log = opened(policy)
+    with memory:
+        talk(log, 20)
+        told = window(log).report.compaction
+        assert (told.state, policy.counters.failed) == ("failed", 1)
+        assert repr(error) in told.why
+
+
+def test_a_summarizer_that_was_cancelled_has_a_fallback():
+    def cancelled(_messages, **_options):
+        raise asyncio.CancelledError
+
+    policy = PreparedCompaction(summarizer=cancelled)
+    memory, log = opened(policy)
+    with memory:
+        talk(log, 20)
+        assert shown(window(log))
+        assert policy.counters.fallbacks == 1
+
+
+def test_a_worker_that_cannot_begin_costs_no_window(made):
+    class Full:
+        def start(self, _task):
+            raise RuntimeError("can't start new thread")
+
+    policy = made(worker=Full())
+    memory, log = opened(policy)
+    with memory:
+        talk(log, 20)
+        told = window(log).report.compaction
+        assert (told.state, told.left_out > 0, policy.counters.failed) == ("failed", True, 1)
+        assert "can't start new thread" in told.why
+
+
+def test_whoever_sets_no_deadline_waits():
+    policy = PreparedCompaction(summarizer=Writer(), deadline=float("inf"))
+    memory, log = opened(policy)
+    with memory:
+        talk(log, 20)
+        assert shown(window(log))
+
+
 def test_the_fallback_writes_where_the_summarizer_fails(hand):
     policy = PreparedCompaction(summarizer=Writer(), clock=hand.clock, worker=hand, carry_tokens=0)
     policy.summarizer.answer = "failing"
@@ -384,6 +432,9 @@ def test_what_cannot_fit_is_told(made, hand):
         {"carry_tokens": -1},
         {"should_compact": 1},
         {"on_event": 1},
+        {"clock": 1},
+        {"worker": None},
+        {"prices": 0.1},
     ],
 )
 def test_options_out_of_range_are_refused(options):
@@ -391,7 +442,28 @@ def test_options_out_of_range_are_refused(options):
         PreparedCompaction(**options)
 
 
-@pytest.mark.parametrize("options", [{"calls": -1}, {"calls": 1, "cached": 2}, {"calls": 1.5}])
+def test_what_is_no_policy_is_refused():
+    for given in (True, "soft", PreparedCompaction):
+        with pytest.raises(InvalidInputError, match="compaction"):
+            Memory.open(None, embedder="lexical", compaction=given)
+        with (
+            Memory.open(None, embedder="lexical") as memory,
+            pytest.raises(InvalidInputError, match="compaction"),
+        ):
+            window(memory.conversation("log"), compaction=given)
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"calls": -1},
+        {"calls": 1, "cached": 2},
+        {"calls": 1.5},
+        {"calls": 1, "cached": None},
+        {"calls": 1, "written": "1"},
+        {"calls": 1, "written": float("inf")},
+    ],
+)
 def test_prices_out_of_range_are_refused(options):
     with pytest.raises(InvalidInputError):
         Prices(**options)

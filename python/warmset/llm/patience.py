@@ -92,6 +92,8 @@ class _Call:
             self.answer = self._context.run(self._finish)
         except Exception as error:  # noqa: BLE001 - whatever the model's client raises
             self.error = error
+        except BaseException as error:  # noqa: BLE001 - the thread ends anyway, and somebody waits
+            self.error = RuntimeError(f"it ended its thread: {error!r}")
 
     def _finish(self) -> Any:
         made = self._call()

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warmset import _core
-from warmset.errors import WarmsetError
+from warmset.errors import SummarizerError, WarmsetError
 from warmset.prepare.marks import prefix_hash
 from warmset.summarize import SHARE, summary_of
 
@@ -73,8 +73,10 @@ class Job:
                 dialect=self.dialect,
                 encoding=engine.encoding,
             )
-        except Exception as error:  # noqa: BLE001 - the thread has nobody to raise to
-            made = error
+        except BaseException as error:  # noqa: BLE001 - the thread has nobody to raise to
+            made = (
+                error if isinstance(error, Exception) else SummarizerError(f"it ended: {error!r}")
+            )
         done(self, prefix, made)
 
     def release(self) -> None:

@@ -12,6 +12,7 @@ Everything is decided under the engine's lock, and nothing waits under it.
 
 from __future__ import annotations
 
+from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Final
 
 from warmset.compose import whole
@@ -75,7 +76,7 @@ class Preparation:
             left = 0.0 if job is None else policy.deadline - job.waited
             if not choice.fits and job is not None and job.ticket is not None and left > 0:
                 begun = policy.clock()
-                job.ticket.wait(left)
+                job.ticket.wait(min(left, TIMEOUT_MAX))
                 waited = policy.clock() - begun
                 with self._engine.lock:
                     job.waited += waited

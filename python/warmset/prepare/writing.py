@@ -110,8 +110,11 @@ class Writing:
         job = Job(policy, span, path, newest, dialect, policy.clock(), claimed)
         self.job, self.why = job, None
         self.track.turn("preparing", "the soft line was crossed", mark=span.mark)
-        job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
-        return job
+        try:
+            job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
+        except Exception as error:  # noqa: BLE001 - a window is not lost over a worker
+            self._fail(job, f"the worker could not begin: {error!r}")
+        return self.job
 
     def _done(self, job: Job, prefix: str, made: Summary | Exception) -> None:
         """Take up what a job came to; in the worker's thread."""
