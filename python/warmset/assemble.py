@@ -7,12 +7,11 @@ counter as everything else, and the weakest choices leave until that count is wi
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from functools import lru_cache
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 from warmset import messages
-from warmset._core import count_text
+from warmset.calls import frame_tokens, render, total
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.layout import held
@@ -21,13 +20,12 @@ from warmset.quoting import CLOSING, INDEX_TITLE, OPENING
 from warmset.window import Part, PartName
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
-
+    from warmset.calls import Call
     from warmset.cards import Line
     from warmset.engine import Engine
     from warmset.layout import Frame
     from warmset.ledger import Entry
-    from warmset.messages import Dialect, Message, System
+    from warmset.messages import Message, System
 
 
 _TAIL: Final = ("recent", "current", "request")
@@ -44,27 +42,6 @@ class Piece:
     def name(self) -> PartName:
         """The last part's name."""
         return self.parts[-1].name
-
-
-@dataclass(frozen=True, slots=True)
-class Call:
-    """What the messages are for.
-
-    Args:
-        source: How the conversation is written.
-        target: How the window is to be written.
-        system: A system prompt beside the conversation.
-        tools: Tool schemas that travel along.
-        request: A text to send last, if the request is no message of the conversation.
-        budget: Tokens that it may cost.
-    """
-
-    source: Dialect
-    target: Dialect
-    system: System | None
-    tools: Sequence[Mapping[str, Any]] | None
-    request: str | None
-    budget: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,13 +164,6 @@ def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
     return Piece(tuple(parts), [message])
 
 
-@lru_cache(maxsize=64)
-def frame_tokens(dialect: Dialect, encoding: str) -> int:
-    """Return what a user's message costs beside its text."""
-    message = messages.text_message(dialect, "user", "x")
-    return message_tokens([message], encoding)[0] - count_text("x", encoding)[0]
-
-
 def _in_order(pieces: list[Piece]) -> list[Message]:
     """Return the messages of all pieces; a result that came late lies among recent messages."""
     tail = [
@@ -206,33 +176,6 @@ def _in_order(pieces: list[Piece]) -> list[Message]:
     before = [m for piece in pieces if piece.name not in _TAIL for m in piece.messages]
     after = [m for piece in pieces if piece.name == "request" for m in piece.messages]
     return [*before, *(message for _, message in tail), *after]
-
-
-def render(call: Call, plain: list[Message]) -> messages.Converted:
-    """Say messages in the target dialect, the system prompt where that dialect has it.
-
-    Raises:
-        ConversionError: Something would be lost.
-    """
-    if call.source == call.target == "anthropic":
-        return messages.Converted(messages.alternate(plain), call.system)
-    if call.source == call.target == "gemini":
-        return messages.Converted(plain, call.system)
-    if call.source == call.target:
-        if call.system is None:
-            return messages.Converted(plain, None)
-        head: Message = {"role": "system", "content": call.system}
-        return messages.Converted([head, *plain], None)
-    if call.source in {"openai", "responses"} and call.system is not None:
-        plain = [{"role": "system", "content": call.system}, *plain]
-    beside = call.system if call.source in {"anthropic", "gemini"} else None
-    return messages.convert(plain, source=call.source, target=call.target, system=beside)
-
-
-def total(engine: Engine, call: Call, done: messages.Converted) -> int:
-    """Count what a call costs in all."""
-    counted = sum(message_tokens(done.messages, engine.encoding)) + PER_REPLY
-    return counted + extra_tokens(engine.encoding, system=done.system, tools=call.tools)
 
 
 def _weaker(draft: Draft) -> Draft | None:

@@ -6,19 +6,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset import messages
-from warmset.assemble import (
-    Assembled,
-    Call,
-    Draft,
-    render,
-    total,
-)
+from warmset.assemble import Assembled, Draft
+from warmset.calls import Call, render, total
+from warmset.chosen import Frozen
 from warmset.config import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
 from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.gather import gather
 from warmset.layout import Frame, cost, fit_tail, frame, must_stay
-from warmset.ledger import Entry, Frozen, Ledger
 from warmset.messages import known_dialect
 from warmset.notes import brief_task
 from warmset.pick import Candidate, Picked, ScorePicker, choose
@@ -31,6 +26,7 @@ if TYPE_CHECKING:
     from warmset.config import Weights
     from warmset.engine import Engine
     from warmset.hits import Found
+    from warmset.ledger import Entry, Ledger
     from warmset.messages import Dialect
     from warmset.pick import Picker
     from warmset.request import Ask, Request

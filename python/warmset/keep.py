@@ -12,11 +12,11 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warmset.chosen import Standing
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall, NotFound
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
 from warmset.kept import Keep, Kept
-from warmset.ledger import Standing
 from warmset.messages import text_message
 from warmset.notes import brief_task
 

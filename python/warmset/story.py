@@ -12,7 +12,8 @@ from warmset.sent import Sent
 from warmset.window import Choice, Report, Window
 
 if TYPE_CHECKING:
-    from warmset.assemble import Assembled, Call, Draft
+    from warmset.assemble import Assembled, Draft
+    from warmset.calls import Call
     from warmset.engine import Engine
     from warmset.hits import Found
     from warmset.ledger import Entry, Ledger

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warmset.assemble import Assembled, Draft, render, total
+from warmset.assemble import Assembled, Draft
+from warmset.calls import render, total
 from warmset.counting import PER_MESSAGE, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.keep import keep
@@ -14,7 +15,7 @@ from warmset.messages import text_message
 from warmset.window import Part
 
 if TYPE_CHECKING:
-    from warmset.assemble import Call
+    from warmset.calls import Call
     from warmset.engine import Engine
     from warmset.ledger import Ledger
 

@@ -25,7 +25,8 @@ from warmset.prepare.writing import Writing
 from warmset.window import Compaction
 
 if TYPE_CHECKING:
-    from warmset.assemble import Assembled, Call
+    from warmset.assemble import Assembled
+    from warmset.calls import Call
     from warmset.engine import Engine
     from warmset.ledger import Ledger
     from warmset.prepare.policy import PreparedCompaction

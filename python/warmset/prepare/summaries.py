@@ -9,7 +9,7 @@ from warmset.prepare.stored import Ready, read
 from warmset.prepare.swap import beside, size
 
 if TYPE_CHECKING:
-    from warmset.assemble import Call
+    from warmset.calls import Call
     from warmset.engine import Engine
     from warmset.ledger import Ledger
     from warmset.prepare.policy import PreparedCompaction

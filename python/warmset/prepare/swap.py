@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warmset.assemble import Assembled, Draft, render, total
+from warmset.assemble import Assembled, Draft
+from warmset.calls import render, total
 from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
@@ -25,7 +26,7 @@ from warmset.window import Part
 
 if TYPE_CHECKING:
     from warmset.accounts import Accounts
-    from warmset.assemble import Call
+    from warmset.calls import Call
     from warmset.engine import Engine
     from warmset.ledger import Entry, Ledger
     from warmset.messages import Message

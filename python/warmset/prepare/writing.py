@@ -18,7 +18,7 @@ from warmset.told import Spooled
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.assemble import Call
+    from warmset.calls import Call
     from warmset.engine import Engine
     from warmset.ledger import Ledger
     from warmset.llm import Spent

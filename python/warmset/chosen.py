@@ -1,0 +1,57 @@
+"""What was chosen for the last window and the last cut, so that the next may keep it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import numpy as np
+    from numpy.typing import NDArray
+
+    from warmset.hits import Found
+    from warmset.pick import Picked
+
+
+@dataclass(frozen=True, slots=True)
+class Frozen:
+    """Choices that hold until the next request, so that a tool loop keeps its prompt cache.
+
+    Args:
+        key: What the choices were made for.
+        found: What the search found.
+        picked: What was chosen of it.
+        quoted: Ids of the quoted units' first messages.
+        lines: Ids of the messages in the scoped index.
+        since: Id of the oldest recent message; None if there was none.
+    """
+
+    key: tuple[object, ...]
+    found: Found
+    picked: Picked
+    quoted: tuple[int, ...]
+    lines: tuple[int, ...]
+    since: int | None
+
+
+@dataclass(frozen=True, slots=True)
+class Standing:
+    """Where a conversation was cut last, so that the kept prefix moves seldom.
+
+    Args:
+        key: What it was cut for.
+        start: The first unit that stays although it need not; None if a branch made it void.
+        held: The earlier units that stayed, ascending.
+        moves: How often the cut moved.
+        sent: Positions on the path of what was kept last, as the result had them.
+        tokens: What those messages cost.
+        brief: Whether the task is shown in one line.
+    """
+
+    key: tuple[object, ...]
+    start: int | None
+    held: tuple[int, ...]
+    moves: int
+    sent: NDArray[np.int64]
+    tokens: int
+    brief: bool
