@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset.calls import frame_tokens, render, total
+from warmset.cards import Line
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.layout import held
@@ -21,7 +22,7 @@ from warmset.window import Part, PartName
 
 if TYPE_CHECKING:
     from warmset.calls import Call
-    from warmset.cards import Line
+    from warmset.chosen import Settled
     from warmset.engine import Engine
     from warmset.layout import Frame
     from warmset.ledger import Entry
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 
 _TAIL: Final = ("recent", "current", "request")
+
+NO_ROOM: Final = "the budget has no room for it beside what is shown verbatim"
+"""Why a summary that there is may not be shown."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,11 +56,15 @@ class Draft:
         frame: What is shown verbatim.
         quoted: Units that are quoted, the best first.
         lines: Messages in the scoped index, the best first.
+        summary: What stands behind the task for messages before a mark.
+        without: Why no summary does, where there is one.
     """
 
     frame: Frame
     quoted: tuple[tuple[Entry, ...], ...] = ()
     lines: tuple[Entry, ...] = ()
+    summary: Settled | None = None
+    without: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +126,9 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
         pieces.append(_said(engine, call, "anchor", line, (task.id,)))
     else:
         verbatim("anchor", frame.anchor)
+    if draft.summary is not None:
+        line = Line(draft.summary.text, draft.summary.tokens)
+        pieces.append(_said(engine, call, "summary", line, draft.summary.ids))
     if draft.quoted or draft.lines:
         pieces.append(_retrieved(engine, call, draft))
     verbatim("recent", frame.recent)
@@ -179,12 +190,14 @@ def _in_order(pieces: list[Piece]) -> list[Message]:
 
 
 def _weaker(draft: Draft) -> Draft | None:
-    """Drop the weakest choice of a draft: a line, a quote, a recent unit, a tool step."""
+    """Drop the weakest choice: a line, a quote, the summary, a recent unit, a tool step."""
     frame = draft.frame
     if draft.lines:
         return replace(draft, lines=draft.lines[:-1])
     if draft.quoted:
         return replace(draft, quoted=draft.quoted[:-1])
+    if draft.summary is not None:
+        return replace(draft, summary=None, without=NO_ROOM)
     if frame.recent:
         return replace(draft, frame=replace(frame, recent=frame.recent[1:]))
     for at in sorted(set(range(len(frame.current))) - held(frame)):

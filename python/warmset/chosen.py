@@ -14,6 +14,25 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
+class Settled:
+    """A summary that a window shows behind the task.
+
+    Args:
+        id: Its record; None where that lies in the spool.
+        mark: Messages before it are summarised, or stay as they are.
+        text: What the user's message says that shows it.
+        tokens: Tokens of that text.
+        ids: The messages that it stands for, in order.
+    """
+
+    id: int | None
+    mark: int
+    text: str
+    tokens: int
+    ids: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Frozen:
     """Choices that hold until the next request, so that a tool loop keeps its prompt cache.
 
@@ -24,6 +43,7 @@ class Frozen:
         quoted: Ids of the quoted units' first messages.
         lines: Ids of the messages in the scoped index.
         since: Id of the oldest recent message; None if there was none.
+        summary: The summary that stood behind the task; None if there was none.
     """
 
     key: tuple[object, ...]
@@ -32,6 +52,7 @@ class Frozen:
     quoted: tuple[int, ...]
     lines: tuple[int, ...]
     since: int | None
+    summary: Settled | None
 
 
 @dataclass(frozen=True, slots=True)

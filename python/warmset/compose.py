@@ -8,16 +8,17 @@ from typing import TYPE_CHECKING
 from warmset import messages
 from warmset.assemble import Assembled, Draft
 from warmset.calls import Call, render, total
-from warmset.chosen import Frozen
+from warmset.chosen import Frozen, Settled
 from warmset.config import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
 from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.gather import gather
-from warmset.layout import Frame, cost, fit_tail, frame, must_stay
+from warmset.layout import Frame, cost, frame, must_stay
 from warmset.messages import known_dialect
 from warmset.notes import brief_task
 from warmset.pick import Candidate, Picked, ScorePicker, choose
 from warmset.select import choose_lines, choose_quotes
+from warmset.settle import settle, summary_tokens
 from warmset.window import Part
 
 if TYPE_CHECKING:
@@ -91,14 +92,34 @@ def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] 
 
 
 def stay(
-    engine: Engine, ledger: Ledger, ask: Ask, request: Request, call: Call, *, since: int | None
-) -> Frame:
-    """Choose what is shown verbatim.
+    engine: Engine,
+    ledger: Ledger,
+    ask: Ask,
+    request: Request,
+    call: Call,
+    *,
+    kept: Frozen | None,
+    offered: Settled | None = None,
+) -> Draft:
+    """Choose what is shown verbatim, and the summary behind the task.
+
+    Args:
+        engine: Where texts are read.
+        ledger: The conversation.
+        ask: The options.
+        request: What is asked.
+        call: What the messages are for.
+        kept: The choices of the exchange's last window.
+        offered: The summary that is ready.
+
+    Returns:
+        The stable front and the tail, and nothing that is retrieved.
 
     Raises:
         BudgetTooSmall: What must stay does not fit.
     """
     recency = ask.mode == "recency"
+    since = None if kept is None else kept.since
     recent = len(ledger.entries) if recency else ask.recent
     parts = frame(ledger, recent=recent, since=since, appended=request.send is None)
     fixed = _beside(engine, call) + sum(cost(unit) for unit in parts.system)
@@ -110,7 +131,8 @@ def stay(
     need = fixed + task + must_stay(parts)
     if need > call.budget:
         raise BudgetTooSmall(need, call.budget)
-    return fit_tail(parts, call.budget - fixed - task, 1.0 if recency else RECENT_SHARE)
+    room, share = call.budget - fixed - task, 1.0 if recency else RECENT_SHARE
+    return settle(engine, call, parts, room, share, kept=kept, offered=offered)
 
 
 def quote_and_index(
@@ -118,7 +140,7 @@ def quote_and_index(
     ledger: Ledger,
     call: Call,
     ask: Ask,
-    parts: Frame,
+    base: Draft,
     found: Found,
     picked: Picked,
     weights: Weights,
@@ -128,18 +150,20 @@ def quote_and_index(
     The quoted turns and the index share what the verbatim parts leave; lines of turns that are
     quoted after all are not repeated.
     """
+    parts = base.frame
     verbatim = sum(cost(unit) for unit in (*parts.system, *parts.recent, *parts.current))
     verbatim += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
+    verbatim += summary_tokens(engine, call, base.summary)
     left = max(call.budget - verbatim, 0)
     reserve = int(left * ask.index_share)
     with engine.lock:
         pool = gather(ledger, found, picked, weights)
     quoted = choose_quotes(engine, pool, left - reserve)
     if not reserve:
-        return Draft(parts, quoted)
+        return replace(base, quoted=quoted)
     room = min(int(call.budget * ask.index_share), reserve)
     lines = choose_lines(engine, pool.others(quoted, ask.shortlist), room)
-    return Draft(parts, quoted, lines)
+    return replace(base, quoted=quoted, lines=lines)
 
 
 def _beside(engine: Engine, call: Call) -> int:
@@ -181,13 +205,14 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
         quoted=tuple(unit[0].id for unit in draft.quoted),
         lines=tuple(entry.id for entry in draft.lines),
         since=min(recent) if recent else None,
+        summary=draft.summary,
     )
 
 
-def again(ledger: Ledger, parts: Frame, frozen: Frozen) -> Draft:
+def again(ledger: Ledger, base: Draft, frozen: Frozen) -> Draft:
     """Take up the choices of the exchange's last window."""
-    shown = {entry.id for unit in parts.units() for entry in unit}
+    shown = {entry.id for unit in base.frame.units() for entry in unit}
     lines = tuple(ledger.entries[id_] for id_ in frozen.lines if id_ in ledger.entries)
     # A call that was quoted may have got its result since, and stand in the exchange with it.
     quoted = (unit for unit in ledger.together(frozen.quoted) if unit and unit[0].id not in shown)
-    return Draft(parts, tuple(quoted), lines)
+    return replace(base, quoted=tuple(quoted), lines=lines)

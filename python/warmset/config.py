@@ -39,6 +39,10 @@ INDEX_SHARE: Final = 0.10
 RECENT_SHARE: Final = 0.5
 """The part of what is free that recent units may take, so that retrieval is never crowded out."""
 
+SUMMARY_SHARE: Final = 0.5
+"""The part of what verbatim messages leave that a settled summary may take, so that retrieval is
+never crowded out by it."""
+
 SESSION_GAP: Final = 8 * 3600.0
 """Seconds of silence that begin a new session."""
 

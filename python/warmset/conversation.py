@@ -94,9 +94,9 @@ class Conversation(Transcript):
 
         A short list passes untouched: under 12 messages beside the system's and under 6,000 tokens,
         in mode "jit" and within the budget. Otherwise the window holds the system messages and the
-        task, the turns that the request needs, quoted with their ids, the recent units, and the
-        request last. Until the next request the choices stay, so that a loop of tool calls keeps
-        its prompt cache.
+        task, a summary if one was prepared, the turns that the request needs, quoted with their
+        ids, the recent units, and the request last. Until the next request the choices stay, so
+        that a loop of tool calls keeps its prompt cache.
 
         Args:
             query: The request; None for the last user message. A text that was not appended is sent
@@ -116,7 +116,8 @@ class Conversation(Transcript):
             system: A system prompt beside the conversation.
             tools: Tool schemas that travel along; they count.
             picker: Who picks, instead of the memory's picker.
-            compaction: Has summaries ready for windows of mode "full", instead of the memory's.
+            compaction: Has summaries ready for windows of modes "jit" and "full", instead of the
+                memory's.
 
         Returns:
             The window.

@@ -79,7 +79,7 @@ class Handle(Held):
                 are not encrypted.
             weights: How much each signal of the retriever counts.
             picker: Chooses among the shortlist; without one the score does.
-            compaction: Has summaries ready for windows of mode "full".
+            compaction: Has summaries ready for windows of modes "jit" and "full".
 
         Returns:
             The memory. Close it, or use it as a context manager.

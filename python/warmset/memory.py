@@ -15,7 +15,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from warmset.assemble import Draft, assemble
+from warmset.assemble import assemble
 from warmset.compose import (
     again,
     call_of,
@@ -40,6 +40,7 @@ from warmset.config import (
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
 from warmset.handle import Handle
+from warmset.prepare import Settling
 from warmset.prepare import of as preparation
 from warmset.request import Ask, Request, read_request
 from warmset.retrieve import retrieve, scope
@@ -196,30 +197,34 @@ class Memory(Handle):
         if live is not None:
             return story.end(whole(engine, live, call), call, active=False)
 
-        # evict: what stays verbatim
+        # evict: what stays verbatim, and the summary in front of the rest
+        policy = compaction if ask.mode == "jit" else None
+        settling = Settling(engine, ledger, policy, call)
         with engine.lock:
             picker = ask.picker or self._picker
-            choice = (*request.key, *ask.key, call.target, self._weights, picker)
+            choice = (*request.key, *ask.key, call.target, self._weights, picker, policy)
             kept = ledger.frozen if ledger.frozen and ledger.frozen.key == choice else None
-            parts = stay(engine, ledger, ask, request, call, since=kept.since if kept else None)
+            offered = settling.offered
+            base = stay(engine, ledger, ask, request, call, kept=kept, offered=offered)
         if ask.mode == "recency" or not request.text:
-            return story.end(assemble(engine, call, Draft(parts)), call, active=True)
+            made = assemble(engine, call, base)
+            return story.end(made, call, active=True, compaction=settling.told(made))
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
             found, picked = kept.found, replace(kept.picked, spent=None)  # nobody is asked again
             with engine.lock:
-                draft = again(ledger, parts, kept)
+                draft = again(ledger, base, kept)
         else:
-            found = self._shortlist(ledger, ask, request, parts)
+            found = self._shortlist(ledger, ask, request, base.frame)
             picked = pick(picker, ask, request, found)
-            draft = quote_and_index(engine, ledger, call, ask, parts, found, picked, self._weights)
+            draft = quote_and_index(engine, ledger, call, ask, base, found, picked, self._weights)
         story.retrieved(found, picked)
 
         # window
         made = assemble(engine, call, draft)
         with engine.lock:
             ledger.frozen = freeze(choice, found, picked, made.draft)
-        return story.end(made, call, active=True)
+        return story.end(made, call, active=True, compaction=settling.told(made))
 
     def _shortlist(self, ledger: Ledger, ask: Ask, request: Request, parts: Frame) -> Found:
         shown = {entry.id for unit in parts.units() for entry in unit}

@@ -64,7 +64,7 @@ def quote(entry: Entry, text: str) -> str:
     as "yesterday" is followed by the day that it meant.
     """
     said = _LINE_END.sub(_INDENTED, dated(text, entry.facts.role, entry.at))
-    return _fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}: {said}\n")
+    return fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}: {said}\n")
 
 
 def quotes(turns: Iterable[tuple[Entry, str]]) -> str:
@@ -86,7 +86,7 @@ def index_line(entry: Entry, text: str) -> str:
     summary = summarise(text)
     names = ", ".join(name for name in entities(text) if name not in summary)
     tail = f" ({names})" if names else ""
-    return _fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}{flag}: {summary}{tail}\n")
+    return fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}{flag}: {summary}{tail}\n")
 
 
 def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
@@ -95,6 +95,6 @@ def block(lines: str, turns: str, *, title: str = INDEX_TITLE) -> str:
     return f"{OPENING}{index}{turns}{CLOSING}"
 
 
-def _fenced(text: str) -> str:
+def fenced(text: str) -> str:
     """Keep a quoted text from closing the quotation."""
     return _TAG.sub("‹", text)

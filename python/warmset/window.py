@@ -25,7 +25,8 @@ class Part:
     Args:
         name: What it is.
         tokens: What it costs.
-        ids: The messages that it shows.
+        ids: The messages that it shows; those of an index have a line each, those of a summary are
+            what it stands for.
     """
 
     name: PartName
@@ -64,8 +65,10 @@ class Compaction:
         mark: Messages at the front that a summary stands for, or that stay beside it; 0 if none is
             shown.
         tokens: What the summary costs.
-        freed: Tokens that it takes off the window.
-        swapped: Whether it took its messages' place in this call.
+        freed: Tokens that it takes off the window; 0 in mode "jit", which would not show what it
+            stands for.
+        swapped: Whether it took its messages' place in this call; in mode "jit", whether it is
+            shown for the first time.
         waited: Seconds that the call waited for it.
         left_out: Messages that were left out without a summary, because there was none in time.
         why: What kept a summary from being there; None if nothing did.
@@ -108,8 +111,8 @@ class Report:
             whose vectors are pending.
         pending: Turns that are found by their words only, because their vectors are not made yet.
         milliseconds: What the call took.
-        compaction: What a prepared compaction did; None where there is none, or the mode is not
-            "full".
+        compaction: What a prepared compaction did; None where there is none, in mode "recency", and
+            for a small list.
         exact: Whether the counts are the reference's; formulas of providers never are.
     """
 

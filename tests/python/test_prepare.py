@@ -390,12 +390,11 @@ def test_a_tool_exchange_stays_whole_at_the_mark(made, hand):
         assert sum(m["role"] == "tool" for m in found.messages) == 3
 
 
-def test_other_modes_and_memories_without_it_are_as_they_were(made):
+def test_recency_and_memories_without_it_are_as_they_were(made):
     memory, log = opened(made())
     with memory:
         talk(log, 20)
-        for mode in ("jit", "recency"):
-            assert log.window(mode=mode, budget=BUDGET).report.compaction is None
+        assert log.window(mode="recency", budget=BUDGET).report.compaction is None
     with Memory.open(None, embedder="lexical") as memory:
         log = memory.conversation("log")
         talk(log, 20)

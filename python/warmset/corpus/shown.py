@@ -18,9 +18,11 @@ EVERYTHING: Final = 1 << 40
 def shown(conversation: Conversation, window: Window) -> set[int]:
     """Return the ids of the messages that a window shows whole, quoted or verbatim.
 
-    A line of the scoped index does not count, nor does a task that was shortened to a line.
+    A line of the scoped index does not count, nor does what a summary stands for, nor a task that
+    was shortened to a line.
     """
-    ids = {id_ for part in window.parts if part.name != "index" for id_ in part.ids}
+    whole = [part for part in window.parts if part.name not in {"index", "summary"}]
+    ids = {id_ for part in whole for id_ in part.ids}
     for part in window.parts:
         if part.name == "anchor":
             said = "\n".join(messages.text_of(one, window.dialect) for one in window.messages)

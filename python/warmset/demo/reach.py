@@ -52,7 +52,7 @@ def reach_of(
         StoreError: A message could not be read.
     """
     ids = one.ids
-    shown = {id_ for part in window.parts for id_ in part.ids}
+    shown = {id_ for part in window.parts if part.name != "summary" for id_ in part.ids}
     said = "\n".join(messages.text_of(each, window.dialect) for each in window.messages)
     evicted = in_window = found = given = 0
     for question, key in zip(transcript.questions, keys, strict=True):

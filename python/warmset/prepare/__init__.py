@@ -7,6 +7,7 @@ so that an edit, an erasure or another policy makes it void; a summary that is v
 
 from warmset.prepare.policy import PreparedCompaction, Prices, policy_of
 from warmset.prepare.preparation import Preparation, of
+from warmset.prepare.settling import Settling
 from warmset.prepare.states import TRANSITIONS, Counters, Event, State
 from warmset.prepare.worker import Ticket, Worker
 
@@ -17,6 +18,7 @@ __all__ = [
     "Preparation",
     "PreparedCompaction",
     "Prices",
+    "Settling",
     "State",
     "Ticket",
     "Worker",

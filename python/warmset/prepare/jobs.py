@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset import _core
 from warmset.errors import SummarizerError, WarmsetError
@@ -25,6 +25,9 @@ if TYPE_CHECKING:
 
 _LOCKS = 16
 
+CARRIED_SHARE: Final = 0.05
+"""The part of a budget that the list of what a summary lacks may have."""
+
 
 @dataclass(slots=True, eq=False)
 class Job:
@@ -36,6 +39,7 @@ class Job:
         path: The messages before its mark.
         previous: The summary that it goes on from.
         dialect: How the messages are written.
+        budget: The budget of the window that had it begun.
         begun: When, by the policy's clock.
         claim: What keeps other processes from writing the same; released at its end.
         ticket: The task that writes it.
@@ -47,6 +51,7 @@ class Job:
     path: tuple[int, ...]
     previous: Ready | None
     dialect: Dialect
+    budget: int
     begun: float
     claim: AbstractContextManager[object] | None
     ticket: Ticket | None = None
@@ -61,15 +66,16 @@ class Job:
         """
         prefix = ""
         made: Summary | Exception
+        most = min(self.span.cost, self.budget)  # a long history may have begun without summaries
         try:
             prefix = prefix_hash(engine.store, self.path)
             made = summary_of(
                 engine.messages(self.span.ids),
                 self.policy.summarizer,
-                max_tokens=max(min(self.policy.max_tokens, int(self.span.cost * SHARE)), 1),
+                max_tokens=max(min(self.policy.max_tokens, int(most * SHARE)), 1),
                 previous=None if self.previous is None else self.previous.text,
                 fallback=self.policy.fallback,
-                carry_tokens=self.policy.carry_tokens,
+                carry_tokens=min(self.policy.carry_tokens, int(self.budget * CARRIED_SHARE)),
                 dialect=self.dialect,
                 encoding=engine.encoding,
             )

@@ -82,8 +82,12 @@ class PreparedCompaction:
     the mark, and what is after it stays as it is. If the summary is not ready by then the window
     waits until the deadline and leaves the oldest units out.
 
-    Give it to `Memory.open(compaction=...)` or to `Conversation.window(compaction=...)`; windows of
-    mode "full" use it.
+    Give it to `Memory.open(compaction=...)` or to `Conversation.window(compaction=...)`. That is
+    what windows of mode "full" do. Windows of mode "jit" begin summaries at the same line, and show
+    the newest that is ready behind the task, from the next request on; they never wait, and have no
+    hard line. There the summary may take half of what the verbatim messages leave; it leaves before
+    recent units do, and goes where all that it stands for is shown. Windows of mode "recency" show
+    none.
 
     Args:
         summarizer: Who writes: a summarizer, or any function of messages and `max_tokens` that
@@ -97,9 +101,9 @@ class PreparedCompaction:
         deadline: Seconds that windows wait at the hard line for a summary that is being written,
             all windows together.
         patience: Seconds after which a summariser that does not answer is given up.
-        max_tokens: Tokens that a summary may have.
-        carry_tokens: Tokens of it that may list numbers, paths, names and constraints that the
-            summary lacks; 0 for no list.
+        max_tokens: Tokens that a summary may have, at most a quarter of the budget.
+        carry_tokens: Tokens beside it that may list numbers, paths, names and constraints that the
+            summary lacks, at most a twentieth of the budget; 0 for no list.
         prices: Decides on a swap before the hard line; None never swaps before it.
         on_event: Is called with every `Event`, in the thread where it happened.
         clock: Tells the time in seconds.

@@ -27,9 +27,11 @@ from warmset.window import Compaction
 if TYPE_CHECKING:
     from warmset.assemble import Assembled
     from warmset.calls import Call
+    from warmset.chosen import Settled
     from warmset.engine import Engine
     from warmset.ledger import Ledger
     from warmset.prepare.policy import PreparedCompaction
+    from warmset.prepare.states import State
 
 LATE: Final = "no summary was ready in time"
 
@@ -51,7 +53,7 @@ class Preparation:
         self._left: Cut | None = None
 
     @property
-    def state(self) -> str:
+    def state(self) -> State:
         """Where the preparation is; see `warmset.prepare`."""
         return self._track.state
 
@@ -88,6 +90,43 @@ class Preparation:
                 return self._write(policy, call, choice, waited)
         finally:
             self._track.tell(policy.on_event, policy.counters)
+
+    def offer(self, policy: PreparedCompaction, call: Call) -> Settled | None:
+        """Return the newest summary that is ready, and have another one begun if it is time.
+
+        Args:
+            policy: Who writes summaries, and when.
+            call: What the messages are for.
+        """
+        try:
+            with self._engine.lock:
+                self._summaries.look(policy, self._ledger())
+                newest = self._summaries.newest
+            self._writing.prepare(policy, call, Choice(newest, 0, fits=True))
+            return None if newest is None else newest.settled
+        finally:
+            self._track.tell(policy.on_event, policy.counters)
+
+    def settled(
+        self, policy: PreparedCompaction, shown: Settled | None
+    ) -> tuple[bool, State, str | None]:
+        """Take note of the summary that a window shows that quotes turns.
+
+        Args:
+            policy: Who wrote it.
+            shown: The summary; None if it shows none.
+
+        Returns:
+            Whether no window showed it before, the state, and why there is no newer summary.
+        """
+        with self._engine.lock:
+            ready = next((one for one in self._summaries.ready if one.settled is shown), None)
+            fresh = ready is not None and ready is not self._summaries.settled
+            if ready is not None and fresh:
+                self._summaries.settle(policy, ready)
+            told = fresh, self._track.state, self._writing.why
+        self._track.tell(policy.on_event, policy.counters)
+        return told
 
     def close(self, timeout: float) -> None:  # noqa: ARG002 - nobody waits for a model at the end
         """Give up what is being written."""

@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from warmset import messages
+from warmset.chosen import Settled
 from warmset.counting import message_tokens
 from warmset.derived import derived_draft
 from warmset.errors import StoreError
 from warmset.evict.slots import HEADING
 from warmset.prepare.marks import prefix_hash
+from warmset.quoting import fenced
 
 if TYPE_CHECKING:
     from warmset.derived import Made
@@ -32,9 +34,10 @@ class Ready:
         last: The last message before the mark: with it the path has all of them.
         held: Positions before the mark that stay as they are, ascending.
         place: Position of the first message that it stands for.
-        message: The summary as a message of the conversation's dialect.
+        settled: The summary as it is shown, and what it stands for.
+        dialect: How the conversation is written.
         text: The summary.
-        tokens: What that message costs.
+        tokens: What the message costs that shows it.
         before: What the messages cost that it stands for.
         spent: Tokens that its model took.
     """
@@ -44,11 +47,17 @@ class Ready:
     last: int
     held: tuple[int, ...]
     place: int
-    message: Message
+    settled: Settled
+    dialect: Dialect
     text: str
     tokens: int
     before: int
     spent: int
+
+    @property
+    def message(self) -> Message:
+        """The summary as a message of the conversation's dialect, made anew for each caller."""
+        return messages.text_message(self.dialect, "user", self.settled.text)
 
     def fits(self, engine: Engine, ledger: Ledger) -> bool:
         """Tell whether it still stands for the front of the conversation."""
@@ -60,10 +69,47 @@ class Ready:
         )
 
 
-def said(engine: Engine, text: str, dialect: Dialect) -> tuple[Message, int]:
-    """Write a summary as a user's message: data, not an order; returns it and what it costs."""
-    message = messages.text_message(dialect, "user", f"{HEADING}\n{text}")
-    return message, message_tokens([message], engine.encoding)[0]
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cover:
+    """What a summary stands for.
+
+    Args:
+        mark: Messages before it are summarised, or held.
+        covered: Ids of the messages that it stands for.
+        before: What they cost.
+        spent: Tokens that its model took.
+    """
+
+    mark: int
+    covered: set[int]
+    before: int
+    spent: int
+
+
+def ready_of(engine: Engine, ledger: Ledger, id_: int | None, text: str, cover: Cover) -> Ready:
+    """Put a summary together that fits the conversation.
+
+    It is shown as a user's message, as data and not as an order; no text of it can pass for quoted
+    turns.
+    """
+    path, dialect = ledger.history.path[: cover.mark], ledger.dialect or "openai"
+    ids = tuple(one for one in path if one in cover.covered)
+    words = fenced(f"{HEADING}\n{text}")
+    shown = Settled(id_, cover.mark, words, engine.count(words), ids)
+    message = messages.text_message(dialect, "user", shown.text)
+    return Ready(
+        id=id_,
+        mark=cover.mark,
+        last=path[-1],
+        held=tuple(at for at, one in enumerate(path) if one not in cover.covered),
+        place=next((at for at, one in enumerate(path) if one in cover.covered), 0),
+        settled=shown,
+        dialect=dialect,
+        text=text,
+        tokens=message_tokens([message], engine.encoding)[0],
+        before=cover.before,
+        spent=cover.spent,
+    )
 
 
 def draft(
@@ -119,22 +165,15 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
     covered = covered_by(engine, made)
     if not covered or not covered.issubset(path[:mark]):
         return None  # it was made from twins of these messages, on another branch
-    held = tuple(at for at in range(mark) if path[at] not in covered)
     text = engine.store.get(made.id).payload.decode("utf-8", "surrogatepass")
-    message, tokens = said(engine, text, ledger.dialect or "openai")
     spent, before = (made.fields.get(name) for name in ("spent", "before"))
-    return Ready(
-        id=made.id,
+    cover = Cover(
         mark=mark,
-        last=path[mark - 1],
-        held=held,
-        place=next(at for at in range(mark) if path[at] in covered),
-        message=message,
-        text=text,
-        tokens=tokens,
+        covered=covered,
         before=before if isinstance(before, int) else 0,
         spent=spent if isinstance(spent, int) else 0,
     )
+    return ready_of(engine, ledger, made.id, text, cover)
 
 
 def covered_by(engine: Engine, made: Made) -> set[int]:

@@ -39,7 +39,8 @@ class Summaries:
         engine: The store and index.
         track: Where the preparation is.
         ready: The summaries that fit the conversation.
-        used: The one that the last window showed.
+        used: The one that the last window of mode "full" showed.
+        settled: The one that the last window showed that quotes turns.
         policy: The fingerprint of the policy that they are of.
         untold: What became of summaries, with its figures, that is not on record yet.
     """
@@ -48,6 +49,7 @@ class Summaries:
     track: Track
     ready: list[Ready] = field(default_factory=list)
     used: Ready | None = None
+    settled: Ready | None = None
     policy: str | None = None
     untold: list[tuple[str, dict[str, object]]] = field(default_factory=list)
     _seen: int = 0
@@ -63,13 +65,14 @@ class Summaries:
         if self.policy not in (None, told):
             for one in self.ready:
                 self._stale(policy, one, "the policy changed")
-            self.ready, self.used, self._seen = [], None, 0
+            self.ready, self.used, self.settled, self._seen = [], None, None, 0
         self.policy = told
         gone = [one for one in self.ready if not one.fits(self.engine, ledger)]
         for one in gone:
             self._stale(policy, one, "messages before its mark changed or were erased")
             self.ready.remove(one)
             self.used = None if self.used is one else self.used
+            self.settled = None if self.settled is one else self.settled
         derived = self.engine.derived
         if derived.last > self._seen:
             known = {one.id for one in self.ready}
@@ -91,7 +94,7 @@ class Summaries:
 
     def _stale(self, policy: PreparedCompaction, one: Ready, why: str) -> None:
         policy.counters.stale += 1
-        if one is not self.used:
+        if not self._was_shown(one):
             policy.counters.wasted += one.spent
         if self.track.state not in ("stale", "preparing"):
             self.track.turn("stale", why, mark=one.mark, tokens=one.tokens, spent=one.spent)
@@ -123,12 +126,34 @@ class Summaries:
 
     def swap(self, policy: PreparedCompaction, ready: Ready, freed: int, waited: float) -> None:
         """Let a summary take the place of what is before its mark; earlier ones are done with."""
+        self._overtake(policy, ready, spared=None)
+        self.used = ready
+        why = "at the hard line" if policy.prices is None else "it costs less"
+        self._tell(policy, ready, why, freed, waited)
+
+    def settle(self, policy: PreparedCompaction, ready: Ready) -> None:
+        """Let windows that quote turns show a summary; nothing leaves them for it."""
+        self._overtake(policy, ready, spared=self.used)
+        self.settled = ready
+        if ready is not self.used:
+            self._tell(policy, ready, "a window that quotes turns shows it", 0, 0.0)
+
+    def _overtake(self, policy: PreparedCompaction, ready: Ready, *, spared: Ready | None) -> None:
+        """Let go of what stands for no more than another one, unless it is still shown."""
         for one in self.ready:
-            if one is not ready and one is not self.used and one.mark <= ready.mark:
+            if one is not ready and one.mark <= ready.mark and not self._was_shown(one):
                 policy.counters.discarded += 1
                 policy.counters.wasted += one.spent
-        self.ready = [one for one in self.ready if one is ready or one.mark > ready.mark]
-        self.used = ready
+        self.ready = [
+            one for one in self.ready if one is ready or one is spared or one.mark > ready.mark
+        ]
+
+    def _was_shown(self, one: Ready) -> bool:
+        return one is self.used or one is self.settled
+
+    def _tell(
+        self, policy: PreparedCompaction, ready: Ready, why: str, freed: int, waited: float
+    ) -> None:
         figures = {
             "before_tokens": ready.before,
             "after_tokens": ready.tokens,
@@ -141,7 +166,7 @@ class Summaries:
         policy.counters.freed += max(freed, 0)
         self.track.turn(
             "swapped",
-            "at the hard line" if policy.prices is None else "it costs less",
+            why,
             mark=ready.mark,
             tokens=ready.tokens,
             freed=freed,

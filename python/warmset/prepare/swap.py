@@ -52,7 +52,11 @@ class Cut:
 def beside(engine: Engine, call: Call) -> int:
     """Return what a call costs beside the conversation's messages."""
     tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
-    return tokens if call.request is None else tokens + PER_MESSAGE + engine.count(call.request)
+    return (
+        tokens
+        if call.request is None
+        else tokens + PER_MESSAGE + engine.cards.plain(call.request).tokens
+    )
 
 
 def size(ledger: Ledger, ready: Ready | None, around: int) -> int:
@@ -199,7 +203,7 @@ def _parts(
 ) -> tuple[Part, ...]:
     parts = [
         Part("anchor", sum(entry.tokens for entry in front), tuple(entry.id for entry in front)),
-        Part("summary", ready.tokens),
+        Part("summary", ready.tokens, ready.settled.ids),
         Part("recent", sum(entry.tokens for entry in tail), tuple(entry.id for entry in tail)),
     ]
     parts = [part for part in parts if part.tokens]

@@ -11,7 +11,7 @@ from warmset.errors import WarmsetError
 from warmset.prepare.jobs import Job, claim
 from warmset.prepare.lazy import Reading
 from warmset.prepare.marks import choose
-from warmset.prepare.stored import Ready, draft, episode, said
+from warmset.prepare.stored import Cover, draft, episode, ready_of
 from warmset.prepare.swap import beside, size
 from warmset.told import Spooled
 
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from warmset.llm import Spent
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import Track
+    from warmset.prepare.stored import Ready
     from warmset.prepare.summaries import Choice, Summaries
     from warmset.summarize import Summary
 
@@ -107,7 +108,7 @@ class Writing:
             return None
         path = tuple(ledger.history.path[: span.mark])
         dialect = ledger.dialect or "openai"
-        job = Job(policy, span, path, newest, dialect, policy.clock(), claimed)
+        job = Job(policy, span, path, newest, dialect, call.budget, policy.clock(), claimed)
         self.job, self.why = job, None
         self.track.turn("preparing", "the soft line was crossed", mark=span.mark)
         try:
@@ -172,22 +173,11 @@ class Writing:
         ids: Sequence[int] | Spooled = engine.put([row, episode(ledger, "prepared", run)])
         covered = set(row[4])
         if previous is not None:
-            covered |= {path[at] for at in range(previous.mark)} - {
-                path[at] for at in previous.held
-            }
-        message, tokens = said(engine, made.text, job.dialect)
-        ready = Ready(
-            id=None if isinstance(ids, Spooled) else ids[0],
-            mark=span.mark,
-            last=span.last,
-            held=tuple(at for at in range(span.mark) if path[at] not in covered),
-            place=next(at for at in range(span.mark) if path[at] in covered),
-            message=message,
-            text=made.text,
-            tokens=tokens,
-            before=span.cost + (0 if previous is None else previous.before),
-            spent=spent,
-        )
+            covered |= set(previous.settled.ids)
+        whole = span.cost + (0 if previous is None else previous.before)
+        cover = Cover(mark=span.mark, covered=covered, before=whole, spent=spent)
+        id_ = None if isinstance(ids, Spooled) else ids[0]
+        ready = ready_of(engine, ledger, id_, made.text, cover)
         self._drop(job)
         self.summaries.ready.append(ready)
         self._failures, self._again = 0, 0.0
