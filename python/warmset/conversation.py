@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.budget import WATERMARK, Budget, input_tokens
 from warmset.config import (
@@ -17,7 +18,7 @@ from warmset.config import (
     Mode,
 )
 from warmset.dropped import Dropping
-from warmset.errors import InvalidInputError
+from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.keep import keep
 from warmset.kept import Keep, Kept
 from warmset.messages import known_dialect
@@ -36,6 +37,9 @@ if TYPE_CHECKING:
     from warmset.pick import Picker
     from warmset.prepare import PreparedCompaction
     from warmset.window import Window
+
+ERASED_MEANWHILE: Final = 3
+"""How often a window is made again because one of its messages was erased while it was made."""
 
 
 class Conversation(Transcript):
@@ -144,6 +148,9 @@ class Conversation(Transcript):
             picker=picker,
             compaction=policy_of(compaction),
         )
+        for _ in range(ERASED_MEANWHILE):
+            with suppress(Erased, NotFound):  # made again, of what is left
+                return self._memory.window_of(self.id, ask)
         return self._memory.window_of(self.id, ask)
 
     def keeper(self) -> Dropping:
