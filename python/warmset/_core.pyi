@@ -9,12 +9,14 @@ from warmset.told import Removed, Rewritten, Spooled
 
 __all__ = [
     "ColdStore",
+    "Coverage",
     "FileLock",
     "HotIndex",
     "LexicalIndex",
     "Record",
     "Retriever",
     "Roll",
+    "Sayings",
     "SearchExplanation",
     "content_hash",
     "count_text",
@@ -23,6 +25,7 @@ __all__ = [
     "keep_worthy",
     "leave_lowest",
     "lock_file",
+    "message_keys",
     "pack",
     "pack_batch",
     "rank_groups",
@@ -138,6 +141,29 @@ class ColdStore:
     def close(self) -> None: ...
     def __enter__(self) -> ColdStore: ...
     def __exit__(self, *_exc: object) -> None: ...
+
+@final
+class Sayings:
+    def __new__(cls) -> Sayings: ...
+    def state(self, text: int, facts: Sequence[int]) -> None: ...
+    def relate(self, text: int, twins: Sequence[tuple[float, int]]) -> None: ...
+    def forget(self, texts: Sequence[int]) -> None: ...
+    def lacking(self, texts: ArrayLike) -> NDArray[np.int64]: ...
+
+@final
+class Coverage:
+    def __new__(
+        cls,
+        texts: ArrayLike,
+        sayings: Sayings,
+        *,
+        same: float,
+        check: bool,
+        crowded: Sequence[tuple[int, Sequence[tuple[float, int]]]],
+        near: tuple[Sayings, ArrayLike, NDArray[np.float32], ArrayLike] | None = None,
+    ) -> Coverage: ...
+    def now(self) -> NDArray[np.float64]: ...
+    def strike(self, stays: NDArray[np.bool_]) -> None: ...
 
 @final
 class FileLock:
@@ -296,6 +322,7 @@ class Roll:
         self, before: NDArray[np.int64], after: NDArray[np.int64]
     ) -> tuple[int, int, int]: ...
 
+def message_keys(messages: Sequence[Any], depth: int) -> list[bytes | None]: ...
 def content_hash(payload: bytes) -> bytes: ...
 def count_text(text: str, encoding: str = "o200k_base") -> tuple[int, bool]: ...
 def count_texts(texts: Sequence[str], encoding: str = "o200k_base") -> list[int]: ...
@@ -330,7 +357,7 @@ def worth(
     weights: tuple[float, float, float],
 ) -> tuple[NDArray[np.float64], NDArray[np.float64]]: ...
 def keep_worthy(
-    values: ArrayLike, costs: ArrayLike, units: ArrayLike, must: Sequence[bool], budget: int
+    values: ArrayLike, costs: ArrayLike, units: ArrayLike, must: ArrayLike, budget: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
 def lock_file(path: str | PathLike[str]) -> FileLock | None: ...
 def leave_lowest(

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 Kind: TypeAlias = Literal["summary", "episode", "distilled", "prepared", "item"]
 
+_Scope: TypeAlias = tuple[str, str | None, str]
+"""A tenant, a conversation, and what an item says that it is."""
+
 KINDS: Final = frozenset[str](get_args(Kind))
 
 
@@ -83,6 +86,8 @@ class Derived:
         self.last = 0
         self._known: dict[int, Made] = {}
         self._lists: defaultdict[tuple[str, str], dict[int, Made]] = defaultdict(dict)
+        self._versions: defaultdict[tuple[str, str], int] = defaultdict(int)
+        self._held: defaultdict[_Scope, dict[bytes, int]] = defaultdict(dict)
 
     def __len__(self) -> int:
         return len(self._known)
@@ -102,6 +107,14 @@ class Derived:
             for one in list(found.values())
             if conversation is None or one.conversation == conversation
         )
+
+    def version(self, kind: Kind, tenant: str) -> int:
+        """Return a number that is another one whenever the records of a kind are others."""
+        return self._versions[kind, tenant]
+
+    def held(self, tenant: str, conversation: str | None, what: str) -> Mapping[bytes, int]:
+        """Return the items of a scope that say that they are this, by the hash of their payload."""
+        return self._held.get((tenant, conversation, what), {})
 
     def take(self, record: Record) -> Made | None:
         """Take a record up; None if that was done before.
@@ -127,6 +140,9 @@ class Derived:
         self.last = max(self.last, made.id)
         self._known[made.id] = made
         self._lists[made.kind, made.tenant][made.id] = made
+        self._versions[made.kind, made.tenant] += 1
+        if (scope := _scope(made)) is not None:
+            self._held[scope][made.hash] = made.id
         return made
 
     def forget(self, is_erased: Callable[[int], bool]) -> list[Made]:
@@ -134,4 +150,13 @@ class Derived:
         gone = [one for id_, one in self._known.items() if is_erased(id_)]
         for one in gone:
             del self._known[one.id], self._lists[one.kind, one.tenant][one.id]
+            self._versions[one.kind, one.tenant] += 1
+            if (scope := _scope(one)) is not None and self._held[scope].get(one.hash) == one.id:
+                del self._held[scope][one.hash]
         return gone
+
+
+def _scope(made: Made) -> _Scope | None:
+    """Return where an item can be found by its payload; None for what is no item."""
+    what = made.fields.get("what") if made.kind == "item" else None
+    return (made.tenant, made.conversation, what) if isinstance(what, str) else None

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter, defaultdict
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
@@ -21,7 +22,10 @@ from warmset.novel import keep_novel, put
 from warmset.shelf import shelf_of
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from warmset.compact.keeper import Known
+    from warmset.compact.reading import Read
     from warmset.derived import Made
     from warmset.embed import Embedder
     from warmset.engine import Engine
@@ -85,19 +89,20 @@ class Dropping:
             StoreError: They could not be kept.
             EmbedderError: The embedder failed, and nothing was distilled or recorded.
         """
-        payloads = [messages.dumps(one) for one in leaving.messages]
-        hashes = [content_hash(payload) for payload in payloads]
+        hashes = [
+            _hash(read, one) for read, one in zip(leaving.reads, leaving.messages, strict=True)
+        ]
         turns = self._turns(hashes)
-        stored = self._stored()
+        scope = self._tenant, self._conversation
+        with self._engine.lock:
+            held = self._engine.derived.held(*scope, WHAT)
+            stored = {one: held[one] for one in hashes if one in held}
         items = [at for at, turn in enumerate(turns) if turn is None and hashes[at] not in stored]
         first = {hashes[at]: at for at in reversed(items)}
         fresh = sorted(first.values())
         fields = {"what": WHAT, "dialect": leaving.dialect, "at": time.time()}
-        scope = self._tenant, self._conversation
-        ids = put(
-            self._engine,
-            [derived_draft("item", *scope, fields, payloads[at]) for at in fresh],
-        )
+        payloads = [messages.dumps(leaving.messages[at]) for at in fresh]
+        ids = put(self._engine, [derived_draft("item", *scope, fields, one) for one in payloads])
         stored |= {hashes[at]: id_ for at, id_ in zip(fresh, ids, strict=True)}
         sources = [stored[hashes[at]] if turn is None else turn for at, turn in enumerate(turns)]
         made = self._distil(leaving, sources) if leaving.distill else {}
@@ -107,10 +112,7 @@ class Dropping:
         episode = put(self._engine, [derived_draft("episode", *scope, run)])[0]
         places = list(zip(leaving.places, turns, strict=True))
         return Left(
-            handles={
-                place: handle_of(self._tenant, id_)
-                for place, id_ in zip(leaving.places, sources, strict=True)
-            },
+            handles=_Handles(self._tenant, leaving.places, sources),
             store_ids={place: turn for place, turn in places if turn is not None},
             distilled=made,
             episode=episode,
@@ -134,16 +136,6 @@ class Dropping:
             out.append(None if not ids else ids.pop() if len(ids) > 1 else ids[0])
         return out
 
-    def _stored(self) -> dict[bytes, int]:
-        """Return the messages of this scope that were dropped before, by their content."""
-        with self._engine.lock:
-            items = list(self._engine.derived.of("item", self._tenant))
-        return {
-            one.hash: one.id
-            for one in items
-            if one.conversation == self._conversation and one.fields.get("what") == WHAT
-        }
-
     def _distil(self, leaving: Leaving, sources: list[int]) -> dict[str, int]:
         """Make memories of the turns that are known nowhere else; how many of each kind."""
         fresh = [
@@ -160,6 +152,30 @@ class Dropping:
         kept = keep_novel(self._engine, shelf, fresh, self._conversation, self.embedder)
         kinds = (one.kind for one, (_, new) in zip(fresh, kept, strict=True) if new)
         return dict(sorted(Counter[str](kinds).items()))
+
+
+class _Handles(Mapping[int, str]):
+    """Handles of kept messages by their places, each made when it is looked at."""
+
+    def __init__(self, tenant: str, places: Sequence[int], ids: Sequence[int]) -> None:
+        self._tenant = tenant
+        self._ids = dict(zip(places, ids, strict=True))
+
+    def __getitem__(self, place: int) -> str:
+        return handle_of(self._tenant, self._ids[place])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def _hash(read: Read, message: Message) -> bytes:
+    """Return the hash of a message as the store keeps it, worked out once."""
+    if not read.kept:
+        read.kept = content_hash(messages.dumps(message))
+    return read.kept
 
 
 def handle_of(tenant: str, id_: int) -> str:

@@ -10,10 +10,13 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from warmset._core import HotIndex, LexicalIndex, content_hash
+import numpy as np
+
+from warmset._core import HotIndex, LexicalIndex, Sayings, content_hash
+from warmset.compact.near import COVERS, NearMemories
 from warmset.compact.shared import cache_of
 from warmset.errors import Erased, NotFound
-from warmset.facts import facts_of
+from warmset.facts import fact_numbers, facts_of
 from warmset.memories import says
 
 if TYPE_CHECKING:
@@ -21,6 +24,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
+    from warmset.compact.vectors import VectorCache
     from warmset.derived import Made
     from warmset.embed import Embedder, Vectors
     from warmset.engine import Engine
@@ -46,6 +50,10 @@ class Shelf:
         self._words = LexicalIndex()
         self._vectors: HotIndex | None = None
         self._made_by: object = None
+        self._sayings = Sayings()
+        self._near = NearMemories()
+        self._there: dict[int, Made] = {}
+        self._version = -1
 
     def listed(self) -> list[Made]:
         """Return the records of the scope, those that were replaced left out."""
@@ -66,6 +74,9 @@ class Shelf:
     def look(self) -> dict[int, Made]:
         """Take up what is new, drop what is gone, and return the records by id."""
         with self.lock:
+            version = self._engine.derived.version("distilled", self.tenant)
+            if version == self._version:
+                return self._there
             there = {one.id: one for one in self.listed()}
             gone = [id_ for id_ in self._texts if id_ not in there]
             for id_ in gone:
@@ -84,11 +95,14 @@ class Shelf:
                     self._said[one.conversation, says(fresh[id_])] = id_
             if gone:
                 self._words.remove(gone)
+                self._sayings.forget(gone)
+                self._near.drop(gone)
             if gone and self._vectors is not None:
                 self._vectors.remove([id_ for id_ in gone if id_ in self._vectors])
             if fresh:
                 self._words.add(list(fresh), list(fresh.values()))
                 self._texts |= fresh
+            self._there, self._version = there, version
             return there
 
     def text(self, id_: int) -> str:
@@ -110,7 +124,7 @@ class Shelf:
                 return None
             self._embed(embedder)
             assert self._vectors is not None  # noqa: S101 - made above
-            return Nearby(self, self._vectors)
+            return Nearby(self, self._vectors, self._near)
 
     def hard(self, id_: int) -> frozenset[str]:
         """Return the numbers, paths and names of a memory; none of one that is gone."""
@@ -119,6 +133,14 @@ class Shelf:
             if found is None and id_ in self._texts:
                 found = self._hard[id_] = facts_of(self._texts[id_])
             return found or frozenset()
+
+    def stated(self, ids: NDArray[np.int64]) -> Sayings:
+        """Return what memories state, as far as they are not gone; -1 is no memory."""
+        with self.lock:
+            for at in self._sayings.lacking(ids).tolist():
+                id_ = int(ids[at])
+                self._sayings.state(id_, fact_numbers(self._texts.get(id_, "")))
+            return self._sayings
 
     def search(
         self, query: str, embedder: Embedder | None, weights: tuple[float, float]
@@ -149,6 +171,7 @@ class Shelf:
     def _embed(self, embedder: Embedder) -> None:
         if self._made_by != (embedder.fingerprint or embedder):
             self._vectors, self._made_by = None, embedder.fingerprint or embedder
+            self._near = NearMemories()
         known = self._vectors
         fresh = [id_ for id_ in self._texts if known is None or id_ not in known]
         if not fresh:
@@ -157,6 +180,7 @@ class Shelf:
         if self._vectors is None:
             self._vectors = HotIndex(rows.shape[1])
         self._vectors.add(fresh, rows)
+        self._near.enter(fresh)
 
     def rows(self, texts: Sequence[str], embedder: Embedder) -> Vectors:
         """Return vectors of texts, shape (n, dim)."""
@@ -173,18 +197,30 @@ class Nearby:
     Args:
         shelf: The shelf, which others may change meanwhile.
         vectors: The vectors.
+        near: What was found with them.
     """
 
     shelf: Shelf
     vectors: HotIndex
+    near: NearMemories
 
     def nearest(self, rows: Vectors, k: int, /) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return ids and true cosines of the nearest memories."""
+        """Return ids and true cosines of the nearest memories of each row, and how many count."""
         return self.vectors.search_batch(rows, k)
 
-    def hard(self, id_: int, /) -> frozenset[str]:
-        """Return the numbers, paths and names of a memory."""
-        return self.shelf.hard(id_)
+    def covers(
+        self, cache: VectorCache, slots: NDArray[np.int64], /
+    ) -> tuple[Sayings, NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+        """Return what covers texts; see `compact.keeper.Known`."""
+        ids = np.full((len(slots), COVERS), -1)
+        cosines = np.zeros((len(slots), COVERS), np.float32)
+        there = slots[slots >= 0]
+        with self.shelf.lock:
+            ids[slots >= 0], cosines[slots >= 0] = self.near.of(
+                cache.serials(there), lambda at: cache.rows(there[at]), self.vectors
+            )
+            flat = ids.ravel()
+            return self.shelf.stated(flat), flat, cosines.ravel(), (ids >= 0).sum(axis=1)
 
 
 def shelf_of(engine: Engine, tenant: str, conversation: str | None) -> Shelf:

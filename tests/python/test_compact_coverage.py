@@ -7,7 +7,8 @@ import pytest
 from vectors_by_word import WordEmbedder
 
 from warmset import CompactWeights, compact_context
-from warmset.compact import forget_vectors, vectors
+from warmset._core import Coverage
+from warmset.compact import forget_vectors, twins, vectors
 from warmset.compact.reading import read_list
 from warmset.compact.vectors import VectorCache
 from warmset.errors import InvalidInputError
@@ -101,7 +102,7 @@ def test_texts_are_embedded_once_and_in_batches(words):
 
 
 def test_what_the_cache_held_before_does_not_change_an_answer(words, monkeypatch):
-    monkeypatch.setattr(vectors, "NEAREST", 2)
+    monkeypatch.setattr(twins, "NEAREST", 2)
     given = conversation(SAME, SAME + " again", n=40)
     given[20] = {"role": "user", "content": SAME + " today"}
     given[22] = {"role": "user", "content": SAME + " soon"}
@@ -128,8 +129,10 @@ def test_the_cache_forgets_what_was_not_used_for_longest(words, monkeypatch):
     assert words.embedded == 13
     kept = cache.take([digests[11], b"", digests[0]], [texts[11], "", texts[0]].__getitem__)
     assert kept[1] == -1
-    near = cache.twins(kept, 0.8)
-    assert {other for _, other in near[int(kept[0])]} == {int(kept[0]), int(kept[2])}
+    covers = Coverage(kept, cache.sayings, same=0.8, check=False, crowded=[])
+    near = covers.now()
+    assert near[0] > 0.8
+    assert near[1:].tolist() == [0, 0]
     assert cache.cosines(SAME, kept)[1] == 0
     assert cache.cosines(SAME, kept)[0] == pytest.approx(0.98, abs=0.03)
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 from vectors_by_word import WordEmbedder
 
@@ -185,10 +186,12 @@ def test_what_is_looked_at_outlives_what_others_do_meanwhile():
         ids, scores, _ = known.nearest(embedder.embed([FERRY]), 1)
         assert (ids[0, 0], round(float(scores[0, 0]), 5)) == (first, 1.0)
         assert other.nearest(plain.embed(["x"]), 1)[2].tolist() == [1]
-        assert known.hard(first)
+        assert known.shelf.hard(first)
         memory.erase(ids=[first])
         assert len(memory.memories()) == 1
-        assert known.hard(first) == frozenset()
+        assert known.shelf.hard(first) == frozenset()
+        gone = np.array([first], np.int64)
+        assert not known.shelf.stated(gone).lacking(gone).tolist(), "nothing is known of it"
 
 
 def test_a_busy_store_is_an_error_and_not_half_a_memory(memory, monkeypatch):

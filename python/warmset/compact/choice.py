@@ -8,18 +8,19 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from warmset import _core
+from warmset.compact.weights import ROLES
 from warmset.counting import PER_REPLY, message_tokens
 from warmset.evict.fitted import Inserted
-from warmset.evict.gaps import ALTERNATING, gap_message, gaps, how_many
+from warmset.evict.gaps import ALTERNATING, gap_message, gap_role, how_many
 from warmset.evict.slots import Slot
-from warmset.messages import anchor, exchange_start, last_said, loop_start, units
+from warmset.messages import anchor, exchange_start, homes, last_said, loop_start
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from numpy.typing import NDArray
 
-    from warmset.compact.reading import Read
+    from warmset.compact.reading import Reads
     from warmset.evict.gaps import GapRole
     from warmset.messages import Dialect, Facts, Message
 
@@ -41,7 +42,7 @@ class Choice:
     def __init__(
         self,
         messages: Sequence[Message],
-        reads: Sequence[Read],
+        reads: Reads,
         dialect: Dialect,
         encoding: str,
         pinned: Iterable[int],
@@ -50,9 +51,8 @@ class Choice:
         self._reads = reads
         self._dialect: Dialect = dialect
         self._encoding = encoding
-        self.costs = np.fromiter((read.cost for read in reads), np.int64, len(reads))
-        self.roles = np.fromiter((read.role for read in reads), np.int64, len(reads))
-        facts = [read.facts for read in reads]
+        self.costs, self.roles = reads.costs, reads.roles
+        facts = [read.facts for read in reads[:]]
         self.units, waiting = self._parted(facts)
         self.must = self._protected(facts, waiting, pinned)
         self.stays = np.ones(len(reads), np.bool_)
@@ -70,16 +70,16 @@ class Choice:
             Which turns stay. `floor` is the worth of the last unit that was taken.
         """
         room = max(budget - PER_REPLY, 0)
-        kept, taken = _core.keep_worthy(values, self.costs, self.units, self.must.tolist(), room)
+        kept, taken = _core.keep_worthy(values, self.costs, self.units, self.must, room)
         stays = np.zeros(len(self._reads), np.bool_)
         stays[kept] = True
-        gone = self._for_gaps(kept.tolist(), taken.tolist(), budget)
-        taken = taken[: len(taken) - len(gone)]
-        stays[np.isin(self.units, gone)] = False
+        if gone := self._for_gaps(kept, taken, budget):
+            taken = taken[: len(taken) - len(gone)]
+            stays[np.isin(self.units, gone)] = False
         self.stays = stays
         last = values[self.units == taken[-1]] if len(taken) else None
         self.floor = None if last is None else float(last.max())
-        filled = sum(self._gap_cost(role) for _, role in self._gaps(self._slots(stays)))
+        filled = sum(self._gap_cost(role) for _, role in self._gaps(np.flatnonzero(stays)))
         self.tokens = PER_REPLY + int(self.costs[stays].sum()) + filled
         return stays
 
@@ -89,8 +89,11 @@ class Choice:
         Args:
             given: The objects that the caller gave.
         """
-        places = np.flatnonzero(self.stays).tolist()
-        opened = dict(self._gaps(self._slots(self.stays)))
+        stays = np.flatnonzero(self.stays)
+        places = stays.tolist()
+        opened = dict(self._gaps(stays))
+        if not opened:
+            return [given[place] for place in places], ()
         out: list[Any] = []
         inserted: list[Inserted] = []
         for at, place in enumerate(places):
@@ -103,23 +106,21 @@ class Choice:
     def _parted(self, facts: Sequence[Facts]) -> tuple[NDArray[np.int64], list[int]]:
         """Return each turn's unit, numbered by its first member, and members of open units."""
         home = np.arange(len(facts))
-        linked = [at for at, read in enumerate(self._reads) if read.linked]
+        linked = np.flatnonzero(self._reads.linked)
+        if not len(linked):
+            return home, []
         if self._dialect == "responses":  # neighbours hold to each other
-            linked = list(range(len(facts))) if linked else []
-        waiting: list[int] = []
-        for unit in units([facts[at] for at in linked]):
-            members = [linked[member] for member in unit.members]
-            home[members] = members[0]
-            if unit.open:
-                waiting.append(members[-1])
-        return home, waiting
+            linked = home.copy()
+        parted, waiting = homes([facts[at] for at in linked.tolist()])
+        home[linked] = linked[parted]
+        return home, linked[waiting].tolist()
 
     def _protected(
         self, facts: Sequence[Facts], waiting: list[int], pinned: Iterable[int]
     ) -> NDArray[np.bool_]:
         must = self.roles >= _SYSTEM
         asked = exchange_start(facts)
-        must[[at for at, fact in enumerate(facts) if fact.keep]] = True
+        must |= self._reads.keep
         must[[at for at in waiting if asked is None or at > asked]] = True
         must[list(pinned)] = True
         for at in (anchor(facts), asked, last_said(facts), loop_start(facts)):
@@ -134,38 +135,47 @@ class Choice:
         must |= np.isin(self.units, list(tail))
         return np.isin(self.units, self.units[must])
 
-    def _for_gaps(self, kept: list[int], taken: list[int], budget: int) -> list[int]:
+    def _for_gaps(
+        self, kept: NDArray[np.int64], taken: NDArray[np.int64], budget: int
+    ) -> list[int]:
         """Return the units that must leave once more to make room for stand-ins, worst first."""
-        if self._dialect not in ALTERNATING or not taken or len(kept) == len(self._reads):
+        if not len(taken):
             return []
-        slots = [self._slot(at) for at in kept]
-        filled = sum(self._gap_cost(role) for _, role in self._gaps(slots))
+        filled = sum(self._gap_cost(role) for _, role in self._gaps(kept))
         over = PER_REPLY + int(self.costs[kept].sum()) + filled - budget
-        if over <= 0:
+        if over <= 0 or not filled:
             return []
         members: dict[int, list[int]] = {}
-        for number, at in enumerate(kept):
-            members.setdefault(int(self.units[at]), []).append(number)
-        order = taken[::-1]
+        for number, unit in enumerate(self.units[kept].tolist()):
+            members.setdefault(unit, []).append(number)
+        order: list[int] = taken[::-1].tolist()
         places = [members[unit] for unit in order]
+        slots = [self._slot(at) for at in kept.tolist()]
         return order[: how_many(slots, places, self._dialect, self._gap_cost, over)]
-
-    def _slots(self, stays: NDArray[np.bool_]) -> list[Slot]:
-        if self._dialect not in ALTERNATING or stays.all():
-            return []
-        return [self._slot(at) for at in np.flatnonzero(stays).tolist()]
 
     def _slot(self, at: int) -> Slot:
         read = self._reads[at]
         return Slot(self._messages[at], read.facts, read.cost, int(self.units[at]), (at,))
 
-    def _gaps(self, slots: Sequence[Slot]) -> list[tuple[int, GapRole]]:
-        return list(gaps(slots, self._dialect))
+    def _gaps(self, kept: NDArray[np.int64]) -> list[tuple[int, GapRole]]:
+        """Find where a stand-in has to be among the turns that stay, and whose; see `gaps`."""
+        if self._dialect not in ALTERNATING or len(kept) == len(self._reads):
+            return []
+        replies = self.roles[kept] == _ASSISTANT
+        alike = (np.diff(kept) > 1) & (replies[1:] == replies[:-1])
+        out: list[tuple[int, GapRole]] = []
+        whose = {one: gap_role(self._dialect, one, one) for one in ("assistant", "user")}
+        for at in (np.flatnonzero(alike) + 1).tolist():
+            role = whose["assistant" if replies[at] else "user"]
+            if role is not None:
+                out.append((at, role))
+        return out
 
     def _gap_cost(self, role: GapRole) -> int:
         return _stand_in_cost(self._dialect, role, self._encoding)
 
 
+_ASSISTANT: Final = ROLES.index("assistant")
 _SYSTEM: Final = 4
 """The number of the first role that is always kept."""
 

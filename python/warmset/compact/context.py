@@ -115,7 +115,7 @@ def compact_context(
             Leaving(
                 places=places,
                 messages=[plain[at] for at in places],
-                reads=[reads[at] for at in places],
+                reads=reads.at(gone),
                 coverage=scored.coverage[gone].tolist(),
                 dialect=chosen,
                 query=query,

@@ -8,28 +8,25 @@ ends, and the same list always ends the same.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset import _core
+from warmset.facts import fact_numbers
+
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Callable
 
     from numpy.typing import NDArray
 
     from warmset.compact.keeper import Known
-    from warmset.compact.reading import Read
+    from warmset.compact.reading import Reads
     from warmset.compact.vectors import VectorCache
     from warmset.compact.weights import CompactWeights
 
-NEAREST: Final = 3
-"""The memories that are looked at for each turn."""
-
 _ROUNDS: Final = 8
 """After so many choices only turns that must stay count as memory."""
-
-_Cover = tuple[float, frozenset[str]]
 
 
 class Coverage:
@@ -45,23 +42,24 @@ class Coverage:
 
     def __init__(
         self,
-        reads: Sequence[Read],
+        reads: Reads,
         slots: NDArray[np.int64],
         cache: VectorCache,
         known: Known | None,
         weights: CompactWeights,
     ) -> None:
-        self._reads = reads
-        self._check = weights.fact_check
-        self._memories: dict[int, list[_Cover]] = {}
-        self._base = np.zeros(len(reads))
-        if known is not None:
-            self._remember(known, slots, cache)
-        self._at: dict[int, list[int]] = {}
-        self._near: dict[int, list[tuple[float, int]]] = {}
-        self._hard: dict[int, frozenset[str]] = {}
-        self._used: defaultdict[int, set[int]] = defaultdict(set)
-        self._twins(slots, cache.twins(slots, weights.same))
+        sayings = cache.sayings
+        if weights.fact_check:
+            for at in sayings.lacking(slots).tolist():
+                sayings.state(int(slots[at]), fact_numbers(reads[at].facts.text))
+        self._covers = _core.Coverage(
+            slots,
+            sayings,
+            same=weights.same,
+            check=weights.fact_check,
+            crowded=cache.crowded(slots, weights.same),
+            near=None if known is None else known.covers(cache, slots),
+        )
 
     def settle(
         self, choose: Callable[[NDArray[np.float64]], NDArray[np.bool_]], must: NDArray[np.bool_]
@@ -75,86 +73,13 @@ class Coverage:
         Returns:
             The coverage, with which `choose` was called last.
         """
-        last = {slot: places[-1] for slot, places in self._at.items()}
-        coverage = self._base.copy()
-        self._cover(self._near, last, coverage)
-        for round_ in range(_ROUNDS + 1):
-            stays = choose(coverage) if round_ < _ROUNDS else must
-            gone = [slot for slot, at in last.items() if at >= 0 and not stays[at]]
-            for slot in gone:
-                earlier = (at for at in reversed(self._at[slot]) if at < last[slot] and stays[at])
-                last[slot] = next(earlier, -1)
-            # Only what counted on one that left can be covered less: nothing else is looked at.
-            before = coverage
-            coverage = before.copy()
-            self._cover({at for slot in gone for at in self._used[slot]}, last, coverage)
+        coverage = self._covers.now()
+        for _ in range(_ROUNDS):
+            self._covers.strike(choose(coverage))
+            before, coverage = coverage, self._covers.now()
             if np.array_equal(coverage, before):
                 return coverage
+        self._covers.strike(must)
+        coverage = self._covers.now()
         choose(coverage)
         return coverage
-
-    def _cover(
-        self, places: Iterable[int], last: dict[int, int], coverage: NDArray[np.float64]
-    ) -> None:
-        """Write the coverage of some turns.
-
-        Args:
-            places: The turns.
-            last: For each text that may count, the last place where it is and counts; -1 for none.
-            coverage: Where to write.
-        """
-        hard, used = self._hard, self._used
-        for at in places:
-            covers: list[_Cover] = []
-            for cosine, slot in self._near[at]:
-                if last[slot] > at:
-                    covers.append((cosine, hard[slot]))
-                    used[slot].add(at)
-                    if len(covers) == NEAREST:
-                        break
-            memories = self._memories.get(at)
-            if memories:
-                covers += memories
-            coverage[at] = self._covered(at, covers) if covers else 0.0
-
-    def _remember(self, known: Known, slots: NDArray[np.int64], cache: VectorCache) -> None:
-        there = np.flatnonzero(slots >= 0)
-        ids, scores, counts = known.nearest(cache.rows(slots[there]), NEAREST)
-        rows = zip(there.tolist(), ids.tolist(), scores.tolist(), counts.tolist(), strict=True)
-        for at, near, cosines, count in rows:
-            pairs = zip(near[:count], cosines[:count], strict=True)
-            self._memories[at] = [(cosine, known.hard(id_)) for id_, cosine in pairs]
-            self._base[at] = self._covered(at, self._memories[at])
-
-    def _twins(self, slots: NDArray[np.int64], twins: dict[int, list[tuple[float, int]]]) -> None:
-        distinct, counts = np.unique(slots[slots >= 0], return_counts=True)
-        wanted = {slot: [(1.0, slot)] for slot in distinct[counts > 1].tolist()} | twins
-        if not wanted:
-            return
-        for at in np.flatnonzero(np.isin(slots, list(wanted))).tolist():
-            slot = int(slots[at])
-            places = self._at.setdefault(slot, [])
-            if not places:
-                self._hard[slot] = self._reads[at].hard
-            places.append(at)
-            self._near[at] = wanted[slot]
-
-    def _covered(self, at: int, covers: list[_Cover]) -> float:
-        """Return the highest cosine among the nearest; 0 if a fact is in none of those."""
-        if len(covers) > 1:
-            covers.sort(key=_cosine, reverse=True)
-        if not covers or covers[0][0] <= 0:
-            return 0.0
-        if self._check:
-            left = self._reads[at].hard
-            for _, facts in covers[:NEAREST]:
-                if not left:
-                    break
-                left = left - facts
-            if left:
-                return 0.0
-        return min(covers[0][0], 1.0)
-
-
-def _cosine(cover: _Cover) -> float:
-    return cover[0]

@@ -8,22 +8,28 @@ from typing import TYPE_CHECKING, Any, Protocol
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    import numpy as np
     from numpy.typing import NDArray
 
+    from warmset._core import Sayings
     from warmset.compact.reading import Read
-    from warmset.embed import Embedder, Vectors
+    from warmset.compact.vectors import VectorCache
+    from warmset.embed import Embedder
     from warmset.messages import Dialect, Message
 
 
 class Known(Protocol):
     """Memories that are stored, by their vectors and their hard facts."""
 
-    def nearest(self, rows: Vectors, k: int, /) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return ids and true cosines of the nearest memories of each row, and how many count."""
-        ...
+    def covers(
+        self, cache: VectorCache, slots: NDArray[np.int64], /
+    ) -> tuple[Sayings, NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+        """Return what covers texts whose vectors are in a cache; -1 is no text.
 
-    def hard(self, id_: int, /) -> frozenset[str]:
-        """Return the numbers, paths and names of a memory."""
+        Returns:
+            What memories state, ids and true cosines of the three nearest of each text, end to end,
+            and how many of them count.
+        """
         ...
 
 

@@ -1,35 +1,37 @@
 """Messages read: what each is, says and costs. What was read before is not read again.
 
 Lists come back with every call, longer by a few messages. So what was read of a message is kept by
-all that is in it, in two generations: what is used stays.
+a key of all that is in it, in two generations: what is used stays.
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from math import isfinite
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, overload
 
-from warmset._core import content_hash
+import numpy as np
+
+from warmset._core import content_hash, message_keys
 from warmset.compact.weights import ROLES
 from warmset.counting import known_encoding, message_tokens
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
-from warmset.facts import facts_of
 from warmset.messages import LANGUAGES, MAX_DEPTH, accept, settle
 from warmset.messages.dialects import choose
 
 if TYPE_CHECKING:
-    from collections.abc import Hashable, Sequence
+    from numpy.typing import NDArray
 
     from warmset.messages import Dialect, Facts, Message
 
 _CHARACTERS: Final = 32_000_000
-"""Characters of texts that one generation keeps."""
+"""Characters of texts that one generation keeps; a longer list is kept until the next call."""
 
-_SHAPE: Final = 2
+_AROUND: Final = 200
+"""Characters that a message keeps beside its text, about."""
+
 _NUMBER: Final = {role: number for number, role in enumerate(ROLES)}
 _OTHER: Final = _NUMBER["other"]
 
@@ -44,6 +46,7 @@ class Read:
         digest: The hash of what it says; empty if it says nothing.
         role: The number of its role in `ROLES`.
         linked: Whether it makes calls, answers some, or holds to its neighbours.
+        kept: The hash of the message as a store keeps it; empty until somebody asked.
     """
 
     facts: Facts
@@ -51,14 +54,69 @@ class Read:
     digest: bytes
     role: int
     linked: bool
-    _hard: frozenset[str] | None = None
+    kept: bytes = b""
 
-    @property
-    def hard(self) -> frozenset[str]:
-        """Its numbers, paths and names."""
-        if self._hard is None:
-            self._hard = facts_of(self.facts.text)
-        return self._hard
+
+class Reads(Sequence[Read]):
+    """What is known of the messages of a list, one by one and as columns.
+
+    Attributes:
+        costs: Their tokens, shape (n,).
+        roles: The numbers of their roles, shape (n,).
+        linked: Whether each makes calls, answers some, or holds to its neighbours, shape (n,).
+        keep: Whether each must never leave, shape (n,).
+    """
+
+    def __init__(self, reads: NDArray[np.object_], numbers: NDArray[np.int64]) -> None:
+        self._reads = reads
+        self.costs = numbers[:, 0].copy()
+        self.roles = numbers[:, 1].copy()
+        self.linked = numbers[:, 2] != 0
+        self.keep = numbers[:, 3] != 0
+
+    @classmethod
+    def of(cls, reads: Sequence[Read]) -> Reads:
+        """Make the columns of messages that were read."""
+        return cls(_objects(reads), _numbers(reads))
+
+    def __len__(self) -> int:
+        return len(self._reads)
+
+    @overload
+    def __getitem__(self, at: int) -> Read: ...
+    @overload
+    def __getitem__(self, at: slice) -> list[Read]: ...
+    def __getitem__(self, at: int | slice) -> Read | list[Read]:
+        found: Read | NDArray[np.object_] = self._reads[at]
+        return found if isinstance(found, Read) else found.tolist()
+
+    def at(self, places: NDArray[np.int64]) -> list[Read]:
+        """Return what is known of the messages at some places."""
+        found: list[Read] = self._reads[places].tolist()
+        return found
+
+
+class _Table:
+    """What was read of messages: a row each, which never changes."""
+
+    def __init__(self) -> None:
+        self.row: dict[bytes, int] = {}
+        self.room = _CHARACTERS
+        self.reads = np.empty(0, np.object_)
+        self.numbers = np.empty((0, 4), np.int64)
+
+    def add(self, keys: Iterable[bytes], reads: Iterable[Read]) -> None:
+        """Add what was read of messages, under the lock."""
+        fresh = {key: read for key, read in zip(keys, reads, strict=True) if key not in self.row}
+        start, made = len(self.row), list(fresh.values())
+        self.row.update(zip(fresh, range(start, start + len(made)), strict=True))
+        self.room -= sum(len(read.facts.text) + _AROUND for read in made)
+        if len(self.row) > len(self.reads):
+            more = max(len(self.row), 1024)
+            self.reads = np.concatenate([self.reads, np.empty(more, np.object_)])
+            self.numbers = np.concatenate([self.numbers, np.zeros((more, 4), np.int64)])
+        self.reads[start : len(self.row)] = _objects(made)
+        self.numbers[start : len(self.row)] = _numbers(made)
 
 
 class Readings:
@@ -66,25 +124,30 @@ class Readings:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._young: dict[Hashable, Read] = {}
-        self._old: dict[Hashable, Read] = {}
-        self._room = _CHARACTERS
+        self._young, self._old = _Table(), _Table()
 
-    def look(self, key: Hashable) -> Read | None:
-        """Return what was read of a message."""
-        found = self._young.get(key)
-        if found is None and (found := self._old.get(key)) is not None:
-            self.keep(key, found)
-        return found
-
-    def keep(self, key: Hashable, read: Read) -> None:
-        """Keep what was read."""
+    def look(self, keys: Sequence[bytes | None]) -> tuple[_Table, list[int]]:
+        """Return the table that has what was read, and the places of messages that it lacks."""
         with self._lock:
-            self._room -= _characters(key) + 200
-            if self._room < 0:
-                self._old, self._young = self._young, {}
-                self._room = _CHARACTERS
-            self._young[key] = read
+            if self._young.room < 0:
+                self._old, self._young = self._young, _Table()
+            young, old = self._young, self._old
+            lacking = [at for at, key in enumerate(keys) if key not in young.row]
+            if lacking and old.row:
+                used = [key for at in lacking if (key := keys[at]) in old.row and key is not None]
+                young.add(used, [old.reads[old.row[key]] for key in used])
+                lacking = [at for at in lacking if keys[at] not in young.row]
+            return young, lacking
+
+    def keep(self, table: _Table, keys: Sequence[bytes], reads: Sequence[Read]) -> None:
+        """Keep what was read in the table that `look` returned."""
+        with self._lock:
+            table.add(keys, reads)
+
+    def forget(self) -> None:
+        """Keep nothing."""
+        with self._lock:
+            self._young, self._old = _Table(), _Table()
 
 
 _SHELVES: Final[dict[tuple[Dialect, str], Readings]] = {}
@@ -101,9 +164,15 @@ def listed(messages: object) -> list[Any]:
     return list(messages)
 
 
+def forget_readings() -> None:
+    """Drop what was read of messages in this process: it has their texts."""
+    for shelf in list(_SHELVES.values()):
+        shelf.forget()
+
+
 def read_list(
     given: Sequence[Any], dialect: str | None, encoding: str
-) -> tuple[list[Message], list[Read], Dialect]:
+) -> tuple[list[Message], Reads, Dialect]:
     """Read a list.
 
     Args:
@@ -120,7 +189,7 @@ def read_list(
         InvalidInputError: The encoding is unknown.
     """
     known_encoding(encoding)
-    keys = [_key(message) for message in given]
+    keys = message_keys(given, MAX_DEPTH - 1)
     odd = [at for at, key in enumerate(keys) if key is None]
     plain: list[Message] = list(given)
     try:
@@ -131,60 +200,17 @@ def read_list(
         settle(accept(given), dialect)  # the same error, with the position in the whole list
         raise
     shelf = _SHELVES.setdefault((chosen, encoding), Readings())
-    reads = [None if key is None else shelf.look(key) for key in keys]
-    fresh = [at for at, found in enumerate(reads) if found is None]
-    made = _read([plain[at] for at in fresh], fresh, chosen, encoding)
-    for at, one in zip(fresh, made, strict=True):
-        reads[at] = one
-        if (key := keys[at]) is not None:
-            shelf.keep(key, one)
-    return plain, [one for one in reads if one is not None], chosen
-
-
-def _key(message: Any) -> Hashable | None:
-    """Return what tells a message from any other one; None if it holds anything but JSON types."""
-    if type(message) is not dict:
-        return None
-    if len(message) == _SHAPE:  # most messages are a role and a text
-        role, content = message.get("role"), message.get("content")
-        if type(content) is str and type(role) is str:
-            return role, content
-    try:
-        return _frozen(message, MAX_DEPTH - 1)
-    except TypeError:
-        return None
-
-
-def _frozen(value: Any, room: int) -> Hashable:
-    """Return a value as a key: of equal ones that JSON tells apart, no two have the same.
-
-    Raises:
-        TypeError: Something in it is no JSON type, or lies too deep.
-    """
-    kind = type(value)
-    out: list[Hashable] = []
-    if kind is dict and room:
-        for key, one in value.items():
-            if type(key) is not str:
-                raise TypeError(kind)
-            out += (key, one if type(one) is str else _frozen(one, room - 1))
-    elif kind is list and room:
-        out.append(list)
-        out += [one if type(one) is str else _frozen(one, room - 1) for one in value]
-    elif value is None or kind is str:
-        return value  # type: ignore[no-any-return]
-    elif kind in (int, bool) or (kind is float and isfinite(value)):
-        return kind, value
-    else:
-        raise TypeError(kind)
-    return tuple(out)
-
-
-def _characters(key: Any) -> int:
-    """Return about how much memory a key keeps."""
-    if isinstance(key, str):
-        return len(key)
-    return sum(map(_characters, key)) if isinstance(key, tuple) else 8
+    table, lacking = shelf.look(keys)
+    made = _read([plain[at] for at in lacking], lacking, chosen, encoding)
+    named = [(key, one) for at, one in zip(lacking, made, strict=True) if (key := keys[at])]
+    shelf.keep(table, [key for key, _ in named], [one for _, one in named])
+    row = table.row
+    if not odd:
+        rows = np.fromiter([row[key] for key in keys if key is not None], np.int64, len(keys))
+        return plain, Reads(table.reads[rows], table.numbers[rows]), chosen
+    fresh = dict(zip(lacking, made, strict=True))
+    reads = [table.reads[row[key]] if key else fresh[at] for at, key in enumerate(keys)]
+    return plain, Reads.of(reads), chosen
 
 
 def _read(
@@ -205,3 +231,14 @@ def _read(
         linked = bool(facts.calls or facts.results or facts.bond)
         out.append(Read(facts, cost, digest, _NUMBER.get(facts.role, _OTHER), linked))
     return out
+
+
+def _objects(reads: Sequence[Read]) -> NDArray[np.object_]:
+    out = np.empty(len(reads), np.object_)
+    out[:] = reads
+    return out
+
+
+def _numbers(reads: Sequence[Read]) -> NDArray[np.int64]:
+    columns = [(read.cost, read.role, read.linked, read.facts.keep) for read in reads]
+    return np.array(columns, np.int64).reshape(len(reads), 4)

@@ -13,13 +13,11 @@ from warmset.compact.shared import cache_of
 from warmset.embed import as_embedder, named
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from numpy.typing import NDArray
 
     from warmset.compact.choice import Choice
     from warmset.compact.keeper import Keeper
-    from warmset.compact.reading import Read
+    from warmset.compact.reading import Reads
     from warmset.compact.weights import CompactWeights
     from warmset.embed import Embedder
     from warmset.embed.function import EmbedFunction
@@ -63,7 +61,7 @@ class Scored:
 
 def score(
     choice: Choice,
-    reads: Sequence[Read],
+    reads: Reads,
     source: Source,
     query: str | None,
     weights: CompactWeights,
@@ -100,8 +98,7 @@ def score(
 
     if embedder is not None and not missing:
         cache = cache_of(embedder, source.given)
-        said = [b"" if read.role >= len(weights.factors) else read.digest for read in reads]
-        slots = cache.take(said, lambda at: reads[at].facts.text)
+        slots = cache.take([read.digest for read in reads[:]], lambda at: reads[at].facts.text)
         if query is None or not query.strip():
             missing["similarity"] = "there is no query"
         else:

@@ -8,14 +8,14 @@ they are known, and a list of known texts is compared with itself without a sear
 from __future__ import annotations
 
 import threading
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from warmset._core import HotIndex
 from warmset.compact.passages import whole_texts
-from warmset.compact.weights import TWIN_FLOOR
-from warmset.config import Filter
+from warmset.compact.twins import Twins
 from warmset.errors import EmbedderError
 
 if TYPE_CHECKING:
@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 CAPACITY: Final = 32_768
 """Texts that a book keeps: 48 MB at 384 dimensions. A longer list is kept until the next call."""
 
-NEAREST: Final = 32
-"""Of the texts in a list that say the same as one of them, the nearest that many count."""
+_SERIAL: Final = count()
+"""Numbers of texts, in all caches of the process: a slot is used again, a number is not."""
 
 _BATCH: Final = 256
 _QUERIES: Final = 128
@@ -40,6 +40,9 @@ class VectorCache:
 
     Args:
         embedder: What makes them.
+
+    Attributes:
+        sayings: What the texts state as far as it was told, and which say the same, by their slots.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -51,11 +54,11 @@ class VectorCache:
         self._free: list[int] = []
         self._rows: Vectors = np.empty((0, 0), np.float32)
         self._used: NDArray[np.int64] = np.zeros(0, np.int64)
+        self._serial: NDArray[np.int64] = np.zeros(0, np.int64)
         self._tick = 0
         self._index: HotIndex | None = None
-        self._twins: dict[int, dict[int, float]] = {}
-        self._ranked: dict[int, list[tuple[float, int]]] = {}
-        self._crowded: set[int] = set()
+        self._twins = Twins(self._digest)
+        self.sayings = self._twins.sayings
         self._queries: dict[str, Vectors] = {}
 
     def __len__(self) -> int:
@@ -93,6 +96,12 @@ class VectorCache:
             rows: Vectors = self._rows[slots]
             return rows
 
+    def serials(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the numbers of texts, which no other text ever has in this process."""
+        with self._lock:
+            serials: NDArray[np.int64] = self._serial[slots]
+            return serials
+
     def cosines(self, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
         """Return the cosine of each text with a query; 0 where there is no text.
 
@@ -116,56 +125,23 @@ class VectorCache:
             out[there] = np.clip(table[slots[there]], -1.0, 1.0)
             return out
 
-    def twins(self, slots: NDArray[np.int64], same: float) -> dict[int, list[tuple[float, int]]]:
-        """Return for each text of a list those in it that say the same, nearest first.
+    def crowded(
+        self, slots: NDArray[np.int64], same: float
+    ) -> list[tuple[int, list[tuple[float, int]]]]:
+        """Return the twins of those texts of a list that have too many to be kept in `sayings`.
 
         Args:
             slots: Where the list's texts are.
             same: The least cosine.
 
         Returns:
-            Cosines and slots, at most `NEAREST` of other texts, ties by what they say; a text has
-            itself with a cosine of 1. Texts without any other are left out.
+            Slots, each with cosines and slots of at most 32 other texts of the list, nearest
+            first, ties by what they say.
         """
         with self._lock:
-            here = set(slots.tolist()) - {-1}
-            found: dict[int, list[tuple[float, int]]] = {}
-            for one in here & self._twins.keys():
-                near = [pair for pair in self._ranking(one) if pair[1] in here and pair[0] >= same]
-                if near:
-                    found[one] = [(1.0, one), *near]
-            return found | self._around(sorted(here & self._crowded), here, same)
-
-    def _ranking(self, slot: int) -> list[tuple[float, int]]:
-        """Return the cosines and slots of a text's twins, nearest first."""
-        known = self._ranked.get(slot)
-        if known is None:
-            near = [(-cosine, self._digest[at], at) for at, cosine in self._twins[slot].items()]
-            known = self._ranked[slot] = [(-less, at) for less, _, at in sorted(near)]
-        return known
-
-    def _around(
-        self, crowded: list[int], here: set[int], same: float
-    ) -> dict[int, list[tuple[float, int]]]:
-        """Search a list's texts for the nearest of those that have too many twins to be kept."""
-        if not crowded or self._index is None:
-            return {}
-        where = Filter(ids=sorted(here)) if len(here) < len(self._index) else None
-        rows = self._rows[crowded]
-        found = self._index.search_batch(rows, NEAREST + 1, where=where)
-        out: dict[int, list[tuple[float, int]]] = {}
-        for slot, ids, scores, count in zip(
-            crowded, *(part.tolist() for part in found), strict=True
-        ):
-            near = [
-                (-min(score, 1.0), self._digest[at], at)
-                for at, score in zip(ids[:count], scores[:count], strict=True)
-                if at != slot and score >= same
-            ]
-            if near:
-                ranked = sorted(near)[:NEAREST]
-                out[slot] = [(1.0, slot), *((-less, at) for less, _, at in ranked)]
-        return out
+            if self._index is None:
+                return []
+            return self._twins.crowded(slots, same, self._rows, self._index)
 
     def _make(self, wanted: dict[bytes, str]) -> None:
         fresh = list(wanted.items())
@@ -197,37 +173,13 @@ class VectorCache:
             grown = np.zeros((room, rows.shape[1]), np.float32)
             grown[: len(self._rows)] = self._rows
             self._rows = grown
-            self._used = np.concatenate([self._used, np.zeros(room - len(self._used), np.int64)])
+            more = np.zeros(room - len(self._used), np.int64)
+            self._used = np.concatenate([self._used, more])
+            self._serial = np.concatenate([self._serial, more])
         self._rows[slots] = rows
+        self._serial[slots] = [next(_SERIAL) for _ in slots]
         self._index.add(slots, rows)
-        self._meet(slots, rows)
-
-    def _meet(self, slots: list[int], rows: Vectors) -> None:
-        """Find the texts that new ones say the same as."""
-        assert self._index is not None  # noqa: S101 - the rows are in it
-        ids, scores, counts = self._index.search_batch(rows, NEAREST + 2)
-        for at, slot in enumerate(slots):
-            near = scores[at, : counts[at]] >= TWIN_FLOOR
-            if near.sum() <= 1:
-                continue
-            hits, cosines = ids[at, : counts[at]][near], scores[at, : counts[at]][near]
-            if len(hits) > NEAREST + 1:
-                hits, cosines = self._index.search(rows[at], len(self._index))
-                hits = hits[cosines >= TWIN_FLOOR]
-            for other, cosine in zip(hits.tolist(), cosines.tolist(), strict=False):
-                if other != slot:
-                    self._pair(slot, other, min(cosine, 1.0))
-                    self._pair(other, slot, min(cosine, 1.0))
-
-    def _pair(self, one: int, other: int, cosine: float) -> None:
-        if one in self._crowded:
-            return
-        near = self._twins.setdefault(one, {})
-        near[other] = cosine
-        self._ranked.pop(one, None)
-        if len(near) > NEAREST:
-            del self._twins[one]
-            self._crowded.add(one)
+        self._twins.meet(slots, rows, self._index)
 
     def _forget(self) -> None:
         """Drop what was not used for longest, down to three quarters; never what is in use."""
@@ -241,9 +193,5 @@ class VectorCache:
             self._index.remove(gone)
         for slot in gone:
             del self._slot[self._digest.pop(slot)]
-            self._ranked.pop(slot, None)
-            for other in self._twins.pop(slot, {}):
-                self._twins.get(other, {}).pop(slot, None)
-                self._ranked.pop(other, None)
-            self._crowded.discard(slot)
             self._free.append(slot)
+        self._twins.forget(gone)

@@ -15,6 +15,7 @@ mod cold_record;
 mod cold_report;
 mod cold_store;
 mod convert;
+mod coverage;
 mod cue;
 mod error;
 mod evict;
@@ -24,6 +25,7 @@ mod guarded;
 mod hot_arguments;
 mod hot_index;
 mod lexical_index;
+mod message_keys;
 mod pack;
 mod retriever;
 mod signals;
@@ -42,6 +44,8 @@ mod _core {
     #[pymodule_export]
     use super::cold_store::ColdStore;
     #[pymodule_export]
+    use super::coverage::{Coverage, Sayings};
+    #[pymodule_export]
     use super::evict::{Roll, keep_newest, leave_lowest};
     #[pymodule_export]
     use super::explanation::SearchExplanation;
@@ -51,6 +55,8 @@ mod _core {
     use super::hot_index::HotIndex;
     #[pymodule_export]
     use super::lexical_index::LexicalIndex;
+    #[pymodule_export]
+    use super::message_keys::message_keys;
     #[pymodule_export]
     use super::pack::{pack, pack_batch, rank_groups};
     #[pymodule_export]

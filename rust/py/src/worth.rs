@@ -4,7 +4,7 @@ use numpy::{IntoPyArray, PyArray1};
 use pyo3::prelude::*;
 use warmset_core::evict::{Signals, Weights, Worthy};
 
-use crate::convert::integers;
+use crate::convert::{integers, lying};
 use crate::error::raise;
 use crate::pack::{Indices, floats, indices, one};
 
@@ -73,21 +73,18 @@ pub(crate) fn worth<'py>(
 /// Raises:
 ///     InvalidInputError: Lengths differ, a value is not finite, a unit is out of range.
 #[pyfunction]
-#[expect(
-    clippy::needless_pass_by_value,
-    reason = "a list from Python arrives as a Vec"
-)]
 pub(crate) fn keep_worthy<'py>(
     py: Python<'py>,
     values: &Bound<'py, PyAny>,
     costs: &Bound<'py, PyAny>,
     units: &Bound<'py, PyAny>,
-    must: Vec<bool>,
+    must: &Bound<'py, PyAny>,
     budget: &Bound<'py, PyAny>,
 ) -> PyResult<(Indices<'py>, Indices<'py>)> {
     let values = floats(values, "values")?;
     let costs = integers::<u64>(costs, "costs")?;
     let units = integers::<usize>(units, "units")?;
+    let must: Vec<bool> = lying(must).map_or_else(|| must.extract(), Ok)?;
     let budget = one(budget, "budget")?;
     let stays = py
         .detach(|| {

@@ -51,7 +51,7 @@ pub use map::{Map, WholeMap};
 pub use medium::ram::Ram;
 pub use medium::{Access, Hold, Medium, MediumFile};
 pub use options::{Durability, Encryption, Mode, OnBusy, Options, Read};
-pub use record::{Appended, Draft, Record, content_hash};
+pub use record::{Appended, Draft, Record, content_hash, keyed_hash};
 pub use report::{
     Cut, Damage, DamageKind, Erasure, ErasureReport, OpenReport, Stats, VerifyReport,
 };

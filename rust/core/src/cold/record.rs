@@ -8,6 +8,12 @@ pub fn content_hash(payload: &[u8]) -> u128 {
     xxhash_rust::xxh3::xxh3_128(payload)
 }
 
+/// A 128-bit hash that nobody foresees who does not know the seed, for what lives in one process.
+#[must_use]
+pub fn keyed_hash(payload: &[u8], seed: u64) -> u128 {
+    xxhash_rust::xxh3::xxh3_128_with_seed(payload, seed)
+}
+
 /// One record to append.
 #[derive(Clone, Copy, Debug)]
 pub struct Draft<'a> {

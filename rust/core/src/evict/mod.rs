@@ -4,12 +4,16 @@
 //! leave; a plan that cannot fit is an error that says need and have; with one unit more at the end,
 //! what leaves is a superset of what left before.
 
+mod cover;
 mod roll;
+mod sayings;
 mod worth;
 
 use crate::error::{Error, Result};
 
+pub use cover::{COVERS, Coverage, Listed, Near};
 pub use roll::{Change, Roll};
+pub use sayings::{Sayings, Twin};
 pub use worth::{Signals, Stays, Weights, Worthy, keep_worthy, worth};
 
 /// One unit of a list: what stays or leaves together.
