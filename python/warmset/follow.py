@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from warmset import messages
+from warmset.compact.reading import forget_readings
 from warmset.counting import message_tokens
 from warmset.derived import KINDS
 from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.facts import forget_words
 from warmset.heads import Links
 from warmset.records import (
     CHECKPOINT,
@@ -76,6 +78,9 @@ class Follower:
         """
         news = _News()
         self._read(news, until)
+        if news.erased:  # what this process keeps of texts goes, whoever's they are
+            forget_readings()
+            forget_words()
         self._settle(news)
 
     def start(self) -> None:

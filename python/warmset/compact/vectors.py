@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset._core import HotIndex
+from warmset._core import HotIndex, content_hash
 from warmset.compact.passages import whole_texts
 from warmset.compact.twins import Twins
 from warmset.errors import EmbedderError
@@ -59,7 +59,7 @@ class VectorCache:
         self._index: HotIndex | None = None
         self._twins = Twins(self._digest)
         self.sayings = self._twins.sayings
-        self._queries: dict[str, Vectors] = {}
+        self._queries: dict[bytes, Vectors] = {}
 
     def __len__(self) -> int:
         return len(self._slot)
@@ -112,12 +112,13 @@ class VectorCache:
             out = np.zeros(len(slots))
             if self._index is None or not len(self._index):
                 return out
-            vector = self._queries.get(query)
+            asked = content_hash(query.encode("utf-8", "surrogatepass"))
+            vector = self._queries.get(asked)
             if vector is None:
                 vector = self.embedder.embed_query([query])[0]
                 while len(self._queries) >= _QUERIES:
                     del self._queries[next(iter(self._queries))]
-                self._queries[query] = vector
+                self._queries[asked] = vector
             ids, scores = self._index.search(vector, len(self._index))
             table = np.zeros(self._next)
             table[ids] = scores

@@ -39,10 +39,6 @@ impl Sayings {
     }
 
     /// Forget texts.
-    #[expect(
-        clippy::needless_pass_by_value,
-        reason = "a list from Python arrives as a Vec"
-    )]
     fn forget(&self, texts: Vec<u64>) {
         let mut inner = self.inner.write();
         for text in texts {
