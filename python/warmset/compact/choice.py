@@ -11,8 +11,7 @@ from warmset import _core
 from warmset.compact.weights import ROLES
 from warmset.counting import PER_REPLY, message_tokens
 from warmset.evict.fitted import Inserted
-from warmset.evict.gaps import ALTERNATING, gap_message, gap_role, how_many
-from warmset.evict.slots import Slot
+from warmset.evict.gaps import ALTERNATING, gap_message, gap_role, how_many_leave
 from warmset.messages import anchor, exchange_start, homes, last_said, loop_start
 
 if TYPE_CHECKING:
@@ -22,7 +21,7 @@ if TYPE_CHECKING:
 
     from warmset.compact.reading import Reads
     from warmset.evict.gaps import GapRole
-    from warmset.messages import Dialect, Facts, Message
+    from warmset.messages import Dialect, Facts
 
 TAIL: Final = 4
 """Units at the end that always stay."""
@@ -32,8 +31,7 @@ class Choice:
     """A list whose turns are chosen from.
 
     Args:
-        messages: The messages.
-        reads: What is known of each.
+        reads: What is known of each message.
         dialect: How they are written.
         encoding: The vocabulary that stand-ins are counted with.
         pinned: Positions that the caller pins.
@@ -41,13 +39,11 @@ class Choice:
 
     def __init__(
         self,
-        messages: Sequence[Message],
         reads: Reads,
         dialect: Dialect,
         encoding: str,
         pinned: Iterable[int],
     ) -> None:
-        self._messages = messages
         self._reads = reads
         self._dialect: Dialect = dialect
         self._encoding = encoding
@@ -145,17 +141,27 @@ class Choice:
         over = PER_REPLY + int(self.costs[kept].sum()) + filled - budget
         if over <= 0 or not filled:
             return []
-        members: dict[int, list[int]] = {}
-        for number, unit in enumerate(self.units[kept].tolist()):
-            members.setdefault(unit, []).append(number)
-        order: list[int] = taken[::-1].tolist()
-        places = [members[unit] for unit in order]
-        slots = [self._slot(at) for at in kept.tolist()]
-        return order[: how_many(slots, places, self._dialect, self._gap_cost, over)]
+        units = self.units[kept]
+        sorted_ = np.argsort(units, kind="stable")
+        order = taken[::-1]
+        ends = (np.searchsorted(units[sorted_], order, side).tolist() for side in ("left", "right"))
+        places = (sorted_[start:end].tolist() for start, end in zip(*ends, strict=True))
+        at, reply = kept.tolist(), (self.roles[kept] == _ASSISTANT).tolist()
+        cost = {one: self._stand_in(one) for one in (True, False)}
 
-    def _slot(self, at: int) -> Slot:
-        read = self._reads[at]
-        return Slot(self._messages[at], read.facts, read.cost, int(self.units[at]), (at,))
+        def between(one: int, other: int) -> int:
+            gap = at[one] + 1 < at[other] and reply[one] == reply[other]
+            return cost[reply[one]] if gap else 0
+
+        count = how_many_leave(self.costs[kept].tolist(), places, between, over)
+        gone: list[int] = order[:count].tolist()
+        return gone
+
+    def _stand_in(self, replies: bool) -> int:  # noqa: FBT001
+        """Return what stands between two replies, or between two that are none, costs."""
+        whose = "assistant" if replies else "user"
+        role = gap_role(self._dialect, whose, whose)
+        return 0 if role is None else self._gap_cost(role)
 
     def _gaps(self, kept: NDArray[np.int64]) -> list[tuple[int, GapRole]]:
         """Find where a stand-in has to be among the turns that stay, and whose; see `gaps`."""

@@ -89,7 +89,7 @@ def compact_context(
     _check(query, target_ratio, distill_novel, keeper, weighed)
     given = listed(messages)
     plain, reads, chosen = read_list(given, dialect, encoding)
-    choice = Choice(plain, reads, chosen, encoding, pinned(protect, given))
+    choice = Choice(reads, chosen, encoding, pinned(protect, given))
     before = choice.total
     have = int(target_ratio * before) if budget is None else input_tokens(budget)
     source = Source(embedder, keeper)

@@ -13,7 +13,7 @@ from warmset.evict.slots import GAP
 from warmset.messages import LANGUAGES
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from warmset.evict.slots import Slot
     from warmset.messages import Dialect, Message
@@ -71,14 +71,12 @@ def gap_message(dialect: Dialect, role: GapRole) -> Message:
 
 def how_many(
     slots: Sequence[Slot],
-    order: Sequence[Sequence[int]],
+    order: Iterable[Sequence[int]],
     dialect: Dialect,
     cost: Callable[[GapRole], int],
     over: int,
 ) -> int:
-    """Tell how many groups of slots must leave, one after the other, until enough is freed.
-
-    A gap that opens takes tokens, one that closes frees them, so this is walked and not summed.
+    """Tell how many groups of slots must leave; see `how_many_leave`.
 
     Args:
         slots: The list.
@@ -86,27 +84,50 @@ def how_many(
         dialect: How the messages are written.
         cost: What a stand-in for a gap costs.
         over: Tokens to be freed.
+    """
+
+    def between(one: int, other: int) -> int:
+        role = gap_between(slots[one], slots[other], dialect)
+        return 0 if role is None else cost(role)
+
+    return how_many_leave([slot.cost for slot in slots], order, between, over)
+
+
+def how_many_leave(
+    costs: Sequence[int],
+    order: Iterable[Sequence[int]],
+    gap_cost: Callable[[int, int], int],
+    over: int,
+) -> int:
+    """Tell how many groups of messages must leave, one after the other, until enough is freed.
+
+    A gap that opens takes tokens, one that closes frees them, so this is walked and not summed.
+
+    Args:
+        costs: What each message of the list costs.
+        order: Positions of the messages that leave together, in the order in which they leave.
+        gap_cost: What the stand-in between two messages costs, if all between them left.
+        over: Tokens to be freed.
 
     Returns:
         The number of groups; all of them if that is not enough.
     """
-    before = list(range(-1, len(slots) - 1))
-    after = list(range(1, len(slots) + 1))
+    before = list(range(-1, len(costs) - 1))
+    after = list(range(1, len(costs) + 1))
 
     def gap(one: int, other: int) -> int:
-        if one < 0 or other == len(slots):
-            return 0
-        role = gap_between(slots[one], slots[other], dialect)
-        return 0 if role is None else cost(role)
+        return 0 if one < 0 or other == len(costs) else gap_cost(one, other)
 
-    for count, group in enumerate(order):
+    count = 0
+    for group in order:
         if over <= 0:
-            return count
+            break
+        count += 1
         for at in group:
             left, right = before[at], after[at]
-            over += gap(left, right) - gap(left, at) - gap(at, right) - slots[at].cost
+            over += gap(left, right) - gap(left, at) - gap(at, right) - costs[at]
             if left >= 0:
                 after[left] = right
-            if right < len(slots):
+            if right < len(costs):
                 before[right] = left
-    return len(order)
+    return count
