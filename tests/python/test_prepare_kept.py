@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from preparing import (
     opened,
     prepared,
@@ -11,9 +12,10 @@ from preparing import (
     window,
 )
 
-from warmset import Memory
+from warmset import Memory, PreparedCompaction
 from warmset.messages import text_message
 from warmset.prepare import of
+from warmset.told import Spooled
 
 
 def test_a_prepared_summary_is_good_in_the_next_process(made, hand, tmp_path):
@@ -122,6 +124,41 @@ def test_an_erasure_while_it_is_written_leaves_nothing(made, hand, tmp_path):
         assert policy.counters.prepared == 0
         files = [file for file in tmp_path.rglob("*") if file.is_file()]
         assert not [file for file in files if b"Zanzibar" in file.read_bytes()]
+
+
+@pytest.mark.parametrize("answer", ["raises", "I'm sorry, I cannot summarise Zanzibar."])
+def test_what_a_failed_summary_said_of_a_message_goes_with_it(hand, tmp_path, answer):
+    def write(messages, **_options):
+        if answer == "raises":
+            raise ValueError(str(messages))
+        return answer
+
+    policy = PreparedCompaction(summarizer=write, fallback=None, clock=hand.clock, worker=hand)
+    memory, log = opened(policy, tmp_path)
+    with memory:
+        [secret] = log.append({"role": "user", "content": "The secret is Zanzibar."})
+        prepared(log, hand)
+        assert "Zanzibar" in str(memory.episodes())
+        memory.erase(ids=[secret])
+        assert memory.episodes() == []
+        files = [file for file in tmp_path.rglob("*") if file.is_file()]
+        assert not [file for file in files if b"Zanzibar" in file.read_bytes()]
+
+
+def test_a_summary_that_goes_on_from_one_in_the_spool_names_its_messages(made, hand, monkeypatch):
+    memory, log = opened(made())
+    with memory:
+        with monkeypatch.context() as busy:
+            busy.setattr(memory.engine, "put", lambda _drafts: Spooled("x"))
+            prepared(log, hand)
+        talk(log, 20, 11)
+        window(log, 900)
+        hand.run()
+        [record] = memory.engine.derived.of("prepared", "default", "log")
+        assert record.sources[0] == log.ids[1]
+        assert len(record.sources) > record.fields["mark"] - 3
+        memory.erase(ids=[log.ids[2]])
+        assert list(memory.engine.derived.of("prepared", "default", "log")) == []
 
 
 def test_closing_gives_up_what_is_written_and_waits_for_nobody(made, hand, tmp_path):

@@ -16,6 +16,8 @@ from warmset.prepare.marks import prefix_hash
 from warmset.quoting import fenced
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.derived import Made
     from warmset.engine import Engine
     from warmset.ledger import Ledger
@@ -134,18 +136,34 @@ def draft(
     """
     before = span.cost + (0 if previous is None else previous.before)
     fields = {"mark": span.mark, "prefix": prefix, "policy": policy, "before": before, **told}
-    sources = [*span.ids]
-    if previous is not None and previous.id is not None:
+    if previous is not None:
         fields["goes_on"] = True
-        sources.append(previous.id)
     payload = text.encode("utf-8", "surrogatepass")
+    sources = sources_of(span.ids, previous, ledger.history.path)
     return derived_draft("prepared", ledger.tenant, ledger.name, fields, payload, sources)
 
 
-def episode(ledger: Ledger, what: str, figures: dict[str, Any]) -> Draft:
+def sources_of(
+    ids: Sequence[int], previous: Ready | None, path: Sequence[int]
+) -> tuple[int, ...]:
+    """Return the records that a summary is made from: messages, and the summary before it.
+
+    One that lies in the spool has no id yet; there its messages stand for it.
+    """
+    if previous is None:
+        return tuple(ids)
+    if previous.id is not None:
+        return (*ids, previous.id)
+    held = {path[at] for at in previous.held}
+    return (*(one for one in path[: previous.mark] if one not in held), *ids)
+
+
+def episode(
+    ledger: Ledger, what: str, figures: dict[str, Any], sources: tuple[int, ...] = ()
+) -> Draft:
     """Make the record of something that became of a summary, for `Memory.episodes`."""
     fields = {"what": what, "at": time.time(), "figures": figures}
-    return derived_draft("episode", ledger.tenant, ledger.name, fields)
+    return derived_draft("episode", ledger.tenant, ledger.name, fields, b"", sources)
 
 
 def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | None:

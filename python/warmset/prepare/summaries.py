@@ -42,7 +42,8 @@ class Summaries:
         used: The one that the last window of mode "full" showed.
         settled: The one that the last window showed that quotes turns.
         policy: The fingerprint of the policy that they are of.
-        untold: What became of summaries, with its figures, that is not on record yet.
+        untold: What became of summaries that is not on record yet: its figures, and the records
+            with which it is to be erased.
     """
 
     engine: Engine
@@ -51,7 +52,7 @@ class Summaries:
     used: Ready | None = None
     settled: Ready | None = None
     policy: str | None = None
-    untold: list[tuple[str, dict[str, object]]] = field(default_factory=list)
+    untold: list[tuple[str, dict[str, object], tuple[int, ...]]] = field(default_factory=list)
     _seen: int = 0
 
     @property
@@ -160,7 +161,7 @@ class Summaries:
             "dropped": ready.mark,
         }
         self.untold.append(
-            ("swapped", {**figures, "freed": freed, "waited": waited, "spent": ready.spent})
+            ("swapped", {**figures, "freed": freed, "waited": waited, "spent": ready.spent}, ())
         )
         policy.counters.swapped += 1
         policy.counters.freed += max(freed, 0)

@@ -11,7 +11,7 @@ from warmset.errors import WarmsetError
 from warmset.prepare.jobs import Job, claim
 from warmset.prepare.lazy import Reading
 from warmset.prepare.marks import choose
-from warmset.prepare.stored import Cover, draft, episode, ready_of
+from warmset.prepare.stored import Cover, draft, episode, ready_of, sources_of
 from warmset.prepare.swap import beside, size
 from warmset.told import Spooled
 
@@ -197,12 +197,14 @@ class Writing:
         self._again = job.policy.clock() + job.policy.pause(self._failures)
         self.why = why
         job.policy.counters.failed += 1
-        self._note("failed", why, job.span.cost)
+        # A summarizer's words may be those of the turns: they are erased with them.
+        self._note("failed", why, job.span.cost, sources_of(job.span.ids, job.previous, job.path))
         self._drop(job)
         self.track.turn("failed", why, mark=job.span.mark)
 
-    def _note(self, what: str, why: str, tokens: int) -> None:
-        self.summaries.untold.append((what, {"why": why, "dropped": 0, "before_tokens": tokens}))
+    def _note(self, what: str, why: str, tokens: int, sources: tuple[int, ...] = ()) -> None:
+        figures: dict[str, object] = {"why": why, "dropped": 0, "before_tokens": tokens}
+        self.summaries.untold.append((what, figures, sources))
 
     def _record(self) -> None:
         """Keep what became of summaries since; not in a window, which writes nothing.
@@ -213,8 +215,9 @@ class Writing:
         if not untold:
             return
         ledger = self._ledger()
-        with suppress(WarmsetError):
-            self.engine.put([episode(ledger, what, figures) for what, figures in untold])
+        for what, figures, sources in untold:
+            with suppress(WarmsetError):  # a source may be erased by now
+                self.engine.put([episode(ledger, what, figures, sources)])
 
     def _drop(self, job: Job) -> None:
         if self.job is job:
