@@ -208,6 +208,27 @@ def restore(engine: Engine, tenant: str, handle: str) -> Message:
     return messages.loads(engine.store.get(id_).payload)
 
 
+def copies_of(engine: Engine, tenant: str, ids: Sequence[int]) -> list[int]:
+    """Return what was dropped from lists and says the same as messages that are to be erased.
+
+    A message may leave a list before it is appended, or once a branch left it behind: then there is
+    a copy of it. It stays as long as the conversation has another message that says the same.
+    """
+    gone = frozenset(ids)
+    with engine.lock:
+        items = [one for one in engine.derived.of("item", tenant) if one.fields.get("what") == WHAT]
+        if not items:
+            return []
+        owners = {one.name: one for one in map(engine.owner, filter(engine.knows, ids))}
+        unsaid: set[tuple[str | None, bytes]] = set()
+        for name, ledger in owners.items():
+            said = {engine.store.hash_of(one) for one in ledger.entries if one not in gone}
+            lost = {engine.store.hash_of(one) for one in ledger.entries if one in gone}
+            unsaid |= {(name, digest) for digest in lost - said}
+        items = [one for one in items if one.id not in gone]
+        return [one.id for one in items if (one.conversation, one.hash) in unsaid]
+
+
 def episode_of(made: Made) -> Episode:
     """Make an episode of its record."""
     return Episode(

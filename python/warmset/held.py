@@ -6,6 +6,7 @@ from collections.abc import Iterable
 from operator import index
 from typing import TYPE_CHECKING, Any, Self, SupportsIndex
 
+from warmset.dropped import copies_of
 from warmset.errors import Closed, InvalidInputError, NotFound
 from warmset.figures import figures
 from warmset.records import key_of
@@ -132,7 +133,9 @@ class Held(Remembering):
             raise NotFound("erase: an id is not one of this tenant's messages or memories")
         if not listed:
             return Removed(0, 0, 0)
-        return self.engine.erase(records=listed)
+        copies = copies_of(self.engine, self.tenant, listed)
+        gone = self.engine.erase(records=[*listed, *copies])
+        return Removed(gone.records - len(copies), gone.derived + len(copies), gone.keys)
 
     def close(self, *, timeout: float = 30.0) -> None:
         """Close this handle; the last one on a path finishes pending vectors and closes the store.

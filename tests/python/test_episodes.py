@@ -79,6 +79,32 @@ def test_turns_that_say_the_same_are_told_apart():
         assert (found[4], found[9]) == (ids[4], ids[9])
 
 
+@pytest.mark.parametrize("order", ["dropped first", "left behind"])
+def test_a_copy_of_an_erased_message_goes_with_it(tmp_path, order):
+    given_list = talk(word="crate-number-")
+    with Memory.open(tmp_path, embedder="lexical", durability="os") as memory:
+        place, other = memory.conversation("a"), memory.conversation("b")
+        if order == "left behind":
+            ids = place.append(given_list)
+            place.sync(given_list[:1])
+        made = compact_context(given_list, memory=place, target_ratio=0.1, distill_novel=True)
+        kept = compact_context(given_list, memory=other, target_ratio=0.1).drops[0]
+        first, second = made.drops[0], made.drops[1]
+        if order == "dropped first":
+            ids = place.append([*given_list, given_list[second.id]])
+            memory.erase(ids=[ids[second.id]])
+            assert memory.restore(second.handle) == given_list[second.id], "it is said once more"
+        gone = memory.erase(ids=[ids[first.id]])
+        assert (gone.records, gone.derived) == (1, 2), "the copy, and the memory made of it"
+        with pytest.raises(Erased):
+            memory.restore(first.handle)
+        assert memory.restore(kept.handle) == given_list[first.id]
+        memory.erase(conversation="b")
+        files = [file for file in tmp_path.rglob("*") if file.is_file()]
+        text = given_list[first.id]["content"].encode()
+        assert not [file for file in files if text in file.read_bytes()]
+
+
 def test_a_handle_is_its_tenants_alone(tmp_path):
     with (
         Memory.open(tmp_path, embedder="lexical") as ours,

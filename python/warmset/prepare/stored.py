@@ -143,9 +143,7 @@ def draft(
     return derived_draft("prepared", ledger.tenant, ledger.name, fields, payload, sources)
 
 
-def sources_of(
-    ids: Sequence[int], previous: Ready | None, path: Sequence[int]
-) -> tuple[int, ...]:
+def sources_of(ids: Sequence[int], previous: Ready | None, path: Sequence[int]) -> tuple[int, ...]:
     """Return the records that a summary is made from: messages, and the summary before it.
 
     One that lies in the spool has no id yet; there its messages stand for it.
