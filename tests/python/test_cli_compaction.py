@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import io
 import json
+import re
 import sys
+import unicodedata
 
 import pytest
 from vectors_by_word import WordEmbedder
@@ -43,7 +45,7 @@ def test_a_list_is_compacted_and_told(file, call):
     assert (code, err) == (0, "")
     assert "of 30 messages dropped" in out
     assert "without similarity: there is no embedder" in out
-    assert "We keep part 1 in the shed" in out
+    assert "We keep part 1" in out
     code, out, _ = call("compact", file, "--words-only", "--json", "--ratio", "0.3")
     found = json.loads(out)
     assert code == 0
@@ -116,3 +118,20 @@ def test_vectors_take_part_where_there_is_a_model(file, call, monkeypatch):
     assert code == 0
     assert stats["embedding"] == "words"
     assert stats["signals"] == ["role", "recency", "similarity", "coverage"]
+
+
+def test_a_turn_orders_a_terminal_about_as_little_as_its_width_hides_numbers(
+    tmp_path, call, monkeypatch
+):
+    monkeypatch.setenv("COLUMNS", "80")
+    evil = "\x1b[2J\x1b]0;title\x07\x9b1m\u202eback [bold]bold[/bold] "
+    path = tmp_path / "talk.json"
+    given = [{"role": one["role"], "content": evil + one["content"]} for one in talk()]
+    path.write_text(json.dumps(given))
+    code, out, _ = call("compact", path, "--words-only", "--ratio", "0.3")
+    assert code == 0
+    assert "[2J" in out
+    assert not [one for one in out if one != "\n" and unicodedata.category(one) in ("Cc", "Cf")]
+    assert re.search(
+        r"^ *1 +assistant +0\.\d\d +0\.13 +0\.50 +0\.00 +\ufffd\[2J", out, re.MULTILINE
+    )

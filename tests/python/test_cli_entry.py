@@ -186,3 +186,15 @@ def test_a_terminal_that_cannot_say_it_gets_what_it_can():
     assert (code, err) == (0, "")
     assert 'The window for "?t? ? ??"' in out
     assert out.isascii()
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="no device that is always full")
+@pytest.mark.parametrize(
+    ("where", "ends"), [("sys.stdout = open('/dev/full', 'w')", 1), ("sys.stdout = None", 0)]
+)
+def test_an_output_that_takes_nothing_ends_quietly(where, ends):
+    file = str(FIXTURES / "openai.jsonl")
+    code = f"import os, sys; {where}; {MAIN}"
+    code, out, err = call("compact", file, "--words-only", "--json", code=code)
+    assert (code, out) == (ends, "")
+    assert err == ("error: the output cannot be written: No space left on device\n" * ends)

@@ -141,7 +141,8 @@ def run(tokens: Sequence[str]) -> int:
             stream.reconfigure(errors="replace")
     try:
         code = app(tokens, exit_on_error=False, print_error=False, result_action="return_value")
-        sys.stdout.flush()
+        if sys.stdout is not None:  # it may have been closed before
+            sys.stdout.flush()
     except MissingExtraError as error:
         return _failed(error, NOT_INSTALLED)
     except WarmsetError as error:
@@ -150,11 +151,17 @@ def run(tokens: Sequence[str]) -> int:
         return _failed(f"{str(error).rstrip('.')}; see warmset --help", MISUSED)
     except KeyboardInterrupt:
         return INTERRUPTED
-    except BrokenPipeError:
-        # Whoever read has gone; what is left in the buffer must not complain at exit.
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-        return FAILED
+    except OSError as error:
+        return _unwritten(error)
     return code if isinstance(code, int) else 0
+
+
+def _unwritten(error: OSError) -> int:
+    # What is left in the buffer must not complain at exit.
+    os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+    if isinstance(error, BrokenPipeError):  # whoever read has gone
+        return FAILED
+    return _failed(f"the output cannot be written: {error.strerror or error}", FAILED)
 
 
 def _failed(error: object, code: int) -> int:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from rich import box
 from rich.table import Table
+from rich.text import Text
 
 from warmset.messages import text_of
 from warmset.notes import summarise
@@ -23,6 +25,12 @@ _SHOWN: Final = 20
 """Dropped turns that are listed; the rest is counted."""
 
 _WIDTH: Final = 60
+
+_CONTROLS: Final = frozenset({"Cc", "Cf", "Cs"})
+"""Categories of characters that a terminal may take for an order, or a reader for another text."""
+
+_WORDS: Final = frozenset({"role", "turn", "what", "tenant", "conversation"})
+"""Columns that are cut where a terminal is too narrow; numbers never are."""
 
 
 def show_compaction(
@@ -62,7 +70,8 @@ def show_compaction(
         numbers = (drop.score, terms.recency, terms.similarity, terms.coverage)
         said = summarise(text_of(message, made.dialect))[:_WIDTH]
         role = str(message.get("role", message.get("type", "")))
-        table.add_row(str(drop.id), role, *(f"{number:.2f}" for number in numbers), said)
+        told = (f"{number:.2f}" for number in numbers)
+        table.add_row(str(drop.id), _plain(role), *told, _plain(said))
     out.print(table)
     if len(made.drops) > len(worst):
         out.print(f"and {len(made.drops) - len(worst):,} more; --json lists all", style="dim")
@@ -94,9 +103,9 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
         table.add_row(
             str(run.id),
             f"{run.at:%Y-%m-%d %H:%M:%S}",
-            run.what,
-            tenant,
-            run.conversation or "",
+            _plain(run.what),
+            _plain(tenant),
+            _plain(run.conversation or ""),
             f"{figures.get('before_tokens', 0):,}",
             f"{figures.get('after_tokens', 0):,}",
             f"{figures.get('dropped', 0):,}",
@@ -109,6 +118,12 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     for name in columns:
-        words = name in ("role", "turn", "what", "tenant", "conversation", "when (UTC)")
-        table.add_column(name, justify="left" if words else "right", no_wrap=True)
+        left = name in _WORDS or name == "when (UTC)"
+        table.add_column(name, justify="left" if left else "right", no_wrap=name not in _WORDS)
     return table
+
+
+def _plain(text: str) -> Text:
+    """Write a text on one line, with nothing in it that a terminal would carry out."""
+    shown = (one if unicodedata.category(one) not in _CONTROLS else "\ufffd" for one in text)
+    return Text("".join(shown), no_wrap=True, overflow="ellipsis")
