@@ -11,7 +11,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from warmset.errors import InvalidInputError
 from warmset.records import dump, key_of, load
+from warmset.times import FIRST, LAST
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -120,20 +122,23 @@ class Derived:
         """Take a record up; None if that was done before.
 
         Raises:
-            InvalidInputError: Its meta is no JSON object.
+            InvalidInputError: Its meta is no JSON object, or not of its kind.
             ValueError: Its key is no tenant's and no conversation's.
         """
         if record.seq in self._known:
             return None
         if not 1 <= len(record.key) <= 2:  # noqa: PLR2004 - tenant, or tenant and conversation
             raise ValueError(f"key: expected a tenant and a conversation, found {record.key!r:.80}")
+        fields = load(record.meta)
+        if record.kind in ("distilled", "episode"):
+            _check(fields)
         tenant, *rest = (part.decode("utf-8", "surrogatepass") for part in record.key)
         made = Made(
             id=record.seq,
             kind=record.kind,  # type: ignore[arg-type]  # the caller looked
             tenant=tenant,
             conversation=rest[0] if rest else None,
-            fields=load(record.meta),
+            fields=fields,
             hash=record.hash,
             sources=record.sources,
         )
@@ -160,3 +165,20 @@ def _scope(made: Made) -> _Scope | None:
     """Return where an item can be found by its payload; None for what is no item."""
     what = made.fields.get("what") if made.kind == "item" else None
     return (made.tenant, made.conversation, what) if isinstance(what, str) else None
+
+
+def _check(fields: Mapping[str, Any]) -> None:
+    """See that what memories and episodes say of themselves can be read.
+
+    Raises:
+        InvalidInputError: It cannot.
+    """
+    for name, low, high in (("at", FIRST, LAST), ("confidence", 0.0, 1.0)):
+        value = fields.get(name, low)
+        number = isinstance(value, (int, float)) and not isinstance(value, bool)
+        if not number or not low <= value <= high:
+            raise InvalidInputError(f"{name}: expected {low} to {high}, found {value!r:.80}")
+    for name, kind in (("kind", str), ("what", str), ("meta", dict), ("figures", dict)):
+        value = fields.get(name)
+        if value is not None and not isinstance(value, kind):
+            raise InvalidInputError(f"{name}: expected {kind.__name__}, found {value!r:.80}")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warmset import Memory
+from warmset.cli.app import run as cli
 from warmset.derived import derived_draft
 from warmset.errors import InvalidInputError
 
@@ -91,6 +92,27 @@ def test_a_record_that_somebody_else_wrote_is_told_and_passed_over(tmp_path):
         memory.stats()
         assert f"record {id_} " in memory.engine.lost[0]
         assert len(memory.engine.derived) == 0
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [{"at": 1e300}, {"at": "x"}, {"confidence": {}}, {"meta": True}, {"figures": 3}, {"kind": []}],
+    ids=str,
+)
+def test_what_cannot_be_read_of_a_memory_or_an_episode_is_told_and_passed_over(
+    fields, tmp_path, capsys
+):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.remember("The ferry leaves at 7:35.")
+        run = {"what": "compaction", "figures": {"dropped": 3, "after_tokens": "few"}}
+        for kind in ("distilled", "episode"):
+            memory.engine.put([derived_draft(kind, "default", None, {**run, **fields}, b"text")])
+        memory.engine.put([derived_draft("episode", "default", None, run)])
+        assert [one.text for one in memory.memories()] == ["The ferry leaves at 7:35."]
+        assert [one.figures["dropped"] for one in memory.episodes()] == [3]
+        assert len(memory.engine.lost) == 2
+    assert cli(["history", str(tmp_path)]) == 0
+    assert "1 on record" in capsys.readouterr().out
 
 
 def test_a_name_is_needed():

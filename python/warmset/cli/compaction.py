@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 import tempfile
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Final
@@ -16,7 +16,7 @@ from rich.console import Console
 from warmset.cli.show_compaction import show_compaction, show_history
 from warmset.compact import compact_context
 from warmset.demo.transcripts import read
-from warmset.derived import Derived
+from warmset.derived import Derived, Made
 from warmset.dropped import episode_of
 from warmset.errors import InvalidInputError
 from warmset.memory import Memory
@@ -108,13 +108,12 @@ def history(
         key_file: A file with the store's master key, if it has one.
         as_json: Print one JSON list.
     """
-    derived = Derived()
+    derived, made = Derived(), list[Made]()
     with open_store(Access(path=path, key_file=key_file), mode="read") as store:
-        made = [
-            one
-            for record in pages(store, [])
-            if record.kind == "episode" and (one := derived.take(record)) is not None
-        ]
+        for record in pages(store, []):
+            with suppress(ValueError):  # as everywhere, what somebody else wrote is passed over
+                if record.kind == "episode" and (one := derived.take(record)) is not None:
+                    made.append(one)
     runs = [
         (one.tenant, episode_of(one))
         for one in made

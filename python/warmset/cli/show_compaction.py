@@ -29,6 +29,7 @@ _WIDTH: Final = 60
 _CONTROLS: Final = frozenset({"Cc", "Cf", "Cs"})
 """Categories of characters that a terminal may take for an order, or a reader for another text."""
 
+_FIGURES: Final = ("before_tokens", "after_tokens", "dropped", "distilled")
 _WORDS: Final = frozenset({"role", "turn", "what", "tenant", "conversation"})
 """Columns that are cut where a terminal is too narrow; numbers never are."""
 
@@ -106,10 +107,7 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
             _plain(run.what),
             _plain(tenant),
             _plain(run.conversation or ""),
-            f"{figures.get('before_tokens', 0):,}",
-            f"{figures.get('after_tokens', 0):,}",
-            f"{figures.get('dropped', 0):,}",
-            f"{figures.get('distilled', 0):,}",
+            *(_number(figures.get(name, 0)) for name in _FIGURES),
         )
     out.print(table)
     out.print(f"{len(runs):,} on record")
@@ -121,6 +119,10 @@ def _table(*columns: str) -> Table:
         left = name in _WORDS or name == "when (UTC)"
         table.add_column(name, justify="left" if left else "right", no_wrap=name not in _WORDS)
     return table
+
+
+def _number(value: object) -> str:
+    return f"{value:,}" if isinstance(value, (int, float)) else "?"
 
 
 def _plain(text: str) -> Text:
