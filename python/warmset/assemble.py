@@ -6,7 +6,7 @@ counter as everything else, and the weakest choices leave until that count is wi
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
 from typing import TYPE_CHECKING, Final
 
@@ -18,9 +18,12 @@ from warmset.errors import BudgetTooSmall
 from warmset.layout import held
 from warmset.notes import brief_task
 from warmset.quoting import CLOSING, INDEX_TITLE, OPENING
+from warmset.sent import Known
 from warmset.window import Part, PartName
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.calls import Call
     from warmset.chosen import Settled
     from warmset.engine import Engine
@@ -69,13 +72,25 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """Messages of one call with what they cost."""
+    """Messages of one call with what they cost, and what is known of those that are verbatim."""
 
     messages: list[Message]
     system: System | None
     tokens: int
     parts: tuple[Part, ...]
     draft: Draft
+    known: Known = field(default_factory=Known)
+
+
+def verbatim(engine: Engine, entries: Sequence[Entry], known: Known) -> list[Message]:
+    """Read messages that are shown as they are, and note what is known of them.
+
+    Raises:
+        StoreError: A message could not be read.
+    """
+    read, marks = engine.copies.get([entry.id for entry in entries])
+    known.add(read, marks, [entry.tokens for entry in entries])
+    return read
 
 
 def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
@@ -111,28 +126,30 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     """
     frame = draft.frame
     pieces: list[Piece] = []
+    known = Known()
 
-    def verbatim(name: PartName, units: list[list[Entry]]) -> None:
+    def show(name: PartName, units: list[list[Entry]]) -> None:
         entries = sorted((entry for unit in units for entry in unit), key=attrgetter("id"))
         if entries:
             ids = tuple(entry.id for entry in entries)
             tokens = sum(entry.tokens for entry in entries)
-            pieces.append(Piece((Part(name, tokens, ids),), list(map(engine.copies.get, ids))))
+            read = verbatim(engine, entries, known)
+            pieces.append(Piece((Part(name, tokens, ids),), read))
 
-    verbatim("system", frame.system)
+    show("system", frame.system)
     if frame.brief:
         task = frame.anchor[0][0]
         line = engine.cards.plain(brief_task(engine.text(task.id)))
         pieces.append(_said(engine, call, "anchor", line, (task.id,)))
     else:
-        verbatim("anchor", frame.anchor)
+        show("anchor", frame.anchor)
     if draft.summary is not None:
         line = Line(draft.summary.text, draft.summary.tokens)
         pieces.append(_said(engine, call, "summary", line, draft.summary.ids))
     if draft.quoted or draft.lines:
         pieces.append(_retrieved(engine, call, draft))
-    verbatim("recent", frame.recent)
-    verbatim("current", frame.current)
+    show("recent", frame.recent)
+    show("current", frame.current)
     if call.request is not None:
         line = engine.cards.plain(call.request)
         pieces.append(_said(engine, call, "request", line, ()))
@@ -142,11 +159,13 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     tokens = (
         sum(part.tokens for part in parts) + beside + PER_REPLY
         if call.source == call.target != "anthropic" and engine.encoding != "estimate"
-        else total(engine, call, done)  # messages are merged or written anew, or counts are rounded
+        else total(
+            engine, call, done, known
+        )  # messages are merged or written anew, or counts are rounded
     )
     if beside:
         parts.insert(0, Part("system", beside))
-    return Assembled(done.messages, done.system, tokens, tuple(parts), draft)
+    return Assembled(done.messages, done.system, tokens, tuple(parts), draft, known)
 
 
 def _said(engine: Engine, call: Call, name: PartName, line: Line, ids: tuple[int, ...]) -> Piece:

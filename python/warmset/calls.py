@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from warmset import messages
 from warmset._core import count_text
 from warmset.counting import PER_REPLY, extra_tokens, message_tokens
+from warmset.sent import Known
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -59,9 +60,20 @@ def render(call: Call, plain: list[Message]) -> messages.Converted:
     return messages.convert(plain, source=call.source, target=call.target, system=beside)
 
 
-def total(engine: Engine, call: Call, done: messages.Converted) -> int:
-    """Count what a call costs in all."""
-    counted = sum(message_tokens(done.messages, engine.encoding)) + PER_REPLY
+def total(engine: Engine, call: Call, done: messages.Converted, known: Known | None = None) -> int:
+    """Count what a call costs in all.
+
+    Args:
+        engine: Whose vocabulary counts.
+        call: What the messages are for.
+        done: The messages and what travels beside them.
+        known: Messages that are counted already.
+    """
+    seen = Known() if known is None else known
+    found = seen.find(done.messages)
+    fresh = [m for m, place in zip(done.messages, found, strict=True) if place is None]
+    counted = sum([seen.tokens[place] for place in found if place is not None])
+    counted += sum(message_tokens(fresh, engine.encoding)) + PER_REPLY
     return counted + extra_tokens(engine.encoding, system=done.system, tools=call.tools)
 
 

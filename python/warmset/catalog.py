@@ -52,7 +52,7 @@ class Catalog:
         known_encoding(encoding)
         self.lock = threading.RLock()
         self.cards = Cards(self.text, encoding)
-        self.copies = Copies(self.message)
+        self.copies = Copies(self._sized)
         self._pid = os.getpid()
         self.encoding = encoding
         self.opening = opening
@@ -106,6 +106,10 @@ class Catalog:
             StoreError: It could not be read.
         """
         return messages.loads(self.store.get(id_).payload)
+
+    def _sized(self, ids: Sequence[int]) -> list[tuple[messages.Message, int]]:
+        payloads = [record.payload for record in self.store.get_many(ids)]
+        return [(messages.loads(payload), len(payload)) for payload in payloads]
 
     def messages(self, ids: Sequence[int]) -> list[messages.Message]:
         """Read messages back in one go: other threads get no turn between two of them.

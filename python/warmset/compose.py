@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset import messages
-from warmset.assemble import Assembled, Draft
+from warmset.assemble import Assembled, Draft, verbatim
 from warmset.calls import Call, render, total
 from warmset.chosen import Frozen, Settled
 from warmset.config import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
@@ -18,6 +18,7 @@ from warmset.messages import known_dialect
 from warmset.notes import brief_task
 from warmset.pick import Candidate, Picked, ScorePicker, choose
 from warmset.select import choose_lines, choose_quotes
+from warmset.sent import Known
 from warmset.settle import settle, summary_tokens
 from warmset.window import Part
 
@@ -54,8 +55,10 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
 
     Messages come out untouched: what is sent is what was appended.
     """
-    plain = engine.messages([entry.id for entry in live])
-    parts = [Part("all", sum(entry.tokens for entry in live), tuple(entry.id for entry in live))]
+    known = Known()
+    plain = verbatim(engine, live, known)
+    ids = tuple([entry.id for entry in live])
+    parts = [Part("all", sum([entry.tokens for entry in live]), ids)]
     if call.request is not None:
         plain.append(messages.text_message(call.source, "user", call.request))
         parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
@@ -64,14 +67,9 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
         if call.source == call.target == "anthropic" and call.request is None
         else render(call, plain)
     )
-    empty = Draft(Frame([], [], [], [[entry] for entry in live]))
-    known = call.source == call.target != "anthropic" and call.request is None
-    tokens = (
-        parts[0].tokens + _beside(engine, call)
-        if known and engine.encoding != "estimate"  # whose counts are rounded
-        else total(engine, call, done)
-    )
-    return Assembled(done.messages, done.system, tokens, tuple(parts), empty)
+    empty = Draft(Frame([], [], [], [list(live)]))
+    tokens = total(engine, call, done, known)
+    return Assembled(done.messages, done.system, tokens, tuple(parts), empty, known)
 
 
 def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
@@ -151,10 +149,10 @@ def quote_and_index(
     quoted after all are not repeated.
     """
     parts = base.frame
-    verbatim = sum(cost(unit) for unit in (*parts.system, *parts.recent, *parts.current))
-    verbatim += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
-    verbatim += summary_tokens(engine, call, base.summary)
-    left = max(call.budget - verbatim, 0)
+    stable = sum(cost(unit) for unit in (*parts.system, *parts.recent, *parts.current))
+    stable += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
+    stable += summary_tokens(engine, call, base.summary)
+    left = max(call.budget - stable, 0)
     reserve = int(left * ask.index_share)
     with engine.lock:
         pool = gather(ledger, found, picked, weights)

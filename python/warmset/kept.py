@@ -94,11 +94,14 @@ class Kept:
             StoreError: A message could not be read.
         """
         made: list[Message] = []
+        brief = None if self._brief is None else self._brief[0]
+        places = [place for place in self._places.tolist() if place != brief]
+        read = iter(self._engine.copies.messages([self._path[place] for place in places]))
         for at, place in enumerate(self._places.tolist()):
             if at in self._fillers:
                 made.append(gap_message(self.dialect, self._fillers[at]))
             if self._brief is not None and self._brief[0] == place:
                 made.append(self._brief[1])
             else:
-                made.append(self._engine.message(self._path[place]))
+                made.append(next(read))
         return made

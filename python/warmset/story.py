@@ -95,9 +95,10 @@ class Story:
         draft, found = made.draft, self._found
         quoted = tuple(sorted(entry.id for unit in draft.quoted for entry in unit))
         recent = tuple(entry.id for unit in draft.frame.recent for entry in unit)
+        now = Sent(made.messages, system=made.system, tools=call.tools, known=made.known)
         with self._engine.lock:
             before = self._ledger.sent
-            self._ledger.sent = now = Sent(made.messages)
+            self._ledger.sent = now
             turns_in = len(self._ledger.history.path)
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer

@@ -14,13 +14,11 @@ from test_accounts import FACTS, fact
 from warmset import Weights, _core
 from warmset.cards import Cards
 from warmset.config import least_score
-from warmset.copies import MOST, Copies
 from warmset.errors import InvalidInputError
 from warmset.gather import gather
 from warmset.ledger import Ledger
 from warmset.pick import Picked
 from warmset.records import TurnMeta
-from warmset.sent import Sent
 
 WEIGHTS = Weights(decision=0.05)
 
@@ -129,53 +127,3 @@ def test_groups_refuse_what_does_not_fit():
         _core.rank_groups(ids, values, members=ids[:1], **kept)
     with pytest.raises(InvalidInputError, match="contiguous"):
         _core.rank_groups(ids[::-1], values, members=ids, **kept)
-
-
-def test_a_message_is_read_once_and_handed_out_as_a_copy():
-    read: list[int] = []
-
-    def message(id_):
-        read.append(id_)
-        if id_ == 7:
-            return {"role": "user", "content": [{"type": "text", "text": "hello"}]}
-        return {"role": "user", "content": "x" * (40_000 if id_ == 8 else 5)}
-
-    copies = Copies(message)
-    for id_ in (1, 7, 8) * 2:
-        copies.get(id_)["content"] = "changed by the caller"
-    assert read == [1, 7, 8, 7, 8], "blocks and long texts are read again"
-    assert copies.get(1) == message(1)
-    copies.clear()
-    copies.get(1)
-    for id_ in range(100, 100 + MOST):
-        copies.get(id_)
-    copies.get(1)
-    assert read[-1] == 1, "few are kept"
-
-
-def test_a_message_that_is_erased_while_it_is_read_is_not_kept():
-    read: list[int] = []
-
-    def message(id_):
-        read.append(id_)
-        copies.clear()  # as somebody does who erases it
-        return {"role": "user", "content": "secret"}
-
-    copies = Copies(message)
-    copies.get(1)
-    copies.get(1)
-    assert read == [1, 1]
-
-
-def test_the_front_that_was_sent_before_is_counted():
-    one, two, three = ({"role": "user", "content": text} for text in ("one", "two", "three"))
-    blocks = {"role": "user", "content": [{"type": "text", "text": "hello"}]}
-    turned = {"content": "one", "role": "user"}
-    last = Sent()
-    counts = []
-    for messages in ([one, two], [one, two, blocks], [one, two, blocks, three], [one, three]):
-        now = Sent(messages)
-        counts.append(now.cached(messages, last, "o200k_base"))
-        last = now
-    assert counts == [0, 10, 15, 5]
-    assert Sent([turned]).cached([turned], last, "o200k_base") == 0, "another order of keys"

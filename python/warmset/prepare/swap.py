@@ -15,13 +15,14 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warmset.assemble import Assembled, Draft
+from warmset.assemble import Assembled, Draft, verbatim
 from warmset.calls import render, total
-from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens, message_tokens
+from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
 from warmset.layout import Frame
 from warmset.messages import text_message
+from warmset.sent import Known
 from warmset.window import Part
 
 if TYPE_CHECKING:
@@ -105,21 +106,20 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
     dialect = call.source
     fills = dialect in ALTERNATING
     plain: list[Message] = []
-    spoken = 0
     before: tuple[int, str] | None = None  # position and role
 
     def say(at: int, role: str, message: Message) -> None:
-        nonlocal before, spoken
+        nonlocal before
         if fills and before is not None and before[0] + 1 != at:
             filler = gap_role(dialect, before[1], role)
             if filler is not None:
                 plain.append(gap_message(dialect, filler))
-                spoken += message_tokens(plain[-1:], engine.encoding)[0]
         plain.append(message)
         before = (at, role)
 
     tail = [live[at] for at in places]
-    read = iter(engine.messages([entry.id for entry in (*front, *tail)]))
+    known = Known()
+    read = iter(verbatim(engine, [*front, *tail], known))
     for at, entry in zip(ready.held, front, strict=False):
         say(at, entry.facts.role, next(read))
     say(-2, "user", ready.message)
@@ -129,13 +129,9 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
         plain.append(text_message(call.source, "user", call.request))
     done = render(call, plain)
     parts = _parts(engine, call, ready, front, tail)
-    tokens = (
-        sum(part.tokens for part in parts) + spoken + PER_REPLY
-        if call.source == call.target != "anthropic" and engine.encoding != "estimate"
-        else total(engine, call, done)
-    )
-    frame = Frame([], [[entry] for entry in front], [[entry] for entry in tail], [])
-    return Assembled(done.messages, done.system, tokens, parts, Draft(frame))
+    tokens = total(engine, call, done, known)
+    frame = Frame([], [front], [tail], [])
+    return Assembled(done.messages, done.system, tokens, parts, Draft(frame), known)
 
 
 def fitted(
