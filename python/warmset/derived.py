@@ -73,8 +73,18 @@ def derived_draft(
     Raises:
         InvalidInputError: A name is empty, or a field is not plain JSON.
     """
+    key = key_of_scope(tenant, conversation)
+    return kind, key, dump(fields), payload, tuple(sources)
+
+
+def key_of_scope(tenant: str, conversation: str | None) -> list[bytes]:
+    """Make the key of records of a conversation, or of the tenant's own.
+
+    Raises:
+        InvalidInputError: A name is empty.
+    """
     key = key_of(tenant, "." if conversation is None else conversation)
-    return kind, key[:1] if conversation is None else key, dump(fields), payload, tuple(sources)
+    return key[:1] if conversation is None else key
 
 
 class Derived:

@@ -90,6 +90,8 @@ def keep_novel(
         now = time.time()
         drafts = [fresh[at].draft(shelf.tenant, conversation, now) for at in new]
         made = dict(zip(new, put(engine, drafts), strict=True)) | known
+        if new and embedder is not None:
+            shelf.with_vectors(embedder)  # they were made above, and are kept with the memories
         return [(made[twins.get(at, at)], at in new) for at in range(len(fresh))]
 
 

@@ -26,8 +26,8 @@ _T = TypeVar("_T")
 Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, tuple[int, ...]]
 """Kind, key, meta, payload and what it was made from, as `ColdStore.append` takes them."""
 
-View: TypeAlias = Literal["turn", "context"]
-"""Vectors of a turn's own passages, or of the turn among its neighbours."""
+View: TypeAlias = Literal["turn", "context", "memory"]
+"""Vectors of a turn's own passages, or of the turn among its neighbours; or of a memory."""
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 TURN: Final = "turn"

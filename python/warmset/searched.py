@@ -4,7 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warmset.vectorize import Job, mean
+import numpy as np
+
+from warmset.vectorize import Job
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
@@ -75,3 +77,11 @@ class Searched:
             self._rows[id_] = own
         else:
             self._rows.pop(id_, None)
+
+
+def mean(own: Vectors, context: Vectors | None) -> Vectors:
+    """Return the rows that are searched: the mean of turn and context, or the turn's passages."""
+    if context is None or len(own) != 1:
+        return own
+    both: Vectors = (own + context) * np.float32(0.5)
+    return both

@@ -18,6 +18,7 @@ from warmset.compact.shared import cache_of
 from warmset.errors import Erased, NotFound
 from warmset.facts import fact_numbers, facts_of
 from warmset.memories import says
+from warmset.memory_rows import keep_rows, rows_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -176,7 +177,13 @@ class Shelf:
         fresh = [id_ for id_ in self._texts if known is None or id_ not in known]
         if not fresh:
             return
-        rows = self.rows([self._texts[id_] for id_ in fresh], embedder)
+        there = rows_of(self._engine, embedder, fresh)
+        lacking = [id_ for id_ in fresh if id_ not in there]
+        if lacking:
+            made = self.rows([self._texts[id_] for id_ in lacking], embedder)
+            keep_rows(self._engine, embedder, [self._there[id_] for id_ in lacking], made)
+            there |= zip(lacking, made, strict=True)
+        rows = np.stack([there[id_] for id_ in fresh])
         if self._vectors is None:
             self._vectors = HotIndex(rows.shape[1])
         self._vectors.add(fresh, rows)

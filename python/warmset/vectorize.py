@@ -10,8 +10,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
-import numpy as np
-
 from warmset.errors import EmbedderMismatch
 from warmset.records import Draft, Identity, VectorMeta, View
 
@@ -164,6 +162,15 @@ class Vectorizer:
             drafts.append(meta.draft(self._source.key(job.id), rows, others))
         return drafts
 
+    def begin(self, dim: int, probe: Vectors | None = None) -> Identity:
+        """Take this embedder for the one that makes the store's vectors from here on."""
+        self._newest += 1
+        name, fingerprint = self.embedder.name, self.embedder.fingerprint
+        self.identity = Identity(
+            name=name, fingerprint=fingerprint, dim=dim, generation=self._newest, probe=probe
+        )
+        return self.identity
+
     def _call(
         self,
         texts: list[str],
@@ -184,14 +191,7 @@ class Vectorizer:
         probe = (self.embedder.embed([PROBE]) if apart else rows)[-1].copy() if probing else None
         rows = rows[: len(texts)]
         if stored is None:
-            self._newest += 1
-            self.identity = Identity(
-                name=self.embedder.name,
-                fingerprint=self.embedder.fingerprint,
-                dim=int(rows.shape[1]),
-                generation=self._newest,
-                probe=probe,
-            )
+            self.begin(int(rows.shape[1]), probe)
         elif stored.dim != rows.shape[1]:
             raise EmbedderMismatch(stored.name, self.embedder.name)
         elif probe is not None and stored.probe is not None and float(probe @ stored.probe) < SAME:
@@ -240,10 +240,3 @@ class _Read:
         if found is None:
             found = self._passages[id_] = self._embedder.split(self.text(id_))
         return found
-
-
-def mean(own: Vectors, context: Vectors | None) -> Vectors:
-    """Return the rows that are searched: the mean of turn and context, or the turn's passages."""
-    if context is None or len(own) != 1:
-        return own
-    return (own + context) * np.float32(0.5)

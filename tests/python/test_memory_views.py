@@ -10,7 +10,8 @@ from warmset import ColdStore, Memory, indexing, pace
 from warmset.errors import InvalidInputError
 from warmset.pace import LEAST, MOST, QUICK, Pace
 from warmset.records import VectorMeta
-from warmset.vectorize import Job, Vectorizer, mean
+from warmset.searched import mean
+from warmset.vectorize import Job, Vectorizer
 
 LONG = " ".join(f"lake {n} is frozen" for n in range(200))
 TALK = ["a car", "a boat on the lake", "", "a plane", LONG, "a word about nothing"]
