@@ -170,7 +170,9 @@ class Choice:
         replies = self.roles[kept] == _ASSISTANT
         alike = (np.diff(kept) > 1) & (replies[1:] == replies[:-1])
         out: list[tuple[int, GapRole]] = []
-        whose = {one: gap_role(self._dialect, one, one) for one in ("assistant", "user")}
+        whose: dict[str, GapRole | None] = {
+            one: gap_role(self._dialect, one, one) for one in ("assistant", "user")
+        }
         for at in (np.flatnonzero(alike) + 1).tolist():
             role = whose["assistant" if replies[at] else "user"]
             if role is not None:
