@@ -47,6 +47,15 @@ def test_version():
     assert call("--version") == (0, f"{metadata.version('warmset')}\n", "")
 
 
+def test_the_module_is_the_command():
+    done = subprocess.run(
+        [sys.executable, "-m", "warmset", "--version"], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == call("--version")[:2]
+    assert done.returncode == 0
+    assert metadata.version("warmset") in done.stdout
+
+
 def test_help_lists_the_commands(capsys):
     assert app.run(["--help"]) == 0
     out = capsys.readouterr().out
