@@ -5,7 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
-from warmset.quoting import DAY, day_line, index_line, quote
+from warmset.quoting import day_line, index_line, quote
+from warmset.times import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable

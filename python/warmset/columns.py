@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset.quoting import DAY
+from warmset.times import DAY
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -8,6 +8,9 @@ from typing import Final, cast
 
 from warmset.errors import InvalidInputError
 
+DAY: Final = 86_400
+"""Seconds of a day."""
+
 FIRST: Final = -62_135_596_800.0
 LAST: Final = 253_402_300_799.0
 """Seconds from 1970 at which the years 1 and 9999 begin and end; milliseconds exceed them."""

@@ -207,3 +207,24 @@ def test_an_output_that_takes_nothing_ends_quietly(where, ends):
     code, out, err = call("compact", file, "--words-only", "--json", code=code)
     assert (code, out) == (ends, "")
     assert err == ("error: the output cannot be written: No space left on device\n" * ends)
+
+
+def test_a_file_that_cannot_be_used_is_named(capsys, monkeypatch):
+    def fail(*_tokens, **_options):
+        raise PermissionError(13, "Permission denied", "/kept/store")
+
+    monkeypatch.setattr(app, "app", fail)
+    assert app.run(["demo"]) == 1
+    assert capsys.readouterr().err == "error: /kept/store: Permission denied\n"
+
+
+def test_a_turn_of_a_demo_is_no_order_to_the_terminal(tmp_path):
+    file = tmp_path / "talk.json"
+    said = [
+        {"role": "user", "content": f"lemon {at} \x1b[31m\x07 " + "pad " * 90} for at in range(40)
+    ]
+    file.write_text(json.dumps([*said, {"role": "user", "content": "lemon 7 \x1b[2J?"}]))
+    code, out, _ = call("demo", "--words-only", "--file", str(file))
+    assert code == 0
+    assert "lemon 7" in out
+    assert not set(out) & {"\x1b", "\x07"}

@@ -157,6 +157,8 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _unwritten(error: OSError) -> int:
+    if error.filename is not None:
+        return _failed(f"{error.filename}: {error.strerror}", FAILED)
     # What is left in the buffer must not complain at exit.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):  # whoever read has gone

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from typing import TYPE_CHECKING, Final
 
 from rich import box
@@ -11,6 +10,7 @@ from rich.text import Text
 
 from warmset.messages import text_of
 from warmset.notes import summarise
+from warmset.printable import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -25,9 +25,6 @@ _SHOWN: Final = 20
 """Dropped turns that are listed; the rest is counted."""
 
 _WIDTH: Final = 60
-
-_CONTROLS: Final = frozenset({"Cc", "Cf", "Cs"})
-"""Categories of characters that a terminal may take for an order, or a reader for another text."""
 
 _FIGURES: Final = ("before_tokens", "after_tokens", "dropped", "distilled")
 _WORDS: Final = frozenset({"role", "turn", "what", "tenant", "conversation"})
@@ -126,6 +123,4 @@ def _number(value: object) -> str:
 
 
 def _plain(text: str) -> Text:
-    """Write a text on one line, with nothing in it that a terminal would carry out."""
-    shown = (one if unicodedata.category(one) not in _CONTROLS else "\ufffd" for one in text)
-    return Text("".join(shown), no_wrap=True, overflow="ellipsis")
+    return Text(printable(text), no_wrap=True, overflow="ellipsis")

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from warmset.demo import show_window
 from warmset.demo.marks import Marks
+from warmset.printable import printable
 
 if TYPE_CHECKING:
     from warmset.demo.compare import Method, Outcome
@@ -63,7 +64,7 @@ def _opening(figures: Figures, out: Console) -> None:
     out.print(
         Text.assemble(
             ("warmset demo  ", "bold"),
-            f"{figures.name} ({figures.kind}): ",
+            f"{printable(figures.name)} ({figures.kind}): ",
             (f"{figures.messages:,} messages, {figures.tokens:,} tokens", "bold cyan"),
         )
     )
@@ -127,7 +128,7 @@ def _questions(figures: Figures, out: Console, marks: Marks) -> None:
     for at, question in enumerate(figures.questions):
         needed = len(figures.evidence[at])
         cells = [_verdict(method.outcomes[at], needed, marks) for method in methods]
-        table.add_row(Text(str(at + 1), "dim"), Text(question.text), *cells)
+        table.add_row(Text(str(at + 1), "dim"), Text(printable(question.text)), *cells)
     out.print(table)
 
 

@@ -10,6 +10,7 @@ from rich.text import Text
 
 from warmset.config import Weights
 from warmset.demo.marks import shares
+from warmset.printable import printable
 
 if TYPE_CHECKING:
     from rich.console import Console
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
 _COLOURS: Final = {
     "system": "blue",
     "anchor": "cyan",
+    "summary": "bright_cyan",
     "index": "magenta",
     "retrieved": "green",
     "recent": "yellow",
@@ -57,7 +59,7 @@ def show(picture: Picture, out: Console, marks: Marks) -> None:
         out: Where to.
         marks: The signs that are to be used.
     """
-    asked = "the last request" if picture.query is None else f'"{picture.query}"'
+    asked = "the last request" if picture.query is None else f'"{printable(picture.query)}"'
     out.print()
     out.print(Text.assemble(("The window for ", "bold"), (asked, "bold cyan")))
     line = f"{picture.tokens:,} of {picture.budget:,} tokens; everything would be {picture.full:,}"
@@ -115,7 +117,7 @@ def _said(part: PartView) -> Text:
     text = Text(one if count == 1 else told, "dim")
     if part.ids:
         text.append(f"#{part.ids[0]} ", "cyan")
-    return text.append(part.head)
+    return text.append(printable(part.head))
 
 
 def _picks(picture: Picture, out: Console, marks: Marks) -> None:
@@ -134,7 +136,8 @@ def _picks(picture: Picture, out: Console, marks: Marks) -> None:
     for pick in named:
         out.print(_why(pick, best, out.width, marks), no_wrap=True, overflow="ellipsis")
         said = Text(f"{marks.yes} evidence  " if pick.evidence else "", "bold green")
-        said.append(f"{pick.who}: ", "not bold dim default").append(pick.head, "not bold default")
+        said.append(f"{printable(pick.who)}: ", "not bold dim default")
+        said.append(printable(pick.head), "not bold default")
         said.truncate(out.width - 6, overflow="ellipsis")
         out.print(Padding(said, (0, 0, 0, 6)), no_wrap=True)
     rest = len(picture.picks) - len(named)
