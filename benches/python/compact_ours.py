@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 from compact_material import of_dicts, summary_of
 
 from warmset import Memory, PreparedCompaction, compact_context, count_tokens
-from warmset.evict.slots import HEADING
+from warmset.summarize import HEADING
 
 if TYPE_CHECKING:
     from typing import Any

@@ -19,7 +19,7 @@ import material
 import setting
 
 from warmset import Memory, PreparedCompaction, validate
-from warmset.evict.slots import HEADING
+from warmset.summarize import HEADING
 
 
 class Between:

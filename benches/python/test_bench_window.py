@@ -45,6 +45,31 @@ def test_a_window(benchmark, talk):
         benchmark.extra_info["p99 µs"] = times[int(len(times) * 0.99)] * 1e6
 
 
+@pytest.mark.parametrize("form", ["text", "blocks"])
+def test_everything_again(benchmark, form):
+    """Each call finds two messages more than the one before."""
+    benchmark.group = "window(mode='full') of 2,000 messages and what was said since"
+    turns = material.conversation(4_000)
+    if form == "blocks":
+        turns = [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in turns]
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("log")
+        conversation.append(turns[:2_000])
+        at = count(2_000, 2)
+
+        def more():
+            start = next(at)
+            conversation.append(turns[start : start + 2])
+
+        def ask():
+            return conversation.window(mode="full", budget=10**6)
+
+        ask()
+        window = benchmark.pedantic(ask, setup=more, rounds=100)
+        assert len(window.messages) == len(conversation) > 2_000
+        assert window.report.cached > 0.9 * window.tokens
+
+
 def test_a_search(benchmark, talk):
     benchmark.group = "search() of 10,000 turns, query_vector given"
     asked = material.texts(500)

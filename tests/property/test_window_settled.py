@@ -9,8 +9,8 @@ from hypothesis import strategies as st
 
 from warmset import Memory, PreparedCompaction, count_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.evict.slots import HEADING
 from warmset.messages import validate
+from warmset.summarize import HEADING
 from warmset.testing import random_history
 
 CASES = st.tuples(

@@ -6,9 +6,9 @@ import time
 
 from warmset import Weights
 from warmset.engine import Engine
-from warmset.evict.slots import HEADING
 from warmset.memory import Memory
 from warmset.opening import Opening
+from warmset.summarize import HEADING
 
 BUDGET = 600
 LINE = "the harbour master counted every crate that came ashore before the tide"

@@ -17,8 +17,8 @@ from preparing import Clock, Hand, Writer, process
 
 from warmset import validate
 from warmset.errors import BudgetTooSmall
-from warmset.evict.slots import HEADING
 from warmset.prepare import TRANSITIONS, PreparedCompaction, of
+from warmset.summarize import HEADING
 
 DEADLINE = 2.0
 WORDS = ["old", "harbour", "master", "counted", "every", "crate", "before", "the", "tide"]

@@ -8,9 +8,9 @@ import pytest
 from preparing import BUDGET, LINE, Hand, Writer, opened, process, shown, talk, window
 
 from warmset import Memory, PreparedCompaction, count_tokens, validate
-from warmset.evict.slots import HEADING
 from warmset.messages import text_message
 from warmset.prepare.settling import Settling
+from warmset.summarize import HEADING
 
 ASK = "What did answer 3 say?"
 

@@ -22,9 +22,9 @@ from warmset import (
     summary_of,
 )
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
-from warmset.evict.slots import HEADING
 from warmset.llm import OutOfTimeError, Patience
 from warmset.messages import facts
+from warmset.summarize import HEADING
 from warmset.summarize.checks import checked_text
 from warmset.summarize.prompt import chunks
 

@@ -15,9 +15,10 @@ from warmset.evict.fitting import fit
 from warmset.evict.offload import Offload, OffloadLarge, Shelf
 from warmset.evict.overflow import aretry_on_overflow, is_overflow, retry_on_overflow
 from warmset.evict.policies import Chain, HeadTail, Salience, SlidingWindow, TokenBudget
-from warmset.evict.summarize import Summarize, Summarizer
+from warmset.evict.summarize import Summarize
 from warmset.evict.tool_results import ClearToolResults, LatestToolResult
-from warmset.evict.view import Edit, Fold, Leave, Policy, Swap, UnitView, View
+from warmset.evict.view import Edit, Fold, Leave, Note, Policy, Swap, UnitView, View
+from warmset.summarize import Summarizer
 
 __all__ = [
     "Chain",
@@ -30,6 +31,7 @@ __all__ = [
     "Inserted",
     "LatestToolResult",
     "Leave",
+    "Note",
     "Offload",
     "OffloadLarge",
     "Policy",

@@ -59,6 +59,7 @@ class Fitted:
         evicted: What left, in the order in which it left.
         inserted: What stands for messages that left.
         orphans: Positions of tool results without a call, which providers refuse; see `repair`.
+        notes: What policies have to tell: why no summary was used, how much one lacks.
     """
 
     messages: list[Message]
@@ -69,6 +70,7 @@ class Fitted:
     evicted: tuple[Evicted, ...] = ()
     inserted: tuple[Inserted, ...] = ()
     orphans: tuple[int, ...] = ()
+    notes: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.messages)

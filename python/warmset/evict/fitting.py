@@ -15,6 +15,7 @@ from warmset.evict.fitted import Fitted, Inserted
 from warmset.evict.gaps import gap_message, gaps
 from warmset.evict.policies import Chain, Salience, TokenBudget, steps
 from warmset.evict.slots import Terms
+from warmset.evict.view import Note
 from warmset.messages import accept, settle
 
 if TYPE_CHECKING:
@@ -64,6 +65,7 @@ def fit(
 
     Raises:
         BudgetTooSmall: What must stay does not fit; the error has `need` and `have`.
+        SummarizerError: A policy's summarizer failed, and nobody stands in for it.
         InvalidMessageError: A message is malformed.
         InvalidInputError: An option is not usable.
         UnknownDialectError: The name is of no supported dialect.
@@ -93,8 +95,11 @@ def fit(
     chain = steps(TokenBudget() if policy is None else policy)
     if desk.total > have:
         _make_room(desk, have)
+    notes: list[str] = []
     for step in chain:
-        desk.carry_out(_planned(step, desk.view()))
+        planned = _planned(step, desk.view())
+        notes += [edit.why for edit in planned if isinstance(edit, Note)]
+        desk.carry_out([edit for edit in planned if not isinstance(edit, Note)])
     last = chain[-1]
     order = last if isinstance(last, Salience) else TokenBudget()
     beside = desk.terms.overhead - empty
@@ -124,10 +129,11 @@ def fit(
             if one.kind is not None
         ),
         orphans=desk.orphans,
+        notes=tuple(notes),
     )
 
 
-def _planned(step: Policy, view: View) -> list[Edit]:
+def _planned(step: Policy, view: View) -> list[Edit | Note]:
     edits: object = step.plan(view)
     if isinstance(edits, Iterable) and not isinstance(edits, (str, bytes)):
         return list(edits)

@@ -6,6 +6,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from warmset.messages import facts
+from warmset.summarize import HEADING
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -14,9 +15,6 @@ if TYPE_CHECKING:
     from warmset.evict.view import StandInKind
     from warmset.messages import Dialect, Facts, Message
 
-
-HEADING: Final = "(Summary of earlier messages)"
-"""What a summary begins with."""
 
 GAP: Final = "(Earlier messages were left out.)"
 """What a stand-in between two neighbours of one role says."""

@@ -3,42 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING
 
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, SummaryRefused
 from warmset.evict.policies import at_least
-from warmset.evict.slots import HEADING, stands_in
-from warmset.evict.view import Fold
-from warmset.messages import LANGUAGES, Message
+from warmset.evict.slots import stands_in
+from warmset.evict.view import Fold, Note
+from warmset.messages import LANGUAGES
+from warmset.summarize import HEADING, SHARE, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from warmset.evict.view import Edit, View
-
-_SUMMARY_SHARE: Final = 0.25
-"""The part of what it replaces that a summary is asked to have at most."""
-
-
-class Summarizer(Protocol):
-    """Says in fewer words what messages say.
-
-    One that can take up an earlier summary also has a keyword `previous: str | None = None`; others
-    are given it as the first message.
-    """
-
-    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int) -> str:
-        """Return a summary of about that many tokens at most."""
-        ...
+    from warmset.messages import Message
+    from warmset.summarize import Summarizer, Summary
 
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
     """Replace the oldest units with one summary, once a list is over its watermark.
 
-    It can be repeated: an earlier summary is folded into the next one. A summary that is blank, or
-    not shorter than what it stands for, is not used, and the oldest units leave without one if the
-    budget demands it.
+    It can be repeated: an earlier summary is folded into the next one. What `summary_of` refuses is
+    not used (an empty reply, an error's text, a refusal, a text that is cut or not shorter than
+    what it stands for): other policies and the oldest units make room if the budget demands it, and
+    `Fitted.notes` says why. So it does with what the summary lacks.
 
     Args:
         watermark: The share of the budget from which on it acts, above 0 and below 1; the budget's
@@ -46,6 +35,9 @@ class Summarize:
         summarizer: What writes the summary.
         keep: Units at the end that are never summarised.
         should_compact: Decides instead of the watermark, from the messages and their tokens.
+        fallback: Who writes if the summarizer fails or is refused; None for nobody.
+        carry_tokens: Tokens for a list of numbers, paths, names and constraints that the summary
+            lacks, below it; none by default.
 
     Raises:
         InvalidInputError: An option is out of its range, or the summarizer cannot be called.
@@ -55,6 +47,8 @@ class Summarize:
     summarizer: Summarizer | None = None
     keep: int = 4
     should_compact: Callable[[Sequence[Message], int], bool] | None = None
+    fallback: Summarizer | None = None
+    carry_tokens: int = 0
 
     def __post_init__(self) -> None:
         mark = self.watermark
@@ -66,30 +60,55 @@ class Summarize:
             raise InvalidInputError(
                 f"summarizer: expected a function of messages, found {self.summarizer!r}"
             )
+        if self.fallback is not None and not callable(self.fallback):
+            raise InvalidInputError(
+                f"fallback: expected a function of messages, found {self.fallback!r}"
+            )
+        at_least("carry_tokens", self.carry_tokens, 0)
         at_least("keep", self.keep, 0)
 
-    def plan(self, view: View, /) -> list[Edit]:
-        """Fold everything but the newest units into a summary; see `Policy`."""
-        if not self._is_due(view) or self.summarizer is None:
+    def plan(self, view: View, /) -> list[Edit | Note]:
+        """Fold everything but the newest units into a summary; see `Policy`.
+
+        Raises:
+            SummarizerError: The summarizer raised, and there is no fallback; the cause is attached.
+            SummaryRefused: It returned something that is no text.
+        """
+        if not self._is_due(view):
             return []
         spoken = [at for at, unit in enumerate(view.units) if unit.kind != "system"]
         recent = set(spoken[max(len(spoken) - self.keep, 0) :])
         old = [at for at in view.unprotected() if at not in recent and view.units[at].cost]
         members = sorted(at for unit in old for at in view.units[unit].members)
-        if not members or all(stands_in(view.facts[at]) for at in members):
+        if all(stands_in(view.facts[at]) for at in members):
             return []
         before = sum(view.costs[at] for at in members)
-        text = self.summarizer(
-            [view.messages[at] for at in members], max_tokens=max(int(before * _SUMMARY_SHARE), 1)
+        try:
+            made = self._summary(view, members, before)
+        except SummaryRefused as error:
+            if error.reason == "not_text":  # a mistake of the caller's code
+                raise
+            return [Note(f"no summary was used: {error.reason}: {error.why}")]
+        message = LANGUAGES[view.dialect].grammar.say("user", f"{HEADING}\n{made.text}")
+        cost = view.cost_of(message)
+        if cost >= before:
+            why = f"it has {cost} tokens, what it would stand for has {before}"
+            return [Note(f"no summary was used: not_shorter: {why}")]
+        return [Fold(tuple(old), message, "summarised"), *_notes(made)]
+
+    def _summary(self, view: View, members: Sequence[int], before: int) -> Summary:
+        """Have messages summarised; an earlier summary among them is taken up."""
+        texts = [view.facts[at].text for at in members]
+        earlier = [text.removeprefix(HEADING).strip() for text in texts if text.startswith(HEADING)]
+        return summary_of(
+            [view.messages[at] for at in members if not stands_in(view.facts[at])],
+            self.summarizer,
+            max_tokens=max(int(before * SHARE), 1),
+            previous="\n\n".join(earlier) or None,
+            fallback=self.fallback,
+            carry_tokens=self.carry_tokens,
+            dialect=view.dialect,
         )
-        if not isinstance(text, str):
-            raise InvalidInputError(f"summarizer: expected a text, found {text!r:.80}")
-        if not text.strip():
-            return []
-        message = LANGUAGES[view.dialect].grammar.say("user", f"{HEADING}\n{text.strip()}")
-        if view.cost_of(message) >= before:
-            return []
-        return [Fold(tuple(old), message, "summarised")]
 
     def _is_due(self, view: View) -> bool:
         if view.total > view.budget:
@@ -98,3 +117,10 @@ class Summarize:
             return bool(self.should_compact(view.messages, view.total))
         mark = view.watermark if self.watermark is None else self.watermark
         return view.total > int(view.budget * mark)
+
+
+def _notes(made: Summary) -> list[Note]:
+    """Tell what went wrong on the way to a summary, and how much it lacks."""
+    lost = len(made.audit.lost)
+    lacks = [f"the summary lacks {lost} of {lost + len(made.audit.kept)} facts"] if lost else []
+    return [Note(why) for why in (*made.notes, *lacks)]

@@ -129,10 +129,21 @@ class Fold:
 Edit: TypeAlias = Leave | Swap | Fold
 
 
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What `Fitted.notes` should say; nothing changes.
+
+    Args:
+        why: What happened, in words.
+    """
+
+    why: str
+
+
 class Policy(Protocol):
     """Decides what leaves; the same view gives the same edits."""
 
-    def plan(self, view: View, /) -> Iterable[Edit]:
+    def plan(self, view: View, /) -> Iterable[Edit | Note]:
         """Return what should change, each unit or message at most once; nothing to do is no edit.
 
         Edits of protected units are passed over. What leaves to reach the budget is the policy's

@@ -16,10 +16,10 @@ from warmset.summarize import ExtractiveSummarizer
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from warmset.evict import Summarizer
     from warmset.messages import Message
     from warmset.prepare.states import Event
     from warmset.prepare.worker import Worker
+    from warmset.summarize import Summarizer
 
 SOFT: Final = 2 / 3
 TAIL: Final = 0.25

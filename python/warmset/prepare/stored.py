@@ -11,9 +11,9 @@ from warmset.chosen import Settled
 from warmset.counting import message_tokens
 from warmset.derived import derived_draft
 from warmset.errors import StoreError
-from warmset.evict.slots import HEADING
 from warmset.prepare.marks import prefix_hash
 from warmset.quoting import fenced
+from warmset.summarize import HEADING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

@@ -11,7 +11,7 @@ What this package promises:
 """
 
 from warmset.summarize.asking import AskingSummarizer, LLMSummarizer
-from warmset.summarize.base import Summary, Written
+from warmset.summarize.base import HEADING, Summarizer, Summary, Written
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Fact, audit
 from warmset.summarize.making import SHARE, summary_of
@@ -24,6 +24,7 @@ from warmset.summarize.providers import (
 from warmset.summarize.stating import FactKind
 
 __all__ = [
+    "HEADING",
     "SHARE",
     "AnthropicSummarizer",
     "AskingSummarizer",
@@ -35,6 +36,7 @@ __all__ = [
     "OpenAIResponsesSummarizer",
     "OpenAISummarizer",
     "ProviderSummarizer",
+    "Summarizer",
     "Summary",
     "Written",
     "audit",

@@ -3,13 +3,29 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Self
+from typing import TYPE_CHECKING, Final, Protocol, Self
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from warmset.llm import Spent
+    from warmset.messages import Message
     from warmset.summarize.losses import Audit
+
+HEADING: Final = "(Summary of earlier messages)"
+"""What a message begins with that shows a summary."""
+
+
+class Summarizer(Protocol):
+    """Says in fewer words what messages say.
+
+    One that can take up an earlier summary also has a keyword `previous: str | None = None`; others
+    are given it as the first message.
+    """
+
+    def __call__(self, messages: Sequence[Message], /, *, max_tokens: int) -> str:
+        """Return a summary of about that many tokens at most."""
+        ...
 
 
 class Written(str):

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from warmset import _core
 from warmset.counting import PER_MESSAGE, known_encoding, message_tokens
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
-from warmset.evict.slots import HEADING
 from warmset.messages import accept, facts, resolve, text_message
-from warmset.summarize.base import Summary, Written
+from warmset.summarize.base import HEADING, Summary, Written
 from warmset.summarize.checks import checked_earlier, checked_text
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
@@ -20,9 +19,9 @@ from warmset.summarize.losses import Audit, Stock
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from warmset.evict import Summarizer
     from warmset.llm import Spent
     from warmset.messages import Dialect, Message
+    from warmset.summarize.base import Summarizer
 
 SHARE: Final = 0.25
 """The part of what it replaces that a summary is asked to have at most."""
