@@ -169,12 +169,14 @@ class Choice:
             return []
         replies = self.roles[kept] == _ASSISTANT
         alike = (np.diff(kept) > 1) & (replies[1:] == replies[:-1])
+        between_replies = gap_role(self._dialect, "assistant", "assistant")
+        between_others = gap_role(self._dialect, "user", "user")
         out: list[tuple[int, GapRole]] = []
         whose: dict[str, GapRole | None] = {
             one: gap_role(self._dialect, one, one) for one in ("assistant", "user")
         }
         for at in (np.flatnonzero(alike) + 1).tolist():
-            role = whose["assistant" if replies[at] else "user"]
+            role = between_replies if replies[at] else between_others
             if role is not None:
                 out.append((at, role))
         return out
