@@ -9,7 +9,7 @@ use warmset_core::evict::{COVERS, Coverage, Listed, Near, Sayings, Twin};
 /// Cosines of 0.75 and more, the same for both of a pair; ties are common.
 fn cosine(one: u64, other: u64) -> f64 {
     let (low, high) = (one.min(other), one.max(other));
-    [0.75, 0.8, 0.8, 0.95][usize::try_from((low * 7 + high * 3) % 4).unwrap()]
+    [0.75, 0.8, 0.8, 0.95][usize::try_from((low * 7 + high * 3) % 4).unwrap_or_default()]
 }
 
 fn stated(text: u64) -> Vec<i64> {
