@@ -172,9 +172,6 @@ class Choice:
         between_replies = gap_role(self._dialect, "assistant", "assistant")
         between_others = gap_role(self._dialect, "user", "user")
         out: list[tuple[int, GapRole]] = []
-        whose: dict[str, GapRole | None] = {
-            one: gap_role(self._dialect, one, one) for one in ("assistant", "user")
-        }
         for at in (np.flatnonzero(alike) + 1).tolist():
             role = between_replies if replies[at] else between_others
             if role is not None:

@@ -16,6 +16,7 @@ import numpy as np
 from warmset._core import HotIndex, content_hash
 from warmset.compact.passages import whole_texts
 from warmset.compact.twins import Twins
+from warmset.config import Filter
 from warmset.errors import EmbedderError
 
 if TYPE_CHECKING:
@@ -119,7 +120,10 @@ class VectorCache:
                 while len(self._queries) >= _QUERIES:
                     del self._queries[next(iter(self._queries))]
                 self._queries[asked] = vector
-            ids, scores = self._index.search(vector, len(self._index))
+            here = np.unique(slots[slots >= 0])
+            few = 2 * len(here) < len(self._index)  # what other lists brought is passed over
+            where = Filter(ids=here.tolist()) if few else None
+            ids, scores = self._index.search(vector, len(self._index), where=where)
             table = np.zeros(self._next)
             table[ids] = scores
             there = slots >= 0
