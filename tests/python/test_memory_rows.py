@@ -9,7 +9,6 @@ from warmset import Memory, compact_context
 from warmset.compact import forget_vectors
 from warmset.errors import StoreError
 from warmset.records import EMBEDDING
-from warmset.shelf import shelf_of
 
 SAID = ["the ferry leaves at 7:35", "the mast of the boat was repaired by Olga", "dawn is at six"]
 
@@ -96,7 +95,8 @@ def test_vectors_of_another_embedder_are_not_mixed(tmp_path):
             memory.remember(text)
         given = [{"role": "user", "content": f"{text} {n}"} for n in range(9) for text in SAID]
         compact_context(given, memory=memory, embedder=Other(), target_ratio=0.1)
-        _, cosines, _ = shelf_of(memory.engine, "default", None).nearest(Other().embed(SAID), 1)
+        known = memory.keeper().known(Other())
+        _, cosines, _ = known.nearest(Other().embed(SAID), 1)
         assert cosines == pytest.approx(1)
         assert len(rows_in(memory)) == 3
         expected = found(memory)
