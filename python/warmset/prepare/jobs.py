@@ -25,8 +25,8 @@ if TYPE_CHECKING:
 
 _LOCKS = 16
 
-CARRIED_SHARE: Final = 0.05
-"""The part of a budget that the list of what a summary lacks may have."""
+CARRIED_SHARE: Final = 0.2
+"""The part of the room for a summary that the list of what it lacks may have beside it."""
 
 
 @dataclass(slots=True, eq=False)
@@ -39,7 +39,7 @@ class Job:
         path: The messages before its mark.
         previous: The summary that it goes on from.
         dialect: How the messages are written.
-        budget: The budget of the window that had it begun.
+        room: Tokens that it may have, whatever the policy allows.
         begun: When, by the policy's clock.
         claim: What keeps other processes from writing the same; released at its end.
         ticket: The task that writes it.
@@ -51,7 +51,7 @@ class Job:
     path: tuple[int, ...]
     previous: Ready | None
     dialect: Dialect
-    budget: int
+    room: int
     begun: float
     claim: AbstractContextManager[object] | None
     ticket: Ticket | None = None
@@ -66,16 +66,16 @@ class Job:
         """
         prefix = ""
         made: Summary | Exception
-        most = min(self.span.cost, self.budget)  # a long history may have begun without summaries
+        most = min(self.policy.max_tokens, self.room, int(self.span.cost * SHARE))
         try:
             prefix = prefix_hash(engine.store, self.path)
             made = summary_of(
                 engine.messages(self.span.ids),
                 self.policy.summarizer,
-                max_tokens=max(min(self.policy.max_tokens, int(most * SHARE)), 1),
+                max_tokens=max(most, 1),
                 previous=None if self.previous is None else self.previous.text,
                 fallback=self.policy.fallback,
-                carry_tokens=min(self.policy.carry_tokens, int(self.budget * CARRIED_SHARE)),
+                carry_tokens=min(self.policy.carry_tokens, int(self.room * CARRIED_SHARE)),
                 dialect=self.dialect,
                 encoding=engine.encoding,
             )

@@ -101,9 +101,10 @@ class PreparedCompaction:
         deadline: Seconds that windows wait at the hard line for a summary that is being written,
             all windows together.
         patience: Seconds after which a summariser that does not answer is given up.
-        max_tokens: Tokens that a summary may have, at most a quarter of the budget.
+        max_tokens: Tokens that a summary may have; no more than half of the budget, or a quarter in
+            mode "jit".
         carry_tokens: Tokens beside it that may list numbers, paths, names and constraints that the
-            summary lacks, at most a twentieth of the budget; 0 for no list.
+            summary lacks, at most a fifth of what the summary may have; 0 for no list.
         prices: Decides on a swap before the hard line; None never swaps before it.
         on_event: Is called with every `Event`, in the thread where it happened.
         clock: Tells the time in seconds.

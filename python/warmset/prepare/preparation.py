@@ -33,6 +33,13 @@ if TYPE_CHECKING:
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import State
 
+FULL_SHARE: Final = 0.5
+"""The part of the budget that a summary may have which a window of mode "full" has begun: a long
+history may have begun without summaries, and what is behind the mark needs room, too."""
+
+JIT_SHARE: Final = 0.25
+"""The same in a window of mode "jit", which has other things to show."""
+
 LATE: Final = "no summary was ready in time"
 
 
@@ -75,7 +82,7 @@ class Preparation:
         try:
             waited = 0.0
             choice = self._look_and_choose(policy, call)
-            job = self._writing.prepare(policy, call, choice)
+            job = self._writing.prepare(policy, call, choice, FULL_SHARE)
             left = 0.0 if job is None else policy.deadline - job.waited
             if not choice.fits and job is not None and job.ticket is not None and left > 0:
                 begun = policy.clock()
@@ -102,7 +109,7 @@ class Preparation:
             with self._engine.lock:
                 self._summaries.look(policy, self._ledger())
                 newest = self._summaries.newest
-            self._writing.prepare(policy, call, Choice(newest, 0, fits=True))
+            self._writing.prepare(policy, call, Choice(newest, 0, fits=True), JIT_SHARE)
             return None if newest is None else newest.settled
         finally:
             self._track.tell(policy.on_event, policy.counters)

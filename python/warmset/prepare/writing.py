@@ -60,8 +60,17 @@ class Writing:
         if job is not None:
             self.track.tell(job.policy.on_event, job.policy.counters)
 
-    def prepare(self, policy: PreparedCompaction, call: Call, choice: Choice) -> Job | None:
-        """Begin a summary if it is time; returns what is being written, or None."""
+    def prepare(
+        self, policy: PreparedCompaction, call: Call, choice: Choice, share: float
+    ) -> Job | None:
+        """Begin a summary if it is time; returns what is being written, or None.
+
+        Args:
+            policy: Who writes summaries, and when.
+            call: What the messages are for.
+            choice: What there is.
+            share: The part of the budget that a summary may have.
+        """
         with self.engine.lock:
             job = self.job
             if job is not None and policy.clock() - job.begun <= policy.patience:
@@ -78,7 +87,7 @@ class Writing:
         with self.engine.lock:
             if self.job is not None or self._closed:
                 return self.job
-            return self._begin(policy, call)
+            return self._begin(policy, call, int(share * call.budget))
 
     def _is_due(
         self, policy: PreparedCompaction, call: Call, tokens: int, newest: Ready | None
@@ -89,7 +98,7 @@ class Writing:
             messages = Reading(self.engine, self._ledger(), newest)
         return bool(policy.should_compact(messages, tokens))
 
-    def _begin(self, policy: PreparedCompaction, call: Call) -> Job | None:
+    def _begin(self, policy: PreparedCompaction, call: Call, room: int) -> Job | None:
         engine, ledger = self.engine, self._ledger()
         newest = self.summaries.newest
         span = choose(
@@ -108,7 +117,7 @@ class Writing:
             return None
         path = tuple(ledger.history.path[: span.mark])
         dialect = ledger.dialect or "openai"
-        job = Job(policy, span, path, newest, dialect, call.budget, policy.clock(), claimed)
+        job = Job(policy, span, path, newest, dialect, room, policy.clock(), claimed)
         self.job, self.why = job, None
         self.track.turn("preparing", "the soft line was crossed", mark=span.mark)
         try:
