@@ -242,6 +242,26 @@ def test_two_processes_show_the_same(made, hand, tmp_path):
         assert not shown(look(log, "And answer 4?"))
 
 
+def test_on_another_path_an_earlier_summary_is_shown_as_a_new_process_would(made, hand, tmp_path):
+    policy = made()
+    memory, log = ready(policy, hand, tmp_path)
+    with memory:
+        first = look(log).report.compaction.mark
+        talk(log, 30, 30)
+        assert look(log, "And answer 4?").report.compaction.state == "preparing"
+        hand.run()
+        later = look(log, "And answer 5?").report.compaction.mark
+        assert first < later
+        turns = [dict(turn) for turn in log.fetch(log.ids)]
+        cut = [*turns[: first + 2], text_message("openai", "user", "edited")]
+        for path, mark in ((cut, first), (turns, later), (cut, first)):
+            log.sync(path)
+            found = look(log, "And answer 6?")
+            assert found.report.compaction.mark == mark
+            with process(tmp_path, made()) as other:
+                assert look(other.conversation("log"), "And answer 6?").messages == found.messages
+
+
 def test_two_memories_show_the_same(made, hand):
     runs = []
     for _ in range(2):

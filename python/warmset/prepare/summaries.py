@@ -9,6 +9,7 @@ from warmset.prepare.stored import Ready, read
 from warmset.prepare.swap import beside, size
 
 if TYPE_CHECKING:
+    from warmset.accounts import Accounts
     from warmset.calls import Call
     from warmset.engine import Engine
     from warmset.ledger import Ledger
@@ -54,6 +55,7 @@ class Summaries:
     policy: str | None = None
     untold: list[tuple[str, dict[str, object], tuple[int, ...]]] = field(default_factory=list)
     _seen: int = 0
+    _path: Accounts | None = None
 
     @property
     def newest(self) -> Ready | None:
@@ -61,7 +63,10 @@ class Summaries:
         return max(self.ready, key=lambda one: one.mark, default=None)
 
     def look(self, policy: PreparedCompaction, ledger: Ledger) -> None:
-        """Let go of what no longer fits, and take up what other processes prepared."""
+        """Let go of what no longer fits, and take up what other processes prepared.
+
+        On another path an earlier summary may fit that a later one took the place of.
+        """
         told = policy.fingerprint
         if self.policy not in (None, told):
             for one in self.ready:
@@ -74,6 +79,9 @@ class Summaries:
             self.ready.remove(one)
             self.used = None if self.used is one else self.used
             self.settled = None if self.settled is one else self.settled
+        path = ledger.accounts()
+        if gone or path is not self._path:
+            self._seen, self._path = 0, path
         derived = self.engine.derived
         if derived.last > self._seen:
             known = {one.id for one in self.ready}
