@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from warmset.chosen import Frozen, Settled
     from warmset.engine import Engine
     from warmset.layout import Frame
+    from warmset.ledger import Ledger
 
 ALL_SHOWN: Final = "all that it stands for is shown verbatim"
 BEGUN: Final = "it was ready after the exchange had begun"
@@ -80,6 +81,13 @@ def summary_tokens(engine: Engine, call: Call, summary: Settled | None) -> int:
     if summary is None:
         return 0
     return summary.tokens + frame_tokens(call.source, engine.encoding)
+
+
+def erased_of(engine: Engine, ledger: Ledger, summary: Settled) -> int | None:
+    """Return what was erased of a summary, its record or a message that it stands for, if any."""
+    if summary.id is not None:
+        return None if summary.id in engine.derived else summary.id
+    return next((id_ for id_ in summary.ids if id_ not in ledger.entries), None)
 
 
 def _says_more(summary: Settled, parts: Frame) -> bool:

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import pytest
+from preparing import opened, shown, talk
 
 from warmset import Memory, Picks
 from warmset.errors import NotFound
+from warmset.told import Spooled
 
 
 @pytest.mark.parametrize("erased", ["turn", "conversation"])
@@ -41,3 +43,34 @@ def test_a_picker_that_erases_at_every_look_gets_the_error():
 
         with pytest.raises(NotFound):
             log.window("lemon 7", budget=4_000, picker=Erasing())
+
+
+@pytest.mark.parametrize("spooled", [False, True])
+def test_a_summary_of_what_is_erased_while_a_picker_thinks_is_not_shown(
+    made, hand, monkeypatch, spooled
+):
+    policy = made()
+    policy.summarizer.answer = "The secret is Zanzibar."
+    memory, log = opened(policy)
+    asked = []
+
+    class Erasing:
+        def pick(self, _request, candidates, *, limit):
+            ids = [one.id for one in candidates[:limit]]
+            asked.append(ids)
+            if len(asked) == 1:
+                memory.erase(ids=[next(id_ for id_ in log.ids[1:] if id_ not in ids)])
+            return Picks(ids, None)
+
+    with memory:
+        talk(log, 30)
+        log.window("Begin.", budget=600)
+        with monkeypatch.context() as busy:
+            if spooled:
+                busy.setattr(memory.engine, "put", lambda _drafts: Spooled("x"))
+            hand.run()
+        assert shown(log.window("What did answer 2 say?", budget=600))
+        window = log.window("What did answer 3 say?", budget=600, picker=Erasing())
+        assert "Zanzibar" not in str(window.messages)
+        assert len(asked) == 2
+        assert window.report.picked

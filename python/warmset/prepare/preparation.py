@@ -16,12 +16,13 @@ from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Final
 
 from warmset.compose import whole
-from warmset.errors import BudgetTooSmall
+from warmset.errors import BudgetTooSmall, Erased
 from warmset.prepare.evicting import evicted
 from warmset.prepare.states import Track
 from warmset.prepare.summaries import Choice, Summaries
 from warmset.prepare.swap import Cut, fitted
 from warmset.prepare.writing import Writing
+from warmset.settle import erased_of
 from warmset.window import Compaction
 
 if TYPE_CHECKING:
@@ -125,8 +126,14 @@ class Preparation:
 
         Returns:
             Whether no window showed it before, the state, and why there is no newer summary.
+
+        Raises:
+            Erased: The summary was erased, or a message that it stands for.
         """
         with self._engine.lock:
+            gone = None if shown is None else erased_of(self._engine, self._ledger(), shown)
+            if gone is not None:
+                raise Erased(gone)
             ready = next((one for one in self._summaries.ready if one.settled is shown), None)
             fresh = ready is not None and ready is not self._summaries.settled
             if ready is not None and fresh:

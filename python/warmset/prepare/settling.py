@@ -40,7 +40,11 @@ class Settling:
             self.offered = self._prepared.offer(policy, call)
 
     def told(self, made: Assembled) -> Compaction | None:
-        """Take note of whether the window shows a summary, and say what was done for it."""
+        """Take note of whether the window shows a summary, and say what was done for it.
+
+        Raises:
+            Erased: What the summary says was erased while the window was made.
+        """
         if self._policy is None or self._prepared is None:
             return None
         summary, without = made.draft.summary, made.draft.without
