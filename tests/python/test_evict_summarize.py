@@ -169,3 +169,20 @@ def test_lists_with_a_summary_are_valid(dialect):
 def test_options_out_of_range_are_refused(options):
     with pytest.raises(InvalidInputError, match=next(iter(options))):
         Summarize(**{"summarizer": says("x"), **options})
+
+
+def test_a_summarizer_that_changes_its_messages_changes_nobody_else_s():
+    seen = []
+
+    def writes(messages, *, max_tokens):  # noqa: ARG001 - as all summarizers are called
+        seen.append(len(str(messages)))
+        for message in messages:
+            message.clear()
+        return "Crates were counted." if len(seen) > 1 else ""
+
+    messages, same = talk(), talk()
+    made = fit(messages, budget=tight(messages), policy=Summarize(0.5, writes, fallback=writes))
+    assert messages == same
+    assert seen == [seen[0]] * 2, "the fallback sees them as they are"
+    assert any("the summary lacks" in note for note in made.notes)
+    assert len(shown(made)) == 1

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from asyncio import CancelledError
+from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
@@ -123,7 +124,7 @@ def _written(
     previous: str | None,
 ) -> Written:
     """Call a summarizer, and check what it returns."""
-    given = list(plain)
+    given = deepcopy(plain)  # what it does with them is its own business
     more: dict[str, Any] = {}
     if previous and takes_previous(summarizer):
         more["previous"] = previous
