@@ -32,6 +32,10 @@ class Attached(Protocol):
         """End, within about that many seconds."""
         ...
 
+    def forget(self) -> None:
+        """Keep no text of what was erased; under the engine's lock."""
+        ...
+
 
 class Catalog:
     """An open store with its conversations.

@@ -237,6 +237,8 @@ class Follower:
                 if record.seq < self._next and record.kind in (TURN, CHECKPOINT):
                     self._again(record, again, news)
             start = page[-1].seq + 1
+        for attached in engine.attached.values():
+            attached.forget()
 
     def _again(self, record: Record, again: set[_Name], news: _News) -> None:
         try:

@@ -14,7 +14,7 @@ from warmset.remember import Remembering
 from warmset.told import Removed
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
     from warmset.config import Weights
     from warmset.engine import Engine
@@ -127,15 +127,25 @@ class Held(Remembering):
         if (conversation is None) == (ids is None):
             raise InvalidInputError("erase: expected either a conversation or ids")
         if conversation is not None:
-            return self.engine.erase(prefix=key_of(self.tenant, conversation))
+            return self._erase(prefix=key_of(self.tenant, conversation))
         listed = _ids(ids)
         if any(self.engine.tenant_of(id_) != self.tenant for id_ in listed):
             raise NotFound("erase: an id is not one of this tenant's messages or memories")
         if not listed:
             return Removed(0, 0, 0)
         copies = copies_of(self.engine, self.tenant, listed)
-        gone = self.engine.erase(records=[*listed, *copies])
+        gone = self._erase(records=[*listed, *copies])
         return Removed(gone.records - len(copies), gone.derived + len(copies), gone.keys)
+
+    def _erase(
+        self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
+    ) -> Removed:
+        removed = self.engine.erase(prefix=prefix, records=records)
+        with self.engine.lock:
+            shelves = list(self.engine.shelves.values())
+        for shelf in shelves:  # not under the engine's lock: whoever looks asks for it
+            shelf.look()
+        return removed
 
     def close(self, *, timeout: float = 30.0) -> None:
         """Close this handle; the last one on a path finishes pending vectors and closes the store.

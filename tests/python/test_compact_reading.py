@@ -131,7 +131,10 @@ def test_erasing_takes_what_the_process_keeps_of_texts(what):
         compact_context(given)
         read = read_list(given, None, "o200k_base")[1][0]
         assert _stated.cache_info().currsize
+        memory.memories(query="Zanzibar")
         memory.erase(ids=ids if what == "turns" else [known])
+        texts = [text for one in memory.engine.shelves.values() for text in one._texts.values()]
+        assert len(texts) == (what == "turns")
         shelves = list(reading._SHELVES.values())
         assert not [table for one in shelves for table in (one._young, one._old) if table.row]
         assert not _stated.cache_info().currsize

@@ -9,8 +9,10 @@ from preparing import BUDGET, LINE, Hand, Writer, opened, process, shown, talk, 
 
 from warmset import Memory, PreparedCompaction, count_tokens, validate
 from warmset.messages import text_message
+from warmset.prepare import of
 from warmset.prepare.settling import Settling
 from warmset.summarize import HEADING
+from warmset.told import Spooled
 
 ASK = "What did answer 3 say?"
 
@@ -206,6 +208,32 @@ def test_erased_and_edited_turns_take_it_with_them(made, hand, tmp_path):
         log.sync([*turns[:3], text_message("openai", "user", "edited"), *turns[4:]])
         assert not shown(look(log, "And answer 4?"))
         assert policy.counters.stale == 2
+
+
+@pytest.mark.parametrize("spooled", [False, True])
+@pytest.mark.parametrize("erased", ["turn", "conversation"])
+def test_of_erased_turns_the_process_keeps_no_summary(made, hand, monkeypatch, erased, spooled):
+    policy = made()
+    policy.summarizer.answer = "The secret is Zanzibar."
+    memory, log = opened(policy)
+    with memory:
+        talk(log, 30)
+        look(log, "Begin.")
+        with monkeypatch.context() as busy:
+            if spooled:
+                busy.setattr(memory.engine, "put", lambda _drafts: Spooled("x"))
+            hand.run()
+        look(log)
+        window(log)
+        kept = of(memory.engine, "default", "log")._summaries
+        assert "Zanzibar" in repr((kept.ready, kept.used, kept.settled))
+        memory.remember("unrelated")
+        assert "Zanzibar" in repr((kept.ready, kept.used, kept.settled))
+        memory.erase(**({"ids": [log.ids[3]]} if erased == "turn" else {"conversation": "log"}))
+        assert "Zanzibar" not in repr((kept.ready, kept.used, kept.settled))
+        if erased == "turn":
+            assert not shown(look(log))
+            assert policy.counters.stale == 1
 
 
 def test_a_summary_that_is_erased_alone_leaves_its_exchange(made, hand):

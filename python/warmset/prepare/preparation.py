@@ -146,6 +146,10 @@ class Preparation:
         """Give up what is being written."""
         self._writing.close()
 
+    def forget(self) -> None:
+        """Keep no text of summaries that were erased; under the engine's lock."""
+        self._summaries.forget(self._ledger())
+
     def _ledger(self) -> Ledger:
         return self._engine.ledger(self._track.tenant, self._track.conversation)
 

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from warmset.prepare.stored import Ready, read
 from warmset.prepare.swap import beside, size
+from warmset.settle import erased_of
 
 if TYPE_CHECKING:
     from warmset.accounts import Accounts
@@ -93,6 +94,15 @@ class Summaries:
                     self._adopt(policy, found)
                     break
             self._seen = derived.last
+
+    def forget(self, ledger: Ledger) -> None:
+        """Keep no text of what was erased; `look` lets go of the rest."""
+        for at, one in enumerate(self.ready):
+            if erased_of(self.engine, ledger, one.settled) is None:
+                continue
+            self.ready[at] = replace(one, text="", settled=replace(one.settled, text=""))
+            self.used = self.ready[at] if self.used is one else self.used
+            self.settled = self.ready[at] if self.settled is one else self.settled
 
     def _adopt(self, policy: PreparedCompaction, found: Ready) -> None:
         self.ready.append(found)
