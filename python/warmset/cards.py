@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
 from warmset.quoting import day_line, index_line, quote
-from warmset.times import DAY
+from warmset.times import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -74,9 +74,9 @@ class Cards:
         out: list[Line] = []
         last = None
         for entry in entries:
-            number = entry.at // DAY
+            number = day_of(entry.at)
             if number != last:
-                out.append(self.day(int(number)))
+                out.append(self.day(number))
                 last = number
             out.append(self.quote(entry))
         return out

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset.times import DAY
+from warmset.times import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -112,7 +112,7 @@ class Columns:
         self._homes[start:end] = homes
         self._decides[start:end] = [entry.decision for entry in fresh]
         units = self._homes[start:end]
-        days = [entry.at // DAY for entry in fresh]
+        days = [day_of(entry.at) for entry in fresh]
         begun = np.flatnonzero(self._sizes[units] == 0)[::-1]
         self._days[units[begun]] = [days[at] for at in begun.tolist()]  # the first of a unit last
         self._quoted[units] = 0

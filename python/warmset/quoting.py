@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.dated import dated
 from warmset.notes import entities, summarise
-from warmset.times import DAY
+from warmset.times import DAY, day_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -51,11 +51,6 @@ def day_line(number: int) -> str:
     return f"[{_day(number)}]\n"
 
 
-def day_of(entry: Entry) -> int:
-    """Return the day on which a message was said, UTC, counted from 1970."""
-    return int(entry.at // DAY)
-
-
 def quote(entry: Entry, text: str) -> str:
     """Quote one turn, with its id and speaker; its day stands above it.
 
@@ -71,7 +66,7 @@ def quotes(turns: Iterable[tuple[Entry, str]]) -> str:
     out: list[str] = []
     last = None
     for entry, text in turns:
-        now = day_of(entry)
+        now = day_of(entry.at)
         if now != last:
             out.append(day_line(now))
             last = now

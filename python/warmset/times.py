@@ -16,6 +16,11 @@ LAST: Final = 253_402_300_799.0
 """Seconds from 1970 at which the years 1 and 9999 begin and end; milliseconds exceed them."""
 
 
+def day_of(at: float) -> int:
+    """Return the day of a time in seconds, UTC, counted from 1970."""
+    return int(at // DAY)
+
+
 def seconds(at: object, name: str = "at") -> float:
     """Read a time: a datetime (naive means UTC), seconds since 1970 UTC, or an ISO 8601 text.
 

@@ -14,7 +14,8 @@ from warmset._core import count_text
 from warmset.counting import PER_MESSAGE
 from warmset.ledger import Entry
 from warmset.notes import is_decision
-from warmset.quoting import INDEX_TITLE, block, day_line, day_of, index_line, quote, quotes
+from warmset.quoting import INDEX_TITLE, block, day_line, index_line, quote, quotes
+from warmset.times import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -101,7 +102,7 @@ class Quoting:
         times: set[str] = set()
         left = budget - self._frame
         for id_ in ids:
-            time = day_line(day_of(self._turns[id_][0]))
+            time = day_line(day_of(self._turns[id_][0].at))
             cost = self._costs[id_] + (0 if time in times else _count(time))
             if cost <= left:
                 left -= cost
