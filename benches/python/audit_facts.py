@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any
 
 from audit_words import CARRIERS, CONSTRAINTS, TASKS
 
-from warmset.corpus import locomo
+from warmset.lab.corpus import locomo
 from warmset.summarize import audit
 from warmset.testing import random_history
 
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from warmset.summarize import Fact
 
 KINDS = ("number", "path", "url", "identifier", "name", "quote", "constraint", "task")
-DEMO = Path(__file__).parents[2] / "python/warmset/demo/data/conversation.jsonl"
+DEMO = Path(__file__).parents[2] / "python/warmset/lab/demo/data/conversation.jsonl"
 PER_KIND = 4
 TURNS = 60
 

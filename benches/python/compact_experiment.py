@@ -22,7 +22,7 @@ from setting import setting
 from warmset import CompactWeights, Memory, compact_context
 from warmset.embed import MiniLM
 from warmset.embed.weights import resolve
-from warmset.facts import facts_of
+from warmset.text.hard_facts import facts_of
 
 KINDS = ("true", "paraphrased", "absent", "look-alike")
 NOVEL = ("absent", "look-alike")

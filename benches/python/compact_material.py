@@ -12,10 +12,10 @@ from typing import TYPE_CHECKING
 import material
 from planted_facts import planted
 
-from warmset.corpus import locomo
-from warmset.demo import transcripts
-from warmset.facts import facts_of
+from warmset.lab.corpus import locomo
+from warmset.lab.demo import transcripts
 from warmset.summarize import ExtractiveSummarizer
+from warmset.text.hard_facts import facts_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

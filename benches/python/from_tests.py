@@ -6,7 +6,7 @@ import sys
 
 from setting import ROOT
 
-sys.path.insert(0, str(ROOT / "tests" / "python"))
+sys.path.insert(0, str(ROOT / "tests" / "python" / "support"))
 
 import index_vectors
 import oracle_index as oracle

@@ -17,8 +17,8 @@ from index_timing import Memory, progress, turns
 from race import Result, check
 
 from warmset import Filter, HotIndex
-from warmset.corpus import locomo
-from warmset.corpus import rows as file
+from warmset.lab.corpus import locomo
+from warmset.lab.corpus import rows as file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

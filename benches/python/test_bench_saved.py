@@ -1,4 +1,4 @@
-"""Opening a saved index, and filters of a large one beside the scan that they save."""
+"""StoreOptions a saved index, and filters of a large one beside the scan that they save."""
 
 from __future__ import annotations
 

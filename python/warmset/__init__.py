@@ -13,7 +13,7 @@ from warmset._core import (
     simd_tiers,
     terms,
 )
-from warmset.budget import Budget
+from warmset.adapters.langchain import trim_messages
 from warmset.compact import (
     Compacted,
     CompactStats,
@@ -24,19 +24,7 @@ from warmset.compact import (
     compact_context,
     trajectory,
 )
-from warmset.config import Filter, Weights
 from warmset.conversation import Conversation
-from warmset.counting import (
-    Calibration,
-    Counter,
-    TokenCount,
-    anthropic_counter,
-    count_tokens,
-    counter,
-    gemini_counter,
-    openai_counter,
-)
-from warmset.dropped import Episode
 from warmset.embed import (
     CohereEmbedder,
     Embedder,
@@ -68,12 +56,12 @@ from warmset.evict import (
     fit,
     retry_on_overflow,
 )
-from warmset.hits import Hit
-from warmset.kept import Kept
-from warmset.llm import Spent
-from warmset.memories import MemoryItem
+from warmset.ingest.turn import Synced, Turn
+from warmset.items.archive import Episode
+from warmset.items.item import MemoryItem
 from warmset.memory import Memory
 from warmset.messages import Repaired, Violation, convert, detect, repair, validate
+from warmset.options import Filter, Weights
 from warmset.pick import (
     AnthropicPicker,
     Candidate,
@@ -85,6 +73,8 @@ from warmset.pick import (
     ScorePicker,
 )
 from warmset.prepare import PreparedCompaction, Prices
+from warmset.receipts import Removed, Rewritten, Spooled
+from warmset.retrieve.hits import Hit
 from warmset.summarize import (
     AnthropicSummarizer,
     Audit,
@@ -98,11 +88,21 @@ from warmset.summarize import (
     audit,
     summary_of,
 )
-from warmset.told import Removed, Rewritten, Spooled
+from warmset.tokens import (
+    Calibration,
+    Counter,
+    TokenCount,
+    anthropic_counter,
+    count_tokens,
+    counter,
+    gemini_counter,
+    openai_counter,
+)
+from warmset.tokens.budget import Budget
 from warmset.tools import TurnTools
-from warmset.trim import trim_messages
-from warmset.turn import Synced, Turn
-from warmset.window import Part, Report, Window
+from warmset.usage import Spent
+from warmset.window.cut_result import CutResult
+from warmset.window.result import Part, Report, Window
 
 __all__ = [
     "AnthropicPicker",
@@ -120,6 +120,7 @@ __all__ = [
     "Compacted",
     "Conversation",
     "Counter",
+    "CutResult",
     "Drop",
     "Embedder",
     "Episode",
@@ -133,7 +134,6 @@ __all__ = [
     "Hit",
     "HotIndex",
     "Inserted",
-    "Kept",
     "LLMPicker",
     "LLMSummarizer",
     "LatestToolResult",

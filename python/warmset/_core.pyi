@@ -5,7 +5,7 @@ from typing import Any, Literal, TypeAlias, TypedDict, final, type_check_only
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from warmset.told import Removed, Rewritten, Spooled
+from warmset.receipts import Removed, Rewritten, Spooled
 
 __all__ = [
     "ColdStore",

@@ -1,58 +1,159 @@
-"""One conversation of a memory: append, sync, search, fetch, window."""
+"""One conversation of a memory: append, sync, fetch, search, window."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from contextlib import suppress
-from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, overload
 
-from warmset.budget import WATERMARK, Budget, input_tokens
-from warmset.config import (
-    INDEX_SHARE,
-    RECENT,
-    SHORTLIST,
-    TOOL_TOKENS,
-    WINDOW_WAIT,
-    Filter,
-    Mode,
-)
-from warmset.dropped import Dropping
-from warmset.errors import Erased, InvalidInputError, NotFound
-from warmset.keep import keep
-from warmset.kept import Keep, Kept
+from warmset._aio import twin
+from warmset._keywords import spelled_out
+from warmset.ingest.append import Beside
+from warmset.ingest.append import append as _append
+from warmset.ingest.append import sync as _sync
+from warmset.ingest.turn import Synced, Turn, id_of, read_turn
+from warmset.items.archive import Dropping
 from warmset.messages import known_dialect
+from warmset.options import SHORTLIST, TOOL_TOKENS, Filter, Mode
 from warmset.prepare import policy_of
-from warmset.request import Ask
-from warmset.threads import twin
-from warmset.tools import TurnTools
-from warmset.transcript import Transcript
+from warmset.tokens.budget import Budget, input_tokens
+from warmset.tools import ToolReader, TurnTools
+from warmset.window.cut import cut, cut_ask
+from warmset.window.options import WindowKeywords, WindowOptions
+from warmset.window.request import Ask
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from datetime import datetime
+    from typing import Unpack
 
-    from warmset.hits import Hit
-    from warmset.memory import Memory
-    from warmset.messages import System
-    from warmset.pick import Picker
-    from warmset.prepare import PreparedCompaction
-    from warmset.window import Window
+    from warmset.compact.keeper import Keeper
+    from warmset.engine.handle import Handle
+    from warmset.messages import Dialect, System
+    from warmset.retrieve.hits import Hit
+    from warmset.retrieve.searcher import Searcher
+    from warmset.state.ledger import Ledger
+    from warmset.window.cut_result import CutResult
+    from warmset.window.pipeline import Windows
+    from warmset.window.result import Window
 
-ERASED_MEANWHILE: Final = 3
-"""How often a window is made again because one of its messages was erased while it was made."""
 
-
-class Conversation(Transcript):
+class Conversation:
     """A conversation of a memory; get one from `Memory.conversation`.
 
     Handles are cheap, and any number of them may be used from any number of threads.
+
+    Attributes:
+        id: The conversation's name.
     """
 
-    _memory: Memory
+    def __init__(self, id_: str, handle: Handle, searcher: Searcher, windows: Windows) -> None:
+        self.id = id_
+        self._handle = handle
+        self._searcher = searcher
+        self._windows = windows
 
-    def __init__(self, memory: Memory, id_: str) -> None:
-        super().__init__(memory, id_)
-        self._memory = memory
+    def __repr__(self) -> str:
+        return f"Conversation({self.id!r}, {len(self)} messages)"
+
+    def __len__(self) -> int:
+        return len(self._ledger.history.path)
+
+    @property
+    def dialect(self) -> Dialect | None:
+        """How its messages are written; None while all of them would fit every dialect."""
+        return self._ledger.dialect
+
+    @property
+    def ids(self) -> list[int]:
+        """Ids of the messages on the current path, in order."""
+        return list(self._ledger.history.path)
+
+    # --- messages --------------------------------------------------------------------------------
+
+    def append(
+        self,
+        messages: Iterable[Mapping[str, Any]] | Mapping[str, Any],
+        *,
+        at: datetime | float | str | None = None,
+        speaker: str | None = None,
+        session: str | int | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> list[int]:
+        """Keep messages at the end of the conversation, exactly as they are; repeats are legal.
+
+        Args:
+            messages: One message or several; SDK objects are dumped without their unset fields.
+            at: When they were said: a datetime (naive means UTC), seconds since 1970 UTC, or an ISO
+                8601 text; now if not given.
+            speaker: Who said them, for conversations between people with names.
+            session: The session's name; without one, 8 hours of silence begin a new session.
+            meta: Your own fields, plain JSON.
+
+        Returns:
+            One id a message. When this returns, they are durable and can be found by their words.
+
+        Raises:
+            InvalidMessageError: One cannot be stored; none was.
+            InvalidInputError: An option has the wrong type, or the dialect is another one.
+            StoreError: They could not be kept; none was.
+        """
+        beside = Beside(at, speaker, session, meta)
+        return _append(self._handle.live(), self._ledger, messages, beside)
+
+    def sync(
+        self,
+        full_list: Sequence[Mapping[str, Any]],
+        *,
+        at: datetime | float | str | None = None,
+        speaker: str | None = None,
+        session: str | int | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> Synced:
+        """Bring the conversation to a full list, keeping what it has in common with it.
+
+        An edited message or a shortened list opens a branch: what is left behind stays in the store
+        and can be fetched, and is never served in a window. A list that comes back to it finds it
+        again.
+
+        Args:
+            full_list: All messages of the conversation.
+            at: When the new ones were said; see `append`.
+            speaker: Who said the new ones.
+            session: The session of the new ones.
+            meta: Your own fields for the new ones.
+
+        Returns:
+            How many were known, ids of the new ones, and where it branched.
+
+        Raises:
+            InvalidMessageError: A message cannot be stored; nothing changed.
+            StoreError: They could not be kept; nothing changed.
+        """
+        beside = Beside(at, speaker, session, meta)
+        return _sync(self._handle.live(), self._ledger, full_list, beside)
+
+    @overload
+    def fetch(self, ids: int) -> Turn: ...
+    @overload
+    def fetch(self, ids: Iterable[int]) -> list[Turn]: ...
+    def fetch(self, ids: int | Iterable[int]) -> Turn | list[Turn]:
+        """Read messages back, whatever path they are on.
+
+        Args:
+            ids: One id or several.
+
+        Returns:
+            One message or several, in the order of the ids.
+
+        Raises:
+            NotFound: No message of this conversation has that id.
+            StoreError: It could not be read.
+        """
+        engine, ledger = self._handle.live(), self._ledger
+        if isinstance(ids, Iterable):
+            return [read_turn(engine, ledger, id_of(id_)) for id_ in ids]
+        return read_turn(engine, ledger, id_of(ids))
+
+    # --- searches and windows --------------------------------------------------------------------
 
     def search(
         self,
@@ -63,36 +164,18 @@ class Conversation(Transcript):
         where: Filter | None = None,
     ) -> Sequence[Hit]:
         """Search this conversation; see `Memory.search`."""
-        if where is not None and not isinstance(where, Filter):
-            raise InvalidInputError(f"where: expected a Filter, found {where!r}")
-        if where is not None and where.conversation not in (None, self.id):
-            raise InvalidInputError(
-                f"where.conversation: this is {self.id!r}; search the memory instead"
-            )
-        return self._memory.search(
-            query,
-            query_vector=query_vector,
-            k=k,
-            where=replace(where or Filter(), conversation=self.id),
+        return self._searcher.search_conversation(
+            self.id, query, query_vector=query_vector, k=k, where=where
         )
 
+    @spelled_out(WindowOptions)
     def window(
         self,
         query: str | None = None,
         *,
-        query_vector: object | None = None,
         budget: int | Budget,
         mode: Mode = "jit",
-        recent: int = RECENT,
-        shortlist: int = SHORTLIST,
-        max_picked: int | None = None,
-        wait: float = WINDOW_WAIT,
-        index_share: float = INDEX_SHARE,
-        dialect: str | None = None,
-        system: System | None = None,
-        tools: Sequence[Mapping[str, Any]] | None = None,
-        picker: Picker | None = None,
-        compaction: PreparedCompaction | None = None,
+        **options: Unpack[WindowKeywords],
     ) -> Window:
         """Make the messages of one call.
 
@@ -105,23 +188,10 @@ class Conversation(Transcript):
         Args:
             query: The request; None for the last user message. A text that was not appended is sent
                 last as the user's.
-            query_vector: Its vector, shape (dim,), instead of embedding it.
             budget: Tokens that the call's input may have, or a `Budget`.
             mode: "jit" as above, "full" for everything, with a prepared summary in front once that
                 is over the budget, "recency" for the newest units that fit.
-            recent: Units before the request that are shown verbatim.
-            shortlist: Entries that a picker sees.
-            max_picked: Entries that a picker may return, as many as the picker says if not given, 6
-                if it says nothing; without a picker the score fills the budget.
-            wait: Seconds to wait for a remote embedder and for turns that are still being embedded.
-            index_share: The part of the budget that one-line summaries of further turns may take; 0
-                leaves them out.
-            dialect: How the window is to be written; as the conversation is if not given.
-            system: A system prompt beside the conversation.
-            tools: Tool schemas that travel along; they count.
-            picker: Who picks, instead of the memory's picker.
-            compaction: Has summaries ready for windows of modes "jit" and "full", instead of the
-                memory's.
+            options: The fields of `WindowOptions`.
 
         Returns:
             The window.
@@ -132,31 +202,10 @@ class Conversation(Transcript):
             ConversionError: The conversation cannot be said in that dialect without loss.
             EmbedderError: The embedder failed, or is not the one of the store's vectors.
         """
-        ask = Ask(
-            query=query,
-            query_vector=query_vector,
-            budget=input_tokens(budget),
-            mode=mode,
-            recent=recent,
-            shortlist=shortlist,
-            max_picked=max_picked,
-            wait=wait,
-            index_share=index_share,
-            dialect=dialect,
-            system=system,
-            tools=tools,
-            picker=picker,
-            compaction=policy_of(compaction),
-        )
-        for _ in range(ERASED_MEANWHILE):
-            with suppress(Erased, NotFound):  # made again, of what is left
-                return self._memory.window_of(self.id, ask)
-        return self._memory.window_of(self.id, ask)
-
-    def keeper(self) -> Dropping:
-        """Return what `compact_context` asks of a conversation."""
-        self._memory.check_open()
-        return Dropping(self._memory.engine, self._memory.tenant, self.id)
+        made = WindowOptions(**options)
+        policy_of(made.compaction)
+        ask = Ask(query=query, budget=input_tokens(budget), mode=mode, options=made)
+        return self._windows.window(self.id, ask)
 
     def fit(
         self,
@@ -165,7 +214,7 @@ class Conversation(Transcript):
         pins: Iterable[int] = (),
         system: System | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
-    ) -> Kept:
+    ) -> CutResult:
         """Keep the newest units that fit, and cut where it was cut before as long as that fits.
 
         Nothing is searched and nothing is quoted: it is `warmset.fit` with `TokenBudget()` for a
@@ -187,15 +236,10 @@ class Conversation(Transcript):
             NotFound: A pinned message is not on the current path.
             InvalidInputError: The budget or the pins are not usable.
         """
-        self._memory.check_open()
-        have = input_tokens(budget)
-        mark = budget.watermark if isinstance(budget, Budget) else WATERMARK
-        if isinstance(pins, (str, bytes)) or not isinstance(pins, Iterable):
-            raise InvalidInputError(f"pins: expected ids of messages, found {pins!r:.80}")
-        held = tuple(sorted({self.id_of(one) for one in pins}))
-        ask = Keep(budget=have, low=int(have * mark), pins=held, system=system, tools=tools)
-        with self._memory.engine.lock:
-            return keep(self._memory.engine, self._ledger, ask)
+        ask = cut_ask(budget, pins, system=system, tools=tools)
+        engine = self._handle.live()
+        with engine.lock:
+            return cut(engine, self._ledger, ask)
 
     def tools(
         self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False
@@ -221,10 +265,32 @@ class Conversation(Transcript):
             InvalidInputError: The budget is no positive number.
             UnknownDialectError: The dialect is not known.
         """
-        self._memory.check_open()
+        self._handle.live()
         named = self.dialect or "openai" if dialect is None else known_dialect(dialect)
-        return TurnTools(self._memory, self, budget=budget, dialect=named, strict=strict)
+        reader = ToolReader(self._handle, self._searcher, self.id)
+        return TurnTools(reader, budget=budget, dialect=named, strict=strict)
 
-    afit = twin(fit)
+    # --- asynchronous twins ----------------------------------------------------------------------
+
+    aappend = twin(append)
+    a_sync = twin(sync)
     asearch = twin(search)
     awindow = twin(window)
+    afit = twin(fit)
+    atools = twin(tools)
+
+    @overload
+    async def afetch(self, ids: int) -> Turn: ...
+    @overload
+    async def afetch(self, ids: Iterable[int]) -> list[Turn]: ...
+    async def afetch(self, ids: int | Iterable[int]) -> Turn | list[Turn]:
+        """Run `fetch` in a thread; the same arguments, result and errors."""
+        return await twin(self.fetch)(ids)
+
+    def __warmset_keeper__(self) -> Keeper:
+        """Return what `compact_context` asks of a conversation."""
+        return Dropping(self._handle.live(), self._handle.tenant, self.id)
+
+    @property
+    def _ledger(self) -> Ledger:
+        return self._handle.last().ledger(self._handle.tenant, self.id)

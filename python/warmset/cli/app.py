@@ -17,10 +17,10 @@ from rich.text import Text
 from warmset.cli import compaction, evaluate, model, upkeep
 from warmset.cli.entry import INTERRUPTED, NOT_INSTALLED
 from warmset.cli.rpc import rpc
-from warmset.demo.run import Options
-from warmset.demo.run import run as run_demo
-from warmset.demo.run_crossing import BUDGET, LATENCY, PACE, CrossingOptions, run_crossing
 from warmset.errors import InvalidInputError, MissingExtraError, WarmsetError
+from warmset.lab.demo.run import Options
+from warmset.lab.demo.run import run as run_demo
+from warmset.lab.demo.run_crossing import BUDGET, LATENCY, PACE, CrossingOptions, run_crossing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

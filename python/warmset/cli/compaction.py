@@ -15,18 +15,18 @@ from rich.console import Console
 
 from warmset.cli.show_compaction import show_compaction, show_history
 from warmset.compact import compact_context
-from warmset.demo.transcripts import read
-from warmset.derived import Derived, Made
-from warmset.dropped import episode_of
 from warmset.errors import InvalidInputError
+from warmset.items.archive import episode_of
+from warmset.lab.demo.transcripts import read
+from warmset.maintenance import Access, open_store
+from warmset.maintenance.access import pages
 from warmset.memory import Memory
-from warmset.upkeep import Access, open_store
-from warmset.upkeep.access import pages
+from warmset.store.derived import Derived, Made
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warmset.corpus.transcript import Transcript
+    from warmset.lab.corpus.transcript import Transcript
 
 _STDIN: Final = Path("-")
 _Json = Annotated[bool, Parameter(name="--json", negative="")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import Final
 
-from warmset.embed.optional import extra
+from warmset._extras import extra
 from warmset.errors import MissingExtraError
 
 INTERRUPTED: Final = 130

@@ -11,13 +11,13 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from warmset.embed.bars import Bars
-from warmset.eval import plot, table, write
-from warmset.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings
-from warmset.eval.needle import needle as run_needle
-from warmset.eval.options import BUDGETS, CUTS, Options, numbers, percentages
-from warmset.eval.page import page
-from warmset.eval.run import measure
-from warmset.opening import Views  # noqa: TC001 - read at run time, to parse arguments
+from warmset.lab.eval import plot, table, write
+from warmset.lab.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings
+from warmset.lab.eval.needle import needle as run_needle
+from warmset.lab.eval.options import BUDGETS, CUTS, Options, numbers, percentages
+from warmset.lab.eval.page import page
+from warmset.lab.eval.run import measure
+from warmset.store.options import Views  # noqa: TC001 - read at run time, to parse arguments
 
 app = cyclopts.App(name="eval", help="Measure retrieval on data with known evidence.")
 

@@ -9,8 +9,8 @@ from rich.table import Table
 from rich.text import Text
 
 from warmset.messages import text_of
-from warmset.notes import summarise
-from warmset.printable import printable
+from warmset.text.decisions import summarise
+from warmset.text.terminal import printable
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from warmset.compact import Compacted
-    from warmset.dropped import Episode
+    from warmset.items.archive import Episode
     from warmset.messages import Message
 
 _SHOWN: Final = 20

@@ -8,7 +8,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from warmset._core import VerifyReport
-    from warmset.upkeep import Health
+    from warmset.maintenance import Health
 
 _CIPHERS = {
     "none": "not encrypted",

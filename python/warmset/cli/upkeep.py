@@ -15,10 +15,18 @@ from rich.console import Console
 from warmset.cli.show_health import show_health, show_verified
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError, NotFound
-from warmset.saved import erasing
-from warmset.upkeep import Access, Import, examine, open_store, scope_of, survey, undecipherable
-from warmset.upkeep import export as write_export
-from warmset.upkeep.doctor import plain
+from warmset.index.file_lock import erasing
+from warmset.maintenance import (
+    Access,
+    Import,
+    examine,
+    open_store,
+    scope_of,
+    survey,
+    undecipherable,
+)
+from warmset.maintenance import export as write_export
+from warmset.maintenance.doctor import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator

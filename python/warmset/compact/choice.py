@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from warmset import _core
+from warmset._core import keep_worthy
 from warmset.compact.weights import ROLES
-from warmset.counting import PER_REPLY, message_tokens
 from warmset.evict.fitted import Inserted
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role, how_many_leave
 from warmset.messages import anchor, exchange_start, homes, last_said, loop_start
+from warmset.tokens import PER_REPLY, message_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -66,7 +66,7 @@ class Choice:
             Which turns stay. `floor` is the worth of the last unit that was taken.
         """
         room = max(budget - PER_REPLY, 0)
-        kept, taken = _core.keep_worthy(values, self.costs, self.units, self.must, room)
+        kept, taken = keep_worthy(values, self.costs, self.units, self.must, room)
         stays = np.zeros(len(self._reads), np.bool_)
         stays[kept] = True
         if gone := self._for_gaps(kept, taken, budget):

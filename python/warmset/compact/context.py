@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
-from warmset.budget import Budget, input_tokens
 from warmset.compact.choice import Choice
 from warmset.compact.compacted import Compacted, CompactStats, Drops
 from warmset.compact.keeper import Leaving, Left
@@ -17,6 +16,7 @@ from warmset.compact.scores import Source, score
 from warmset.compact.weights import CompactWeights, is_number
 from warmset.errors import InvalidInputError
 from warmset.evict.fitting import Protect, pinned
+from warmset.tokens.budget import Budget, input_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -150,7 +150,7 @@ def compact_context(
 def _keeper(memory: Remembers | None) -> Keeper | None:
     if memory is None:
         return None
-    ask: Callable[[], Keeper] | None = getattr(memory, "keeper", None)
+    ask: Callable[[], Keeper] | None = getattr(memory, "__warmset_keeper__", None)
     if isinstance(memory, type) or not callable(ask):
         raise InvalidInputError(
             f"memory: expected a Memory or a Conversation, found {memory!r:.80}"

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset import _core
-from warmset.facts import fact_numbers
+from warmset._core import Coverage as CoreCoverage
+from warmset.text.hard_facts import fact_numbers
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -52,7 +52,7 @@ class Coverage:
         if weights.fact_check:
             for at in sayings.lacking(slots).tolist():
                 sayings.state(int(slots[at]), fact_numbers(reads[at].facts.text))
-        self._covers = _core.Coverage(
+        self._covers = CoreCoverage(
             slots,
             sayings,
             same=weights.same,

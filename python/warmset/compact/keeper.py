@@ -95,6 +95,6 @@ class Keeper(Protocol):
 class Remembers(Protocol):
     """A `Memory` or a `Conversation`: what has a keeper."""
 
-    def keeper(self) -> Keeper:
+    def __warmset_keeper__(self) -> Keeper:
         """Return what a compaction asks."""
         ...

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset.config import Filter
+from warmset.options import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection

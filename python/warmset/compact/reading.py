@@ -15,11 +15,11 @@ import numpy as np
 
 from warmset._core import content_hash, message_keys
 from warmset.compact.weights import ROLES
-from warmset.counting import known_encoding, message_tokens
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
 from warmset.messages import LANGUAGES, MAX_DEPTH, accept, settle
 from warmset.messages.dialects import choose
+from warmset.tokens import known_encoding, message_tokens
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray

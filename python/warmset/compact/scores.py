@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset import _core
+from warmset._core import worth as core_worth
 from warmset.compact.coverage import Coverage
 from warmset.compact.shared import cache_of
 from warmset.embed import as_embedder, named
@@ -91,7 +91,7 @@ def score(
 
     def values(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
         factors, signals = weights.factors, weights.signals
-        return _core.worth(choice.roles, similarity, known, factors=factors, weights=signals)
+        return core_worth(choice.roles, similarity, known, factors=factors, weights=signals)
 
     def choose(known: NDArray[np.float64]) -> NDArray[np.bool_]:
         return choice.choose(values(known)[0], budget)

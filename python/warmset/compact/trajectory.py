@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 import numpy as np
 
-from warmset import _core
+from warmset._core import count_text, count_texts, pack
 from warmset.compact.reading import listed, read_list
 from warmset.compact.shared import cache_of
 from warmset.compact.weights import ROLES
@@ -134,14 +134,14 @@ def trajectory(
     scores = (_SIMILARITY * similarity + _RECENCY * recency + _BASE) * factors
     cut = _cut(scores)
     lines = [_line(at, reads[at].facts.role, text) for at, text in zip(said, texts, strict=True)]
-    costs = [one + 1 for one in _core.count_texts(lines, encoding)]  # the line's end
+    costs = [one + 1 for one in count_texts(lines, encoding)]  # the line's end
     why = _chosen(costs, scores, cut, tokens)
     moments = tuple(
         Moment(said[at], reads[said[at]].facts.role, texts[at], float(scores[at]), why[at])
         for at in sorted(why)
     )
     told = Trajectory(moments=moments, tokens=0, cut=cut, embedding=maker.name if maker else "none")
-    spent = _core.count_text(told.text, encoding)[0]
+    spent = count_text(told.text, encoding)[0]
     return Trajectory(moments=moments, tokens=spent, cut=cut, embedding=told.embedding)
 
 
@@ -156,7 +156,7 @@ def _chosen(
             spent += costs[at]
     rest = [at for at in range(len(costs)) if at not in forced]
     room = max(tokens - spent, 0)
-    taken = _core.pack([costs[at] for at in rest], scores[rest], room).tolist() if rest else []
+    taken = pack([costs[at] for at in rest], scores[rest], room).tolist() if rest else []
     why: dict[int, Why] = dict.fromkeys(forced, "recent")
     for number in taken:
         at = rest[number]

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._core import Sayings
 from warmset.compact.weights import TWIN_FLOOR
-from warmset.config import Filter
+from warmset.options import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping

@@ -16,8 +16,8 @@ import numpy as np
 from warmset._core import HotIndex, content_hash
 from warmset.compact.passages import whole_texts
 from warmset.compact.twins import Twins
-from warmset.config import Filter
 from warmset.errors import EmbedderError
+from warmset.options import Filter
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence

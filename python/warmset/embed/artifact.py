@@ -10,9 +10,9 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
+from warmset._extras import extra
 from warmset.embed import graph, quantise, safetensors, weights
 from warmset.embed.cache import landing
-from warmset.embed.optional import extra
 from warmset.embed.pins import TOKENIZER, WEIGHTS
 from warmset.errors import ModelDamaged
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 from typing import TYPE_CHECKING, Final, Self
 
-from warmset.embed.optional import extra
+from warmset._extras import extra
 
 if TYPE_CHECKING:
     from rich.console import Console

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from warmset.embed.optional import extra
+from warmset._extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Mapping

@@ -10,10 +10,10 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from warmset._extras import extra
 from warmset.embed.artifact import SHORT, Artifact, Precision, prepare
 from warmset.embed.base import Vectors, checked, listed, readable
 from warmset.embed.graph import WIDTH
-from warmset.embed.optional import extra
 from warmset.embed.passages import passages
 from warmset.embed.pins import MINILM
 from warmset.embed.wordpiece import WordPieces

@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warmset._extras import extra
 from warmset.embed.base import Vectors, checked, listed, readable
-from warmset.embed.optional import extra
 from warmset.embed.remote import BLANK, Remote, parts
 from warmset.errors import EmbedderError, InvalidInputError
 

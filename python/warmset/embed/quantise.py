@@ -12,7 +12,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warmset.embed.optional import extra
+from warmset._extras import extra
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -11,9 +11,9 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset._extras import extra
 from warmset.embed import safetensors, weights
 from warmset.embed.base import Vectors, checked, listed, readable
-from warmset.embed.optional import extra
 from warmset.embed.passages import passages
 from warmset.embed.pins import POTION
 from warmset.embed.wordpiece import WordPieces

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from warmset._extras import extra
 from warmset.embed.base import readable
-from warmset.embed.optional import extra
 from warmset.embed.passages import Word
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from warmset.errors.base import WarmsetError
 
 if TYPE_CHECKING:
-    from warmset.llm import Spent
+    from warmset.usage import Spent
 
 
 class EmbedderError(WarmsetError):

@@ -11,14 +11,14 @@ from warmset.evict.gaps import GapRole, gap_message, gaps, how_many
 from warmset.evict.slots import Slot, Terms, read
 from warmset.evict.view import Fold, Leave, Swap, UnitView, View
 from warmset.messages import LANGUAGES, anchor, dumps, exchange_start, last_said, loop_start, units
-from warmset.notes import brief_task
+from warmset.text.decisions import brief_task
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warmset.counting import Counter
     from warmset.evict.view import Edit, StandInKind
     from warmset.messages import Facts, Message, UnitKind
+    from warmset.tokens import Counter
 
 
 MOST: Final = 1 << 62

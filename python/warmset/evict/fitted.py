@@ -6,9 +6,9 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from warmset.counting import TokenCount
     from warmset.evict.view import StandInKind
     from warmset.messages import Dialect, Message
+    from warmset.tokens import TokenCount
 
 
 @dataclass(frozen=True, slots=True)

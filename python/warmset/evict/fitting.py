@@ -6,9 +6,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from warmset.budget import WATERMARK, Budget, input_tokens
-from warmset.counting import Endpoint, TokenCount, Vocabulary
-from warmset.counting import counter as make_counter
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict.desk import Desk
 from warmset.evict.fitted import Fitted, Inserted
@@ -17,12 +14,15 @@ from warmset.evict.policies import Chain, Salience, TokenBudget, steps
 from warmset.evict.slots import Terms
 from warmset.evict.view import Note
 from warmset.messages import accept, settle
+from warmset.tokens import Endpoint, TokenCount, Vocabulary
+from warmset.tokens import counter as make_counter
+from warmset.tokens.budget import WATERMARK, Budget, input_tokens
 
 if TYPE_CHECKING:
-    from warmset.counting import CounterLike
     from warmset.evict.offload import Offload
     from warmset.evict.view import Edit, Policy, StandInKind, View
     from warmset.messages import Message, System
+    from warmset.tokens import CounterLike
 
 Protect: TypeAlias = Iterable[int] | Callable[[Any], bool]
 """What the caller pins: positions in the list, or a function that tells it of a message."""

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
-from warmset.budget import input_tokens
 from warmset.errors import InvalidInputError
 from warmset.evict.policies import at_least
+from warmset.tokens.budget import input_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
-    from warmset.budget import Budget
+    from warmset.tokens.budget import Budget
 
 T = TypeVar("T")
 

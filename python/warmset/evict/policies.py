@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, TypeAlias
 
-from warmset import _core
+from warmset._core import keep_newest, leave_lowest
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict.view import Leave
 
@@ -32,7 +32,7 @@ class TokenBudget:
         costs = [unit.cost for unit in view.units]
         protected = [unit.protected for unit in view.units]
         try:
-            kept = set(_core.keep_newest(costs, protected, max(view.room, 0)).tolist())
+            kept = set(keep_newest(costs, protected, max(view.room, 0)).tolist())
         except BudgetTooSmall:
             kept = set()
         return [
@@ -128,7 +128,7 @@ class Salience:
         costs = [unit.cost for unit in view.units]
         protected = [unit.protected for unit in view.units]
         try:
-            leaving = _core.leave_lowest(costs, protected, scores, max(view.room, 0)).tolist()
+            leaving = leave_lowest(costs, protected, scores, max(view.room, 0)).tolist()
         except BudgetTooSmall:
             leaving = view.unprotected()
         return [Leave(at, f"its score of {scores[at]:g} is among the lowest") for at in leaving]

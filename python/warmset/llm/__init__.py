@@ -9,7 +9,7 @@ What this package promises:
 """
 
 from warmset.llm.asker import Asker, Completing, Providing
-from warmset.llm.base import Model, Prompt, Reply, Settings, Spent
+from warmset.llm.base import Model, Prompt, Reply, Settings
 from warmset.llm.patience import OutOfTimeError, Patience
 
 __all__ = [
@@ -22,5 +22,4 @@ __all__ = [
     "Providing",
     "Reply",
     "Settings",
-    "Spent",
 ]

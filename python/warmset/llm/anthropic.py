@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset.embed.optional import extra
+from warmset._extras import extra
 from warmset.errors import ModelError
 from warmset.llm.base import Connected, Reply, brief, spent
 

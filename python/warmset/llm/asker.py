@@ -5,8 +5,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
-from warmset import _core
-from warmset.counting import known_encoding
+from warmset._core import count_text
 from warmset.errors import (
     InvalidInputError,
     ModelError,
@@ -14,8 +13,9 @@ from warmset.errors import (
     SummarizerError,
     WarmsetError,
 )
-from warmset.llm.base import Spent
 from warmset.llm.patience import OutOfTimeError, Patience
+from warmset.tokens import known_encoding
+from warmset.usage import Spent
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -90,7 +90,7 @@ class Asker(ABC):
     def estimate(self, prompt: Prompt, answer: object) -> Spent:
         """Count what was asked and said, where nobody reports it."""
         said = answer if isinstance(answer, str) else ""
-        asked, told = (_core.count_text(one, self._encoding)[0] for one in (prompt.text, said))
+        asked, told = (count_text(one, self._encoding)[0] for one in (prompt.text, said))
         return Spent(asked, told, estimated=True)
 
 

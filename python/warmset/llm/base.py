@@ -7,34 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset.errors import InvalidInputError
+from warmset.usage import Spent
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SHOWN: Final = 200
 """Characters of what a model or a server said that a reason repeats."""
-
-
-@dataclass(frozen=True, slots=True)
-class Spent:
-    """What asking a model took.
-
-    Args:
-        input: Tokens of the prompt.
-        output: Tokens of the answer, reasoning included.
-        milliseconds: How long it took.
-        estimated: Whether the tokens were counted here, because nobody reported them.
-    """
-
-    input: int
-    output: int
-    milliseconds: float = 0.0
-    estimated: bool = False
-
-    @property
-    def tokens(self) -> int:
-        """Input and output together."""
-        return self.input + self.output
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from warmset.config import MAX_PICKED
 from warmset.errors import InvalidInputError, PickerError
 from warmset.llm import Asker, Completing, Reply
+from warmset.options import MAX_PICKED
 from warmset.pick.base import Picks
 from warmset.pick.prompt import parse, write
 

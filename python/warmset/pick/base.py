@@ -7,12 +7,12 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Protocol, Self
 
-from warmset.config import SUMMARY_CHARS, Weights
+from warmset.options import SUMMARY_CHARS, Weights
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warmset.llm import Spent
+    from warmset.usage import Spent
 
 _PLAIN_NAME: Final = re.compile(r"[\w .'’()-]{1,64}")
 _ENDS: Final = re.compile("[\x7f-\x9f\u2028\u2029]")

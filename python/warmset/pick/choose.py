@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import PickerError
-from warmset.llm import Spent
 from warmset.pick.base import Picked, Picks, ScorePicker
+from warmset.usage import Spent
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

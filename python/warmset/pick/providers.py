@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset.config import MAX_PICKED
 from warmset.errors import InvalidInputError
 from warmset.llm import Providing, Settings
 from warmset.llm.anthropic import AnthropicMessages
 from warmset.llm.openai import OpenAIChat, OpenAIResponses
+from warmset.options import MAX_PICKED
 from warmset.pick.asking import TIMEOUT, Asking
 
 if TYPE_CHECKING:

@@ -5,9 +5,9 @@ it is in the store; what a summary stands for is known by the hash of the messag
 so that an edit, an erasure or another policy makes it void; a summary that is void is never shown.
 """
 
+from warmset.prepare.conversation import summaries_of
 from warmset.prepare.policy import PreparedCompaction, Prices, policy_of
 from warmset.prepare.preparation import Preparation, of
-from warmset.prepare.settling import Settling
 from warmset.prepare.states import TRANSITIONS, Counters, Event, State
 from warmset.prepare.worker import Ticket, Worker
 
@@ -18,10 +18,10 @@ __all__ = [
     "Preparation",
     "PreparedCompaction",
     "Prices",
-    "Settling",
     "State",
     "Ticket",
     "Worker",
     "of",
     "policy_of",
+    "summaries_of",
 ]

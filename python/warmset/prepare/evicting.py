@@ -4,20 +4,20 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warmset.assemble import Assembled, Draft
-from warmset.calls import render, total
-from warmset.counting import PER_MESSAGE, extra_tokens
 from warmset.errors import BudgetTooSmall
-from warmset.keep import keep
-from warmset.kept import Keep
-from warmset.layout import Frame
 from warmset.messages import text_message
-from warmset.window import Part
+from warmset.tokens import PER_MESSAGE, extra_tokens
+from warmset.window.assemble import Assembled, Draft
+from warmset.window.cut import cut
+from warmset.window.cut_result import CutAsk
+from warmset.window.layout import Frame
+from warmset.window.render import render, total
+from warmset.window.result import Part
 
 if TYPE_CHECKING:
-    from warmset.calls import Call
-    from warmset.engine import Engine
-    from warmset.ledger import Ledger
+    from warmset.engine.engine import Engine
+    from warmset.state.ledger import Ledger
+    from warmset.window.render import Call
 
 _TRIES = 5
 
@@ -54,8 +54,8 @@ def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tup
     if have <= 0:
         raise BudgetTooSmall(call.budget - have, call.budget)
     last = tuple(ledger.history.path[-1:])  # what just came in is what the call is about
-    ask = Keep(budget=have, low=max(low, 0), pins=last, system=call.system, tools=call.tools)
-    kept = keep(engine, ledger, ask)
+    ask = CutAsk(budget=have, low=max(low, 0), pins=last, system=call.system, tools=call.tools)
+    kept = cut(engine, ledger, ask)
     plain = kept.messages.copy()
     around = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     parts = [Part("recent", kept.tokens - around, tuple(kept.ids))]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset import _core
+from warmset._core import content_hash, lock_file
 from warmset.errors import SummarizerError, WarmsetError
 from warmset.prepare.marks import prefix_hash
 from warmset.summarize import SHARE, summary_of
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from pathlib import Path
 
-    from warmset.engine import Engine
+    from warmset.engine.engine import Engine
     from warmset.messages import Dialect
     from warmset.prepare.marks import Span
     from warmset.prepare.policy import PreparedCompaction
@@ -99,9 +99,9 @@ def claim(folder: Path | None, tenant: str, name: str) -> AbstractContextManager
     """
     if folder is None:
         return _Nobody()
-    digest = _core.content_hash(f"{len(tenant)}:{tenant}{name}".encode("utf-8", "surrogatepass"))
+    digest = content_hash(f"{len(tenant)}:{tenant}{name}".encode("utf-8", "surrogatepass"))
     try:
-        return _core.lock_file(folder / f"prepare-{digest[0] % _LOCKS}.lock")
+        return lock_file(folder / f"prepare-{digest[0] % _LOCKS}.lock")
     except (OSError, WarmsetError):
         return _Nobody()  # no locks there: then each process prepares for itself
 

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, overload
 
 if TYPE_CHECKING:
-    from warmset.engine import Engine
-    from warmset.ledger import Ledger
+    from warmset.engine.engine import Engine
     from warmset.messages import Message
     from warmset.prepare.stored import Ready
+    from warmset.state.ledger import Ledger
 
 
 class Reading(Sequence["Message"]):

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset._core import ColdStore
-    from warmset.ledger import Ledger
+    from warmset.state.ledger import Ledger
 
 HASH_BYTES = 16
 

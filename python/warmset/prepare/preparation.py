@@ -15,24 +15,24 @@ from __future__ import annotations
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Final
 
-from warmset.compose import whole
 from warmset.errors import BudgetTooSmall, Erased
 from warmset.prepare.evicting import evicted
 from warmset.prepare.states import Track
 from warmset.prepare.summaries import Choice, Summaries
 from warmset.prepare.swap import Cut, fitted
 from warmset.prepare.writing import Writing
-from warmset.settle import erased_of
-from warmset.window import Compaction
+from warmset.window.result import Compaction
+from warmset.window.stages import whole
+from warmset.window.summary_slot import erased_of
 
 if TYPE_CHECKING:
-    from warmset.assemble import Assembled
-    from warmset.calls import Call
-    from warmset.chosen import Settled
-    from warmset.engine import Engine
-    from warmset.ledger import Ledger
+    from warmset.engine.engine import Engine
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import State
+    from warmset.state.ledger import Ledger
+    from warmset.window.assemble import Assembled
+    from warmset.window.choices import Settled
+    from warmset.window.render import Call
 
 FULL_SHARE: Final = 0.5
 """The part of the budget that a summary may have which a window of mode "full" has begun: a long

@@ -7,23 +7,23 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from warmset import messages
-from warmset.chosen import Settled
-from warmset.counting import message_tokens
-from warmset.derived import derived_draft
 from warmset.errors import StoreError
 from warmset.prepare.marks import prefix_hash
-from warmset.quoting import fenced
+from warmset.quote.format import fenced
+from warmset.store.derived import derived_draft
 from warmset.summarize import HEADING
+from warmset.tokens import message_tokens
+from warmset.window.choices import Settled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.derived import Made
-    from warmset.engine import Engine
-    from warmset.ledger import Ledger
+    from warmset.engine.engine import Engine
     from warmset.messages import Dialect, Message
     from warmset.prepare.marks import Span
-    from warmset.records import Draft
+    from warmset.state.ledger import Ledger
+    from warmset.store.derived import Made
+    from warmset.store.records import Draft
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

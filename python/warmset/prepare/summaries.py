@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING
 
 from warmset.prepare.stored import Ready, read
 from warmset.prepare.swap import beside, size
-from warmset.settle import erased_of
+from warmset.window.summary_slot import erased_of
 
 if TYPE_CHECKING:
-    from warmset.accounts import Accounts
-    from warmset.calls import Call
-    from warmset.engine import Engine
-    from warmset.ledger import Ledger
+    from warmset.engine.engine import Engine
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import Track
+    from warmset.state.ledger import Ledger
+    from warmset.state.unit_costs import Accounts
+    from warmset.window.render import Call
 
 
 @dataclass(frozen=True, slots=True)

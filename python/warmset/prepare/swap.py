@@ -15,23 +15,23 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warmset.assemble import Assembled, Draft, verbatim
-from warmset.calls import render, total
-from warmset.counting import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
-from warmset.layout import Frame
 from warmset.messages import text_message
-from warmset.sent import Known
-from warmset.window import Part
+from warmset.state.prompt_prefix import Known
+from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
+from warmset.window.assemble import Assembled, Draft, verbatim
+from warmset.window.layout import Frame
+from warmset.window.render import render, total
+from warmset.window.result import Part
 
 if TYPE_CHECKING:
-    from warmset.accounts import Accounts
-    from warmset.calls import Call
-    from warmset.engine import Engine
-    from warmset.ledger import Entry, Ledger
+    from warmset.engine.engine import Engine
     from warmset.messages import Message
     from warmset.prepare.stored import Ready
+    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.unit_costs import Accounts
+    from warmset.window.render import Call
 
 _TRIES = 8
 """How often more is left out because a provider's form of the list costs more than its messages."""

@@ -13,20 +13,20 @@ from warmset.prepare.lazy import Reading
 from warmset.prepare.marks import choose
 from warmset.prepare.stored import Cover, draft, episode, ready_of, sources_of
 from warmset.prepare.swap import beside, size
-from warmset.told import Spooled
+from warmset.receipts import Spooled
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.calls import Call
-    from warmset.engine import Engine
-    from warmset.ledger import Ledger
-    from warmset.llm import Spent
+    from warmset.engine.engine import Engine
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import Track
     from warmset.prepare.stored import Ready
     from warmset.prepare.summaries import Choice, Summaries
+    from warmset.state.ledger import Ledger
     from warmset.summarize import Summary
+    from warmset.usage import Spent
+    from warmset.window.render import Call
 
 
 @dataclass(slots=True)

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING, Final, Protocol, Self
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warmset.llm import Spent
     from warmset.messages import Message
     from warmset.summarize.losses import Audit
+    from warmset.usage import Spent
 
 HEADING: Final = "(Summary of earlier messages)"
 """What a message begins with that shows a summary."""

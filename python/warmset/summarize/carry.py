@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Final
 
-from warmset import _core
+from warmset._core import count_text, count_texts
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -52,11 +52,11 @@ def carry(lost: Sequence[Fact], max_tokens: int, encoding: str) -> str:
     if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 0:
         raise InvalidInputError(f"max_tokens: expected 0 or more, found {max_tokens!r}")
     chosen = _distinct(sorted(lost, key=lambda fact: (-weight(fact), fact.at)))
-    costs = _core.count_texts([f"; {_shown(fact)}" for fact in chosen], encoding)
+    costs = count_texts([f"; {_shown(fact)}" for fact in chosen], encoding)
     titles = dict(
         zip(
             _TITLES,
-            _core.count_texts([f"\n{t}: " for t in _TITLES.values()], encoding),
+            count_texts([f"\n{t}: " for t in _TITLES.values()], encoding),
             strict=True,
         )
     )
@@ -70,7 +70,7 @@ def carry(lost: Sequence[Fact], max_tokens: int, encoding: str) -> str:
             begun.add(fact.kind)
             taken.append(fact)
     text = _listed(taken)
-    while taken and _core.count_text(text, encoding)[0] > max_tokens:
+    while taken and count_text(text, encoding)[0] > max_tokens:
         taken.pop()
         text = _listed(taken)
     return text

@@ -16,14 +16,14 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset import _core
-from warmset.counting import known_encoding
+from warmset._core import count_text, count_texts
 from warmset.errors import InvalidInputError
 from warmset.messages import accept, facts, resolve
 from warmset.summarize.base import Written
 from warmset.summarize.checks import checked_earlier
 from warmset.summarize.sentences import content, sentences
 from warmset.summarize.weighing import Sentence, weigh
+from warmset.tokens import known_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -100,8 +100,8 @@ class ExtractiveSummarizer:
         pool = heapq.nsmallest(
             min(_POOL, 8 * max_tokens), found, key=lambda one: (-one.weight, one.turn, one.place)
         )
-        costs = _core.count_texts([f" {one.text}" for one in pool], self.encoding)
-        label = _core.count_text("\nassistant:", self.encoding)[0]
+        costs = count_texts([f" {one.text}" for one in pool], self.encoding)
+        label = count_text("\nassistant:", self.encoding)[0]
         holders: dict[str, list[int]] = {}
         chosen: list[Sentence] = []
         turns: set[int] = set()
@@ -121,7 +121,7 @@ class ExtractiveSummarizer:
         """Write what was chosen, less the lightest until it fits."""
         kept = list(chosen)
         text = _joined(kept)
-        while kept and _core.count_text(text, self.encoding)[0] > max_tokens:
+        while kept and count_text(text, self.encoding)[0] > max_tokens:
             kept.pop()
             text = _joined(kept)
         return text

@@ -5,9 +5,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final, NamedTuple
 
-from warmset.facts import is_path, plain_name, plain_path
 from warmset.summarize.spelling import MONTH, UNIT, amount, clock, day
-from warmset.words import NO_NAMES, OPENERS
+from warmset.text.hard_facts import is_path, plain_name, plain_path
+from warmset.text.stopwords import NO_NAMES, OPENERS
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

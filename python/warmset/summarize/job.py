@@ -6,11 +6,11 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Protocol
 
-from warmset import _core
+from warmset._core import count_texts
 from warmset.errors import SummarizerError
-from warmset.llm import Spent
 from warmset.summarize.checks import checked_text
 from warmset.summarize.prompt import join
+from warmset.usage import Spent
 
 if TYPE_CHECKING:
     from warmset.llm import Prompt, Reply
@@ -58,7 +58,7 @@ class Job:
 
     def fold(self, parts: list[str], previous: str | None, budget: int, encoding: str) -> str:
         """Make one summary of those of parts, as many at a time as a prompt takes."""
-        costs = _core.count_texts(parts, encoding)
+        costs = count_texts(parts, encoding)
         at = 0
         while at < len(parts):
             group = [parts[at]]

@@ -8,21 +8,21 @@ from copy import deepcopy
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
-from warmset import _core
-from warmset.counting import PER_MESSAGE, known_encoding, message_tokens
+from warmset._core import count_text
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.messages import accept, facts, resolve, text_message
 from warmset.summarize.base import HEADING, Summary, Written
 from warmset.summarize.checks import checked_earlier, checked_text
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
+from warmset.tokens import PER_MESSAGE, known_encoding, message_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from warmset.llm import Spent
     from warmset.messages import Dialect, Message
     from warmset.summarize.base import Summarizer
+    from warmset.usage import Spent
 
 SHARE: Final = 0.25
 """The part of what it replaces that a summary is asked to have at most."""
@@ -213,4 +213,4 @@ def _line(error: Exception) -> str:
 
 
 def _tokens(text: str, encoding: str) -> int:
-    return _core.count_text(text, encoding)[0]
+    return count_text(text, encoding)[0]

@@ -6,7 +6,7 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset import _core
+from warmset._core import count_text
 from warmset.llm import Prompt
 
 if TYPE_CHECKING:
@@ -153,4 +153,4 @@ def _prompt(data: str, more: str, previous: str | None, max_tokens: int) -> Prom
 
 
 def _tokens(text: str, encoding: str) -> int:
-    return _core.count_text(text, encoding)[0]
+    return count_text(text, encoding)[0]

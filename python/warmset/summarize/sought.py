@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from warmset.facts import plain_name
 from warmset.summarize.finding import code_of, plain_words
 from warmset.summarize.sentences import places, said_in
 from warmset.summarize.spelling import with_digits
-from warmset.words import NO_NAMES, OPENERS
+from warmset.text.hard_facts import plain_name
+from warmset.text.stopwords import NO_NAMES, OPENERS
 
 _SPACES: Final = re.compile(r"\s+")
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import Final
 
-from warmset.facts import plain_number
+from warmset.text.hard_facts import plain_number
 
 _UNITS: Final = """
     % percent | per cent

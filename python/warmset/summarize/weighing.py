@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.messages import anchor, exchange_start
-from warmset.notes import is_decision
 from warmset.summarize.sentences import asks_for_work, binds, without_marks
+from warmset.text.decisions import is_decision
 
 if TYPE_CHECKING:
     from warmset.messages import Facts

@@ -8,17 +8,17 @@ from dataclasses import dataclass
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from warmset.counting import counter as make_counter
 from warmset.errors import BudgetTooSmall
 from warmset.messages import known_dialect
 from warmset.testing.answers import messages_of, places_of
 from warmset.testing.histories import History, random_history
 from warmset.testing.invariants import INVARIANTS, Given, Outcome, needed
 from warmset.testing.smallest import Case, smallest
+from warmset.tokens import counter as make_counter
 
 if TYPE_CHECKING:
-    from warmset.counting import Counter, CountFunction
     from warmset.testing.invariants import Invariant
+    from warmset.tokens import Counter, CountFunction
 
 Evictor: TypeAlias = Callable[[list[Any], int], Any]
 """Takes messages and a budget in tokens; returns messages, or an object that has `messages` (and

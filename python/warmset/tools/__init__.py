@@ -12,6 +12,7 @@ What this package promises:
 
 from warmset.tools.calls import Call, answer, read_call
 from warmset.tools.kit import TurnTools
+from warmset.tools.reader import ToolReader
 from warmset.tools.schema import FETCH, MAX_HITS, MAX_IDS, SEARCH, definitions
 
 __all__ = [
@@ -20,6 +21,7 @@ __all__ = [
     "MAX_IDS",
     "SEARCH",
     "Call",
+    "ToolReader",
     "TurnTools",
     "answer",
     "definitions",

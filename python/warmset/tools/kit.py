@@ -5,15 +5,13 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset import messages
-from warmset.budget import input_tokens
-from warmset.config import least_score
-from warmset.counting import message_tokens
-from warmset.errors import Erased, InvalidInputError, NotFound
-from warmset.quoting import index_line
-from warmset.records import key_of
-from warmset.threads import twin
-from warmset.tools import told
+from warmset._aio import twin
+from warmset.errors import InvalidInputError
+from warmset.options import least_score
+from warmset.quote.format import index_line
+from warmset.tokens import message_tokens
+from warmset.tokens.budget import input_tokens
+from warmset.tools import wording
 from warmset.tools.calls import answer, joined, read_call
 from warmset.tools.schema import (
     FETCH,
@@ -28,10 +26,9 @@ from warmset.tools.schema import (
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from warmset.conversation import Conversation
-    from warmset.memory import Memory
     from warmset.messages import Dialect, Message
-    from warmset.tools.told import Shown
+    from warmset.tools.reader import ToolReader
+    from warmset.tools.wording import Shown
 
 _LEAST: Final = 48
 """Tokens that the beginning of a turn must have to be worth showing."""
@@ -55,15 +52,13 @@ class TurnTools:
 
     def __init__(
         self,
-        memory: Memory,
-        conversation: Conversation,
+        reader: ToolReader,
         *,
         budget: int,
         dialect: Dialect,
         strict: bool,
     ) -> None:
-        self._memory = memory
-        self._conversation = conversation
+        self._reader = reader
         self._lock = threading.Lock()
         self._spent = 0
         self._granted: dict[int, None] = {}
@@ -72,7 +67,7 @@ class TurnTools:
         self.definitions: list[dict[str, Any]] = definitions(dialect, strict=strict)
 
     def __repr__(self) -> str:
-        return f"TurnTools({self._conversation.id!r}, {self.dialect}, {self.left} tokens left)"
+        return f"TurnTools({self._reader.name!r}, {self.dialect}, {self.left} tokens left)"
 
     @property
     def left(self) -> int:
@@ -125,7 +120,7 @@ class TurnTools:
                 elif one.name == SEARCH:
                     made = said(self._search(*search_of(given), said))
                 else:
-                    made = answer(one, told.UNKNOWN, self.dialect, failed=True)
+                    made = answer(one, wording.UNKNOWN, self.dialect, failed=True)
             except UnusableError as error:
                 made = answer(one, str(error), self.dialect, failed=True)
             self._spent += self._cost(made)
@@ -143,14 +138,13 @@ class TurnTools:
         return joined([self.run(call) for call in calls], self.dialect)
 
     def _fetch(self, ids: list[int], said: Callable[[str], Message]) -> str:
-        self._memory.check_open()
-        found = {id_: self._own(id_) for id_ in ids}
+        found = self._reader.read(ids)
         missing = [id_ for id_, turn in found.items() if turn is None]
         turns = [turn for turn in found.values() if turn is not None]
         shown: list[Shown] = []
         refused: list[int] = []
         for turn in turns:
-            if self._cost(said(told.quoted([*shown, turn]))) <= self.left:
+            if self._cost(said(wording.quoted([*shown, turn]))) <= self.left:
                 shown.append(turn)
             else:
                 refused.append(turn[0].id)
@@ -189,42 +183,25 @@ class TurnTools:
     def _text(
         self, shown: Sequence[Shown], missing: list[int], refused: list[int], cut: int | None = None
     ) -> str:
-        return told.fetched(shown, missing, refused, cut=cut, exhausted=self._exhausted)
+        return wording.fetched(shown, missing, refused, cut=cut, exhausted=self._exhausted)
 
     @property
     def _exhausted(self) -> str:
-        return told.exhausted(self.left, self.budget)
+        return wording.exhausted(self.left, self.budget)
 
     def _search(self, query: str, limit: int, said: Callable[[str], Message]) -> str:
-        found = self._conversation.search(query, k=limit)
+        found = self._reader.search(query, limit)
         least = least_score([hit.score for hit in found])
-        turns = [self._own(hit.id) for hit in found if hit.score >= least]
-        lines = [index_line(*turn) for turn in turns if turn is not None]
+        turns = self._reader.read([hit.id for hit in found if hit.score >= least])
+        lines = [index_line(*turn) for turn in turns.values() if turn is not None]
         if not lines:
             return "Nothing was found."
-        while lines and self._cost(said(told.found(lines))) > self.left:
+        while lines and self._cost(said(wording.found(lines))) > self.left:
             lines.pop()
-        return told.found(lines) if lines else self._exhausted
-
-    def _own(self, id_: int) -> Shown | None:
-        """Read a turn on the conversation's current path; None where there is none of that id."""
-        engine, tenant, name = self._memory.engine, self._memory.tenant, self._conversation.id
-        with engine.lock:
-            ledger = engine.ledger(tenant, name)
-            entry = ledger.entries.get(id_)
-            if entry is None or not ledger.is_live(id_):
-                return None
-            dialect = ledger.dialect or "openai"
-        try:
-            record = engine.store.get(id_)
-        except (Erased, NotFound):
-            return None
-        if list(record.key) != key_of(tenant, name):
-            return None
-        return entry, messages.text_of(messages.loads(record.payload), dialect)
+        return wording.found(lines) if lines else self._exhausted
 
     def _cost(self, message: Message) -> int:
-        return message_tokens([message], self._memory.engine.encoding)[0]
+        return message_tokens([message], self._reader.encoding)[0]
 
     arun = twin(run)
     arun_all = twin(run_all)

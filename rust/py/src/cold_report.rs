@@ -70,7 +70,7 @@ fn made<'py>(
     class: &str,
     fields: impl PyCallArgs<'py>,
 ) -> PyResult<Bound<'py, PyAny>> {
-    py.import("warmset.told")?.getattr(class)?.call1(fields)
+    py.import("warmset.receipts")?.getattr(class)?.call1(fields)
 }
 
 fn cut<'py>(py: Python<'py>, cut: &Cut) -> PyResult<Table<'py>> {

@@ -35,7 +35,7 @@ type Columns<'py> = (
 /// What a file covers, whose vectors it has, and the caller's note.
 type Loaded<'py> = (u64, String, Bound<'py, PyBytes>);
 
-/// The signals in the order of their columns, as `warmset.hits.SIGNALS` names them.
+/// The signals in the order of their columns, as `warmset.retrieve.hits.SIGNALS` names them.
 const SIGNALS: [fn(&Scored) -> f32; 10] = [
     |hit| hit.dense,
     |hit| hit.lexical,

@@ -1,0 +1,1 @@
+"""Other libraries' interfaces over warmset, a file or a folder for each."""

@@ -1,0 +1,183 @@
+"""What is known of a store's conversations, and how their messages are read."""
+
+from __future__ import annotations
+
+import os
+import threading
+from typing import TYPE_CHECKING, Protocol
+
+from warmset import messages
+from warmset._core import Retriever, count_text
+from warmset.errors import Erased, NotFound, StoreError
+from warmset.index.labels import Numbers
+from warmset.quote.cache import Cards
+from warmset.quote.messages import Copies
+from warmset.state.ledger import Ledger
+from warmset.store.derived import Derived
+from warmset.store.records import key_of
+from warmset.tokens import known_encoding
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from os import PathLike
+
+    from warmset.index.vectorizer import Job
+    from warmset.store.options import StoreOptions
+
+
+class Attached(Protocol):
+    """What works on a store beside its calls, and ends before it is closed."""
+
+    def close(self, timeout: float, /) -> None:
+        """End, within about that many seconds."""
+        ...
+
+    def forget(self) -> None:
+        """Keep no text of what was erased; under the engine's lock."""
+        ...
+
+
+class Follows(Protocol):
+    """An index of records beside turns, which follows what is kept and erased."""
+
+    def refresh(self) -> object:
+        """Take up what is new and drop what is gone; not under the engine's lock."""
+        ...
+
+
+class Catalog:
+    """An open store with its conversations.
+
+    Args:
+        path: The store's directory; None keeps everything in memory.
+        opening: How the store is opened.
+        encoding: The vocabulary that tokens are counted with.
+
+    Raises:
+        StoreError: The store could not be opened.
+        InvalidInputError: The encoding or an option of the store is unknown.
+    """
+
+    def __init__(
+        self, path: str | PathLike[str] | None, *, opening: StoreOptions, encoding: str
+    ) -> None:
+        known_encoding(encoding)
+        self.lock = threading.RLock()
+        self.cards = Cards(self.text, encoding)
+        self.copies = Copies(self._sized)
+        self._pid = os.getpid()
+        self.encoding = encoding
+        self.opening = opening
+        self.store = opening.store(path)
+        self.retriever = Retriever()
+        self.loaded = False  # whether the retriever has already what is being taken up
+        self.ledgers: dict[tuple[str, str], Ledger] = {}
+        self.derived = Derived()
+        self.item_indexes: dict[tuple[str, str | None], Follows] = {}
+        self.attached: dict[tuple[str, ...], Attached] = {}
+        self._owner: dict[int, Ledger] = {}
+        self.numbers = Numbers()
+        self.lost: list[str] = []
+
+    def ledger(self, tenant: str, conversation: str) -> Ledger:
+        """Return a conversation's ledger, a new one if nothing was said in it yet."""
+        with self.lock:
+            found = self.ledgers.get((tenant, conversation))
+            if found is None:
+                numbers = (
+                    self.numbers.of("tenant", tenant),
+                    self.numbers.of("conversation", tenant, conversation),
+                )
+                found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
+            return found
+
+    def conversations(self, tenant: str) -> list[str]:
+        """Return the names of a tenant's conversations, in the order in which they began."""
+        with self.lock:
+            ours = (one for one in self.ledgers.values() if one.tenant == tenant)
+            return [one.name for one in ours if one.entries]
+
+    def owner(self, id_: int) -> Ledger:
+        """Return the conversation that a message is in.
+
+        Raises:
+            NotFound: No message has that id.
+        """
+        if (found := self._owner.get(id_)) is None:
+            raise NotFound(f"no message has id {id_}")
+        return found
+
+    def tenant_of(self, id_: int) -> str:
+        """Return whose a message, or a record beside messages, is.
+
+        Raises:
+            NotFound: Nothing has that id.
+        """
+        made = self.derived.get(id_)
+        return self.owner(id_).tenant if made is None else made.tenant
+
+    def message(self, id_: int) -> messages.Message:
+        """Read a message back.
+
+        Raises:
+            NotFound: No message has that id.
+            StoreError: It could not be read.
+        """
+        return messages.loads(self.store.get(id_).payload)
+
+    def _sized(self, ids: Sequence[int]) -> list[tuple[messages.Message, int]]:
+        payloads = [record.payload for record in self.store.get_many(ids)]
+        return [(messages.loads(payload), len(payload)) for payload in payloads]
+
+    def messages(self, ids: Sequence[int]) -> list[messages.Message]:
+        """Read messages back in one go: other threads get no turn between two of them.
+
+        Raises:
+            NotFound: No message has one of these ids.
+            StoreError: One could not be read.
+        """
+        return [messages.loads(record.payload) for record in self.store.get_many(ids)]
+
+    def text(self, id_: int) -> str:
+        """Read what a message says; see `indexing.Source`."""
+        dialect = self.owner(id_).dialect or "openai"
+        return messages.text_of(self.message(id_), dialect)
+
+    def count(self, text: str) -> int:
+        """Count the tokens of a text."""
+        return count_text(text, self.encoding)[0]
+
+    def key(self, id_: int) -> list[bytes]:
+        """Return the key of a message's conversation; see `indexing.Source`."""
+        ledger = self.owner(id_)
+        return key_of(ledger.tenant, ledger.name)
+
+    def neighbours(self, id_: int) -> tuple[int | None, int | None]:
+        """Return the turns before and after in the same session; see `indexing.Source`."""
+        with self.lock:
+            return self.owner(id_).around(id_)
+
+    def knows(self, id_: int) -> bool:
+        """Tell whether a message has that id."""
+        return id_ in self._owner
+
+    def jobs(self, first: int = 0) -> list[Job]:
+        """Return every view of every message that has something to say, from an id on."""
+        with self.lock:
+            ledgers = self.ledgers.values()
+            return [job for one in ledgers for job in one.jobs(filter(first.__le__, one.entries))]
+
+    def jobs_of(self, name: tuple[str, str], ids: Sequence[int]) -> list[Job]:
+        """Return every view of some messages of a conversation."""
+        with self.lock:
+            return self.ledger(*name).jobs(ids)
+
+    def is_erased(self, id_: int) -> bool:
+        """Tell whether a record is there no more because somebody erased it."""
+        try:
+            self.store.hash_of(id_)
+        except Erased:
+            return True
+        except StoreError:
+            return False
+        return False

@@ -1,0 +1,252 @@
+"""One store, its index and its conversations: what every handle on the same path shares.
+
+The write path of a turn is `Engine.append`, the way back from the disk is `Follower`. After any
+exception the store is as it was or has complete records more, and the index agrees with it.
+"""
+
+from __future__ import annotations
+
+import os
+from contextlib import nullcontext
+from typing import TYPE_CHECKING
+
+from warmset import messages
+from warmset._core import content_hash
+from warmset.engine.index_file import IndexFile
+from warmset.engine.library import Library
+from warmset.engine.replay import Follower
+from warmset.errors import Forked, InvalidInputError
+from warmset.index.vectorizer import Job
+from warmset.receipts import Spooled
+from warmset.state.branch_records import Links, head_draft
+from warmset.store.records import key_of, turn_draft
+from warmset.tokens import message_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from contextlib import AbstractContextManager
+    from os import PathLike
+
+    from warmset.embed import Embedder
+    from warmset.receipts import Removed
+    from warmset.state.ledger import Ledger
+    from warmset.store.options import StoreOptions
+    from warmset.store.records import Draft, TurnMeta
+
+
+class Engine(Library):
+    """A store, its index and its conversations.
+
+    Args:
+        path: The store's directory; None keeps everything in memory.
+        embedder: What makes vectors; None searches by words alone.
+        opening: How the store is opened.
+        encoding: The vocabulary that tokens are counted with.
+
+    Raises:
+        StoreError: The store could not be opened.
+        InvalidInputError: The encoding is unknown.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None,
+        *,
+        embedder: Embedder | None,
+        opening: StoreOptions,
+        encoding: str,
+    ) -> None:
+        super().__init__(path, embedder=embedder, opening=opening, encoding=encoding)
+        self._alone = path is None or opening.mode == "exclusive"
+        self._follower = Follower(self)
+        self.index = IndexFile(self)
+        try:
+            self._follower.start()
+        except BaseException:
+            self.store.close()
+            raise
+
+    # --- to the disk -----------------------------------------------------------------------------
+
+    def append(
+        self, ledger: Ledger, batch: Sequence[messages.Message], metas: Sequence[TurnMeta]
+    ) -> list[int]:
+        """Keep messages at the end of the current path: durable, then searchable, then embedded.
+
+        Args:
+            ledger: The conversation.
+            batch: Well-formed messages of the conversation's dialect.
+            metas: What is kept beside each.
+
+        Returns:
+            Their ids; all are kept or none is. `Spooled` if another process kept the store busy:
+            then they lie in the spool, and appear here once a writer took them up.
+
+        Raises:
+            StoreError: They could not be kept.
+        """
+        shown: messages.Dialect | None = next((m.dialect for m in metas if m.dialect), None)
+        dialect: messages.Dialect = ledger.dialect or shown or "openai"
+        payloads = [messages.dumps(message, index=at) for at, message in enumerate(batch)]
+        key = key_of(ledger.tenant, ledger.name)
+        drafts = [
+            turn_draft(key, meta, payload) for meta, payload in zip(metas, payloads, strict=True)
+        ]
+        facts = [messages.facts(message, dialect) for message in batch]
+        counts = message_tokens(batch, self.encoding)
+        ids = self._keep(drafts)
+        if isinstance(ids, Spooled):
+            ledger.history.awaited += [content_hash(payload) for payload in payloads]
+        if isinstance(ids, Spooled) or not ids:
+            return ids
+        ledger = self.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
+        if metas and metas[0].parent is not None:
+            self.place(ledger, metas[0].parent)
+        before = ledger.history.head
+        self._follower.passed(ids[-1])
+        for id_, payload, fact, meta, tokens in zip(
+            ids, payloads, facts, metas, counts, strict=True
+        ):
+            self.admit(ledger, id_, content_hash(payload), fact, meta, tokens)
+        ledger.accounts()
+        if self.indexer is not None:
+            jobs = [Job(id_, "turn") for id_ in ids if not ledger.entries[id_].blank]
+            settled = [before, *ids][:-1] if before else ids[:-1]
+            jobs += [Job(id_, "context") for id_ in settled if not ledger.entries[id_].blank]
+            self.indexer.enqueue(jobs)
+        self.index.grown()
+        return ids
+
+    def put(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
+        """Keep records that are no turns, all or none; see `derived`.
+
+        Returns:
+            Their ids. `Spooled` if another process kept the store busy: they appear later.
+
+        Raises:
+            StoreError: They could not be kept.
+        """
+        with self.lock:
+            ids = self._keep(drafts)
+            if not isinstance(ids, Spooled) and ids:
+                self._follower.catch_up(until=ids[-1] + 1)
+            return ids
+
+    def room(self) -> None:
+        """Wait a moment where turns come faster than their vectors; not under the lock."""
+        if self.indexer is not None:
+            self.indexer.room()
+
+    def move(self, ledger: Ledger, head: int) -> None:
+        """Make another message the conversation's last one, durably.
+
+        Raises:
+            StoreError: The move could not be kept.
+        """
+        ids = self._keep([head_draft(key_of(ledger.tenant, ledger.name), head)])
+        if not isinstance(ids, Spooled):
+            self.place(self.ledger(ledger.tenant, ledger.name), head)
+            self._follower.passed(ids[-1])
+
+    def _keep(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
+        """Append records, and take up what others wrote before them.
+
+        What was left in the spool comes back when a writer takes it up, as other processes' records
+        do.
+        """
+        ids = self.store.append_or_spool(drafts)
+        if ids and not isinstance(ids, Spooled) and not self._alone:
+            self._follower.catch_up(until=ids[0])
+        return ids
+
+    # --- from the disk ---------------------------------------------------------------------------
+
+    def follow(self) -> None:
+        """Take up what other processes wrote since.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        # Before any lock: a thread of the parent may have held it when the process forked.
+        if os.getpid() != self._pid:
+            raise Forked("the memory was opened before a fork; open it again in the child")
+        if not self._alone:
+            with self.lock:
+                self._follower.catch_up()
+
+    def follow_all(self) -> int:
+        """Take up all records, under the lock; returns the id of the last one.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self._follower.catch_up()
+        return self._follower.last
+
+    def erase(
+        self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
+    ) -> Removed:
+        """Erase records and what was made from them, here and for every process, byte for byte.
+
+        Raises:
+            StoreError: They could not be erased.
+        """
+        # In this order: whoever makes vectors asks for texts, and those for the lock.
+        with self.index.erasing(), self.paused(), self.lock:
+            self._follower.catch_up()
+            if links := self._links(records or ()):
+                self.store.append(links)
+            removed = self.store.erase(prefix=prefix, records=records)
+            self._follower.catch_up()
+            self.store.compact()
+            return removed
+
+    def _links(self, erased: Sequence[int]) -> list[Draft]:
+        """Say what the survivors of branches follow, before their first messages are erased."""
+        owners = {id(one): one for id_ in erased if (one := self._owner.get(id_)) is not None}
+        gone = frozenset(erased)
+        found = ((one, Links.without(one.history, gone)) for one in owners.values())
+        return [
+            links.draft(key_of(one.tenant, one.name)) for one, links in found if links is not None
+        ]
+
+    def reembed(self, told: Callable[[int, int], None]) -> None:
+        """Make all vectors anew with the given embedder.
+
+        Raises:
+            InvalidInputError: There is no embedder.
+            EmbedderError: It failed; the store's vectors are as they were.
+        """
+        if self.indexer is None:
+            raise InvalidInputError("reembed: this memory has no embedder; open it with one")
+        self.indexer.renew(self.jobs, told)
+        with self.index.erasing():
+            pass  # the file has the vectors that were erased
+
+    def flush(self, timeout: float | None) -> bool:
+        """Wait until every turn has its vectors; see `Memory.flush`."""
+        return self.indexer is None or self.indexer.flush(timeout)
+
+    def rebuild_index(self) -> None:
+        """Make the index anew from the records, and its file from the index.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        with self.index.erasing(), self.paused(), self.lock:
+            self._follower.index_again()
+            self.index.made_anew("it was rebuilt")
+        self.index.save()
+
+    def close(self, timeout: float) -> None:
+        """Finish pending vectors within that many seconds, and close the store."""
+        for attached in list(self.attached.values()):
+            attached.close(timeout)
+        if self.indexer is not None:
+            self.indexer.close(timeout)
+        self.index.close(timeout)
+        self.store.close()
+
+    def paused(self) -> AbstractContextManager[object]:
+        """Let no vectors be made meanwhile."""
+        return nullcontext() if self.indexer is None else self.indexer.paused()

@@ -1,0 +1,250 @@
+"""An engine's index in a file, so that opening a store does not index every turn again.
+
+The file tells which record it reaches to, and a digest of the conversations up to there. It is
+taken up if the conversations come out the same when the records are read; otherwise the index is
+made from the records, as it would be without the file. It is written at `close`, and by a thread
+when it lacks many turns; a store that is encrypted, and one with few turns, has none.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import threading
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset._core import lock_file
+from warmset.engine.digest import digest, names
+from warmset.errors import NewerIndex, WarmsetError
+from warmset.index.file_lock import LOCK, NAME, encrypted, erasing, remove
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from warmset.engine.engine import Engine
+
+FORM: Final = 1
+"""Grows when other terms, labels or vectors are made of the same turns."""
+
+LEAST: Final = 100
+"""With fewer turns there is no file: they are indexed as fast as it is read."""
+
+STEP: Final = 1_000
+"""Turns that the file may lack before a thread writes it; a tenth of the turns, if that is more."""
+
+TRIES: Final = 3
+"""How often a save begins anew because a turn came between."""
+
+
+class _UnfitError(Exception):
+    """The file is not the index of what the store has."""
+
+
+class IndexFile:
+    """Takes the index of an engine up from its file, and writes it.
+
+    Args:
+        engine: The engine; its store is open.
+
+    Attributes:
+        foreign: Whether the store has vectors that this engine does not follow.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self.foreign = False
+        self._engine = engine
+        path = engine.store.path
+        self._folder = None if path is None else Path(path)
+        self._covered = self._saved = 0
+        self._why: str | None = None
+        self._failed: str | None = None
+        self._note: dict[str, Any] = {}
+        self._fingerprint = ""
+        self._pid = os.getpid()
+        self._turns = 0
+        self._changes = -1  # of the retriever, when the file was as it is; -1 without a file
+        self._busy = threading.Lock()
+        self._thread: threading.Thread | None = None
+
+    # --- taking up --------------------------------------------------------------------------------
+
+    def load(self) -> int:
+        """Load the file if it may be right; returns the last id that it covers, 0 if it may not."""
+        try:
+            self._covered = self._load()
+        except _UnfitError as error:
+            self._refuse(str(error))
+        except NewerIndex as error:
+            self._refuse(str(error), delete=False)
+        except (WarmsetError, OSError, ValueError, KeyError, TypeError) as error:
+            self._refuse(str(error))
+        return self._covered
+
+    def _load(self) -> int:
+        if self._folder is None:
+            raise _UnfitError("the store is in memory")
+        file, engine = self._folder / NAME, self._engine
+        if not file.exists():
+            raise _UnfitError("there is no file")
+        if self._is_secret():
+            raise _UnfitError("the store is encrypted")
+        # Windows neither deletes nor replaces a file that is mapped.
+        read = "pread" if sys.platform == "win32" else engine.opening.read
+        found = engine.retriever.load(file, engine.store, read=read)
+        if found is None:
+            raise _UnfitError("it is the index of another store")
+        covers, self._fingerprint, note = found
+        self._note = json.loads(note)
+        if self._note["form"] != FORM:
+            raise _UnfitError("it was saved by another version")
+        if covers > engine.store.durable_seq():
+            raise _UnfitError("it is ahead of the store")
+        engine.numbers.restore(self._note["names"], self._note["numbers"])
+        return covers
+
+    def agrees(self) -> bool:
+        """Tell whether the file has what the records up to its end came to; then it is taken up."""
+        engine, indexer = self._engine, self._engine.indexer
+        if self._note.get("digest") != digest(engine.ledgers):
+            self._refuse("the store has other turns")
+            return False
+        if indexer is not None and self._fingerprint != self._made_by():
+            self._refuse("it has the vectors of another embedder")
+            return False
+        if indexer is None or indexer.vectorizer.mismatch() is not None:
+            engine.retriever.clear_vectors()
+        self._turns, self._changes = len(engine.retriever), engine.retriever.changes
+        return True
+
+    def _refuse(self, why: str, *, delete: bool = True) -> None:
+        """Say why the index is made from the records, and delete the file that is no use."""
+        self._why, self._covered = why, 0
+        self._engine.retriever.clear()
+        if delete and self._folder is not None and (self._folder / NAME).exists():
+            try:
+                if (lock := lock_file(self._folder / LOCK)) is not None:
+                    with lock:
+                        remove(self._folder)
+            except (WarmsetError, OSError) as error:
+                self._failed = str(error)
+
+    # --- writing ----------------------------------------------------------------------------------
+
+    def grown(self) -> None:
+        """Have the file written by a thread if it lacks many turns; returns at once."""
+        turns = len(self._engine.retriever)
+        if turns - self._turns <= max(STEP, self._turns // 10) or self._folder is None:
+            return
+        if self._thread is None or not self._thread.is_alive():
+            self._turns = turns  # what fails is tried again when there are as many more
+            self._thread = threading.Thread(target=self.save, name="warmset-index", daemon=True)
+            self._thread.start()
+
+    def close(self, timeout: float) -> None:
+        """Write the file if more than one in a hundred of its turns changed.
+
+        Args:
+            timeout: Seconds that a thread gets which writes it already.
+        """
+        if os.getpid() != self._pid:
+            return
+        if self._thread is not None:
+            self._thread.join(timeout)
+            if self._thread.is_alive():
+                return
+        retriever = self._engine.retriever
+        if self._changes < 0 or (retriever.changes - self._changes) * 100 > len(retriever):
+            self.save(wait=0.1)  # whoever makes vectors had the time of `Engine.close`
+
+    def save(self, wait: float = 60.0) -> None:
+        """Write the file, unless somebody else does or erases; what fails is told by `figures`.
+
+        Args:
+            wait: Seconds to wait for vectors that are being made.
+        """
+        if self._folder is None or not self._may_write():
+            return
+        try:
+            with self._busy:
+                lock = lock_file(self._folder / LOCK)
+                if lock is not None:
+                    with lock:
+                        self._write(self._folder, wait)
+        except (WarmsetError, OSError) as error:
+            self._failed = str(error)
+
+    def _write(self, folder: Path, wait: float) -> None:
+        engine = self._engine
+        for left in folder.glob(f"{NAME}.*.new"):
+            left.unlink(missing_ok=True)
+        # Vectors are published after they are kept: nobody may be in between.
+        still = threading.Lock() if engine.indexer is None else engine.indexer.paused()
+        if not still.acquire(timeout=wait):
+            return
+        try:
+            for _ in range(TRIES):
+                with engine.lock:
+                    covers = engine.follow_all()
+                    turns, changes = len(engine.retriever), engine.retriever.changes
+                    vectors, note = self._made_by(), self._remarks()
+                engine.store.sync()
+                if turns < LEAST:
+                    return
+                if engine.retriever.save(
+                    folder / NAME,
+                    engine.store,
+                    covers=covers,
+                    fingerprint=vectors,
+                    note=note,
+                    changes=changes,
+                ):
+                    self._saved, self._turns, self._changes = covers, turns, changes
+                    self._failed = None
+                    return
+        finally:
+            still.release()
+
+    def _may_write(self) -> bool:
+        indexer = self._engine.indexer
+        if len(self._engine.retriever) < LEAST or self._is_secret():
+            return False
+        return not self.foreign if indexer is None else indexer.vectorizer.mismatch() is None
+
+    # --- erasing and figures ----------------------------------------------------------------------
+
+    def erasing(self) -> AbstractContextManager[None]:
+        """Delete the file, and keep everybody from saving it while what is returned is entered.
+
+        To be entered before anything else is locked. See `saved.erasing`.
+        """
+        self._changes, self._turns = -1, 0
+        return erasing(self._folder)
+
+    def made_anew(self, why: str) -> None:
+        """Take note that the index was made from the records once more."""
+        self._covered, self._why = 0, why
+
+    def figures(self) -> dict[str, Any]:
+        """Tell where the index came from, and what of it is in the file."""
+        return {
+            "source": "file" if self._covered else "records",
+            "covered": self._covered,
+            "why": None if self._covered else self._why,
+            "saved": self._saved,
+            "failed": self._failed,
+        }
+
+    def _is_secret(self) -> bool:
+        return self._engine.opening.encryption is not None or encrypted(self._folder)
+
+    def _made_by(self) -> str:
+        indexer = self._engine.indexer
+        return "" if indexer is None else indexer.vectorizer.made_by()
+
+    def _remarks(self) -> bytes:
+        engine = self._engine
+        numbers, named = engine.numbers.used(names(engine.ledgers))
+        about = {"form": FORM, "digest": digest(engine.ledgers)}
+        return json.dumps({**about, "numbers": numbers, "names": named}).encode()

@@ -1,0 +1,163 @@
+"""What a store holds, as its engine knows it: conversations, who has which message, the index."""
+
+from __future__ import annotations
+
+import time
+from typing import TYPE_CHECKING
+
+from warmset import messages
+from warmset.engine.catalog import Catalog
+from warmset.index.indexer import Indexer
+from warmset.index.labels import TURN_KIND, role_number
+from warmset.index.vectorizer import Vectorizer
+from warmset.store.records import TurnMeta
+from warmset.text import features as traits
+
+if TYPE_CHECKING:
+    from collections.abc import Collection
+    from os import PathLike
+
+    from warmset.embed import Embedder
+    from warmset.state.branch_records import Links
+    from warmset.state.ledger import Entry, Ledger
+    from warmset.store.options import StoreOptions
+
+_WORDS_INDEXED = 200_000
+"""Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
+
+
+class Library(Catalog):
+    """An open store with what is known of its records.
+
+    Args:
+        path: The store's directory; None keeps everything in memory.
+        embedder: What makes vectors; None searches by words alone.
+        opening: How the store is opened.
+        encoding: The vocabulary that tokens are counted with.
+
+    Raises:
+        StoreError: The store could not be opened.
+        InvalidInputError: The encoding or an option of the store is unknown.
+    """
+
+    def __init__(
+        self,
+        path: str | PathLike[str] | None,
+        *,
+        embedder: Embedder | None,
+        opening: StoreOptions,
+        encoding: str,
+    ) -> None:
+        super().__init__(path, opening=opening, encoding=encoding)
+        self.indexer = (
+            None
+            if embedder is None
+            else Indexer(
+                self.store,
+                self.retriever,
+                Vectorizer(embedder, self, durable=path is not None, contexts=opening.contexts),
+                self.jobs,
+            )
+        )
+
+    def place(self, ledger: Ledger, head: int) -> None:
+        """Make a message, or the one before it if it was erased, the last one, in memory only."""
+        if head and head not in ledger.history and self.is_erased(head):
+            head = max((id_ for id_ in ledger.history.path if id_ < head), default=0)
+        if head and head not in ledger.history:
+            self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
+            return
+        length = len(ledger.history.path)
+        left, joined = ledger.history.move(head)
+        ledger.branch(length - len(left))
+        if not self.loaded:
+            self.retriever.set_live(left, False)
+            self.retriever.set_live(joined, True)
+        ledger.frozen = None
+
+    def relink(self, ledger: Ledger, links: Links) -> None:
+        """Let messages follow what is left of what they followed, in memory only."""
+        history = ledger.history
+        for id_ in links.of:
+            if id_ in history:
+                history.relink(id_, links.parent(id_, history))
+        self.place(ledger, links.end(history))
+
+    def admit(
+        self,
+        ledger: Ledger,
+        id_: int,
+        digest: bytes,
+        facts: messages.Facts,
+        meta: TurnMeta,
+        tokens: int,
+    ) -> None:
+        """Take a kept message up: into its conversation and into the index."""
+        entry = ledger.admit(id_, digest, facts, meta, tokens)
+        self._owner[id_] = ledger
+        if entry.speaker is None:
+            ledger.addressed.hear(facts.role, facts.text)
+        if not self.loaded:
+            self.index_turn(ledger, entry, facts.text)
+
+    def index_turn(self, ledger: Ledger, entry: Entry, text: str) -> None:
+        """Make a message findable by its words and labels."""
+        day = time.strftime("%d %B %Y", time.gmtime(entry.at))
+        labels = (
+            *ledger.numbers,
+            entry.session,
+            self.numbers.of("speaker", entry.speaker.casefold()) if entry.speaker else 0,
+            TURN_KIND,
+            role_number(entry.facts.role),
+            int(entry.at * 1000),
+            True,
+        )
+        words = "" if entry.blank else f"{text[:_WORDS_INDEXED]}\n{day}"
+        self.retriever.add(entry.id, labels, words)
+        read = traits.read(text, entry.facts.role, entry.at)
+        if read != traits.NONE:
+            self.retriever.describe(
+                entry.id,
+                asking=read.asking,
+                ends_asking=read.ends_asking,
+                tells_time=read.tells_time,
+                tells_number=read.tells_number,
+                days=read.days,
+            )
+
+    def index_again(self, end: int) -> set[int]:
+        """Make the index anew, without vectors, up to an id; returns the ids of the messages.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self.retriever.clear()
+        dialects: dict[int, messages.Dialect | None] = {}
+        start, done = 1, set[int]()
+        while start < end and (page := self.store.page(start)):
+            for record in page:
+                ledger = self._owner.get(record.seq)
+                if ledger is not None and record.seq < end:
+                    meta, before = TurnMeta.decode(record.meta), dialects.get(id(ledger))
+                    dialects[id(ledger)] = before or meta.dialect
+                    message = messages.loads(record.payload)
+                    facts = messages.facts(message, meta.dialect or before or "openai")
+                    self.index_turn(ledger, ledger.entries[record.seq], facts.text)
+                    done.add(record.seq)
+            start = page[-1].seq + 1
+        for ledger in self.ledgers.values():
+            live = set(ledger.history.path)
+            self.retriever.set_live([id_ for id_ in ledger.entries if id_ not in live], False)
+        return done
+
+    def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
+        """Forget a conversation of which messages were erased; what is left is read once more."""
+        self.cards.clear()
+        self.copies.clear()
+        for id_ in ledger.entries:
+            if not self.loaded:
+                self.retriever.remove(id_)
+            del self._owner[id_]
+        if self.indexer is not None:
+            self.indexer.drop(erased)
+        del self.ledgers[ledger.tenant, ledger.name]

@@ -1,0 +1,250 @@
+"""Reading a store: all of it at open, and what other processes wrote since.
+
+Records are taken up in the order of their ids, whoever wrote them, so every process that follows a
+store comes to the same conversations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from warmset import messages
+from warmset.compact.reading import forget_readings
+from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.state.branch_records import Links
+from warmset.store.derived import KINDS
+from warmset.store.records import (
+    CHECKPOINT,
+    EMBEDDING,
+    TOMBSTONE,
+    TURN,
+    Identity,
+    TurnMeta,
+    VectorMeta,
+    checkpoint,
+    names_of,
+)
+from warmset.text.hard_facts import forget_words
+from warmset.tokens import message_tokens
+
+if TYPE_CHECKING:
+    from warmset._core import Record
+    from warmset.engine.engine import Engine
+    from warmset.index.indexer import Indexer
+
+PAGE: Final = 1 << 20
+"""Bytes that are read at once while following; most of the time there is nothing to read."""
+
+_Name = tuple[str, str]
+
+
+@dataclass(slots=True)
+class _News:
+    """What a stretch of records has brought.
+
+    Args:
+        turns: Ids of new turns, by their conversation.
+        vectors: Turns whose vectors came.
+        renewed: Whether another embedder, or the same one anew, makes the vectors from here on.
+        erased: Whether something was erased.
+    """
+
+    turns: dict[_Name, list[int]] = field(default_factory=dict)
+    vectors: set[int] = field(default_factory=set)
+    renewed: bool = False
+    erased: bool = False
+
+
+class Follower:
+    """Takes up what a store holds, each record once.
+
+    Args:
+        engine: The engine; its lock is held during each call.
+    """
+
+    def __init__(self, engine: Engine) -> None:
+        self._engine = engine
+        self._next = 1
+
+    def catch_up(self, until: int | None = None) -> None:
+        """Take up what was written since.
+
+        Args:
+            until: Only what has a lower id.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        news = _News()
+        self._read(news, until)
+        if news.erased:  # what this process keeps of texts goes, whoever's they are
+            forget_readings()
+            forget_words()
+        self._settle(news)
+
+    def start(self) -> None:
+        """Take up everything; what the index's file covers is in the index already.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        engine, news = self._engine, _News()
+        if covers := engine.index.load():
+            engine.loaded = True
+            try:
+                self._read(news, covers + 1)
+                if news.erased:
+                    self._forget(news)
+            finally:
+                engine.loaded = False
+            news.vectors.clear()
+            news.renewed = news.erased = False
+            if not engine.index.agrees():
+                news.vectors |= engine.index_again(self._next)
+        self._read(news, None)
+        self._settle(news)
+
+    def index_again(self) -> None:
+        """Make the index anew from the records.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        self.catch_up()
+        self._settle(_News(vectors=self._engine.index_again(self._next)))
+
+    @property
+    def last(self) -> int:
+        """The id of the last record that was taken up."""
+        return self._next - 1
+
+    def _read(self, news: _News, until: int | None) -> None:
+        while (until is None or self._next < until) and (
+            page := self._engine.store.page(self._next, max_bytes=PAGE)
+        ):
+            for record in page:
+                if until is not None and record.seq >= until:
+                    break
+                self._take(record, news)
+                self._next = record.seq + 1
+            else:
+                continue
+            break
+
+    def passed(self, id_: int) -> None:
+        """Take note that this engine itself has taken up everything up to an id."""
+        self._next = max(self._next, id_ + 1)
+
+    def _take(self, record: Record, news: _News) -> None:
+        """Take up one record; what is not as warmset writes it is reported and passed over."""
+        try:
+            if record.kind == TURN:
+                self._turn(record, news)
+            elif record.kind == EMBEDDING:
+                self._vector(record, news)
+            elif record.kind == CHECKPOINT:
+                self._checkpoint(record, news)
+            elif record.kind in KINDS:
+                self._engine.derived.take(record)
+            elif record.kind == TOMBSTONE:
+                news.erased = True
+        except (ValueError, LookupError, TypeError, ArithmeticError) as error:
+            self._engine.lost.append(f"record {record.seq} is not as warmset writes it: {error}")
+
+    def _turn(self, record: Record, news: _News) -> None:
+        engine = self._engine
+        meta = TurnMeta.decode(record.meta)
+        ledger = engine.ledger(*names_of(record.key))
+        if record.seq in ledger.entries:
+            return
+        message = messages.loads(record.payload)
+        facts = messages.facts(message, meta.dialect or ledger.dialect or "openai")
+        tokens = message_tokens([message], engine.encoding)[0]
+        fresh = news.turns.setdefault((ledger.tenant, ledger.name), [])
+        if not fresh and ledger.history.head:
+            fresh.append(ledger.history.head)
+        if meta.parent is not None:
+            engine.place(ledger, meta.parent)
+        engine.admit(ledger, record.seq, record.hash, facts, meta, tokens)
+        fresh.append(record.seq)
+
+    def _vector(self, record: Record, news: _News) -> None:
+        if self._engine.indexer is not None:
+            meta = VectorMeta.decode(record.meta)
+            if meta.dim < 1 or len(record.payload) % (4 * meta.dim):
+                raise InvalidInputError(f"dim: expected rows of {meta.dim} numbers")
+            if self._engine.indexer.book.note(meta, record.seq):
+                news.vectors.add(meta.of)
+
+    def _checkpoint(self, record: Record, news: _News) -> None:
+        engine, fields = self._engine, checkpoint(record.meta)
+        if fields.get("what") == "embedder" and engine.indexer is not None:
+            identity = Identity.decode(fields, record.payload)
+            known = engine.indexer.vectorizer.identity
+            if known is None or known.generation != identity.generation:
+                engine.indexer.vectorizer.remember(identity)
+                news.renewed = True
+        elif fields.get("what") == "embedder":
+            engine.index.foreign = True
+        elif fields.get("what") == "links":
+            engine.relink(engine.ledger(*names_of(record.key)), Links.decode(fields))
+        elif fields.get("what") == "head":
+            engine.place(engine.ledger(*names_of(record.key)), int(fields["id"]))
+
+    def _settle(self, news: _News) -> None:
+        """Do what is done once for many records."""
+        if news.erased:
+            self._forget(news)
+        indexer = self._engine.indexer
+        # Vectors of another embedder are no use; asking for new ones would mix the two.
+        if indexer is None or indexer.vectorizer.mismatch() is not None:
+            return
+        if news.renewed:
+            indexer.clear()
+            jobs = self._engine.jobs()
+            self._publish(indexer, {job.id for job in jobs})
+            indexer.enqueue(jobs)
+            return
+        self._publish(indexer, news.vectors)
+        for name, ids in news.turns.items():
+            indexer.enqueue(self._engine.jobs_of(name, ids))
+
+    def _publish(self, indexer: Indexer, ids: set[int]) -> None:
+        for id_ in sorted(ids):
+            if self._engine.knows(id_):
+                try:
+                    indexer.restore(id_)
+                except (Erased, NotFound):
+                    continue
+
+    def _forget(self, news: _News) -> None:
+        """Drop what was erased; of a conversation that lost a part, the rest is read once more."""
+        engine = self._engine
+        engine.derived.forget(engine.is_erased)
+        again: set[_Name] = set()
+        for name, ledger in list(engine.ledgers.items()):
+            gone = [id_ for id_ in ledger.entries if engine.is_erased(id_)]
+            if not gone:
+                continue
+            if len(gone) < len(ledger.entries):
+                again.add(name)
+            engine.drop(ledger, gone)
+            news.turns.pop(name, None)
+        start = 1
+        while again and (page := engine.store.page(start)):
+            for record in page:
+                if record.seq < self._next and record.kind in (TURN, CHECKPOINT):
+                    self._again(record, again, news)
+            start = page[-1].seq + 1
+        for attached in engine.attached.values():
+            attached.forget()
+
+    def _again(self, record: Record, again: set[_Name], news: _News) -> None:
+        try:
+            wanted = bool(record.key) and names_of(record.key) in again
+        except ValueError:
+            return
+        if wanted:
+            self._take(record, news)
+            news.vectors.add(record.seq)

@@ -1,0 +1,82 @@
+"""The file beside a store that holds its index, and the lock that savers and erasers share.
+
+The file is a cache: whoever saves it replaces it whole, and whoever erases deletes it first. Both
+hold the lock of `LOCK` meanwhile, so no file that was begun before an erasure appears after it.
+"""
+
+from __future__ import annotations
+
+import errno
+import time
+from contextlib import contextmanager, nullcontext
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from warmset._core import lock_file
+from warmset.errors import Locked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from contextlib import AbstractContextManager
+    from os import PathLike
+
+NAME: Final = "index"
+"""The index, in the directory of its store."""
+
+LOCK: Final = "index.lock"
+"""An empty file; who has locked it may write or delete the index."""
+
+_NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
+
+WAIT: Final = 60.0
+"""Seconds that an erasure waits for somebody who saves."""
+
+
+def encrypted(folder: Path | None) -> bool:
+    """Tell whether the store of a directory has encrypted records."""
+    keys = None if folder is None else folder / "keys"
+    return keys is not None and keys.is_dir() and next(keys.iterdir(), None) is not None
+
+
+def remove(folder: Path) -> None:
+    """Delete the index and what a process that died while it saved left behind; under the lock.
+
+    Raises:
+        OSError: The operating system refused.
+    """
+    for file in [folder / NAME, *folder.glob(f"{NAME}.*.new")]:
+        file.unlink(missing_ok=True)
+
+
+def _lock(folder: Path) -> AbstractContextManager[object] | None:
+    try:
+        return lock_file(folder / LOCK)
+    except OSError as error:
+        if error.errno in _NO_LOCKS:  # then nobody saves there either
+            return nullcontext()
+        raise
+
+
+@contextmanager
+def erasing(path: str | PathLike[str] | None) -> Iterator[None]:
+    """Delete the index of a store, and keep everybody from saving it while entered.
+
+    Args:
+        path: The store's directory; nothing is done for a store in memory.
+
+    Raises:
+        Locked: Somebody else saves or erases for longer than `WAIT`.
+        OSError: The file could not be deleted.
+        StoreIOError: The lock could not be had.
+    """
+    if path is None:
+        yield
+        return
+    folder, end = Path(path), time.monotonic() + WAIT
+    while (lock := _lock(folder)) is None:
+        if time.monotonic() > end:
+            raise Locked(str(folder / LOCK), "a process that saves its index, or erases")
+        time.sleep(0.01)
+    with lock:
+        remove(folder)
+        yield

@@ -1,0 +1,243 @@
+"""Vectors for what was appended, made off the response path and kept in the store.
+
+A turn is searchable by its words as soon as it is appended; its vectors follow. They are records of
+the store, so that opening it again embeds only what had not been embedded. What waits is bounded,
+what failed is tried again, and an embedder out of reach is left alone for a while; see `Backlog`.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING, Final
+
+from warmset.index.batch_size import Pace
+from warmset.index.queue import Backlog, delay_after
+from warmset.index.retry import attempt
+from warmset.index.rows import Searched
+from warmset.index.vector_catalog import VectorBook
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Sequence
+
+    from warmset._core import ColdStore, Retriever
+    from warmset.embed import Vectors
+    from warmset.index.vectorizer import Job, Vectorizer
+
+QUEUED: Final = 1 << 15
+"""Jobs, two a turn, that are queued or failed at once; the store has the others."""
+
+ROOM: Final = 0.25
+"""Seconds that an append waits for room in a queue that is full."""
+
+
+class Indexer:
+    """Embeds in a thread of its own; its state can be read at any time.
+
+    Args:
+        store: Where vectors are kept.
+        retriever: Where they are searched.
+        vectorizer: What makes them.
+        wanted: Returns every view of every turn from an id on, whether or not it is made.
+    """
+
+    def __init__(
+        self,
+        store: ColdStore,
+        retriever: Retriever,
+        vectorizer: Vectorizer,
+        wanted: Callable[[int], Sequence[Job]],
+    ) -> None:
+        self.vectorizer = vectorizer
+        self.book = VectorBook(store, vectorizer)
+        self._searched = Searched(retriever, self.book, contexts=vectorizer.contexts)
+        self._wanted = wanted
+        self._backlog = Backlog(QUEUED)
+        self._pace = Pace()
+        self._outages, self._held = 0, 0.0
+        self._closed = False
+        self._thread: threading.Thread | None = None
+        self._wake = threading.Condition()
+        self._work = threading.Lock()
+
+    def restore(self, id_: int) -> None:
+        """Take up a turn's vectors out of the store, as far as they are there.
+
+        Raises:
+            StoreError: They could not be read.
+        """
+        self._searched.restore(id_)
+
+    def clear(self) -> None:
+        """Forget all vectors that are searched: another embedder's come in their place."""
+        self._searched.clear()
+
+    def paused(self) -> threading.Lock:
+        """Keep vectors from being made while what is returned is entered."""
+        return self._work
+
+    def drop(self, ids: Collection[int]) -> None:
+        """Forget turns that were erased."""
+        with self._wake:
+            self._backlog.forget(ids)
+            self.book.drop(ids)
+            self._searched.drop(ids)
+            self._begin()
+
+    def enqueue(self, jobs: Sequence[Job]) -> None:
+        """Ask for vectors that are not there yet; returns at once."""
+        with self._wake:
+            self._backlog.add(self.vectorizer.wanted(jobs), self.book.__contains__)
+            self._begin()
+
+    def room(self) -> None:
+        """Wait a moment if the queue is full, so that turns do not come faster than vectors."""
+        with self._wake:
+            self._wake.wait_for(lambda: not self._backlog.full or self._resting(), ROOM)
+
+    def pending(self) -> int:
+        """Return how many turns still wait for their own vectors."""
+        with self._wake:
+            return self._backlog.pending()
+
+    def failed(self) -> dict[int, str]:
+        """Return turns that failed, with the reason; they are tried again, by `flush` at once."""
+        with self._wake:
+            return self._backlog.failed()
+
+    def flush(self, timeout: float | None) -> bool:
+        """Wait until nothing is pending, trying again what failed.
+
+        Args:
+            timeout: Seconds to wait at most; None waits for ever.
+
+        Returns:
+            Whether everything is embedded; False at once when the embedder is out of reach.
+        """
+        with self._wake:
+            self._backlog.try_again()
+            self._held = 0.0
+            self._begin()
+        return self.settle(timeout)
+
+    def settle(self, timeout: float | None) -> bool:
+        """Wait as `flush` does, without trying failures again."""
+        with self._wake:
+            self._wake.wait_for(self._resting, timeout)
+            return self._backlog.idle and not self._backlog.failed()
+
+    def close(self, timeout: float) -> None:
+        """Finish what is pending, at most for that many seconds, and stop."""
+        self.settle(timeout)
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+        if (thread := self._thread) is not None and thread is not threading.current_thread():
+            thread.join(timeout)
+
+    def renew(self, wanted: Callable[[], Sequence[Job]], told: Callable[[int, int], None]) -> None:
+        """Make all vectors anew with this embedder; the old ones count until the last is kept.
+
+        Args:
+            wanted: Returns every view of every turn that has something to say.
+            told: Is called with jobs done and jobs in all.
+
+        Raises:
+            EmbedderError: The embedder failed; the store's vectors are as they were.
+            StoreError: Vectors could not be kept; likewise.
+        """
+        maker = self.vectorizer
+        with self._work:
+            jobs = maker.wanted(wanted())
+            before = maker.identity
+            maker.identity = None
+            made: list[tuple[Job, Vectors]] = []
+            try:
+                done = 0
+                while done < len(jobs):
+                    made += self._make(jobs[done : (done := done + self._pace.size)])
+                    told(min(done, len(jobs)), len(jobs))
+                if maker.identity is not None:
+                    self.book.keep([maker.identity.draft()], [])
+            except BaseException:
+                if before is None:
+                    maker.identity = None
+                else:
+                    maker.remember(before)
+                raise
+            self.clear()
+            self._searched.publish(made)
+            with self._wake:
+                self._backlog.forgive()
+            self.book.erase_older()
+
+    def _resting(self) -> bool:
+        return self._closed or self._backlog.idle or self._held > time.monotonic()
+
+    def _begin(self) -> None:
+        if self._thread is None and not self._closed and not self._backlog.idle:
+            self._thread = threading.Thread(target=self._run, name="warmset-indexer", daemon=True)
+            self._thread.start()
+        self._wake.notify_all()
+
+    def _run(self) -> None:
+        while True:
+            with self._wake:
+                first = self._next_work()
+                if self._closed:
+                    return
+                jobs = self._backlog.take(self._pace.size)
+            # Without our lock: it takes the engine's.
+            deferred = [] if first is None else self.vectorizer.wanted(self._wanted(first))
+            remote = self.vectorizer.embedder.remote
+            made = attempt(jobs, self._index, remote=remote, stopped=lambda: self._closed)
+            now = time.monotonic()
+            with self._wake:
+                self._outages = self._outages + 1 if made.spared else 0
+                self._held = now + delay_after(self._outages) if made.spared else 0.0
+                self._backlog.done(made, now)
+                self._backlog.looked(deferred, self.book.__contains__)
+                self._wake.notify_all()
+
+    def _next_work(self) -> int | None:
+        """Wait for something to do; returns where to look for more of it, if that is it."""
+        while not self._closed:
+            now = time.monotonic()
+            due = self._backlog.wake(now)
+            if self._held > now:
+                self._wake.wait(self._held - now)
+            elif (first := self._backlog.look()) is not None:
+                return first
+            elif self._backlog.queued:
+                return None
+            else:
+                self._wake.wait(None if due is None else due - now)
+        return None
+
+    def _index(self, jobs: Sequence[Job]) -> None:
+        """Embed, keep, publish: in this order, so that the index is never ahead of the store."""
+        with self._work:
+            fresh = self.vectorizer.identity is None
+            # Another process may have made some meanwhile.
+            made = self._make([job for job in jobs if job not in self.book], fresh=fresh)
+            self._searched.publish(made)
+
+    def _make(self, jobs: Sequence[Job], *, fresh: bool = False) -> list[tuple[Job, Vectors]]:
+        """Embed and keep, and take note of how long it took.
+
+        Args:
+            jobs: The batch.
+            fresh: Whether to keep who made the vectors, too.
+        """
+        maker, started = self.vectorizer, time.monotonic()
+        try:
+            made = maker.vectors(jobs)
+            drafts = maker.drafts(made)
+            if fresh and maker.identity is not None:
+                drafts.append(maker.identity.draft())
+            self.book.keep(drafts, made)
+        except BaseException:
+            self._pace.failed()
+            raise
+        self._pace.took(len(jobs), time.monotonic() - started)
+        return made

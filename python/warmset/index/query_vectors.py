@@ -1,0 +1,106 @@
+"""Vectors of questions: the caller's own, or made once and kept."""
+
+from __future__ import annotations
+
+import threading
+from collections import OrderedDict
+from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import TimeoutError as FutureTimeoutError
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from warmset.errors import EmbedderError, EmbedderMismatch, InvalidInputError
+
+if TYPE_CHECKING:
+    from numpy.typing import NDArray
+
+    from warmset.embed import Vectors
+    from warmset.index.vectorizer import Vectorizer
+
+CACHED: Final = 512
+
+
+class QueryVectors:
+    """Vectors of queries: the last 512 are kept, one in flight is shared by all who ask for it."""
+
+    def __init__(self, vectorizer: Vectorizer) -> None:
+        self._vectorizer = vectorizer
+        self._lock = threading.Lock()
+        self._kept: OrderedDict[str, Future[Vectors]] = OrderedDict()
+        self._pool: ThreadPoolExecutor | None = None
+
+    def get(self, query: str, wait: float) -> tuple[Vectors | None, str | None]:
+        """Return the vector of a query, or why there is none yet.
+
+        Args:
+            query: The text.
+            wait: Seconds to wait for a remote embedder; a local one is always waited for.
+
+        Returns:
+            The vector and None, or None and the reason.
+
+        Raises:
+            EmbedderMismatch: The embedder is not the store's.
+            EmbedderError: A local embedder failed.
+        """
+        remote = self._vectorizer.embedder.remote
+        with self._lock:
+            future = self._kept.get(query)
+            mine = future is None or (future.done() and future.exception() is not None)
+            if mine:
+                future = Future()
+                self._kept[query] = future
+                while len(self._kept) > CACHED:
+                    self._kept.popitem(last=False)
+            self._kept.move_to_end(query)
+            if mine and remote and self._pool is None:
+                self._pool = ThreadPoolExecutor(2, thread_name_prefix="warmset-query")
+        assert future is not None  # noqa: S101 - made above
+        if mine and remote and self._pool is not None:
+            self._pool.submit(self._make, query, future)
+        elif mine:
+            self._make(query, future)
+        try:
+            return future.result(wait if remote else None), None
+        except FutureTimeoutError:
+            return None, f"the query's vector was not there within {wait:g} s"
+        except EmbedderMismatch:
+            raise
+        except EmbedderError as error:
+            if not remote:
+                raise
+            return None, str(error)
+
+    def close(self) -> None:
+        """Stop the threads of remote calls."""
+        if self._pool is not None:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _make(self, query: str, future: Future[Vectors]) -> None:
+        try:
+            future.set_result(self._vectorizer.query(query))
+        except BaseException as error:  # noqa: BLE001 - whoever waits raises it
+            future.set_exception(error)
+
+
+def given_vector(vector: object) -> NDArray[np.float32]:
+    """Read a vector that the caller made.
+
+    Raises:
+        InvalidInputError: It is no vector of numbers.
+    """
+    try:
+        array = np.asarray(vector)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"query_vector: not an array of numbers ({error})") from error
+    if array.dtype.kind not in "fiu":
+        raise InvalidInputError(f"query_vector: expected real numbers, found dtype {array.dtype}")
+    if array.dtype != np.float32:
+        with np.errstate(over="ignore"):  # an infinity is refused with the other ones
+            array = array.astype(np.float32)
+    if array.ndim == 2 and len(array) == 1:  # noqa: PLR2004 - a batch of one
+        array = array[0]
+    if array.ndim != 1:
+        raise InvalidInputError(f"query_vector: expected shape (dim,), found {array.shape}")
+    return array

@@ -1,0 +1,209 @@
+"""What waits for its vectors, and in which state: queued, deferred, at work, failed.
+
+The queue is bounded. The store holds every turn already, so what does not fit is deferred: all that
+is remembered of it is ids, from the least of which the store is looked through again once there is
+room.
+What failed is queued again by itself, each time later than before.
+"""
+
+from __future__ import annotations
+
+from collections import deque
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Collection, Iterable
+
+    from warmset.index.retry import Outcome
+    from warmset.index.vectorizer import Job
+
+FIRST_DELAY: Final = 1.0
+LONGEST_DELAY: Final = 300.0
+TRIES: Final = 10
+"""A failure is tried again after 1, 2, 4 ... seconds, ten times in all: for about 13 minutes."""
+
+
+def delay_after(tries: int) -> float:
+    """Return how many seconds to wait after so many failures in a row."""
+    return min(FIRST_DELAY * 2.0 ** max(tries - 1, 0), LONGEST_DELAY)
+
+
+@dataclass(slots=True)
+class _Failure:
+    """Why a job failed, how often, and when it is due again; never, if that is None."""
+
+    why: str
+    tries: int
+    due: float | None
+
+
+class Backlog:
+    """Jobs by state. Whoever owns it holds a lock during each call.
+
+    Args:
+        most: How many jobs are queued at once.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._queue: deque[Job] = deque()
+        self._taken: list[Job] = []
+        self._asked: set[Job] = set()
+        self._turns = 0  # of them, so that to ask costs nothing
+        self._failed: dict[Job, _Failure] = {}
+        self._tried: dict[Job, int] = {}
+        self._deferred: int | None = None
+        self._unqueued: set[int] = set()  # turns that were deferred; not those that are looked for
+        self._looking: set[int] | None = None
+        self._next: float | None = None
+
+    def add(self, jobs: Iterable[Job], there: Callable[[Job], bool]) -> None:
+        """Queue what is neither known nor done; defer what does not fit.
+
+        Args:
+            jobs: What is wanted.
+            there: Tells whether a job has its vectors already.
+        """
+        for job in dict.fromkeys(jobs):
+            if job in self._asked or self._waits(job) or there(job):
+                continue
+            if self._room() > 0:
+                self._ask(job)
+            else:
+                first = self._deferred
+                self._deferred = job.id if first is None else min(first, job.id)
+                if job.view == "turn":
+                    self._found(job.id)
+                    self._unqueued.add(job.id)
+
+    def take(self, count: int) -> list[Job]:
+        """Begin to work on the next jobs; `done` ends it."""
+        self._taken = [self._queue.popleft() for _ in range(min(count, len(self._queue)))]
+        return list(self._taken)
+
+    def done(self, made: Outcome, now: float) -> None:
+        """Take note of how the jobs that were taken came out.
+
+        Args:
+            made: What failed of them.
+            now: The time, on a clock that never goes back.
+        """
+        for job in self._taken:
+            if job not in made.failed:
+                self._tried.pop(job, None)
+                self._failed.pop(job, None)
+                continue
+            tries = self._tried[job] = self._tried.get(job, 0) + (job not in made.spared)
+            due = None if made.hopeless or tries >= TRIES else now + delay_after(tries)
+            self._failed[job] = _Failure(made.failed[job], tries, due)
+            if due is not None:
+                self._next = due if self._next is None else min(self._next, due)
+        ended = self._asked.intersection(self._taken)
+        self._asked -= ended
+        self._turns -= _turns(ended)
+        self._taken = []
+
+    def wake(self, now: float) -> float | None:
+        """Queue the failures that are due; returns when the next one is, if any is."""
+        if self._next is None or now < self._next:
+            return self._next
+        ready = [job for job, one in self._failed.items() if one.due is not None and one.due <= now]
+        # Those that failed least go first: they failed in the company of others.
+        for job in sorted(ready, key=lambda job: self._failed[job].tries):
+            del self._failed[job]
+            self._ask(job)
+        left = (one.due for one in self._failed.values() if one.due is not None)
+        self._next = min(left, default=None)
+        return self._next
+
+    def try_again(self) -> None:
+        """Queue all that failed at once, as if it never had."""
+        self._tried.clear()
+        for job in self._failed:
+            self._ask(job)
+        self._failed.clear()
+        self._next = None
+
+    def look(self) -> int | None:
+        """Return the id from which on the store is to be looked through, if there is room now.
+
+        Whoever gets one calls `looked` with what is there.
+        """
+        if self._deferred is None or not self._half_free():
+            return None
+        first, self._deferred = self._deferred, None
+        self._looking, self._unqueued = self._unqueued, set()
+        return first
+
+    def looked(self, jobs: Iterable[Job], there: Callable[[Job], bool]) -> None:
+        """Queue what was deferred, the oldest first; what does not fit is deferred again."""
+        self._looking = None
+        self.add(sorted(jobs, key=lambda job: (job.id, job.view)), there)
+
+    def forget(self, ids: Collection[int]) -> None:
+        """Drop turns that were erased."""
+        self._unqueued.difference_update(ids)
+        if self._looking is not None:
+            self._looking.difference_update(ids)
+        self._queue = deque(job for job in self._queue if job.id not in ids)
+        self._asked = {job for job in self._asked if job.id not in ids}
+        self._turns = _turns(self._asked)
+        self._failed = {job: one for job, one in self._failed.items() if job.id not in ids}
+        self._tried = {job: tries for job, tries in self._tried.items() if job.id not in ids}
+
+    def forgive(self) -> None:
+        """Drop all failures: what they were about is done."""
+        self._failed.clear()
+        self._tried.clear()
+
+    @property
+    def full(self) -> bool:
+        """Whether jobs had to be deferred."""
+        return self._deferred is not None
+
+    @property
+    def queued(self) -> bool:
+        """Whether something can be worked on."""
+        return bool(self._queue)
+
+    @property
+    def idle(self) -> bool:
+        """Whether there is nothing to do now: failures may be left, and be in the way of others."""
+        if self._asked or self._taken or self._looking is not None:
+            return False
+        return not self.full or not self._half_free()
+
+    def pending(self) -> int:
+        """Count the turns without vectors that did not fail."""
+        return self._turns + len(self._unqueued) + len(self._looking or ())
+
+    def failed(self) -> dict[int, str]:
+        """Return the turns that failed, with the reason."""
+        return {job.id: one.why for job, one in self._failed.items()}
+
+    def _ask(self, job: Job) -> None:
+        self._asked.add(job)
+        self._queue.append(job)
+        if job.view == "turn":
+            self._turns += 1
+            self._found(job.id)
+
+    def _found(self, turn: int) -> None:
+        self._unqueued.discard(turn)
+        if self._looking is not None:
+            self._looking.discard(turn)
+
+    def _room(self) -> int:
+        return self._most - len(self._asked) - len(self._failed)
+
+    def _half_free(self) -> bool:
+        return self._room() >= (self._most + 1) // 2
+
+    def _waits(self, job: Job) -> bool:
+        one = self._failed.get(job)
+        return one is not None and one.due is not None
+
+
+def _turns(jobs: Iterable[Job]) -> int:
+    return sum(job.view == "turn" for job in jobs)

@@ -1,0 +1,78 @@
+"""Doing a batch of jobs so that one that fails costs only itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import EmbedderMismatch, Erased, NotFound
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset.index.vectorizer import Job
+
+OUTAGE: Final = 2
+"""Jobs that fail one after the other, right after their batch, before a service counts as away."""
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What came of a batch.
+
+    Args:
+        failed: Jobs that failed, with the reason.
+        spared: Those of them that were spared a try of their own: the service seems to be away.
+        hopeless: Whether another try is no use.
+    """
+
+    failed: dict[Job, str] = field(default_factory=dict)
+    spared: set[Job] = field(default_factory=set)
+    hopeless: bool = False
+
+
+def attempt(
+    jobs: Sequence[Job],
+    work: Callable[[Sequence[Job]], None],
+    *,
+    remote: bool,
+    stopped: Callable[[], bool],
+) -> Outcome:
+    """Do a batch; where it fails, one by one.
+
+    Args:
+        jobs: The batch.
+        work: Does jobs or raises, and then has done none.
+        remote: Whether a failure may mean that a service is out of reach; then the batch is given
+            up after two more.
+        stopped: Tells whether to leave off.
+
+    Returns:
+        What failed; a turn that was erased meanwhile did not: nobody waits for its vectors.
+    """
+    why = _try(work, jobs) if jobs else None
+    if isinstance(why, EmbedderMismatch):
+        return Outcome(dict.fromkeys(jobs, str(why)), hopeless=True)
+    made = Outcome()
+    if why is None:
+        return made
+    for at, job in enumerate(jobs):
+        if stopped():
+            break
+        if len(jobs) > 1:
+            why = _try(work, [job])
+        if why is not None and not isinstance(why, (Erased, NotFound)):
+            made.failed[job] = str(why)
+        if remote and len(made.failed) == at + 1 == OUTAGE:
+            made.spared = set(jobs[at + 1 :])
+            made.failed |= dict.fromkeys(jobs[at + 1 :], str(why))
+            break
+    return made
+
+
+def _try(work: Callable[[Sequence[Job]], None], jobs: Sequence[Job]) -> Exception | None:
+    try:
+        work(jobs)
+    except Exception as error:  # noqa: BLE001 - a thread has nobody to raise to
+        return error
+    return None

@@ -1,0 +1,87 @@
+"""The rows of vectors that are searched of each turn."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warmset.index.vectorizer import Job
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
+    from warmset._core import Retriever
+    from warmset.embed import Vectors
+    from warmset.index.vector_catalog import VectorBook
+
+
+class Searched:
+    """Publishes vectors: a turn's own rows, or the mean of its row and its context's.
+
+    Args:
+        retriever: Where rows are searched.
+        book: Where vectors are kept.
+        contexts: Whether contexts count.
+    """
+
+    def __init__(self, retriever: Retriever, book: VectorBook, *, contexts: bool) -> None:
+        self._retriever = retriever
+        self._book = book
+        self._contexts = contexts
+        self._rows: dict[int, Vectors] = {}
+
+    def clear(self) -> None:
+        """Forget all rows: another embedder's come in their place."""
+        self._retriever.clear_vectors()
+        self._rows.clear()
+
+    def drop(self, ids: Collection[int]) -> None:
+        """Forget turns that were erased."""
+        for id_ in self._rows.keys() & set(ids):
+            del self._rows[id_]
+
+    def restore(self, id_: int) -> None:
+        """Take up a turn's vectors out of the store, as far as they are there.
+
+        Raises:
+            StoreError: They could not be read.
+        """
+        own = self._book.read(Job(id_, "turn"))
+        if own is not None:
+            self._put(id_, own, self._context(id_))
+
+    def publish(self, made: Sequence[tuple[Job, Vectors]]) -> None:
+        """Publish vectors that are kept already, each turn's once.
+
+        Raises:
+            StoreError: A turn's other vectors could not be read.
+        """
+        turns = {job.id: rows for job, rows in made if job.view == "turn"}
+        contexts = {job.id: rows for job, rows in made if job.view == "context"}
+        for id_ in dict.fromkeys(job.id for job, _ in made):
+            own = turns.get(id_)
+            if own is None and (own := self._rows.get(id_)) is None:
+                own = self._book.read(Job(id_, "turn"))
+            if own is not None:
+                context = contexts.get(id_)
+                self._put(id_, own, self._context(id_) if context is None else context)
+
+    def _context(self, id_: int) -> Vectors | None:
+        return self._book.read(Job(id_, "context")) if self._contexts else None
+
+    def _put(self, id_: int, own: Vectors, context: Vectors | None) -> None:
+        self._retriever.put_vectors(id_, mean(own, context))
+        # A single passage waits for its context, which the next message brings.
+        if self._contexts and context is None and len(own) == 1:
+            self._rows[id_] = own
+        else:
+            self._rows.pop(id_, None)
+
+
+def mean(own: Vectors, context: Vectors | None) -> Vectors:
+    """Return the rows that are searched: the mean of turn and context, or the turn's passages."""
+    if context is None or len(own) != 1:
+        return own
+    both: Vectors = (own + context) * np.float32(0.5)
+    return both

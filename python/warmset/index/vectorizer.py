@@ -1,0 +1,242 @@
+"""From turns to vectors of the store's embedder, and from vectors to records and back.
+
+Each turn has the rows of its own passages and, once the next message is there, one of the turn
+among its neighbours; what is searched is their mean, half the cosine with the turn and half with
+its context. A store remembers which embedder made its vectors, and no other one adds to them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Protocol
+
+from warmset.errors import EmbedderMismatch
+from warmset.store.records import Draft, Identity, VectorMeta, View
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset.embed import Embedder, Vectors
+
+PROBE: Final = "warmset probe: the tide table for Tuesday lists seventeen boats."
+"""Embedded by embedders that have no fingerprint, to tell whether they are still the same."""
+
+SAME: Final = 0.999
+"""Cosine of two probes above which they count as the same embedder's."""
+
+CONTEXT_WORDS: Final = 50
+"""Words of each neighbour that a context takes; the turn itself has at most one passage."""
+
+
+HELD: Final = 1 << 14
+"""Characters of a text that is held until its batch is done; a longer one is read again."""
+
+
+class Source(Protocol):
+    """Where texts are read."""
+
+    def text(self, id_: int) -> str:
+        """Return what a turn says."""
+        ...
+
+    def neighbours(self, id_: int) -> tuple[int | None, int | None]:
+        """Return the turns before and after, within the session and the current path."""
+        ...
+
+    def key(self, id_: int) -> list[bytes]:
+        """Return the key of the turn's conversation."""
+        ...
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One view of one turn that is to be embedded."""
+
+    id: int
+    view: View
+
+
+class Vectorizer:
+    """Makes vectors, and makes sure that one embedder makes all of a store's.
+
+    Args:
+        embedder: What makes vectors.
+        source: Where texts are read.
+        durable: Whether the store outlives the process, so that an embedder without a fingerprint
+            must be told by a probe.
+        contexts: Whether a turn is embedded among its neighbours, too.
+    """
+
+    def __init__(
+        self, embedder: Embedder, source: Source, *, durable: bool, contexts: bool = True
+    ) -> None:
+        self.embedder = embedder
+        self.contexts = contexts
+        self.identity: Identity | None = None
+        self._source = source
+        self._durable = durable
+        self._probed = False
+        self._newest = 0
+        self._around: dict[int, list[int]] = {}
+
+    def remember(self, identity: Identity) -> None:
+        """Take up a checkpoint of the store: this embedder made its vectors from here on."""
+        self.identity = identity
+        self._probed = False
+        self.seen(identity.generation)
+
+    def seen(self, generation: int) -> None:
+        """Take note of a generation, so that its number is not used again."""
+        self._newest = max(self._newest, generation)
+
+    def mismatch(self) -> EmbedderMismatch | None:
+        """Return what keeps this embedder from the store's vectors, as far as is known."""
+        stored = self.identity
+        if stored is None:
+            return None
+        given = self.embedder
+        wrong = given.fingerprint != stored.fingerprint or given.dim not in (None, stored.dim)
+        return EmbedderMismatch(stored.name, given.name) if wrong else None
+
+    def made_by(self) -> str:
+        """Tell whose vectors are searched at present, and of what; no text if there are none."""
+        stored = self.identity
+        if stored is None:
+            return ""
+        alone = "" if self.contexts else ", turns alone"
+        return f"{stored.generation} {stored.fingerprint or stored.name}{alone}"
+
+    def wanted(self, jobs: Sequence[Job]) -> Sequence[Job]:
+        """Leave out the views that are not embedded."""
+        return jobs if self.contexts else [job for job in jobs if job.view == "turn"]
+
+    def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
+        """Embed turns and contexts; a job that has nothing to embed is left out.
+
+        Raises:
+            EmbedderMismatch: The embedder is not the one of the store's vectors.
+            EmbedderError: It failed.
+        """
+        spans: list[tuple[Job, int]] = []
+        texts: list[str] = []
+        read = _Read(self._source, self.embedder)
+        for job in jobs:
+            passages = read.passages(job.id) if job.view == "turn" else self._context(job.id, read)
+            spans.append((job, len(passages)))
+            texts += passages
+        if not texts:
+            return []
+        rows = self._call(texts, self.embedder.embed)
+        out: list[tuple[Job, Vectors]] = []
+        start = 0
+        for job, count in spans:
+            if count:
+                out.append((job, rows[start : start + count]))
+            start += count
+        return out
+
+    def query(self, text: str) -> Vectors:
+        """Embed a query, shape (dim,).
+
+        Raises:
+            EmbedderMismatch: The embedder is not the one of the store's vectors.
+            EmbedderError: It failed.
+        """
+        if self.identity is None:
+            rows = self.embedder.embed_query([text])
+        else:
+            rows = self._call([text], self.embedder.embed_query, apart=True)
+        vector: Vectors = rows[0]
+        return vector
+
+    def drafts(self, made: Sequence[tuple[Job, Vectors]]) -> list[Draft]:
+        """Make the records of some vectors."""
+        if self.identity is None:
+            return []
+        dim, generation = self.identity.dim, self.identity.generation
+        drafts: list[Draft] = []
+        for job, rows in made:
+            meta = VectorMeta(of=job.id, view=job.view, dim=dim, generation=generation)
+            # A context holds words of its neighbours: when one of them is erased, it goes too.
+            others = self._around.pop(job.id, []) if job.view == "context" else []
+            drafts.append(meta.draft(self._source.key(job.id), rows, others))
+        return drafts
+
+    def begin(self, dim: int, probe: Vectors | None = None) -> Identity:
+        """Take this embedder for the one that makes the store's vectors from here on."""
+        self._newest += 1
+        name, fingerprint = self.embedder.name, self.embedder.fingerprint
+        self.identity = Identity(
+            name=name, fingerprint=fingerprint, dim=dim, generation=self._newest, probe=probe
+        )
+        return self.identity
+
+    def _call(
+        self,
+        texts: list[str],
+        embed: Callable[[Sequence[str]], Vectors],
+        *,
+        apart: bool = False,
+    ) -> Vectors:
+        """Embed, settling on the way whether this is the store's embedder.
+
+        The probe goes with the texts, or apart: it is a document, whatever they are.
+        """
+        wrong = self.mismatch()
+        if wrong is not None:
+            raise wrong
+        stored = self.identity
+        probing = self.embedder.fingerprint is None and self._durable and not self._probed
+        rows = embed([*texts, PROBE] if probing and not apart else texts)
+        probe = (self.embedder.embed([PROBE]) if apart else rows)[-1].copy() if probing else None
+        rows = rows[: len(texts)]
+        if stored is None:
+            self.begin(int(rows.shape[1]), probe)
+        elif stored.dim != rows.shape[1]:
+            raise EmbedderMismatch(stored.name, self.embedder.name)
+        elif probe is not None and stored.probe is not None and float(probe @ stored.probe) < SAME:
+            raise EmbedderMismatch(stored.name, f"{self.embedder.name}, which differs")
+        self._probed = True
+        return rows
+
+    def _context(self, id_: int, read: _Read) -> list[str]:
+        """Return the turn among its neighbours, or nothing if it has none or is long itself."""
+        before, after = self._source.neighbours(id_)
+        if before is None and after is None:
+            return []
+        if len(read.passages(id_)) > 1:
+            return []
+        parts: list[str] = []
+        if before is not None:
+            parts.append(" ".join(read.text(before).split()[-CONTEXT_WORDS:]))
+        parts.append(read.text(id_))
+        if after is not None:
+            parts.append(" ".join(read.text(after).split()[:CONTEXT_WORDS]))
+        self._around[id_] = [other for other in (before, after) if other is not None]
+        return ["\n".join(parts)]
+
+
+class _Read:
+    """Texts and passages of one batch, each made once: a turn is its neighbours' neighbour."""
+
+    def __init__(self, source: Source, embedder: Embedder) -> None:
+        self._source = source
+        self._embedder = embedder
+        self._texts: dict[int, str] = {}
+        self._passages: dict[int, list[str]] = {}
+
+    def text(self, id_: int) -> str:
+        """Read what a turn says."""
+        found = self._texts.get(id_)
+        if found is None:
+            found = self._source.text(id_)
+            if len(found) <= HELD:
+                self._texts[id_] = found
+        return found
+
+    def passages(self, id_: int) -> list[str]:
+        """Cut a turn into what is embedded of it."""
+        found = self._passages.get(id_)
+        if found is None:
+            found = self._passages[id_] = self._embedder.split(self.text(id_))
+        return found

@@ -1,0 +1,1 @@
+"""Short texts of their own beside the conversations: memories, dropped turns, episodes."""

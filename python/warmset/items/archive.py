@@ -1,0 +1,247 @@
+"""What leaves a list by compaction: kept before it leaves, given back by its handle, counted."""
+
+from __future__ import annotations
+
+import hashlib
+import time
+from collections import Counter, defaultdict
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset import messages
+from warmset._core import content_hash
+from warmset.compact.distil import clip, confidence_of, is_novel, kind_of_memory
+from warmset.compact.keeper import Leaving, Left
+from warmset.errors import Erased, InvalidInputError, NotFound
+from warmset.evict.slots import stands_in
+from warmset.items.dedupe import keep_novel, put
+from warmset.items.index import item_index
+from warmset.items.item import Fresh
+from warmset.store.derived import derived_draft
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from warmset.compact.keeper import Known
+    from warmset.compact.reading import Read
+    from warmset.embed import Embedder
+    from warmset.engine.engine import Engine
+    from warmset.messages import Message
+    from warmset.store.derived import Made
+
+WHAT: Final = "dropped"
+"""What the items that dropped messages become say that they are."""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Episode:
+    """One run of a compaction, or what became of a prepared summary.
+
+    Args:
+        id: The record's id.
+        at: When it ran, UTC.
+        conversation: The conversation that it was of; None if it was of none.
+        what: "compaction"; or "prepared", "swapped", "stale" or "failed".
+        figures: What it came to, as in `CompactStats` for a compaction.
+    """
+
+    id: int
+    at: datetime
+    conversation: str | None
+    what: str
+    figures: dict[str, Any]
+
+
+class Dropping:
+    """A memory, as a compaction sees it; see `compact.keeper.Keeper`.
+
+    Args:
+        engine: The store.
+        tenant: Whose memories count, and whose the dropped turns are.
+        conversation: The conversation that is compacted; None if it is none of the store's.
+    """
+
+    def __init__(self, engine: Engine, tenant: str, conversation: str | None) -> None:
+        self._engine = engine
+        self._tenant = tenant
+        self._conversation = conversation
+
+    @property
+    def embedder(self) -> Embedder | None:
+        """The store's embedder; None if it is searched by words alone."""
+        indexer = self._engine.indexer
+        return None if indexer is None else indexer.vectorizer.embedder
+
+    def known(self, given: Embedder | None, /) -> Known | None:
+        """Return the memories that are stored, with an embedder's vectors."""
+        if given is None:
+            return None
+        shelf = item_index(self._engine, self._tenant, self._conversation)
+        return shelf.with_vectors(given)
+
+    def keep(self, leaving: Leaving, /) -> Left:
+        """Keep messages, make memories of what is known nowhere, and record the run.
+
+        Raises:
+            Locked: Another process keeps the store busy.
+            StoreError: They could not be kept.
+            EmbedderError: The embedder failed, and nothing was distilled or recorded.
+        """
+        hashes = [
+            _hash(read, one) for read, one in zip(leaving.reads, leaving.messages, strict=True)
+        ]
+        turns = self._turns(hashes)
+        scope = self._tenant, self._conversation
+        with self._engine.lock:
+            held = self._engine.derived.held(*scope, WHAT)
+            stored = {one: held[one] for one in hashes if one in held}
+        items = [at for at, turn in enumerate(turns) if turn is None and hashes[at] not in stored]
+        first = {hashes[at]: at for at in reversed(items)}
+        fresh = sorted(first.values())
+        fields = {"what": WHAT, "dialect": leaving.dialect, "at": time.time()}
+        payloads = [messages.dumps(leaving.messages[at]) for at in fresh]
+        ids = put(self._engine, [derived_draft("item", *scope, fields, one) for one in payloads])
+        stored |= {hashes[at]: id_ for at, id_ in zip(fresh, ids, strict=True)}
+        sources = [stored[hashes[at]] if turn is None else turn for at, turn in enumerate(turns)]
+        made = self._distil(leaving, sources) if leaving.distill else {}
+        told = {**leaving.figures, "distilled": sum(made.values()), "distilled_kinds": made}
+        told["signals"] = list(leaving.figures["signals"])
+        run = {"what": "compaction", "at": time.time(), "figures": told}
+        episode = put(self._engine, [derived_draft("episode", *scope, run)])[0]
+        places = list(zip(leaving.places, turns, strict=True))
+        return Left(
+            handles=_Handles(self._tenant, leaving.places, sources),
+            store_ids={place: turn for place, turn in places if turn is not None},
+            distilled=made,
+            episode=episode,
+        )
+
+    def _turns(self, hashes: list[bytes]) -> list[int | None]:
+        """Return the turn of the conversation that each message is; None for those that are none.
+
+        Of turns with the same content, the first goes to the first message.
+        """
+        if self._conversation is None:
+            return [None] * len(hashes)
+        waiting: dict[bytes, list[int]] = defaultdict(list)
+        with self._engine.lock:
+            ledger = self._engine.ledger(self._tenant, self._conversation)
+            for id_ in reversed(ledger.history.path):
+                waiting[self._engine.store.hash_of(id_)].append(id_)
+        out: list[int | None] = []
+        for one in hashes:
+            ids = waiting.get(one)
+            out.append(None if not ids else ids.pop() if len(ids) > 1 else ids[0])
+        return out
+
+    def _distil(self, leaving: Leaving, sources: list[int]) -> dict[str, int]:
+        """Make memories of the turns that are known nowhere else; how many of each kind."""
+        fresh = [
+            Fresh(
+                text=clip(read.facts.text),
+                kind=kind_of_memory(read.facts.text),
+                confidence=confidence_of(coverage),
+                sources=(source,),
+            )
+            for read, coverage, source in zip(leaving.reads, leaving.coverage, sources, strict=True)
+            if is_novel(read.facts.text, coverage) and not stands_in(read.facts)
+        ]
+        shelf = item_index(self._engine, self._tenant, None)
+        kept = keep_novel(self._engine, shelf, fresh, self._conversation, self.embedder)
+        kinds = (one.kind for one, (_, new) in zip(fresh, kept, strict=True) if new)
+        return dict(sorted(Counter[str](kinds).items()))
+
+
+class _Handles(Mapping[int, str]):
+    """Handles of kept messages by their places, each made when it is looked at."""
+
+    def __init__(self, tenant: str, places: Sequence[int], ids: Sequence[int]) -> None:
+        self._tenant = tenant
+        self._ids = dict(zip(places, ids, strict=True))
+
+    def __getitem__(self, place: int) -> str:
+        return handle_of(self._tenant, self._ids[place])
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._ids)
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+
+def _hash(read: Read, message: Message) -> bytes:
+    """Return the hash of a message as the store keeps it, worked out once."""
+    if not read.kept:
+        read.kept = content_hash(messages.dumps(message))
+    return read.kept
+
+
+def handle_of(tenant: str, id_: int) -> str:
+    """Return the handle of a kept message: nobody else's tenant can use it."""
+    return f"kept:{id_}:{_mark(tenant)}"
+
+
+def restore(engine: Engine, tenant: str, handle: str) -> Message:
+    """Give a dropped message back; see `Memory.restore`.
+
+    Raises:
+        InvalidInputError: It is no text.
+        NotFound: It is no handle of this tenant.
+        Erased: The message was erased.
+        StoreError: It could not be read.
+    """
+    if not isinstance(handle, str):
+        raise InvalidInputError(f"handle: expected a text, found {handle!r:.80}")
+    name, _, rest = handle.partition(":")
+    number, _, mark = rest.partition(":")
+    id_ = int(number) if number.isascii() and number.isdecimal() and len(number) < _DIGITS else 0
+    if name != "kept" or mark != _mark(tenant) or not id_:
+        raise NotFound(f"{handle!r:.80} is no handle of a dropped turn of this tenant")
+    made = engine.derived.get(id_)
+    ours = made is not None and made.tenant == tenant and made.fields.get("what") == WHAT
+    if not ours and not (engine.knows(id_) and engine.owner(id_).tenant == tenant):
+        if engine.is_erased(id_):
+            raise Erased(id_)
+        raise NotFound(f"{handle!r:.80} is no handle of a dropped turn of this tenant")
+    return messages.loads(engine.store.get(id_).payload)
+
+
+def copies_of(engine: Engine, tenant: str, ids: Sequence[int]) -> list[int]:
+    """Return what was dropped from lists and says the same as messages that are to be erased.
+
+    A message may leave a list before it is appended, or once a branch left it behind: then there is
+    a copy of it. It stays as long as the conversation has another message that says the same.
+    """
+    gone = frozenset(ids)
+    with engine.lock:
+        items = [one for one in engine.derived.of("item", tenant) if one.fields.get("what") == WHAT]
+        if not items:
+            return []
+        owners = {one.name: one for one in map(engine.owner, filter(engine.knows, ids))}
+        unsaid: set[tuple[str | None, bytes]] = set()
+        for name, ledger in owners.items():
+            said = {engine.store.hash_of(one) for one in ledger.entries if one not in gone}
+            lost = {engine.store.hash_of(one) for one in ledger.entries if one in gone}
+            unsaid |= {(name, digest) for digest in lost - said}
+        items = [one for one in items if one.id not in gone]
+        return [one.id for one in items if (one.conversation, one.hash) in unsaid]
+
+
+def episode_of(made: Made) -> Episode:
+    """Make an episode of its record."""
+    return Episode(
+        id=made.id,
+        at=datetime.fromtimestamp(float(made.fields.get("at", 0.0)), UTC),
+        conversation=made.conversation,
+        what=str(made.fields.get("what")),
+        figures=dict(made.fields.get("figures") or {}),
+    )
+
+
+_DIGITS: Final = 20
+
+
+def _mark(tenant: str) -> str:
+    return hashlib.blake2b(tenant.encode("utf-8", "surrogatepass"), digest_size=6).hexdigest()

@@ -1,0 +1,129 @@
+"""Keeping memories, none twice."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Final
+
+from warmset._core import HotIndex
+from warmset.errors import Locked
+from warmset.items.item import says
+from warmset.receipts import Spooled
+from warmset.text.hard_facts import facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.embed import Embedder
+    from warmset.engine.engine import Engine
+    from warmset.items.index import ItemIndex
+    from warmset.items.item import Fresh
+    from warmset.store.records import Draft
+
+SAME: Final = 0.95
+"""The cosine from which on two texts with the same facts are one memory."""
+
+_LOOKED_AT: Final = 8
+"""The nearest texts among which the same one is looked for."""
+
+
+@dataclass(slots=True)
+class _Alike:
+    """What is near a text: memories by id, and texts before it by place, each nearest first."""
+
+    memories: list[int] = field(default_factory=list[int])
+    places: list[int] = field(default_factory=list[int])
+
+
+def keep_novel(
+    engine: Engine,
+    shelf: ItemIndex,
+    fresh: Sequence[Fresh],
+    conversation: str | None,
+    embedder: Embedder | None,
+) -> list[tuple[int, bool]]:
+    """Keep memories in a scope, none twice.
+
+    Two are the same if they say the same whatever their case and punctuation, or if their cosine is
+    0.95 and more and their facts are the same.
+
+    Args:
+        engine: The store.
+        shelf: All of the tenant's memories.
+        fresh: The memories.
+        conversation: The conversation that they belong to; None for the tenant's own.
+        embedder: What makes vectors; None compares what they say alone.
+
+    Returns:
+        For each its id, and whether it is new.
+
+    Raises:
+        Locked: Another process keeps the store busy.
+        StoreError: They could not be kept; none was.
+        EmbedderError: The embedder failed; none was kept.
+    """
+    if not fresh:
+        return []
+    with shelf.lock:
+        facts = [facts_of(one.text) for one in fresh]
+        near = _near(shelf, [one.text for one in fresh], embedder)
+        there = shelf.refresh()
+        said: dict[bytes, int] = {}
+        known: dict[int, int] = {}  # place in the batch: the memory that says it
+        twins: dict[int, int] = {}  # place in the batch: the one before it that says it
+        for at, one in enumerate(fresh):
+            earlier = said.setdefault(says(one.text), at)
+            found = shelf.known_as(conversation, one.text)
+            if found is None:
+                alike = (there[id_] for id_ in near[at].memories if id_ in there)
+                ours = (one.id for one in alike if one.conversation == conversation)
+                found = next((id_ for id_ in ours if shelf.hard(id_) == facts[at]), None)
+            if found is not None:
+                known[at] = found
+                continue
+            same = (place for place in near[at].places if facts[place] == facts[at])
+            before = earlier if earlier < at else next(same, None)
+            if before is not None:
+                twins[at] = twins.get(before, before)
+        new = [at for at in range(len(fresh)) if at not in known and at not in twins]
+        now = time.time()
+        drafts = [fresh[at].draft(shelf.tenant, conversation, now) for at in new]
+        made = dict(zip(new, put(engine, drafts), strict=True)) | known
+        if new and embedder is not None:
+            shelf.with_vectors(embedder)  # they were made above, and are kept with the memories
+        return [(made[twins.get(at, at)], at in new) for at in range(len(fresh))]
+
+
+def put(engine: Engine, drafts: Sequence[Draft]) -> list[int]:
+    """Keep records, with their ids.
+
+    Raises:
+        Locked: Another process keeps the store busy, so they lie in the spool and have no ids yet.
+        StoreError: They could not be kept.
+    """
+    ids = engine.put(drafts) if drafts else []
+    if isinstance(ids, Spooled):
+        path = str(engine.store.path)
+        raise Locked(path, "another process, so what was to be kept lies in the spool")
+    return ids
+
+
+def _near(shelf: ItemIndex, texts: Sequence[str], embedder: Embedder | None) -> list[_Alike]:
+    out = [_Alike() for _ in texts]
+    if embedder is None:
+        return out
+    rows = shelf.rows(texts, embedder)
+    if (known := shelf.with_vectors(embedder)) is not None:
+        ids, scores, counts = known.nearest(rows, _LOOKED_AT)
+        for at, count in enumerate(counts.tolist()):
+            near = scores[at, :count] >= SAME
+            out[at].memories = ids[at, :count][near].tolist()
+    if len(texts) > 1:
+        batch = HotIndex(rows.shape[1])
+        batch.add(list(range(len(texts))), rows)
+        ids, scores, counts = batch.search_batch(rows, _LOOKED_AT)
+        for at, count in enumerate(counts.tolist()):
+            near = (scores[at, :count] >= SAME) & (ids[at, :count] < at)
+            out[at].places = ids[at, :count][near].tolist()
+    return out

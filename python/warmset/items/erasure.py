@@ -1,0 +1,75 @@
+"""Erasing conversations, messages and memories, with what was made from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from operator import index
+from typing import TYPE_CHECKING, SupportsIndex
+
+from warmset.errors import InvalidInputError, NotFound
+from warmset.items.archive import copies_of
+from warmset.receipts import Removed
+from warmset.store.records import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.engine.engine import Engine
+
+
+def erase(
+    engine: Engine, tenant: str, *, conversation: str | None, ids: Iterable[int] | None
+) -> Removed:
+    """Erase a conversation, or some messages and memories; see `Memory.erase`.
+
+    Raises:
+        NotFound: The tenant has no message and no memory with that id.
+        InvalidInputError: Neither or both were given, or what is no name or no ids.
+        StoreError: They could not be erased.
+    """
+    if (conversation is None) == (ids is None):
+        raise InvalidInputError("erase: expected either a conversation or ids")
+    if conversation is not None:
+        return _erase(engine, prefix=key_of(tenant, conversation))
+    listed = _ids(ids)
+    if any(engine.tenant_of(id_) != tenant for id_ in listed):
+        raise NotFound("erase: an id is not one of this tenant's messages or memories")
+    if not listed:
+        return Removed(0, 0, 0)
+    copies = copies_of(engine, tenant, listed)
+    gone = _erase(engine, records=[*listed, *copies])
+    return Removed(gone.records - len(copies), gone.derived + len(copies), gone.keys)
+
+
+def _erase(
+    engine: Engine,
+    *,
+    prefix: Sequence[bytes] | None = None,
+    records: Sequence[int] | None = None,
+) -> Removed:
+    removed = engine.erase(prefix=prefix, records=records)
+    with engine.lock:
+        indexes = list(engine.item_indexes.values())
+    for one in indexes:  # not under the engine's lock: whoever refreshes asks for it
+        one.refresh()
+    return removed
+
+
+def _ids(given: object) -> list[int]:
+    """Return ids of messages, each once, ascending.
+
+    Raises:
+        InvalidInputError: They are none.
+    """
+    listed: list[object] = []
+    if isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray)):
+        listed += given
+    elif given is not None:
+        raise InvalidInputError(f"ids: expected ids of messages, found {given!r:.80}")
+    found = set[int]()
+    for id_ in listed:
+        number = None if isinstance(id_, bool) or not isinstance(id_, SupportsIndex) else index(id_)
+        if number is None or number < 0:
+            raise InvalidInputError(f"ids: expected ids of messages, found {id_!r:.80} among them")
+        found.add(number)
+    return sorted(found)

@@ -1,0 +1,240 @@
+"""Where memories are found: by words, by vectors, and by what they say.
+
+Each scope has a shelf: a tenant, or one of its conversations with what the tenant has besides. A
+shelf is made of the records, and follows them.
+"""
+
+from __future__ import annotations
+
+import threading
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from warmset._core import HotIndex, LexicalIndex, Sayings, content_hash
+from warmset.compact.near import COVERS, NearMemories
+from warmset.compact.shared import cache_of
+from warmset.errors import Erased, NotFound
+from warmset.items.item import says
+from warmset.items.vectors import keep_rows, rows_of
+from warmset.text.hard_facts import fact_numbers, facts_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from warmset.compact.vectors import VectorCache
+    from warmset.embed import Embedder, Vectors
+    from warmset.engine.engine import Engine
+    from warmset.store.derived import Made
+
+
+class ItemIndex:
+    """The memories of one scope.
+
+    Args:
+        engine: The store.
+        tenant: Whose they are.
+        conversation: The conversation that may see its own beside the tenant's; None sees all.
+    """
+
+    def __init__(self, engine: Engine, tenant: str, conversation: str | None) -> None:
+        self._engine = engine
+        self.tenant = tenant
+        self._conversation = conversation
+        self.lock = threading.RLock()
+        self._texts: dict[int, str] = {}
+        self._said: dict[tuple[str | None, bytes], int] = {}
+        self._hard: dict[int, frozenset[str]] = {}
+        self._words = LexicalIndex()
+        self._vectors: HotIndex | None = None
+        self._made_by: object = None
+        self._sayings = Sayings()
+        self._near = NearMemories()
+        self._there: dict[int, Made] = {}
+        self._version = -1
+
+    def listed(self) -> list[Made]:
+        """Return the records of the scope, those that were replaced left out."""
+        with self._engine.lock:
+            known = list(self._engine.derived.of("distilled", self.tenant))
+        old: dict[tuple[str | None, str], int] = {}
+        for one in known:
+            if isinstance(before := one.fields.get("replaces"), str):
+                old[one.conversation, before] = one.id
+        scope = (None, self._conversation)
+        return [
+            one
+            for one in known
+            if (self._conversation is None or one.conversation in scope)
+            and old.get((one.conversation, one.hash.hex()), 0) <= one.id
+        ]
+
+    def refresh(self) -> dict[int, Made]:
+        """Take up what is new, drop what is gone, and return the records by id."""
+        with self.lock:
+            version = self._engine.derived.version("distilled", self.tenant)
+            if version == self._version:
+                return self._there
+            there = {one.id: one for one in self.listed()}
+            gone = [id_ for id_ in self._texts if id_ not in there]
+            for id_ in gone:
+                del self._texts[id_]
+                self._hard.pop(id_, None)
+            self._said = {key: id_ for key, id_ in self._said.items() if id_ in there}
+            fresh: dict[int, str] = {}
+            for id_, one in list(there.items()):
+                if id_ not in self._texts:
+                    try:
+                        data = self._engine.store.get(id_).payload
+                    except (Erased, NotFound):
+                        del there[id_]
+                        continue
+                    fresh[id_] = data.decode("utf-8", "surrogatepass")
+                    self._said[one.conversation, says(fresh[id_])] = id_
+            if gone:
+                self._words.remove(gone)
+                self._sayings.forget(gone)
+                self._near.drop(gone)
+            if gone and self._vectors is not None:
+                self._vectors.remove([id_ for id_ in gone if id_ in self._vectors])
+            if fresh:
+                self._words.add(list(fresh), list(fresh.values()))
+                self._texts |= fresh
+            self._there, self._version = there, version
+            return there
+
+    def text(self, id_: int) -> str:
+        """Return what a memory says."""
+        return self._texts[id_]
+
+    def known_as(self, conversation: str | None, text: str) -> int | None:
+        """Return the memory of a scope that says a text, whatever its case and punctuation."""
+        return self._said.get((conversation, says(text)))
+
+    def with_vectors(self, embedder: Embedder) -> Nearby | None:
+        """Make sure that all memories have vectors, and return them; None if there is no memory.
+
+        Raises:
+            EmbedderError: The embedder failed.
+        """
+        with self.lock:
+            if not self.refresh():
+                return None
+            self._embed(embedder)
+            assert self._vectors is not None  # noqa: S101 - made above
+            return Nearby(self, self._vectors, self._near)
+
+    def hard(self, id_: int) -> frozenset[str]:
+        """Return the numbers, paths and names of a memory; none of one that is gone."""
+        with self.lock:
+            found = self._hard.get(id_)
+            if found is None and id_ in self._texts:
+                found = self._hard[id_] = facts_of(self._texts[id_])
+            return found or frozenset()
+
+    def stated(self, ids: NDArray[np.int64]) -> Sayings:
+        """Return what memories state, as far as they are not gone; -1 is no memory."""
+        with self.lock:
+            for at in self._sayings.lacking(ids).tolist():
+                id_ = int(ids[at])
+                self._sayings.state(id_, fact_numbers(self._texts.get(id_, "")))
+            return self._sayings
+
+    def search(
+        self, query: str, embedder: Embedder | None, weights: tuple[float, float]
+    ) -> dict[int, float]:
+        """Return how well each memory answers a query: cosine and BM25, each by its weight.
+
+        Raises:
+            EmbedderError: The embedder failed.
+        """
+        with self.lock:
+            there = self.refresh()
+            found = dict.fromkeys(there, 0.0)
+            if not there or not query.strip():
+                return found
+            ids, scores = self._words.search(query, len(there))
+            most = float(scores[0]) if len(scores) else 0.0
+            for id_, score in zip(ids.tolist(), scores.tolist(), strict=True):
+                found[id_] += weights[1] * min(score, max(most, 1.0))
+            if embedder is not None:
+                self._embed(embedder)
+                assert self._vectors is not None  # noqa: S101 - made above
+                vector = embedder.embed_query([query])[0]
+                ids, scores = self._vectors.search(vector, len(there))
+                for id_, score in zip(ids.tolist(), scores.tolist(), strict=True):
+                    found[id_] += weights[0] * max(score, 0.0)
+            return found
+
+    def _embed(self, embedder: Embedder) -> None:
+        if self._made_by != (embedder.fingerprint or embedder):
+            self._vectors, self._made_by = None, embedder.fingerprint or embedder
+            self._near = NearMemories()
+        known = self._vectors
+        fresh = [id_ for id_ in self._texts if known is None or id_ not in known]
+        if not fresh:
+            return
+        there = rows_of(self._engine, embedder, fresh)
+        lacking = [id_ for id_ in fresh if id_ not in there]
+        if lacking:
+            made = self.rows([self._texts[id_] for id_ in lacking], embedder)
+            keep_rows(self._engine, embedder, [self._there[id_] for id_ in lacking], made)
+            there |= zip(lacking, made, strict=True)
+        rows = np.stack([there[id_] for id_ in fresh])
+        if self._vectors is None:
+            self._vectors = HotIndex(rows.shape[1])
+        self._vectors.add(fresh, rows)
+        self._near.enter(fresh)
+
+    def rows(self, texts: Sequence[str], embedder: Embedder) -> Vectors:
+        """Return vectors of texts, shape (n, dim)."""
+        cache = cache_of(embedder, embedder)
+        digests = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
+        slots = cache.take(digests, texts.__getitem__)
+        return cache.rows(slots)
+
+
+@dataclass(frozen=True, slots=True)
+class Nearby:
+    """The memories of a shelf by one embedder's vectors; see `compact.keeper.Known`.
+
+    Args:
+        shelf: The shelf, which others may change meanwhile.
+        vectors: The vectors.
+        near: What was found with them.
+    """
+
+    shelf: ItemIndex
+    vectors: HotIndex
+    near: NearMemories
+
+    def nearest(self, rows: Vectors, k: int, /) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
+        """Return ids and true cosines of the nearest memories of each row, and how many count."""
+        return self.vectors.search_batch(rows, k)
+
+    def covers(
+        self, cache: VectorCache, slots: NDArray[np.int64], /
+    ) -> tuple[Sayings, NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
+        """Return what covers texts; see `compact.keeper.Known`."""
+        ids = np.full((len(slots), COVERS), -1)
+        cosines = np.zeros((len(slots), COVERS), np.float32)
+        there = slots[slots >= 0]
+        with self.shelf.lock:
+            ids[slots >= 0], cosines[slots >= 0] = self.near.of(
+                cache.serials(there), lambda at: cache.rows(there[at]), self.vectors
+            )
+            flat = ids.ravel()
+            return self.shelf.stated(flat), flat, cosines.ravel(), (ids >= 0).sum(axis=1)
+
+
+def item_index(engine: Engine, tenant: str, conversation: str | None) -> ItemIndex:
+    """Return the index of a scope, shared by all handles of the engine."""
+    with engine.lock:
+        name = tenant, conversation
+        found = engine.item_indexes.get(name)
+        if not isinstance(found, ItemIndex):
+            found = engine.item_indexes[name] = ItemIndex(engine, tenant, conversation)
+        return found

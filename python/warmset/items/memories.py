@@ -1,0 +1,150 @@
+"""What a memory keeps beside conversations: short texts, dropped turns, what compactions did."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from warmset import messages
+from warmset.compact.distil import MEMORY_KINDS, MemoryKind, clip
+from warmset.compact.weights import is_number
+from warmset.errors import InvalidInputError, NotFound
+from warmset.evict.policies import at_least
+from warmset.items.archive import Dropping, Episode, episode_of, restore
+from warmset.items.dedupe import keep_novel, put
+from warmset.items.index import item_index
+from warmset.items.item import Fresh, MemoryItem, item
+from warmset.options import SHORTLIST
+
+if TYPE_CHECKING:
+    from warmset.embed import Embedder
+    from warmset.engine.engine import Engine
+    from warmset.engine.handle import Handle
+    from warmset.messages import Message
+    from warmset.options import Weights
+
+CONFIDENCE: Final = 0.75
+"""How sure a memory is of which the caller says nothing."""
+
+
+class Memories:
+    """Memories, dropped turns and episodes of one tenant.
+
+    Args:
+        handle: The open store.
+        weights: How much words and vectors count in a search.
+    """
+
+    def __init__(self, handle: Handle, weights: Weights) -> None:
+        self._handle = handle
+        self._weights = weights
+
+    def remember(
+        self,
+        text: str,
+        *,
+        kind: MemoryKind = "fact",
+        confidence: float = CONFIDENCE,
+        conversation: str | None = None,
+        meta: Mapping[str, Any] | None = None,
+    ) -> int:
+        """Keep a memory; see `Memory.remember`."""
+        engine = self._handle.live()
+        fresh = _fresh(text, kind, confidence, meta)
+        index = item_index(engine, self._handle.tenant, None)
+        embedder = _embedder(engine)
+        return keep_novel(engine, index, [fresh], _name(conversation), embedder)[0][0]
+
+    def search(
+        self,
+        *,
+        query: str | None = None,
+        k: int = SHORTLIST,
+        kind: MemoryKind | None = None,
+        conversation: str | None = None,
+    ) -> list[MemoryItem]:
+        """List memories, or search them by words and by vector; see `Memory.memories`."""
+        engine = self._handle.live()
+        at_least("k", k, 1)
+        if query is not None and not isinstance(query, str):
+            raise InvalidInputError(f"query: expected a text, found {query!r:.80}")
+        if kind is not None:
+            _check_kind(kind)
+        index = item_index(engine, self._handle.tenant, _name(conversation))
+        scores: dict[int, float] = {}
+        with index.lock:
+            if query is not None:
+                weights = self._weights.dense, self._weights.lexical
+                scores = index.search(query, _embedder(engine), weights)
+            there = index.refresh()
+            wanted = [one for one in there.values() if kind in (None, one.fields.get("kind"))]
+            if query is None:
+                wanted.sort(key=lambda one: -one.id)
+            else:
+                wanted.sort(key=lambda one: (-scores.get(one.id, 0.0), one.id))
+            return [item(one, index.text(one.id), scores.get(one.id)) for one in wanted[:k]]
+
+    def revise(self, id_: int, text: str, /) -> int:
+        """Give a memory another wording; see `Memory.revise`."""
+        engine = self._handle.live()
+        index = item_index(engine, self._handle.tenant, None)
+        with index.lock:
+            there = index.refresh()
+            if isinstance(id_, bool) or not isinstance(id_, int) or id_ not in there:
+                raise NotFound(f"revise: no memory has id {id_!r:.80}")
+            old = item(there[id_], index.text(id_))
+        fresh = _fresh(text, old.kind, old.confidence, old.meta or None)
+        if fresh.text == old.text:
+            return id_
+        fresh = replace(fresh, sources=old.sources, replaces=there[id_].hash)
+        new = index.known_as(old.conversation, fresh.text)
+        if new is None or new == id_:
+            [new] = put(engine, [fresh.draft(self._handle.tenant, old.conversation, time.time())])
+        engine.erase(records=[id_])
+        return new
+
+    def restore(self, handle: str, /) -> Message:
+        """Give a turn back that a compaction dropped, as it was; see `Memory.restore`."""
+        engine = self._handle.live()
+        return restore(engine, self._handle.tenant, handle)
+
+    def episodes(self, *, conversation: str | None = None) -> list[Episode]:
+        """List what compactions did, oldest first; see `Memory.episodes`."""
+        engine = self._handle.live()
+        with engine.lock:
+            found = list(engine.derived.of("episode", self._handle.tenant, _name(conversation)))
+        return [episode_of(one) for one in found if "figures" in one.fields]
+
+    def keeper(self, conversation: str | None = None) -> Dropping:
+        """Return what `compact_context` asks of a memory, or of one of its conversations."""
+        return Dropping(self._handle.live(), self._handle.tenant, conversation)
+
+
+def _embedder(engine: Engine) -> Embedder | None:
+    return None if engine.indexer is None else engine.indexer.vectorizer.embedder
+
+
+def _name(conversation: object) -> str | None:
+    if conversation is not None and (not isinstance(conversation, str) or not conversation):
+        raise InvalidInputError(f"conversation: expected a name, found {conversation!r:.80}")
+    return conversation
+
+
+def _check_kind(kind: object) -> None:
+    if not isinstance(kind, str) or kind not in MEMORY_KINDS:
+        raise InvalidInputError(f"kind: expected one of {', '.join(MEMORY_KINDS)}, found {kind!r}")
+
+
+def _fresh(text: object, kind: MemoryKind, confidence: object, meta: object) -> Fresh:
+    if not isinstance(text, str) or not text.strip():
+        raise InvalidInputError(f"text: expected a text that says something, found {text!r:.80}")
+    _check_kind(kind)
+    if not is_number(confidence) or not 0 <= confidence <= 1:
+        raise InvalidInputError(f"confidence: expected 0 to 1, found {confidence!r}")
+    if meta is not None and not isinstance(meta, Mapping):
+        raise InvalidInputError(f"meta: expected a mapping, found {meta!r:.80}")
+    given = cast("Mapping[str, Any] | None", meta)
+    extra = None if given is None else messages.loads(messages.dumps(dict(given)))
+    return Fresh(text=clip(text), kind=kind, confidence=float(confidence), meta=extra)

@@ -1,0 +1,78 @@
+"""Vectors of memories, kept in the store as those of turns are: opening it embeds none anew."""
+
+from __future__ import annotations
+
+from contextlib import suppress
+from typing import TYPE_CHECKING
+
+from warmset.errors import StoreError
+from warmset.index.vectorizer import Job
+from warmset.store.derived import key_of_scope
+from warmset.store.records import VectorMeta
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warmset.embed import Embedder, Vectors
+    from warmset.engine.engine import Engine
+    from warmset.index.indexer import Indexer
+    from warmset.store.derived import Made
+
+
+def rows_of(engine: Engine, embedder: Embedder, ids: Iterable[int]) -> dict[int, Vectors]:
+    """Return the vectors of memories that the store has of an embedder, shape (dim,) each.
+
+    Raises:
+        StoreError: They could not be read.
+    """
+    indexer = _indexer(engine, embedder)
+    if indexer is None:
+        return {}
+    found = ((id_, indexer.book.read(Job(id_, "memory"))) for id_ in ids)
+    return {id_: rows[0] for id_, rows in found if rows is not None}
+
+
+def keep_rows(engine: Engine, embedder: Embedder, of: Sequence[Made], rows: Vectors) -> None:
+    """Keep vectors of memories if the embedder is the store's; if not now, then another time.
+
+    Args:
+        engine: The store.
+        embedder: What made them.
+        of: The memories, at least one.
+        rows: A vector of each, shape (n, dim).
+    """
+    indexer = _indexer(engine, embedder)
+    # While turns are embedded nobody waits for this.
+    if indexer is None or not indexer.paused().acquire(blocking=False):
+        return
+    try:
+        maker = indexer.vectorizer
+        begins = maker.identity is None
+        identity = maker.identity or maker.begin(rows.shape[1])
+        meta = {"dim": rows.shape[1], "generation": identity.generation}
+        drafts = [
+            VectorMeta(of=one.id, view="memory", **meta).draft(
+                key_of_scope(one.tenant, one.conversation), row
+            )
+            for one, row in zip(of, rows, strict=True)
+        ]
+        made = [(Job(one.id, "memory"), row) for one, row in zip(of, rows, strict=True)]
+        try:
+            with suppress(StoreError):
+                indexer.book.keep([*drafts, *([identity.draft()] if begins else [])], made)
+                begins = False
+        finally:
+            if begins:
+                maker.identity = None
+    finally:
+        indexer.paused().release()
+
+
+def _indexer(engine: Engine, embedder: Embedder) -> Indexer | None:
+    """Return what has the vectors of an embedder; None if it is not the store's for certain."""
+    indexer = engine.indexer
+    if indexer is None or embedder.fingerprint is None:
+        return None
+    maker = indexer.vectorizer
+    same = maker.embedder.fingerprint == embedder.fingerprint
+    return indexer if same and maker.mismatch() is None else None

@@ -1,0 +1,1 @@
+"""Demos, evaluation, and the conversations that they read."""

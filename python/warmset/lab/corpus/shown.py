@@ -1,0 +1,35 @@
+"""Which messages a window shows whole."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from warmset import messages
+
+if TYPE_CHECKING:
+    from warmset.conversation import Conversation
+    from warmset.window.result import Window
+
+
+EVERYTHING: Final = 1 << 40
+"""A budget that no conversation exceeds."""
+
+
+def shown(conversation: Conversation, window: Window) -> set[int]:
+    """Return the ids of the messages that a window shows whole, quoted or verbatim.
+
+    A line of the scoped index does not count, nor does what a summary stands for, nor a task that
+    was shortened to a line.
+    """
+    whole = [part for part in window.parts if part.name not in {"index", "summary"}]
+    ids = {id_ for part in whole for id_ in part.ids}
+    for part in window.parts:
+        if part.name == "anchor":
+            said = "\n".join(messages.text_of(one, window.dialect) for one in window.messages)
+            ids -= {id_ for id_ in part.ids if text_of(conversation, id_) not in said}
+    return ids
+
+
+def text_of(conversation: Conversation, id_: int) -> str:
+    """Return what a message of the conversation says."""
+    return messages.text_of(conversation.fetch(id_), conversation.dialect or "openai")

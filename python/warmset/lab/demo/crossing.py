@@ -1,0 +1,204 @@
+"""An agent's run that outgrows its window: a summary at the wall, and one that is there by then.
+
+Both are the same code with the same transcript, summariser, tail and budget. Only the moment
+differs at which a summary is begun: when the call no longer fits, or at the soft line. Time is
+simulated, see `warmset.lab.demo.simulated`; what warmset itself takes is measured beside it.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import InvalidInputError
+from warmset.lab.demo.reach import reach_of
+from warmset.lab.demo.simulated import SimulatedTime
+from warmset.memory import Memory
+from warmset.prepare import PreparedCompaction
+from warmset.summarize import ExtractiveSummarizer
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.conversation import Conversation
+    from warmset.lab.corpus.stage import Told
+    from warmset.lab.corpus.transcript import Transcript
+    from warmset.lab.demo.reach import Reach
+    from warmset.window.result import Window
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Pace:
+    """How long things take that are not there.
+
+    Args:
+        latency: Seconds that the summariser takes.
+        agent: Seconds that the agent takes from one call of its model to the next.
+    """
+
+    latency: float
+    agent: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """One call of the agent's model.
+
+    Args:
+        waited: Simulated seconds that it waited for the summariser.
+        own: Real seconds that the window took, without the summariser's.
+        tokens: What was sent.
+        cached: Tokens at the front that the call before had sent just so.
+        state: Where the preparation is; see `warmset.prepare`.
+        freed: Tokens that a summary took off with this call, beside what earlier ones had; 0 if
+            none was put in.
+        left_out: Messages that were left out without a summary.
+    """
+
+    waited: float
+    own: float
+    tokens: int
+    cached: int
+    state: str
+    freed: int
+    left_out: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Run:
+    """What came of a run.
+
+    Args:
+        name: "at the wall" or "prepared".
+        steps: Every call.
+        reach: What can still be reached at its end; None where no answers are known.
+        written: Summaries that were written.
+        swapped: Summaries that were put in.
+    """
+
+    name: str
+    steps: Sequence[Step]
+    reach: Reach | None
+    written: int
+    swapped: int
+
+    @property
+    def longest(self) -> float:
+        """The longest wait of a call for the summariser, in simulated seconds."""
+        return max(step.waited for step in self.steps)
+
+    @property
+    def waited(self) -> float:
+        """All waits together."""
+        return sum(step.waited for step in self.steps)
+
+    @property
+    def own(self) -> float:
+        """The longest time that warmset itself took for a window, in real seconds."""
+        return max(step.own for step in self.steps)
+
+    @property
+    def tokens(self) -> int:
+        """What was sent in all."""
+        return sum(step.tokens for step in self.steps)
+
+    @property
+    def left_out(self) -> int:
+        """Calls in which messages were left out without a summary."""
+        return sum(step.left_out > 0 for step in self.steps)
+
+    @property
+    def cached(self) -> int:
+        """What of it a prefix cache may have had."""
+        return sum(step.cached for step in self.steps)
+
+
+def cross(
+    transcript: Transcript, keys: Sequence[str], *, budget: int, pace: Pace, told: Told
+) -> list[Run]:
+    """Let the agent run twice.
+
+    Args:
+        transcript: What the agent said and was told; its model is called before each message of
+            its own.
+        keys: The words of each of the transcript's questions' answers that count; none where they
+            are not known.
+        budget: Tokens that a call may have.
+        pace: How long things take that are not there.
+        told: Is told of the stage "ask".
+
+    Returns:
+        The run with summaries at the wall, and the one with prepared summaries.
+
+    Raises:
+        BudgetTooSmall: What must stay does not fit.
+        InvalidInputError: No model answers in the transcript.
+        StoreError: A message could not be kept.
+    """
+    runs: list[Run] = []
+    for name, made, kept in _WAYS:
+        clock = SimulatedTime(pace.latency)
+        policy = made(clock)
+        with Memory.open(None, embedder="lexical", compaction=policy) as memory:
+            one = memory.conversation(transcript.name)
+            total, before = 2 * len(transcript.lines), len(runs) * len(transcript.lines)
+            steps: list[Step] = []
+            window: Window | None = None
+            for at, line in enumerate(transcript.lines):
+                if line.message.get("role") in _ANSWERS and at:
+                    window = _call(one, clock, budget, steps)
+                    clock.pass_to(clock.now + pace.agent)
+                one.append([line.message], at=line.at, speaker=line.speaker, session=line.session)
+                told("ask", before + at + 1, total)
+            if window is None:
+                raise InvalidInputError("no model answers in it; give the run of an agent")
+            runs.append(
+                Run(
+                    name=name,
+                    steps=steps,
+                    reach=reach_of(one, window, transcript, keys, kept=kept) if keys else None,
+                    written=policy.counters.prepared,
+                    swapped=policy.counters.swapped,
+                )
+            )
+    return runs
+
+
+def _prepared(clock: SimulatedTime) -> PreparedCompaction:
+    return PreparedCompaction(
+        summarizer=ExtractiveSummarizer(), clock=clock, worker=clock, patience=math.inf
+    )
+
+
+def _at_the_wall(clock: SimulatedTime) -> PreparedCompaction:
+    """Begin no summary before the call no longer fits, and wait for it as long as it takes."""
+    return replace(_prepared(clock), should_compact=lambda *_: False, deadline=math.inf)
+
+
+_ANSWERS: Final = frozenset({"assistant", "model"})
+
+
+_WAYS: Final = (("at the wall", _at_the_wall, False), ("prepared", _prepared, True))
+"""Names, policies, and whether anything is kept beside the list."""
+
+
+def _call(one: Conversation, clock: SimulatedTime, budget: int, steps: list[Step]) -> Window:
+    working, begun = clock.working, time.perf_counter()
+    window = one.window(mode="full", budget=budget)
+    own = time.perf_counter() - begun - (clock.working - working)
+    did = window.report.compaction
+    freed = did.freed - sum(step.freed for step in steps) if did and did.swapped else 0
+    steps.append(
+        Step(
+            waited=did.waited if did else 0.0,
+            own=own,
+            tokens=window.tokens,
+            cached=window.report.cached,
+            state=did.state if did else "idle",
+            freed=freed,
+            left_out=did.left_out if did else 0,
+        )
+    )
+    return window

@@ -1,0 +1,175 @@
+"""``warmset demo --compact`` from beginning to end."""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from dataclasses import asdict, dataclass
+from typing import TYPE_CHECKING, Any, Final
+
+from rich.console import Console
+
+from warmset.embed.bars import Bars
+from warmset.errors import InvalidInputError
+from warmset.lab.demo import show_crossing, transcripts
+from warmset.lab.demo.crossing import Pace, Run, cross
+from warmset.lab.demo.show import console
+from warmset.prepare.policy import SOFT
+from warmset.tokens import count_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from pathlib import Path
+
+    from warmset.lab.corpus.stage import Told
+
+BUDGET: Final = 12_000
+LATENCY: Final = 8_000.0
+PACE: Final = 2_000.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CrossingOptions:
+    """What to show.
+
+    Args:
+        file: A transcript; None for the conversation that ships with warmset.
+        conversation: Which conversation of a LoCoMo file.
+        budget: Tokens that a call may have.
+        latency: Milliseconds that the summariser takes, simulated.
+        pace: Milliseconds from one call of the agent's model to the next, simulated.
+        as_json: Print one JSON object instead.
+    """
+
+    file: Path | None = None
+    conversation: str | None = None
+    budget: int = BUDGET
+    latency: float = LATENCY
+    pace: float = PACE
+    as_json: bool = False
+
+    def __post_init__(self) -> None:
+        if self.budget < 1:
+            raise InvalidInputError(f"budget: expected at least 1, found {self.budget}")
+        for name, value in (("latency", self.latency), ("pace", self.pace)):
+            if not 0 <= value < math.inf:
+                raise InvalidInputError(f"{name}: expected milliseconds, found {value}")
+        if self.file is None and self.conversation is not None:
+            raise InvalidInputError("conversation: names one of a file; give the file as well")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Crossing:
+    """What was measured.
+
+    Args:
+        name: The conversation.
+        kind: What kind of transcript it is.
+        messages: How many it has.
+        tokens: What sending all of them costs.
+        budget: Tokens that a call may have.
+        soft: Tokens at which a summary is prepared.
+        latency: Milliseconds that the summariser takes, simulated.
+        pace: Milliseconds between two calls, simulated.
+        runs: The run with summaries at the wall, and the one with prepared ones.
+        notes: What was left out.
+    """
+
+    name: str
+    kind: str
+    messages: int
+    tokens: int
+    budget: int
+    soft: int
+    latency: float
+    pace: float
+    runs: Sequence[Run]
+    notes: Sequence[str]
+
+    def as_json(self) -> dict[str, Any]:
+        """Return it as JSON has it; times in milliseconds."""
+        return {
+            "conversation": {
+                "name": self.name,
+                "kind": self.kind,
+                "messages": self.messages,
+                "tokens": self.tokens,
+            },
+            "budget": self.budget,
+            "soft": self.soft,
+            "simulated": {"latency": self.latency, "pace": self.pace},
+            "runs": [
+                {
+                    "name": run.name,
+                    "calls": len(run.steps),
+                    "longest_wait": _ms(run.longest),
+                    "waited": _ms(run.waited),
+                    "longest_own": _ms(run.own),
+                    "tokens": run.tokens,
+                    "cached": run.cached,
+                    "left_out": run.left_out,
+                    "written": run.written,
+                    "swapped": run.swapped,
+                    "reach": None if run.reach is None else asdict(run.reach),
+                    "steps": [
+                        {**asdict(step), "waited": _ms(step.waited), "own": _ms(step.own)}
+                        for step in run.steps
+                    ],
+                }
+                for run in self.runs
+            ],
+            "notes": list(self.notes),
+        }
+
+
+def run_crossing(options: CrossingOptions) -> None:
+    """Run it and print what it found: figures on standard output, progress on the other.
+
+    Args:
+        options: What to show.
+
+    Raises:
+        WarmsetError: A transcript or a budget is not as it must be.
+    """
+    with Bars(Console(stderr=True)) as bars:
+        found = crossing(options, bars)
+    if options.as_json:
+        print(json.dumps(found.as_json(), indent=2), flush=True)  # noqa: T201 - it is the output
+    else:
+        show_crossing.show(found, console(sys.stdout))
+
+
+def crossing(options: CrossingOptions, told: Told) -> Crossing:
+    """Run it without printing.
+
+    Args:
+        options: What to measure.
+        told: Is told how far each stage has come.
+
+    Raises:
+        WarmsetError: As for `run_crossing`.
+    """
+    if options.file is None:
+        transcript, keys = transcripts.sample(), transcripts.sample_keys()
+    else:
+        transcript = transcripts.read(options.file, conversation=options.conversation)
+        keys = []
+    pace = Pace(latency=options.latency / 1000, agent=options.pace / 1000)
+    runs = cross(transcript, keys, budget=options.budget, pace=pace, told=told)
+    return Crossing(
+        name=transcript.name,
+        kind=transcript.kind,
+        messages=len(transcript.lines),
+        tokens=count_tokens([line.message for line in transcript.lines]),
+        budget=options.budget,
+        soft=math.ceil(SOFT * options.budget),
+        latency=options.latency,
+        pace=options.pace,
+        runs=runs,
+        notes=transcript.notes,
+    )
+
+
+def _ms(seconds: float) -> float:
+    return round(seconds * 1000, 3)

@@ -1,0 +1,66 @@
+"""The question sets that are known, read one conversation at a time."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import InvalidInputError
+from warmset.lab.corpus import locomo, longmemeval, rows
+from warmset.lab.corpus.transcript import checked, nameless
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from warmset.lab.corpus.transcript import Transcript
+    from warmset.lab.eval.options import Options
+
+
+def read(options: Options) -> Iterator[Transcript]:
+    """Read a question set.
+
+    Args:
+        options: Which file, of which kind, how many questions.
+
+    Yields:
+        Conversations in the file's order, each with the questions that are to be asked; once the
+        limit is reached, no more.
+
+    Raises:
+        InvalidInputError: The file cannot be read or is of another kind; the message names it.
+    """
+    left = options.limit
+    for transcript in _named(options.path, options.dataset):
+        one = transcript
+        if left is not None:
+            one = replace(one, questions=one.questions[:left])
+            left -= len(one.questions)
+        yield nameless(one) if options.roles else one
+        if left == 0:
+            return
+
+
+def _named(path: Path, dataset: str) -> Iterator[Transcript]:
+    with rows.reading(path):
+        for transcript in _READERS[dataset](path):
+            yield checked(transcript)
+
+
+def _locomo(path: Path) -> Iterator[Transcript]:
+    found = locomo.samples(rows.whole(path))
+    if found is None:
+        raise InvalidInputError("it is not LoCoMo's: expected a list of samples with conversations")
+    yield from locomo.read_all(found)
+
+
+def _longmemeval(path: Path) -> Iterator[Transcript]:
+    found = longmemeval.samples(rows.whole(path))
+    if found is None:
+        raise InvalidInputError(
+            "it is not LongMemEval's: expected a list of instances with haystack_sessions"
+        )
+    yield from longmemeval.read_all(found)
+
+
+_READERS: Final = {"locomo": _locomo, "longmemeval": _longmemeval}

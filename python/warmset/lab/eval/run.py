@@ -1,0 +1,160 @@
+"""The harness from beginning to end: read, keep, embed, ask, sum up."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from contextlib import ExitStack
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset.errors import InvalidInputError
+from warmset.lab.corpus.models import model_of
+from warmset.lab.corpus.stage import stage
+from warmset.lab.eval import datasets, reading_summary
+from warmset.lab.eval.observe import Asked, Observer
+from warmset.lab.eval.quoting import Quoting
+from warmset.lab.eval.reading import Reading
+from warmset.lab.eval.summary import summarise
+from warmset.lab.eval.ways import CONTROLS, check, ways
+
+if TYPE_CHECKING:
+    from warmset.embed import Embedder
+    from warmset.lab.corpus.stage import Told
+    from warmset.lab.corpus.transcript import Transcript
+    from warmset.lab.eval.options import Options
+
+TOKENIZER: Final = "o200k_base"
+
+
+def measure(options: Options, told: Told) -> dict[str, Any]:
+    """Run the harness without printing.
+
+    Args:
+        options: What to measure.
+        told: Is told how far each stage has come.
+
+    Returns:
+        The figures, ready for JSON.
+
+    Raises:
+        InvalidInputError: The file, or a name, is not usable, or there is no question.
+        ReaderError: A reader or judge failed; what was answered is kept.
+        WarmsetError: The model, the store or a window failed.
+    """
+    check(options.retrievers)
+    reading = _reading(options)
+    transcripts = list(datasets.read(options))
+    total = sum(len(one.questions) for one in transcripts)
+    if not total:
+        raise InvalidInputError(f"{options.path}: it has no question with known evidence")
+    counts: Counter[str] = Counter()
+    for transcript in transcripts:
+        counts.update(transcript.counts)
+    run = _Run(options, told, total, reading)
+    for transcript in transcripts:
+        if transcript.questions:
+            run.conversation(transcript)
+    figures: dict[str, Any] = {
+        "dataset": options.dataset,
+        "questions": total,
+        "conversations": run.conversations,
+        "left_out": {
+            name: counts[name] for name in ("without_evidence", "not_scored", "malformed")
+        },
+        "evidence": {"mended": counts["evidence_mended"], "unknown": counts["evidence_unknown"]},
+        "settings": {
+            "tokenizer": TOKENIZER,
+            "embedder": run.embedder,
+            "views": options.views,
+            "recent": 0,
+            "index_share": 0,
+            "roles": options.roles,
+            "limit": options.limit,
+        },
+        "retrievers": run.figures(),
+    }
+    if reading is not None:
+        figures["reader"] = reading_summary.figures(reading, options.dataset)
+    return figures
+
+
+def _reading(options: Options) -> Reading | None:
+    if options.reader is None:
+        return None
+    beside = options.json or options.html
+    kept = None if beside is None else beside.with_suffix(".answers.jsonl")
+    return Reading(options.reader, options.judge, kept)
+
+
+class _Run:
+    """Asks conversation by conversation."""
+
+    def __init__(self, options: Options, told: Told, total: int, reading: Reading | None) -> None:
+        self._options = options
+        self._told = told
+        self._total = total
+        self._reading = reading
+        self._done = 0
+        self._asked: dict[str, list[Asked]] = defaultdict(list)
+        self._budgeted: dict[str, bool] = {}
+        self._model: Embedder | None = None
+        self.conversations: list[dict[str, Any]] = []
+        self.embedder = "lexical"
+
+    def conversation(self, transcript: Transcript) -> None:
+        """Keep one conversation and ask its questions every way."""
+        options = self._options
+        if self._model is None:
+            self._model = model_of(
+                options.embedder, words_only=options.words_only, progress=self._told
+            )
+        store = None if options.store is None else options.store / _safe(transcript.name)
+        with ExitStack() as held:
+            on = held.enter_context(
+                stage(
+                    transcript,
+                    store=store,
+                    model=self._model,
+                    told=self._told,
+                    views=options.views,
+                )
+            )
+            self.embedder = on.name
+            quoting = Quoting(on.conversation)
+            chosen = list(ways(on, quoting, options.retrievers))
+            whole = quoting.everything.tokens
+            observer = Observer(on, cuts=options.cuts, budgets=options.budgets, whole=whole)
+            self.conversations.append(
+                {
+                    "name": transcript.name,
+                    "messages": len(on.ids),
+                    "questions": len(transcript.questions),
+                    "tokens": observer.tokens,
+                    "bare_tokens": observer.bare,
+                }
+            )
+            contexts = None if self._reading is None else self._reading.contexts(on, quoting)
+            for question in transcript.questions:
+                for way in chosen:
+                    self._asked[way.name].append(observer.ask(way, question))
+                    self._budgeted[way.name] = way.budgeted
+                if self._reading is not None and contexts is not None:
+                    self._reading.ask(on, contexts, question)
+                self._done += 1
+                self._told("ask", self._done, self._total)
+
+    def figures(self) -> dict[str, Any]:
+        """Return the figures of every way, the controls last."""
+        order = sorted(self._asked, key=lambda name: name in CONTROLS)
+        return {
+            name: summarise(
+                self._asked[name],
+                cuts=self._options.cuts,
+                budgets=self._options.budgets,
+                budgeted=self._budgeted[name],
+            )
+            for name in order
+        }
+
+
+def _safe(name: str) -> str:
+    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)

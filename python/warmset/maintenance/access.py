@@ -1,0 +1,133 @@
+"""StoreOptions a store that is there already, with its key if it has one."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+from warmset._core import ColdStore
+from warmset.errors import InvalidInputError, NoKey, NotAStore
+from warmset.store.records import key_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from pathlib import Path
+
+    from warmset._core import Record
+
+Cipher: TypeAlias = Literal["none", "keys", "master"]
+"""How a store is encrypted: not, with keys that lie in it, or with keys under a master key."""
+
+_KEY_BYTES: Final = 32
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Access:
+    """Which store, and how to read it.
+
+    Args:
+        path: The store's directory.
+        key_file: A file with the master key, 32 bytes or 64 hexadecimal digits.
+    """
+
+    path: Path
+    key_file: Path | None = None
+
+
+def open_store(access: Access, *, mode: Literal["shared", "read"], make: bool = False) -> ColdStore:
+    """Open a store as it is encrypted.
+
+    Args:
+        access: Which one.
+        mode: "read" changes nothing at all.
+        make: Whether to make one where there is nothing.
+
+    Raises:
+        NotAStore: There is nothing, and nothing is to be made.
+        InvalidInputError: The key is not this store's, or the file holds none.
+        StoreError: It cannot be opened.
+    """
+    if not make and not access.path.is_dir():
+        raise NotAStore(f"{access.path}: there is no store; name the directory of one")
+    cipher = cipher_of(access.path)
+    encryption: Literal["keys"] | bytes | None = None
+    if access.key_file is not None:
+        encryption = _master(access.key_file)
+        if cipher == "keys":
+            raise InvalidInputError("key_file: this store's keys are under no master key")
+    elif cipher == "keys" or (cipher == "master" and mode != "read"):
+        encryption = "keys"
+    return ColdStore.open(access.path, mode=mode, encryption=encryption)
+
+
+def cipher_of(path: Path) -> Cipher:
+    """Tell how a store is encrypted, by trying whether its keys can be read without a master."""
+    if not any((path / "keys").glob("*.key")):
+        return "none"
+    try:
+        ColdStore.open(path, mode="read", encryption="keys").close()
+    except InvalidInputError:
+        return "master"
+    return "keys"
+
+
+def scope_of(tenant: str, conversation: str | None) -> list[bytes]:
+    """Return the beginning of the keys of a tenant's records, or of one conversation's.
+
+    Raises:
+        InvalidInputError: A name is empty.
+    """
+    return key_of(tenant, conversation or "any")[: 1 if conversation is None else 2]
+
+
+def pages(store: ColdStore, locked: list[int] | None = None) -> Iterator[Record]:
+    """Read all records of a store but its own, in order; damaged and erased ones are left out.
+
+    Args:
+        store: Which one.
+        locked: Is given the ids of records whose key is not here, which are passed over then.
+
+    Raises:
+        NoKey: The key of a record is not here, and nobody wants to know which.
+        StoreError: The store could not be read.
+    """
+    start = 1
+    while True:
+        try:
+            page = store.page(start)
+        except NoKey as error:
+            if locked is None:
+                raise
+            locked.append(error.id)
+            start = error.id + 1
+            continue
+        if not page:
+            return
+        yield from (record for record in page if record.kind not in {"tombstone", "spooled"})
+        start = page[-1].seq + 1
+
+
+def undecipherable(store: ColdStore) -> int:
+    """Count the records whose key is not here, so that nobody can say whether they are intact."""
+    locked: list[int] = []
+    for _ in pages(store, locked):
+        pass
+    return len(locked)
+
+
+def _master(path: Path) -> bytes:
+    try:
+        data = path.read_bytes()
+    except OSError as error:
+        raise InvalidInputError(f"{path}: {error.strerror or error}") from error
+    if len(data) == _KEY_BYTES:
+        return data
+    try:
+        key = bytes.fromhex(data.decode("ascii").strip())
+    except ValueError:
+        key = b""
+    if len(key) != _KEY_BYTES:
+        raise InvalidInputError(
+            f"{path}: expected a master key of 32 bytes, or its 64 hexadecimal digits"
+        )
+    return key

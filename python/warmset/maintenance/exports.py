@@ -1,0 +1,119 @@
+"""A store's records as a file of lines, for another store, another tool or the person concerned."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import IO, TYPE_CHECKING
+
+from warmset.maintenance.access import pages
+from warmset.maintenance.lines import HEADER, pointed, pointer, to_line
+from warmset.state.branch_records import Links
+from warmset.store.records import CHECKPOINT, EMBEDDING, TURN, checkpoint, dump, load
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset._core import ColdStore, Record
+
+
+@dataclass(frozen=True, slots=True)
+class Exported:
+    """What was written.
+
+    Args:
+        records: Lines after the first.
+        vectors: Records of vectors, which are left out: they are made anew from the messages.
+        unknown: Records of a kind that only a newer version knows; they are left out.
+        damages: Places in the store that could not be read.
+    """
+
+    records: int
+    vectors: int
+    unknown: int
+    damages: int
+
+
+def export(
+    store: ColdStore,
+    out: IO[str],
+    *,
+    prefix: Sequence[bytes] = (),
+    told: Callable[[int, int], object] | None = None,
+) -> Exported:
+    """Write records in their order, one a line, behind a line that says what the file is.
+
+    Args:
+        store: Where they are.
+        out: Where to write.
+        prefix: What their keys begin with; nothing for all.
+        told: Is called with records read and records in all.
+
+    Returns:
+        What was written; nothing at all, no first line either, where no key begins so.
+
+    Raises:
+        StoreError: They could not be read.
+    """
+    records = vectors = unknown = 0
+    written: dict[tuple[bytes, ...], dict[int, None]] = defaultdict(dict)
+    links = _links(store)
+    header = json.dumps(HEADER) + "\n"
+    total = store.stats()["records"]
+    for done, record in enumerate(pages(store)):
+        if told is not None and done % 1000 == 0:
+            told(done, total)
+        if list(record.key[: len(prefix)]) != list(prefix):
+            continue
+        if _is_about_vectors(record):
+            vectors += 1
+        elif record.kind == "other":
+            unknown += 1
+        else:
+            if not records:
+                out.write(header)
+            out.write(to_line(record, _meta(record, written, links)) + "\n")
+            if record.kind == TURN:
+                written[tuple(record.key)][record.seq] = None
+            records += 1
+    if not records and (vectors or unknown or not prefix):
+        out.write(header)
+    return Exported(records, vectors, unknown, len(store.report()["damages"]))
+
+
+def _links(store: ColdStore) -> dict[int, Links]:
+    """Return what survivors of erasures follow: by the id of each, and of the checkpoint itself."""
+    found: dict[int, Links] = {}
+    for record in pages(store):
+        if record.kind == CHECKPOINT and record.key:
+            fields = checkpoint(record.meta)
+            if fields.get("what") == "links":
+                links = Links.decode(fields)
+                found |= dict.fromkeys((record.seq, *links.of), links)
+    return found
+
+
+def _meta(
+    record: Record, written: dict[tuple[bytes, ...], dict[int, None]], links: dict[int, Links]
+) -> bytes:
+    """Return a record's meta; who followed a message that is gone follows the one before that."""
+    turns = written[tuple(record.key)]
+    known = links.get(record.seq)
+    if known is not None:
+        if record.kind == CHECKPOINT:
+            return dump({"what": "head", "id": known.end(turns)})
+        return dump({**load(record.meta), "parent": known.parent(record.seq, turns)})
+    draft = (record.kind, [*record.key], record.meta, record.payload, record.sources)
+    found = pointer(draft) if record.kind == TURN else None
+    if found is None:
+        return record.meta
+    if found[1] in turns:
+        return record.meta
+    return pointed(draft, max((one for one in turns if one < found[1]), default=0))[2]
+
+
+def _is_about_vectors(record: Record) -> bool:
+    if record.kind == CHECKPOINT and not record.key:
+        return checkpoint(record.meta).get("what") == "embedder"
+    return record.kind == EMBEDDING

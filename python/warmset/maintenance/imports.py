@@ -1,0 +1,167 @@
+"""Lines of an export into a store: new ids, and what pointed to the old ones points to the new.
+
+```text
+read all lines, refuse what cannot be ─▶ batches, each all or nothing ─▶ old ids ─▶ new ids
+```
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import InvalidInputError
+from warmset.maintenance.access import pages
+from warmset.maintenance.lines import check_header, from_line, pointed, pointer
+from warmset.store.records import CHECKPOINT, EMBEDDING, TURN
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+    from warmset._core import ColdStore
+    from warmset.store.records import Draft
+
+_RECORDS: Final = 256
+_BYTES: Final = 8 << 20
+"""A batch has at most so many records, and about so many bytes."""
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What a file holds, all of it well formed.
+
+    Args:
+        path: The file.
+        total: Its records.
+        keys: Their keys.
+    """
+
+    path: Path
+    total: int
+    keys: frozenset[tuple[bytes, ...]]
+
+
+def survey(path: Path) -> Survey:
+    """Read a file to its end before anything is done with it.
+
+    Raises:
+        InvalidInputError: It cannot be read, or a line of it is no record, has the id of another
+            one, or follows a message that is not before it.
+    """
+    ids: set[int] = set()
+    keys: set[tuple[bytes, ...]] = set()
+    for at, (id_, draft) in _lines(path):
+        found = pointer(draft) if draft[0] == TURN else None
+        if id_ in ids:
+            raise InvalidInputError(f"{path}, line {at}: two records have the id {id_}")
+        if found is not None and found[1] not in ids:
+            raise InvalidInputError(
+                f"{path}, line {at}: message {id_} follows message {found[1]}, which is not "
+                "before it in the file; export the whole conversation"
+            )
+        ids.add(id_)
+        keys.add(tuple(draft[1]))
+    return Survey(path, len(ids), frozenset(keys))
+
+
+class Import:
+    """One file on its way into a store; its figures say how far it came, whatever happened.
+
+    Args:
+        store: Where it goes.
+        found: What its survey found.
+
+    Raises:
+        InvalidInputError: A conversation of it has records in the store already. Nothing was
+            appended.
+        StoreError: The store could not be read.
+    """
+
+    def __init__(self, store: ColdStore, found: Survey) -> None:
+        self.path = found.path
+        self.total = found.total
+        self.done = 0
+        self.vectors = 0
+        self.loose = 0
+        self._store = store
+        self._ids: dict[int, int] = {}
+        for record in pages(store):
+            if record.key in found.keys:
+                name = b" ".join(record.key).decode("utf-8", "replace")
+                raise InvalidInputError(
+                    f"{self.path}: {name!r} has records in the store already; erase them first, or "
+                    "import into another store"
+                )
+
+    def run(self, told: Callable[[int, int], object] | None = None) -> None:
+        """Append everything, in the file's order.
+
+        Args:
+            told: Is called with records appended and records in all.
+
+        Raises:
+            StoreError: A batch could not be appended; those before it were.
+        """
+        batch: list[tuple[int, Draft]] = []
+        size = 0
+        for _, (id_, draft) in _lines(self.path):
+            if draft[0] == EMBEDDING:
+                self.vectors += 1
+                continue
+            waiting = {old for old, _ in batch}
+            full = len(batch) == _RECORDS or size + len(draft[3]) > _BYTES
+            if batch and (full or waiting & self._points_to(draft)):
+                self._append(batch, told)
+                batch, size = [], 0
+            again = self._pointed(draft)
+            if again is not None:
+                batch.append((id_, again))
+                size += len(draft[3])
+        self._append(batch, told)
+
+    def _append(
+        self, batch: list[tuple[int, Draft]], told: Callable[[int, int], object] | None
+    ) -> None:
+        ids = self._store.append([draft for _, draft in batch])
+        self._ids.update(zip((old for old, _ in batch), ids, strict=True))
+        self.done += len(ids)
+        if told is not None:
+            told(self.done, self.total)
+
+    def _points_to(self, draft: Draft) -> set[int]:
+        found = pointer(draft)
+        return {*draft[4], *([found[1]] if found else [])}
+
+    def _pointed(self, draft: Draft) -> Draft | None:
+        """Return a record with new ids; None if what it is about is not in the file."""
+        kind, key, meta, payload, sources = draft
+        kept = tuple(self._ids[old] for old in sources if old in self._ids)
+        self.loose += len(sources) - len(kept)
+        draft = (kind, key, meta, payload, kept)
+        found = pointer(draft)
+        if found is None:
+            return draft
+        new = self._ids.get(found[1])
+        if new is None:
+            self.loose += 1
+            if kind == CHECKPOINT:
+                return None
+        return pointed(draft, new)
+
+
+def _lines(path: Path) -> Iterator[tuple[int, tuple[int, Draft]]]:
+    """Read a file's records with the numbers of their lines."""
+    at = 1
+    try:
+        with path.open(encoding="ascii") as file:
+            check_header(file.readline())
+            for at, line in enumerate(file, 2):
+                if line.strip():
+                    yield at, from_line(line)
+    except InvalidInputError as error:
+        raise InvalidInputError(f"{path}, line {at}: {error}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInputError(f"{path}: it is no export of warmset") from error
+    except OSError as error:
+        raise InvalidInputError(f"{path}: {error.strerror or error}") from error

@@ -1,0 +1,100 @@
+"""What a window shows of turns, made once and kept: quotes and lines, each with its tokens."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+
+from warmset._core import count_text
+from warmset.quote.format import day_line, index_line, quote
+from warmset.text.timestamps import day_of
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable
+
+    from warmset.state.ledger import Entry
+
+ROOM: Final = 16_000_000
+"""Characters that are kept at most. Half of them are old: what is not asked for again, while as
+many others are, leaves."""
+
+_Key: TypeAlias = int | str
+"""A message's id for its quote, the negative one for its line, any other text itself."""
+
+
+class Line(NamedTuple):
+    """Text for a window.
+
+    Args:
+        text: The text.
+        tokens: What it costs.
+    """
+
+    text: str
+    tokens: int
+
+
+class Cards:
+    """Quotes and index lines of one store's messages.
+
+    Args:
+        read: Returns what a message says.
+        encoding: The vocabulary.
+    """
+
+    def __init__(self, read: Callable[[int], str], encoding: str) -> None:
+        self._read = read
+        self._encoding = encoding
+        self._young: dict[_Key, Line] = {}
+        self._old: dict[_Key, Line] = {}
+        self._characters = 0
+        self._cleared = 0
+
+    def plain(self, text: str) -> Line:
+        """Return a text that stands in many windows."""
+        return self._young.get(text) or self._made(text, lambda: text)
+
+    def day(self, number: int) -> Line:
+        """Return the line above the turns of a day, counted from 1970."""
+        return self.plain(day_line(number))
+
+    def quote(self, entry: Entry) -> Line:
+        """Return a message as it is quoted."""
+        id_ = entry.id
+        known = self._young.get(id_)
+        return known or self._made(id_, lambda: quote(entry, self._read(id_)))
+
+    def line(self, entry: Entry) -> Line:
+        """Return a message's line in the index."""
+        id_ = entry.id
+        known = self._young.get(-id_)
+        return known or self._made(-id_, lambda: index_line(entry, self._read(id_)))
+
+    def quotes(self, entries: Iterable[Entry]) -> list[Line]:
+        """Quote messages in order, with a line for the day wherever it changes."""
+        out: list[Line] = []
+        last = None
+        for entry in entries:
+            number = day_of(entry.at)
+            if number != last:
+                out.append(self.day(number))
+                last = number
+            out.append(self.quote(entry))
+        return out
+
+    def clear(self) -> None:
+        """Forget everything, what is just being made too: it may have been erased meanwhile."""
+        self._cleared += 1
+        self._young, self._old, self._characters = {}, {}, 0
+
+    def _made(self, key: _Key, make: Callable[[], str]) -> Line:
+        cleared, line = self._cleared, self._old.get(key)
+        if line is None:
+            text = make()
+            line = Line(text, count_text(text, self._encoding)[0])
+        if cleared != self._cleared:
+            return line
+        self._young[key] = line
+        self._characters += len(line.text)
+        if self._characters > ROOM // 2:
+            self._young, self._old, self._characters = {}, self._young, 0
+        return line

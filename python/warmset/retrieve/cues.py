@@ -1,0 +1,99 @@
+"""What is read out of a question before the search: whom it names, which days, what it asks for."""
+
+from __future__ import annotations
+
+import re
+import time
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from warmset.index.labels import role_number
+from warmset.text.features import days
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warmset.index.labels import Numbers
+    from warmset.state.ledger import Ledger
+
+_WHEN: Final = re.compile(
+    r"^\s*(?:(?:in|on|since|by|around|during|until|from)\s+)?(?:when\b|(?:which|what)\s+"
+    r"(?:date|day|week|weekend|month|year|season|time)\b)"
+    r"|\bhow\s+(?:long|old|often|recently|many\s+(?:days|weeks|months|years|times))\b",
+    re.IGNORECASE,
+)
+_NUMBER: Final = re.compile(
+    r"\bhow\s+(?:many|much|long|old|often|far|big|tall|large|high)\b", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Cue:
+    """What the retriever is told of a question beside its words and its vector.
+
+    Args:
+        speakers: Numbers of the speakers that it names; none where it names nobody, or all.
+        roles: Numbers of the roles that stand for whom it names, where messages have no speakers.
+        days: The ranges of days that it speaks of, counted from 1970.
+        when: Whether it asks for a time.
+        number: Whether it asks for a number.
+    """
+
+    speakers: tuple[int, ...] = ()
+    roles: tuple[int, ...] = ()
+    days: tuple[tuple[int, int], ...] = ()
+    when: bool = False
+    number: bool = False
+
+
+def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]:
+    """Read a question.
+
+    Args:
+        query: The question.
+        numbers: The names of the index.
+        ledger: The conversation that is searched, if it is one. Its newest message tells what
+            "yesterday" is; without it, the clock does.
+
+    Returns:
+        The question without participants' names, and what was read out of it.
+    """
+    words, speakers, roles = query, list[int](), list[int]()
+    head = None if ledger is None else ledger.entries.get(ledger.history.head)
+    if ledger is not None and ledger.speakers:
+        words, found = _without(query, ledger.speakers.values())
+        if len(found) < len(ledger.speakers):
+            speakers = [numbers.of("speaker", name) for name in found]
+    elif ledger is not None:
+        names = ledger.addressed.names()
+        words, found = _without(query, (name for name, _ in names.values()))
+        bearers = {names[name][1] for name in found}
+        roles = [role_number(role) for role in bearers] if len(bearers) == 1 else []
+    cue = Cue(
+        speakers=tuple(speakers),
+        roles=tuple(roles),
+        days=tuple(days(query, time.time() if head is None else head.at, past=True)),
+        when=_WHEN.search(query) is not None,
+        number=_NUMBER.search(query) is not None,
+    )
+    return words, cue
+
+
+def _without(query: str, names: Iterable[str]) -> tuple[str, list[str]]:
+    """Take participants' names out of a question, and tell which there were, folded.
+
+    The vector of a name matches small talk addressed to that person; as a feature of its own it
+    points to the speaker.
+    """
+    named: list[str] = []
+    words = query
+    plain = query.lower() if query.isascii() else None
+    for name in names:
+        if plain is not None and name.isascii() and name.lower() not in plain:
+            continue
+        pattern = rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)"
+        words, times = re.subn(pattern, " ", words, flags=re.IGNORECASE)
+        if times:
+            named.append(name.casefold())
+    words = " ".join(words.split())
+    return (words if re.search(r"\w", words) else query), named

@@ -1,0 +1,101 @@
+"""From a question to the turns that are nearest to it, each with the terms of its score."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from warmset.errors import InvalidInputError
+from warmset.index.labels import role_number
+from warmset.index.query_vectors import QueryVectors, given_vector
+from warmset.options import CATCH_UP, Filter, Weights
+from warmset.retrieve import cues
+from warmset.retrieve.hits import Found
+from warmset.text.timestamps import milliseconds
+
+if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
+    from warmset.state.ledger import Ledger
+
+
+def retrieve(
+    engine: Engine,
+    vectors: QueryVectors | None,
+    query: str,
+    *,
+    query_vector: object | None,
+    k: int,
+    where: Filter,
+    weights: Weights,
+    wait: float,
+    ledger: Ledger | None = None,
+) -> Found:
+    """Search by all signals; see `Weights`.
+
+    Args:
+        engine: The store and its index.
+        vectors: The cache of query vectors; None searches by words alone.
+        query: The question.
+        query_vector: Its vector, shape (dim,), instead of embedding it.
+        k: Number of hits.
+        where: What may be found, in numbers of the index.
+        weights: How much each signal counts.
+        wait: Seconds to wait for a remote embedder and for turns appended just before, together.
+        ledger: The conversation that is searched, if it is one.
+
+    Returns:
+        The hits, best first; ties by id.
+
+    Raises:
+        InvalidInputError: `k` or the vector is not usable.
+        EmbedderError: The embedder failed, or is not the store's.
+    """
+    started = time.monotonic()
+    words, cue = cues.read(query, engine.numbers, ledger)
+    vector, why = None, None
+    if query_vector is not None:
+        vector = given_vector(query_vector)
+    elif vectors is not None and query.strip():
+        vector, why = vectors.get(words, wait)
+    if engine.indexer is not None and vector is not None:
+        local = not engine.indexer.vectorizer.embedder.remote
+        left = max(wait - (time.monotonic() - started), 0.0)
+        engine.indexer.settle(max(left, CATCH_UP) if local else left)
+    columns = engine.retriever.search(
+        vector,
+        words,
+        k,
+        where=where,
+        weights=weights,
+        cue=cue,
+    )
+    lexical = vector is None or engine.indexer is None
+    return Found(engine, columns, by="lexical" if lexical else "fused", why=why)
+
+
+def scope(engine: Engine, tenant: str, where: Filter | None) -> Filter:
+    """Turn the names and times of a filter into the index's numbers, within one tenant.
+
+    Raises:
+        InvalidInputError: A field has another type than `Filter` says.
+    """
+    where = Filter() if where is None else where
+    if not isinstance(where, Filter):
+        raise InvalidInputError(f"where: expected a Filter, found {where!r}")
+    if where.tenant is not None:
+        raise InvalidInputError("where.tenant: a memory sees its own tenant; open another one")
+    conversation = where.conversation
+    if conversation is not None and not isinstance(conversation, str):
+        raise InvalidInputError(f"where.conversation: expected a name, found {conversation!r}")
+    role = where.role
+    return replace(
+        where,
+        tenant=engine.numbers.of("tenant", tenant),
+        conversation=None
+        if conversation is None
+        else engine.numbers.of("conversation", tenant, conversation),
+        role=role_number(role) if isinstance(role, str) else role,
+        since=milliseconds(where.since, "where.since"),
+        before=milliseconds(where.before, "where.before"),
+    )

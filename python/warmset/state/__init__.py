@@ -1,0 +1,1 @@
+"""One conversation in memory: branches, costs, what was chosen and sent."""

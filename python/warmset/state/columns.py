@@ -1,0 +1,140 @@
+"""The messages of a conversation's current path as columns: what packing needs, without objects."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+import numpy as np
+
+from warmset.text.timestamps import day_of
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from numpy.typing import NDArray
+
+    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.unit_costs import Accounts
+
+_FIRST: Final = 64
+_COLUMNS: Final = (
+    "_ids",
+    "_homes",
+    "_decides",
+    "_days",
+    "_quoted",
+    "_tokens",
+    "_sizes",
+    "_settles",
+)
+
+
+class Columns:
+    """One row a message, by its position on the path, and one row a unit, by its number.
+
+    Only new messages are looked at; a path that was cut is read anew.
+    """
+
+    def __init__(self, accounts: Accounts | None = None) -> None:
+        self.accounts = accounts
+        self.count = 0
+        self._ids = np.zeros(_FIRST, np.int64)
+        self._homes = np.zeros(_FIRST, np.int64)
+        self._decides = np.zeros(_FIRST, np.bool_)
+        self._days = np.zeros(_FIRST, np.int64)
+        self._quoted = np.zeros(_FIRST, np.int64)
+        self._tokens = np.zeros(_FIRST, np.int64)
+        self._sizes = np.zeros(_FIRST, np.int64)
+        self._settles = np.zeros(_FIRST, np.bool_)
+
+    @property
+    def ids(self) -> NDArray[np.int64]:
+        """The messages' ids, ascending."""
+        return self._ids[: self.count]
+
+    @property
+    def homes(self) -> NDArray[np.int64]:
+        """The number of each message's unit."""
+        return self._homes[: self.count]
+
+    @property
+    def decides(self) -> NDArray[np.bool_]:
+        """Whether a message settles something."""
+        return self._decides[: self.count]
+
+    @property
+    def tokens(self) -> NDArray[np.int64]:
+        """What the messages of each unit cost verbatim."""
+        return self._tokens
+
+    @property
+    def sizes(self) -> NDArray[np.int64]:
+        """How many messages each unit has."""
+        return self._sizes
+
+    @property
+    def days(self) -> NDArray[np.int64]:
+        """The day on which the first message of each unit was said, counted from 1970."""
+        return self._days
+
+    @property
+    def quoted(self) -> NDArray[np.int64]:
+        """What the messages of each unit cost where they are quoted; 0 until that is noted."""
+        return self._quoted
+
+    @property
+    def settles(self) -> NDArray[np.bool_]:
+        """Whether a message of the unit settles something."""
+        return self._settles
+
+    def places(self, ids: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the positions of messages on the path; -1 for any other message."""
+        if not self.count:
+            return np.full(len(ids), -1, np.int64)
+        known = self.ids
+        at = known.searchsorted(ids)
+        at[at == self.count] = 0
+        at[known[at] != ids] = -1
+        return at
+
+    def take(self, live: Sequence[Entry], homes: Sequence[int]) -> None:
+        """Take up messages that follow those that are known.
+
+        Args:
+            live: All messages of the path.
+            homes: The units of the new ones.
+        """
+        start, end = self.count, self.count + len(homes)
+        if end > len(self._ids):
+            self._grow(max(end, 2 * len(self._ids)))
+        fresh = live[start:end]
+        self._ids[start:end] = [entry.id for entry in fresh]
+        self._homes[start:end] = homes
+        self._decides[start:end] = [entry.decision for entry in fresh]
+        units = self._homes[start:end]
+        days = [day_of(entry.at) for entry in fresh]
+        begun = np.flatnonzero(self._sizes[units] == 0)[::-1]
+        self._days[units[begun]] = [days[at] for at in begun.tolist()]  # the first of a unit last
+        self._quoted[units] = 0
+        np.add.at(self._tokens, units, [entry.tokens for entry in fresh])
+        np.add.at(self._sizes, units, 1)
+        np.logical_or.at(self._settles, units, self._decides[start:end])
+        self.count = end
+
+    def _grow(self, room: int) -> None:
+        # New arrays: whoever looks at the old ones keeps what they saw.
+        for name in _COLUMNS:
+            old = getattr(self, name)
+            new = np.zeros(room, old.dtype)
+            new[: len(old)] = old
+            setattr(self, name, new)
+
+
+def columns_of(ledger: Ledger) -> Columns:
+    """Return the columns of a conversation's current path, under its engine's lock."""
+    accounts, live, known = ledger.accounts(), ledger.live(), ledger.columns
+    if known.accounts is not accounts:
+        known = ledger.columns = Columns(accounts)
+    if known.count < len(live):
+        known.take(live, accounts.homes(known.count))
+    return known

@@ -1,0 +1,202 @@
+"""What is known of one conversation's messages without reading them again."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
+
+from warmset.index.vectorizer import Job
+from warmset.options import SESSION_GAP
+from warmset.state.branches import History
+from warmset.state.columns import Columns
+from warmset.state.prompt_prefix import Sent
+from warmset.state.resent_list import Snapshot
+from warmset.state.unit_costs import Accounts
+from warmset.text.decisions import is_decision
+from warmset.text.features import Addressed
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warmset.messages import Dialect, Facts
+    from warmset.state.last_cut import Standing
+    from warmset.store.records import TurnMeta
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message, known by its facts; its text stays in the store.
+
+    Args:
+        id: The store's sequence number.
+        facts: Role and links; the text is left out.
+        at: When it was said, in seconds since 1970 UTC.
+        speaker: Who said it, where somebody is named.
+        session: Number of the session within the conversation.
+        tokens: What it costs verbatim, with overhead.
+        decision: Whether it settles something.
+        blank: Whether it says nothing that could be indexed.
+        extra: The caller's own fields.
+    """
+
+    id: int
+    facts: Facts
+    at: float
+    speaker: str | None
+    session: int
+    tokens: int
+    decision: bool
+    blank: bool
+    extra: dict[str, object] | None
+
+
+@dataclass(slots=True)
+class Ledger:
+    """The messages of one conversation: what each is, which are current, what belongs together.
+
+    Args:
+        tenant: The tenant's name.
+        name: The conversation's name.
+        numbers: The tenant's and the conversation's numbers in the index.
+        dialect: How its messages are written, where that is known.
+        instructs: Whether a system message is among them.
+    """
+
+    tenant: str
+    name: str
+    numbers: tuple[int, int]
+    dialect: Dialect | None = None
+    instructs: bool = False
+    history: History = field(default_factory=History)
+    entries: dict[int, Entry] = field(default_factory=dict)
+    speakers: dict[str, str] = field(default_factory=dict)
+    addressed: Addressed = field(default_factory=Addressed)
+    frozen: object | None = None
+    sent: Sent = field(default_factory=Sent)
+    snapshot: Snapshot = field(default_factory=Snapshot)
+    standing: Standing | None = None
+    columns: Columns = field(default_factory=Columns)
+    _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
+    _session: tuple[int, str | None, float] = (0, None, 0.0)
+    _live: list[Entry] = field(default_factory=list)
+
+    def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Entry:
+        """Take a message up at the end of the current path.
+
+        Args:
+            id_: The store's sequence number.
+            digest: Hash of its content.
+            facts: What it says and links to.
+            meta: What is kept beside it.
+            tokens: What it costs verbatim.
+
+        Returns:
+            Its entry.
+        """
+        speaker = meta.speaker or facts.speaker
+        entry = Entry(
+            id=id_,
+            facts=replace(facts, text=""),
+            at=meta.at,
+            speaker=speaker,
+            session=self._session_of(meta),
+            tokens=tokens,
+            decision=is_decision(facts.text),
+            blank=not facts.text.strip(),
+            extra=meta.extra,
+        )
+        if speaker:
+            self.speakers.setdefault(speaker.casefold(), speaker)
+        self.dialect = self.dialect or meta.dialect
+        self.instructs = self.instructs or facts.is_system
+        self.entries[id_] = entry
+        self.history.add(id_, digest)
+        return entry
+
+    def live(self) -> list[Entry]:
+        """Return the messages of the current path, in order, as a list that is shared."""
+        path, known = self.history.path, self._live
+        if known and (len(known) > len(path) or path[len(known) - 1] != known[-1].id):
+            known = self._live = []
+        known.extend(self.entries[id_] for id_ in path[len(known) :])
+        return known
+
+    def accounts(self) -> Accounts:
+        """Return what the units of the current path cost; only new messages are looked at."""
+        path = self.history.path
+        last, known = self._accounts
+        count = len(known)
+        if count and (count > len(path) or path[count - 1] != last):
+            known, count = Accounts(), 0
+        if count < len(path):
+            fresh = [self.entries[id_] for id_ in path[count:]]
+            if not known.take((entry.facts, entry.tokens) for entry in fresh):
+                known, live = Accounts(), self.live()
+                known.parted([entry.facts for entry in live], [entry.tokens for entry in live])
+        self._accounts = (self.history.head, known)
+        return known
+
+    def branch(self, common: int) -> None:
+        """Forget where the path was cut: from a position on it is another one.
+
+        Args:
+            common: Messages at the front that both paths have.
+        """
+        if self.standing is not None:
+            sent = self.standing.sent[self.standing.sent < common]
+            tokens = sum(self.entries[self.history.path[at]].tokens for at in sent.tolist())
+            self.standing = replace(self.standing, start=None, sent=sent, tokens=tokens)
+
+    def together(self, ids: Iterable[int]) -> list[tuple[Entry, ...]]:
+        """Return the unit of each message on the current path; nothing for any other message."""
+        path, entries, accounts = self.history.path, self.entries, self.accounts()
+        found: list[tuple[Entry, ...]] = []
+        for id_ in ids:
+            at = bisect_left(path, id_)
+            near = accounts.beside(at) if at < len(path) and path[at] == id_ else ()
+            found.append(tuple(entries[path[one]] for one in near))
+        return found
+
+    def around(self, id_: int) -> tuple[int | None, int | None]:
+        """Return the messages before and after one on the current path, within its session."""
+        place = self.place(id_)
+        if place is None:
+            return None, None
+        session = self.entries[id_].session
+
+        def near(at: int) -> int | None:
+            if not 0 <= at < len(self.history.path):
+                return None
+            other = self.entries[self.history.path[at]]
+            return other.id if other.session == session and not other.blank else None
+
+        return near(place - 1), near(place + 1)
+
+    def is_live(self, id_: int) -> bool:
+        """Tell whether a message is on the current path."""
+        return self.place(id_) is not None
+
+    def jobs(self, ids: Iterable[int]) -> list[Job]:
+        """Return every view of some messages that has something to say."""
+        said = [id_ for id_ in ids if not self.entries[id_].blank]
+        return [Job(a, "turn") for a in said] + [Job(a, "context") for a in said if self.settled(a)]
+
+    def settled(self, id_: int) -> bool:
+        """Tell whether another message follows one, so that its context will not change."""
+        return self.history.head != id_
+
+    def place(self, id_: int) -> int | None:
+        """Return a message's position on the current path; ids grow along a path."""
+        path = self.history.path
+        at = bisect_left(path, id_)
+        return at if at < len(path) and path[at] == id_ else None
+
+    def _session_of(self, meta: TurnMeta) -> int:
+        number, name, last = self._session
+        given = meta.session
+        fresh = given != name if given is not None else meta.at - last > SESSION_GAP
+        fresh = fresh and bool(self.entries)
+        number += fresh
+        self._session = (number, given if given is not None else (None if fresh else name), meta.at)
+        return number

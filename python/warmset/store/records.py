@@ -1,0 +1,250 @@
+"""What a turn, a vector and a checkpoint look like inside the store's records.
+
+Meta fields are compact JSON with short names; they are small and read at every open.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
+
+import numpy as np
+
+from warmset.errors import InvalidInputError, TooLarge
+from warmset.messages import DIALECTS, Dialect
+from warmset.options import MAX_TURN
+from warmset.text.timestamps import kept_time
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+_T = TypeVar("_T")
+
+Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, tuple[int, ...]]
+"""Kind, key, meta, payload and what it was made from, as `ColdStore.append` takes them."""
+
+View: TypeAlias = Literal["turn", "context", "memory"]
+"""Vectors of a turn's own passages, or of the turn among its neighbours; or of a memory."""
+
+_encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+TURN: Final = "turn"
+EMBEDDING: Final = "embedding"
+CHECKPOINT: Final = "checkpoint"
+TOMBSTONE: Final = "tombstone"
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnMeta:
+    """What is kept of a turn beside its bytes.
+
+    Args:
+        at: When it was said, in seconds since 1970 UTC.
+        speaker: Who said it, where somebody is named.
+        session: The session's name, where the caller gave one.
+        dialect: The dialect, where the message shows one.
+        parent: The message that it follows, where that is not the one appended before.
+        extra: The caller's own fields.
+    """
+
+    at: float
+    speaker: str | None = None
+    session: str | None = None
+    dialect: Dialect | None = None
+    parent: int | None = None
+    extra: dict[str, Any] | None = None
+
+    def encode(self) -> bytes:
+        """Write it as compact JSON without what is absent."""
+        return dump(
+            {
+                "at": self.at,
+                "by": self.speaker,
+                "session": self.session,
+                "dialect": self.dialect,
+                "parent": self.parent,
+                "meta": self.extra,
+            }
+        )
+
+    @classmethod
+    def decode(cls, data: bytes) -> TurnMeta:
+        """Read what `encode` wrote; fields of a newer version are passed over.
+
+        Raises:
+            InvalidInputError: Somebody else wrote it.
+        """
+        fields = load(data)
+        dialect = fields.get("dialect")
+        return cls(
+            at=kept_time(fields.get("at", 0.0)),
+            speaker=_field(fields, "by", str),
+            session=_field(fields, "session", str),
+            dialect=dialect if dialect in DIALECTS else None,
+            parent=_field(fields, "parent", int),
+            extra=_field(fields, "meta", dict),
+        )
+
+
+def turn_draft(key: list[bytes], meta: TurnMeta, payload: bytes) -> Draft:
+    """Make the record of a turn, before anything of it is read or counted.
+
+    Raises:
+        TooLarge: The payload is over `MAX_TURN`.
+    """
+    if len(payload) > MAX_TURN:
+        raise TooLarge(len(payload), MAX_TURN)
+    return TURN, key, meta.encode(), payload, ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class VectorMeta:
+    """What a record of vectors says about itself.
+
+    Args:
+        of: The turn that the vectors were made from.
+        view: What was embedded.
+        dim: Length of one row.
+        generation: Which embedder made them; see `Identity`.
+    """
+
+    of: int
+    view: View
+    dim: int
+    generation: int
+
+    def draft(
+        self, key: list[bytes], rows: NDArray[np.float32], others: Sequence[int] = ()
+    ) -> Draft:
+        """Make the record of some rows, shape (n, dim).
+
+        Args:
+            key: The key of the turn's conversation.
+            rows: The vectors.
+            others: Turns whose words went into them besides.
+        """
+        meta = {"of": self.of, "view": self.view, "dim": self.dim, "gen": self.generation}
+        payload = rows.astype("<f4", copy=False).tobytes()
+        return EMBEDDING, key, dump(meta), payload, (self.of, *others)
+
+    @classmethod
+    def decode(cls, data: bytes) -> VectorMeta:
+        """Read the meta of a record of vectors."""
+        fields = load(data)
+        return cls(
+            of=int(fields["of"]),
+            view=fields["view"],
+            dim=int(fields["dim"]),
+            generation=int(fields["gen"]),
+        )
+
+    def rows(self, payload: bytes) -> NDArray[np.float32]:
+        """Read the rows, shape (n, dim)."""
+        return np.frombuffer(payload, "<f4").astype(np.float32).reshape(-1, self.dim)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Identity:
+    """Which embedder made a store's vectors.
+
+    Args:
+        name: For people.
+        fingerprint: The embedder's own identity; None if it has none and the probe decides.
+        dim: Length of a vector.
+        generation: Grows by one each time that the vectors are made anew.
+        probe: The vector of `PROBE`, for embedders without a fingerprint.
+    """
+
+    name: str
+    fingerprint: str | None
+    dim: int
+    generation: int
+    probe: NDArray[np.float32] | None = None
+
+    def draft(self) -> Draft:
+        """Make the checkpoint that makes this the store's embedder."""
+        meta = {
+            "what": "embedder",
+            "name": self.name,
+            "fingerprint": self.fingerprint,
+            "dim": self.dim,
+            "gen": self.generation,
+        }
+        probe = b"" if self.probe is None else self.probe.astype("<f4").tobytes()
+        return CHECKPOINT, [], dump(meta), probe, ()
+
+    @classmethod
+    def decode(cls, fields: Mapping[str, Any], payload: bytes) -> Identity:
+        """Read a checkpoint of `what` "embedder"."""
+        return cls(
+            name=str(fields["name"]),
+            fingerprint=fields.get("fingerprint"),
+            dim=int(fields["dim"]),
+            generation=int(fields["gen"]),
+            probe=np.frombuffer(payload, "<f4").astype(np.float32) if payload else None,
+        )
+
+
+def checkpoint(data: bytes) -> dict[str, Any]:
+    """Read a checkpoint's meta; `what` tells its sort, and an unknown sort is to be passed over."""
+    return load(data)
+
+
+def key_of(tenant: str, conversation: str) -> list[bytes]:
+    """Make the key of a conversation's records.
+
+    Raises:
+        InvalidInputError: A part is empty or no text.
+    """
+    parts: list[bytes] = []
+    for name, part in (("tenant", tenant), ("conversation", conversation)):
+        if not isinstance(part, str) or not part:
+            raise InvalidInputError(f"{name}: expected a name, found {part!r}")
+        parts.append(part.encode("utf-8", "surrogatepass"))
+    return parts
+
+
+def names_of(key: tuple[bytes, ...]) -> tuple[str, str]:
+    """Read tenant and conversation back out of a key."""
+    tenant, conversation = key
+    return (
+        tenant.decode("utf-8", "surrogatepass"),
+        conversation.decode("utf-8", "surrogatepass"),
+    )
+
+
+def dump(fields: Mapping[str, Any]) -> bytes:
+    """Write a record's meta, without what is None.
+
+    Raises:
+        InvalidInputError: A value is not plain JSON.
+    """
+    present = {name: value for name, value in fields.items() if value is not None}
+    try:
+        return _encode(present).encode()
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"meta: expected plain JSON values ({error})") from error
+
+
+def load(data: bytes) -> dict[str, Any]:
+    """Read a record's meta.
+
+    Raises:
+        InvalidInputError: It is no JSON object.
+    """
+    try:
+        fields = json.loads(data)
+    except (ValueError, RecursionError) as error:
+        raise InvalidInputError(f"meta: expected a JSON object ({error})") from error
+    if not isinstance(fields, dict):
+        raise InvalidInputError(f"meta: expected a JSON object, found a {type(fields).__name__}")
+    return fields
+
+
+def _field(fields: dict[str, Any], name: str, kind: type[_T]) -> _T | None:
+    value = fields.get(name)
+    if value is not None and not isinstance(value, kind):
+        raise InvalidInputError(f"{name}: expected {kind.__name__}, found {value!r:.80}")
+    return value

@@ -1,0 +1,1 @@
+"""What a text gives away without a model: hard facts, dates, questions, decisions."""

@@ -1,0 +1,132 @@
+"""What the scoped index says of a turn: a summary, its entities, whether it settles something.
+
+The rules are tables that tests hold; a callable can replace each of them.
+"""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+from typing import Final
+
+from warmset.options import SUMMARY_CHARS
+
+MAX_ENTITIES: Final = 8
+
+DECISIONS: Final = (
+    "decided",
+    "agreed",
+    "chose",
+    "chosen",
+    "will use",
+    "let's go with",
+    "settled on",
+    "final",
+    "conclusion",
+    "must",
+    "should",
+    "don't",
+)
+
+READ: Final = 20_000
+"""Characters of a turn that are read; it may be fifty megabytes long."""
+
+STARTERS: Final = frozenset(
+    """
+    a after all also an and any are as at before but by can could did do does each first for
+    from had has have he her here his how i if in is it its let let's looks maybe my next no not
+    now of ok okay on one or our please she since so some sorry sure thanks that the their then
+    there these they this those to two was we were what when where which while who why will with
+    would yes yesterday yet you your
+    """.split()  # noqa: SIM905 - a table to be read
+)
+"""Words that begin sentences and name nothing."""
+
+_PHRASES = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in DECISIONS)
+_DECISION = re.compile(rf"(?<!\w)(?:{_PHRASES})(?!\w)", re.IGNORECASE)
+_CODE: Final = (
+    ("/", r"https?://[^\s<>\"')\]]{1,200}"),  # URLs
+    ("/", r"(?:[\w.~-]{1,80}/){1,40}[\w.-]{1,80}"),  # paths
+    ("_", r"\b[a-zA-Z]\w{0,80}_\w{1,80}\b"),  # snake_case
+    ("", r"\b[a-z]{1,80}[A-Z]\w{0,80}\b"),  # camelCase
+    ("-", r"\b[A-Z]{2,}-\d+\b"),  # ticket ids
+)
+"""Identifiers, each with a character that it cannot do without: most texts have few of these."""
+
+_WORD = re.compile(r"[^\W\d_][\w'’-]*")
+_BEGUN = re.compile(r"(?:^|[.!?:]\s{1,4}|\n[ \t]{0,8}[-*#>]{0,3}[ \t]{0,8})\Z")
+_BEGUN_CHARS: Final = 20
+"""Characters before a word that tell whether it begins a sentence; `_BEGUN` reads no more."""
+
+
+def brief_task(text: str) -> str:
+    """Show a task that does not fit whole in one line."""
+    return f"(The task, shortened) {summarise(text) or '…'}"
+
+
+def summarise(text: str) -> str:
+    """Return the one-line summary of a turn.
+
+    Args:
+        text: What the turn says.
+
+    Returns:
+        Its first 160 characters with white space collapsed; empty for an empty turn.
+    """
+    # As many words as there can be, and the rest, which is left.
+    words = text.split(None, SUMMARY_CHARS)[:SUMMARY_CHARS]
+    return " ".join([word[:SUMMARY_CHARS] for word in words])[:SUMMARY_CHARS].rstrip()
+
+
+def entities(text: str) -> tuple[str, ...]:
+    """Return what a turn names.
+
+    Args:
+        text: What the turn says; its first 20,000 characters are read.
+
+    Returns:
+        The first 8 distinct capitalised words, paths, URLs and identifiers, in order of appearance.
+        A word that begins a sentence does not count where it occurs in lower case elsewhere, or is
+        one of `STARTERS`.
+    """
+    head = text[:READ].replace("’", "'")
+    found: dict[str, int] = {}
+    marks = "".join([mark for mark in "/_-" if mark in head])
+    for match in _code(marks).finditer(head):
+        found.setdefault(match.group().rstrip(".,;:"), match.start())
+    lower: set[str] | None = None
+    for match in _WORD.finditer(head):
+        word = match.group()
+        if not word[0].isupper():
+            continue
+        word, start = word.removesuffix("'s"), match.start()
+        if len(word) == 1:
+            continue
+        if _BEGUN.search(head[max(0, start - _BEGUN_CHARS) : start]):
+            plain = word.lower()
+            if plain in STARTERS:
+                continue
+            if lower is None:
+                lower = {other for other in _WORD.findall(head) if other[0].islower()}
+            if plain in lower:
+                continue
+        found.setdefault(word, start)
+    return tuple(sorted(found, key=found.__getitem__)[:MAX_ENTITIES])
+
+
+@cache
+def _code(marks: str) -> re.Pattern[str]:
+    """Return what finds the identifiers of a text that has those of the characters in `_CODE`."""
+    return re.compile("|".join(pattern for mark, pattern in _CODE if mark in marks))
+
+
+def is_decision(text: str) -> bool:
+    """Tell whether a turn settles something.
+
+    Args:
+        text: What the turn says; its first 20,000 characters are read.
+
+    Returns:
+        Whether one of `DECISIONS` occurs in it as whole words.
+    """
+    return _DECISION.search(text[:READ].replace("’", "'")) is not None

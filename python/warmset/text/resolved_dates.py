@@ -1,0 +1,72 @@
+"""Phrases of time with the days that they meant: "yesterday", said on 8 May 2023, is 7 May 2023."""
+
+from __future__ import annotations
+
+import re
+from calendar import monthrange
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from warmset.text.features import LONGEST, READ, SPEAKING
+from warmset.text.temporal import mentions
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from warmset.text.temporal import Span
+
+_COUNTED_FROM: Final = re.compile(r"\b(?:from|weeks?\s+on)\s+(?:the\s+)?$", re.IGNORECASE)
+"""What makes another day of the one behind it: "a week from tomorrow"."""
+
+_GOES_ON: Final = re.compile(r"\w|\s+(?:week|fortnight)\b", re.IGNORECASE)
+"""What makes another day of the one before it, or another word: "tomorrow week"."""
+
+
+def dated(text: str, role: str, at: float) -> str:
+    """Put the day behind every phrase that says it from where the speaker stands.
+
+    Args:
+        text: What was said; its first 4,000 characters are read.
+        role: Who said it; a tool's result is left as it is.
+        at: When it was said, in seconds since 1970 UTC.
+
+    Returns:
+        The text, as in "I saw her yesterday [7 May 2023]". A phrase that means the day itself, as
+        "today", is left alone: that day stands above the quote.
+    """
+    if role not in SPEAKING:
+        return text
+    day = datetime.fromtimestamp(at, UTC).date()
+    out: list[str] = []
+    done = 0
+    for found in mentions(text[:READ], day):
+        span = found.span
+        long = (span.last - span.first).days >= LONGEST
+        if not found.relative or long or span.first == span.last == day:
+            continue
+        before, after = text[max(0, found.start - 30) : found.start], text[found.end :]
+        if _COUNTED_FROM.search(before) or _GOES_ON.match(after):
+            continue
+        out += text[done : found.end], f" [{_said(span)}]"
+        done = found.end
+    return "".join(out) + text[done:] if out else text
+
+
+def _said(span: Span) -> str:
+    """Write a range of days as people do, shortly."""
+    first, last = span.first, span.last
+    if first == last:
+        return _day(first)
+    whole = first.day == 1 and last.day == monthrange(last.year, last.month)[1]
+    if whole and (first.year, first.month) == (last.year, last.month):
+        return f"{first:%b %Y}"
+    if whole and (first.month, last.month) == (1, 12):
+        return f"{first.year}" if first.year == last.year else f"{first.year}-{last.year}"
+    if (first.year, first.month) == (last.year, last.month):
+        return f"{first.day}-{_day(last)}"
+    left = f"{first.day} {first:%b}" if first.year == last.year else _day(first)
+    return f"{left} - {_day(last)}"
+
+
+def _day(day: date) -> str:
+    return f"{day.day} {day:%b} {day.year}"

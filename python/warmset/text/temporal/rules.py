@@ -1,0 +1,53 @@
+"""What a rule of a phrase is: a pattern, and what its match means on a given day."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, TypeAlias
+
+if TYPE_CHECKING:
+    from datetime import date
+
+    from warmset.text.temporal.spans import Span
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """When and in what a phrase was said.
+
+    Args:
+        day: The day.
+        past: Whether a part of the year without its year is the last one.
+        text: The text in which it stands, as it was written.
+    """
+
+    day: date
+    past: bool
+    text: str
+
+
+Resolve: TypeAlias = Callable[[re.Match[str], Said], "Span | None"]
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A phrase of time.
+
+    Args:
+        needs: Sets of words, of each of which a text has one if the phrase is in it, so that most
+            rules need not be tried; "#year" stands for a year, "/" for a date with strokes.
+        pattern: Finds it in lower case; its group "core", if there is one, is the phrase.
+        resolve: Tells which days a match means; None if that is not known.
+    """
+
+    needs: tuple[frozenset[str], ...]
+    pattern: re.Pattern[str]
+    resolve: Resolve
+
+
+def rule(needs: Sequence[Iterable[str]], pattern: str, resolve: Resolve) -> Rule:
+    """Make a rule; its pattern stands on word boundaries."""
+    sets = tuple(frozenset(words) for words in needs)
+    return Rule(sets, re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/])"), resolve)

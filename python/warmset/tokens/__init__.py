@@ -1,0 +1,74 @@
+"""How many tokens a text or a list of messages is, and how far that can be trusted.
+
+What this package promises:
+
+- Text under a bundled vocabulary is counted exactly. Everything that a provider adds by a formula
+  of its own (roles, calls, schemas, images) is an estimate with a stated error.
+- All four dialects are counted by what reaches the model: ids, signatures, encrypted and base64
+  data never count as text.
+- A list's total is its overhead and the sum of its messages' costs.
+- The provider is the authority where it is asked: a callable or a count endpoint decides, and
+  `Calibration` learns from the usage that it reports.
+
+Nothing here changes an object that it was given, and nothing but an endpoint's client needs a
+network.
+"""
+
+from warmset.tokens.authority import (
+    Counter,
+    CounterLike,
+    CountFunction,
+    Vocabulary,
+    counter,
+)
+from warmset.tokens.calibrate import Calibration
+from warmset.tokens.endpoints import (
+    Endpoint,
+    anthropic_counter,
+    gemini_counter,
+    openai_counter,
+)
+from warmset.tokens.images import image_tokens
+from warmset.tokens.media import image_size
+from warmset.tokens.number import (
+    ESTIMATE_ERROR,
+    FORMULA_ERROR,
+    MEDIA_ERROR,
+    PER_CALL,
+    PER_FILE,
+    PER_IMAGE,
+    PER_MESSAGE,
+    PER_NAME,
+    PER_REPLY,
+    TokenCount,
+)
+from warmset.tokens.totals import count_tokens, extra_tokens, known_encoding, message_tokens
+
+__all__ = [
+    "ESTIMATE_ERROR",
+    "FORMULA_ERROR",
+    "MEDIA_ERROR",
+    "PER_CALL",
+    "PER_FILE",
+    "PER_IMAGE",
+    "PER_MESSAGE",
+    "PER_NAME",
+    "PER_REPLY",
+    "Calibration",
+    "CountFunction",
+    "Counter",
+    "CounterLike",
+    "Endpoint",
+    "TokenCount",
+    "Vocabulary",
+    "anthropic_counter",
+    "count_tokens",
+    "counter",
+    "extra_tokens",
+    "gemini_counter",
+    "image_size",
+    "image_tokens",
+    "known_encoding",
+    "message_tokens",
+    "openai_counter",
+]

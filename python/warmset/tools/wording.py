@@ -1,0 +1,71 @@
+"""What the tools tell the model: quoted turns, and what was left out and why."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from warmset.quote.format import block, quotes
+from warmset.tools.schema import FETCH, SEARCH
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.state.ledger import Entry
+
+Shown: TypeAlias = "tuple[Entry, str]"
+"""A turn and what it says."""
+
+UNKNOWN: Final = f"There is no such tool; there are {FETCH} and {SEARCH}."
+
+_TITLE: Final = "Turns that were found, one line each, the best first:\n"
+
+
+def quoted(shown: Sequence[Shown]) -> str:
+    """Quote turns as data, in the order in which they were said."""
+    return block("", quotes(sorted(shown, key=lambda turn: turn[0].id)))
+
+
+def found(lines: Sequence[str]) -> str:
+    """Quote the lines of a search."""
+    return block("".join(lines), "", title=_TITLE)
+
+
+def fetched(
+    shown: Sequence[Shown],
+    missing: Sequence[int],
+    refused: Sequence[int],
+    *,
+    cut: int | None,
+    exhausted: str,
+) -> str:
+    """Tell what came of a fetch.
+
+    Args:
+        shown: The turns that are shown.
+        missing: Ids that no turn of the conversation has.
+        refused: Ids of turns for which there was no room.
+        cut: The id of the one turn that is shown in part.
+        exhausted: What to say where nothing could be shown.
+    """
+    lines = [quoted(shown)] if shown else []
+    if cut is not None:
+        lines.append(f"#{cut} is longer than what is left of the token budget: it is cut.")
+    if missing:
+        lines.append(f"This conversation has no turns {_listed(missing)}.")
+    if refused:
+        lines.append(f"Not shown, for want of tokens: {_listed(refused)}.")
+        if not shown:
+            lines.append(exhausted)
+    return "\n".join(lines)
+
+
+def exhausted(left: int, budget: int) -> str:
+    """Tell that there is no room."""
+    return (
+        f"The token budget for earlier turns is exhausted ({left} of {budget} tokens are left). "
+        "Answer with what you have."
+    )
+
+
+def _listed(ids: Sequence[int]) -> str:
+    return ", ".join(f"#{id_}" for id_ in ids)

@@ -1,0 +1,1 @@
+"""From a request to the messages of one call."""

@@ -1,0 +1,225 @@
+"""From the chosen turns to the messages of one call: quoted, ordered, counted, made to fit.
+
+What is planned with costs of single turns is counted again on the final messages, by the same
+counter as everything else, and the weakest choices leave until that count is within the budget.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from operator import attrgetter, itemgetter
+from typing import TYPE_CHECKING, Final
+
+from warmset import messages
+from warmset.errors import BudgetTooSmall
+from warmset.quote.cache import Line
+from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING
+from warmset.state.prompt_prefix import Known
+from warmset.text.decisions import brief_task
+from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
+from warmset.window.layout import held
+from warmset.window.render import frame_tokens, render, total
+from warmset.window.result import Part, PartName
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.engine.engine import Engine
+    from warmset.messages import Message, System
+    from warmset.state.ledger import Entry
+    from warmset.window.choices import Settled
+    from warmset.window.layout import Frame
+    from warmset.window.render import Call
+
+
+_TAIL: Final = ("recent", "current", "request")
+
+NO_ROOM: Final = "the budget has no room for it beside what is shown verbatim"
+"""Why a summary that there is may not be shown."""
+
+
+@dataclass(frozen=True, slots=True)
+class Piece:
+    """Messages of a window, and the parts that they are; several parts share one message."""
+
+    parts: tuple[Part, ...]
+    messages: list[Message]
+
+    @property
+    def name(self) -> PartName:
+        """The last part's name."""
+        return self.parts[-1].name
+
+
+@dataclass(frozen=True, slots=True)
+class Draft:
+    """A window before it is checked against the budget.
+
+    Args:
+        frame: What is shown verbatim.
+        quoted: Units that are quoted, the best first.
+        lines: Messages in the scoped index, the best first.
+        summary: What stands behind the task for messages before a mark.
+        without: Why no summary does, where there is one.
+    """
+
+    frame: Frame
+    quoted: tuple[tuple[Entry, ...], ...] = ()
+    lines: tuple[Entry, ...] = ()
+    summary: Settled | None = None
+    without: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Assembled:
+    """Messages of one call with what they cost, and what is known of those that are verbatim."""
+
+    messages: list[Message]
+    system: System | None
+    tokens: int
+    parts: tuple[Part, ...]
+    draft: Draft
+    known: Known = field(default_factory=Known)
+
+
+def verbatim(engine: Engine, entries: Sequence[Entry], known: Known) -> list[Message]:
+    """Read messages that are shown as they are, and note what is known of them.
+
+    Raises:
+        StoreError: A message could not be read.
+    """
+    read, marks = engine.copies.get([entry.id for entry in entries])
+    known.add(read, marks, [entry.tokens for entry in entries])
+    return read
+
+
+def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
+    """Write the messages of a draft, and drop its weakest choices until they fit.
+
+    Args:
+        engine: Where texts are read.
+        call: What the messages are for.
+        draft: What they should show.
+
+    Returns:
+        The messages, within the budget.
+
+    Raises:
+        BudgetTooSmall: Nothing is left to drop, and they do not fit.
+        ConversionError: The target dialect cannot say them.
+    """
+    while True:
+        made = write(engine, call, draft)
+        if made.tokens <= call.budget:
+            return made
+        weaker = _weaker(draft)
+        if weaker is None:
+            raise BudgetTooSmall(made.tokens, call.budget)
+        draft = weaker
+
+
+def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
+    """Write the messages of a draft, whatever they cost.
+
+    Raises:
+        ConversionError: The target dialect cannot say them.
+    """
+    frame = draft.frame
+    pieces: list[Piece] = []
+    known = Known()
+
+    def show(name: PartName, units: list[list[Entry]]) -> None:
+        entries = sorted((entry for unit in units for entry in unit), key=attrgetter("id"))
+        if entries:
+            ids = tuple(entry.id for entry in entries)
+            tokens = sum(entry.tokens for entry in entries)
+            read = verbatim(engine, entries, known)
+            pieces.append(Piece((Part(name, tokens, ids),), read))
+
+    show("system", frame.system)
+    if frame.brief:
+        task = frame.anchor[0][0]
+        line = engine.cards.plain(brief_task(engine.text(task.id)))
+        pieces.append(_said(engine, call, "anchor", line, (task.id,)))
+    else:
+        show("anchor", frame.anchor)
+    if draft.summary is not None:
+        line = Line(draft.summary.text, draft.summary.tokens)
+        pieces.append(_said(engine, call, "summary", line, draft.summary.ids))
+    if draft.quoted or draft.lines:
+        pieces.append(_retrieved(engine, call, draft))
+    show("recent", frame.recent)
+    show("current", frame.current)
+    if call.request is not None:
+        line = engine.cards.plain(call.request)
+        pieces.append(_said(engine, call, "request", line, ()))
+    done = render(call, _in_order(pieces))
+    beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    parts = [part for piece in pieces for part in piece.parts]
+    tokens = (
+        sum(part.tokens for part in parts) + beside + PER_REPLY
+        if call.source == call.target != "anthropic" and engine.encoding != "estimate"
+        else total(
+            engine, call, done, known
+        )  # messages are merged or written anew, or counts are rounded
+    )
+    if beside:
+        parts.insert(0, Part("system", beside))
+    return Assembled(done.messages, done.system, tokens, tuple(parts), draft, known)
+
+
+def _said(engine: Engine, call: Call, name: PartName, line: Line, ids: tuple[int, ...]) -> Piece:
+    """Say a text as the user."""
+    part = Part(name, frame_tokens(call.source, engine.encoding) + line.tokens, ids)
+    return Piece((part,), [messages.text_message(call.source, "user", line.text)])
+
+
+def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
+    """Write the scoped index and the quoted turns, as one message."""
+    cards = engine.cards
+    shown = sorted((e for unit in draft.quoted for e in unit), key=attrgetter("id"))
+    lines = sorted(draft.lines, key=attrgetter("id"))
+    index = [cards.plain(INDEX_TITLE), *map(cards.line, lines)] if lines else []
+    turns = cards.quotes(shown)
+    ends = [cards.plain(OPENING), cards.plain(CLOSING)]
+    text = "".join(line.text for line in (ends[0], *index, *turns, ends[1]))
+    of_index = sum(line.tokens for line in index)
+    message = messages.text_message(call.source, "user", text)
+    spoken = sum(line.tokens for line in (*ends, *turns))
+    spoken += frame_tokens(call.source, engine.encoding)
+    if engine.encoding == "estimate":  # each count is rounded
+        spoken = message_tokens([message], engine.encoding)[0] - of_index
+    parts = [Part("index", of_index, tuple(entry.id for entry in lines))] if lines else []
+    parts.append(Part("retrieved", spoken, tuple(entry.id for entry in shown)))
+    return Piece(tuple(parts), [message])
+
+
+def _in_order(pieces: list[Piece]) -> list[Message]:
+    """Return the messages of all pieces; a result that came late lies among recent messages."""
+    tail = [
+        (id_, message)
+        for piece in pieces
+        if piece.name in _TAIL[:2]
+        for id_, message in zip(piece.parts[0].ids, piece.messages, strict=True)
+    ]
+    tail.sort(key=itemgetter(0))
+    before = [m for piece in pieces if piece.name not in _TAIL for m in piece.messages]
+    after = [m for piece in pieces if piece.name == "request" for m in piece.messages]
+    return [*before, *(message for _, message in tail), *after]
+
+
+def _weaker(draft: Draft) -> Draft | None:
+    """Drop the weakest choice: a line, a quote, the summary, a recent unit, a tool step."""
+    frame = draft.frame
+    if draft.lines:
+        return replace(draft, lines=draft.lines[:-1])
+    if draft.quoted:
+        return replace(draft, quoted=draft.quoted[:-1])
+    if draft.summary is not None:
+        return replace(draft, summary=None, without=NO_ROOM)
+    if frame.recent:
+        return replace(draft, frame=replace(frame, recent=frame.recent[1:]))
+    for at in sorted(set(range(len(frame.current))) - held(frame)):
+        current = [*frame.current[:at], *frame.current[at + 1 :]]
+        return replace(draft, frame=replace(frame, current=current))
+    return None

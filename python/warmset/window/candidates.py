@@ -1,0 +1,143 @@
+"""What a search found, gathered to units: as columns, the best first; objects for what is shown."""
+
+from __future__ import annotations
+
+from bisect import bisect_left
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warmset._core import rank_groups
+from warmset.options import least_score
+from warmset.state.columns import columns_of
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from numpy.typing import NDArray
+
+    from warmset.options import Weights
+    from warmset.pick import Picked
+    from warmset.quote.cache import Cards
+    from warmset.retrieve.hits import Found
+    from warmset.state.columns import Columns
+    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.unit_costs import Accounts
+
+
+@dataclass(frozen=True, slots=True)
+class Pool:
+    """Units to choose from, and messages that may have a line.
+
+    Args:
+        units: The units' numbers, the best first.
+        values: What each is worth, descending.
+        tokens: What each costs verbatim.
+        sizes: How many messages each has.
+        places: The positions on the path of the messages that may have a line, the best first.
+        live: All messages of the path.
+        accounts: The path's units.
+        columns: The path's columns.
+        count: How many messages the path had: what came later is not in it.
+    """
+
+    units: NDArray[np.int64]
+    values: NDArray[np.float64]
+    tokens: NDArray[np.int64]
+    sizes: NDArray[np.int64]
+    places: NDArray[np.int64]
+    live: list[Entry]
+    accounts: Accounts
+    columns: Columns
+    count: int
+
+    def cost(self, cards: Cards, ranks: NDArray[np.int64]) -> int:
+        """Return about what quoting units costs, the lines that tell the day with it.
+
+        A unit counts as said on the day of its first message.
+
+        Args:
+            cards: Makes quotes.
+            ranks: The units.
+        """
+        units = np.sort(self.units[ranks])
+        costs = self.columns.quoted[units]
+        if not costs.all():
+            fresh = np.flatnonzero(costs == 0)
+            made = self._members(units[fresh])
+            costs[fresh] = [sum([cards.quote(one).tokens for one in unit]) for unit in made]
+            if self.columns.count == self.count:  # else a unit may have grown
+                self.columns.quoted[units] = costs
+        days = self.columns.days[units]
+        begins = [*days[:1].tolist(), *days[1:][days[1:] != days[:-1]].tolist()]
+        return int(costs.sum()) + sum([cards.day(day).tokens for day in begins])
+
+    def chosen(self, ranks: NDArray[np.int64]) -> list[tuple[Entry, ...]]:
+        """Return the messages of units by their ranks."""
+        return self._members(self.units[ranks])
+
+    def _members(self, units: NDArray[np.int64]) -> list[tuple[Entry, ...]]:
+        live, members = self.live, self.accounts.members
+        made: list[tuple[Entry, ...]] = []
+        for number in units.tolist():
+            places = members(number)
+            if len(places) > 1:
+                places = [place for place in places if place < self.count]
+            made.append(tuple([live[place] for place in places]))
+        return made
+
+    def others(self, shown: Iterable[tuple[Entry, ...]], most: int) -> list[Entry]:
+        """Return the messages that may have a line: those that settle something come first.
+
+        Args:
+            shown: Units that are shown otherwise.
+            most: Messages that may have a line, besides those that settle something.
+        """
+        taken = {entry.id for unit in shown for entry in unit}
+        near = self.places[self.places >= 0]
+        ids, decides = self.columns.ids[near].tolist(), self.columns.decides[near].tolist()
+        left = [one for one in zip(near.tolist(), ids, decides, strict=True) if one[1] not in taken]
+        settle = [at for at, _, decision in left if decision]
+        first = [at for at, _, decision in left[:most] if not decision]
+        return [self.live[at] for at in (*settle, *first)]
+
+
+def gather(ledger: Ledger, found: Found, picked: Picked, weights: Weights) -> Pool:
+    """Gather what was found to units, under the engine's lock.
+
+    Args:
+        ledger: The conversation.
+        found: What the search found.
+        picked: What was chosen of it.
+        weights: How much it counts that a unit settles something.
+
+    Returns:
+        The units that have something that was picked, and what was found that may have a line.
+    """
+    columns = columns_of(ledger)
+    ids, scores = found.columns
+    more = 0.0
+    if picked.by == "score":
+        least = least_score(found.scores)
+        count = bisect_left(found.scores, True, key=lambda score: score < least)
+        ids, worth, more = ids[:count], scores[:count], weights.decision
+        chosen = ids
+    else:
+        chosen = np.array(picked.ids, np.int64)
+        worth = 1.0 / (1.0 + np.arange(len(chosen), dtype=np.float64))
+    path = columns.ids, columns.homes, columns.settles
+    places, units, values = rank_groups(
+        chosen, worth, members=path[0], groups=path[1], raised=path[2], more=more
+    )
+    return Pool(
+        units=units,
+        values=values,
+        tokens=columns.tokens[units],
+        sizes=columns.sizes[units],
+        places=places if chosen is ids else columns.places(ids),
+        live=ledger.live(),
+        accounts=ledger.accounts(),
+        columns=columns,
+        count=columns.count,
+    )

@@ -1,0 +1,107 @@
+"""The part of a conversation that fits: what is asked for, and what comes of it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from warmset.evict.gaps import gap_message
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from numpy.typing import NDArray
+
+    from warmset.engine.engine import Engine
+    from warmset.evict.gaps import GapRole
+    from warmset.messages import Dialect, Message, System
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class CutAsk:
+    """What a conversation is cut for.
+
+    Args:
+        budget: Tokens that the call's input may have.
+        low: Tokens down to which is cut when the budget is crossed.
+        pins: Ids of messages that must stay.
+        system: A system prompt beside the conversation.
+        tools: Tool schemas that travel along.
+    """
+
+    budget: int
+    low: int
+    pins: tuple[int, ...]
+    system: System | None
+    tools: Sequence[Mapping[str, object]] | None
+
+
+@dataclass(frozen=True)
+class CutResult:
+    """The part of a conversation that fits, and what the cut costs a prompt cache.
+
+    Args:
+        tokens: What it costs, what travels beside it included.
+        budget: What it was allowed to cost.
+        dialect: How the messages are written.
+        moved: Whether the cut moved in this call.
+        moves: How often it moved since the conversation was opened, or cut for something else.
+        cached: Tokens at the front that are the same as in the last call: what a provider's prefix
+            cache can keep.
+        rewritten: Tokens behind them that the last call had otherwise, or had not; the price of a
+            move, and of what is new.
+        freed: Tokens of messages that the last call showed and this one does not.
+    """
+
+    tokens: int
+    budget: int
+    dialect: Dialect
+    moved: bool
+    moves: int
+    cached: int
+    rewritten: int
+    freed: int
+    _engine: Engine
+    _path: list[int]
+    _length: int
+    _places: NDArray[np.int64]
+    _fillers: dict[int, GapRole]
+    _brief: tuple[int, Message] | None
+
+    def __len__(self) -> int:
+        return len(self._places) + len(self._fillers)
+
+    @cached_property
+    def ids(self) -> list[int]:
+        """Ids of the messages that stay, in order."""
+        return [self._path[at] for at in self._places.tolist()]
+
+    @cached_property
+    def evicted(self) -> list[int]:
+        """Ids of the messages of the current path that are left out, in order."""
+        gone = np.ones(self._length, dtype=bool)
+        gone[self._places] = False
+        return [self._path[at] for at in np.flatnonzero(gone).tolist()]
+
+    @cached_property
+    def messages(self) -> list[Message]:
+        """What to send: copies, read when they are asked for, and stand-ins for gaps.
+
+        Raises:
+            StoreError: A message could not be read.
+        """
+        made: list[Message] = []
+        brief = None if self._brief is None else self._brief[0]
+        places = [place for place in self._places.tolist() if place != brief]
+        read = iter(self._engine.copies.messages([self._path[place] for place in places]))
+        for at, place in enumerate(self._places.tolist()):
+            if at in self._fillers:
+                made.append(gap_message(self.dialect, self._fillers[at]))
+            if self._brief is not None and self._brief[0] == place:
+                made.append(self._brief[1])
+            else:
+                made.append(next(read))
+        return made

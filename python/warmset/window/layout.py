@@ -1,0 +1,143 @@
+"""Which messages a window shows verbatim: the stable head, the recent units, the current exchange.
+
+```text
+system ─ anchor │ … earlier turns … │ recent units │ request, and the tool steps since
+   stable head  │ shown if retrieved │          verbatim tail
+```
+
+What must stay: the head, the request, the last unit. The tail's other units leave oldest first.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from warmset._core import keep_newest
+from warmset.messages import last_said, loop_start
+from warmset.options import RECENT_SHARE
+
+if TYPE_CHECKING:
+    from warmset.messages import Unit
+    from warmset.state.ledger import Entry, Ledger
+
+
+@dataclass(frozen=True, slots=True)
+class Frame:
+    """The units of a conversation by where they stand in a window; each is a list of entries.
+
+    Args:
+        system: System and developer messages.
+        anchor: The first request, unless it is the current one.
+        recent: The units before the current request, oldest first.
+        current: The current request's unit and all units since; empty if the request is not
+            appended.
+        brief: Whether the anchor is shown as one line, because it does not fit whole.
+    """
+
+    system: list[list[Entry]]
+    anchor: list[list[Entry]]
+    recent: list[list[Entry]]
+    current: list[list[Entry]]
+    brief: bool = False
+
+    def units(self) -> list[list[Entry]]:
+        """Return all units of the frame."""
+        return [*self.system, *self.anchor, *self.recent, *self.current]
+
+
+def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> Frame:
+    """Part the current path of a conversation.
+
+    Args:
+        ledger: The conversation.
+        recent: Units before the request that are recent.
+        since: Id of the oldest recent message instead, to keep an earlier choice.
+        appended: Whether the request is a message of the conversation, not a text that is sent
+            last.
+
+    Returns:
+        The parts. Results whose call is nowhere, and calls that were left behind without a result,
+        are in none.
+    """
+    live, accounts = ledger.live(), ledger.accounts()
+    asked = accounts.asked_at if appended else None
+
+    def entries(unit: Unit) -> list[Entry]:
+        return [live[place] for place in unit.members]
+
+    def is_sent(unit: Unit) -> bool:
+        # No provider takes a result without its call, or a call that was left without its result.
+        return unit.kind not in {"orphan", "system"} and not unit.open
+
+    now = [] if asked is None else [accounts.unit(number) for number in accounts.since(asked)]
+    current = [unit for unit in now if unit.kind not in {"orphan", "system"}]
+    taken = {unit.members[0] for unit in now}
+    task = None if accounts.task is None else accounts.unit(accounts.task)
+    first = [] if task is None or task.members[0] in taken or not is_sent(task) else [task]
+    taken |= {unit.members[0] for unit in first}
+    latest: list[Unit] = []
+    for number in range(len(accounts.roll) - 1, -1, -1):
+        unit = accounts.unit(number)
+        enough = len(latest) >= recent if since is None else live[unit.members[0]].id < since
+        if enough:
+            break
+        if unit.members[0] not in taken and is_sent(unit):
+            latest.append(unit)
+    latest.reverse()
+    return Frame(
+        system=[entries(accounts.unit(number)) for number in accounts.systems],
+        anchor=[entries(unit) for unit in first],
+        recent=[entries(unit) for unit in latest],
+        current=[entries(unit) for unit in current],
+    )
+
+
+def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
+    """Leave out the oldest units of the tail that do not fit.
+
+    Args:
+        parts: The frame.
+        room: Tokens for everything but the head.
+        share: The part of what is left that recent units may take.
+
+    Returns:
+        The frame with the tail that fits: all of the current exchange that can stay, then recent
+        units.
+
+    Raises:
+        BudgetTooSmall: The request and the last unit alone do not fit; see `must_stay`.
+    """
+    stays = held(parts)
+    must = [place in stays for place in range(len(parts.current))]
+    current = _newest(parts.current, must, room)
+    free = int((room - sum(cost(unit) for unit in current)) * share)
+    recent = _newest(parts.recent, [False] * len(parts.recent), max(free, 0))
+    return replace(parts, recent=recent, current=current)
+
+
+def _newest(units: list[list[Entry]], must: list[bool], room: int) -> list[list[Entry]]:
+    """Return the newest units that fit, and those that must stay."""
+    costs = [cost(unit) for unit in units]
+    if sum(costs) <= room:
+        return units
+    return [units[place] for place in keep_newest(costs, must, room).tolist()]
+
+
+def must_stay(parts: Frame) -> int:
+    """Return what the request, the last unit, and reasoning that must stay cost."""
+    stays = held(parts)
+    return sum(cost(unit) for at, unit in enumerate(parts.current) if at in stays)
+
+
+def held(parts: Frame) -> set[int]:
+    """Return which units of the current exchange stay; the request and the last may be one."""
+    known = [entry.facts for unit in parts.current for entry in unit]
+    homes = [at for at, unit in enumerate(parts.current) for _ in unit]
+    others = (loop_start(known), last_said(known))
+    return {0, len(parts.current) - 1} | {homes[at] for at in others if at is not None}
+
+
+def cost(unit: list[Entry]) -> int:
+    """Return what a unit costs verbatim."""
+    return sum(entry.tokens for entry in unit)

@@ -1,0 +1,101 @@
+"""The options of a window, which every call that makes one takes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, TypedDict
+
+from warmset.errors import InvalidInputError
+from warmset.index.query_vectors import given_vector
+from warmset.options import INDEX_SHARE, RECENT, SHORTLIST, WINDOW_WAIT
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset.messages import System
+    from warmset.pick import Picker
+    from warmset.window.summaries import CompactionPolicy
+
+
+class WindowKeywords(TypedDict, total=False):
+    """`WindowOptions` as keyword arguments."""
+
+    query_vector: object | None
+    recent: int
+    shortlist: int
+    max_picked: int | None
+    wait: float
+    index_share: float
+    dialect: str | None
+    system: System | None
+    tools: Sequence[Mapping[str, Any]] | None
+    picker: Picker | None
+    compaction: CompactionPolicy | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class WindowOptions:
+    """The options of a window, beside its request, budget and mode.
+
+    Args:
+        query_vector: The request's vector, shape (dim,), instead of embedding it.
+        recent: Units before the request that are shown verbatim.
+        shortlist: Entries that a picker sees.
+        max_picked: Entries that a picker may return, as many as the picker says if not given, 6 if
+            it says nothing; without a picker the score fills the budget.
+        wait: Seconds to wait for a remote embedder and for turns that are still being embedded.
+        index_share: The part of the budget that one-line summaries of further turns may take; 0
+            leaves them out.
+        dialect: How the window is to be written; as the conversation is if not given.
+        system: A system prompt beside the conversation.
+        tools: Tool schemas that travel along; they count.
+        picker: Who picks, instead of the memory's picker.
+        compaction: Has summaries ready for windows of modes "jit" and "full", instead of the
+            memory's `PreparedCompaction`.
+
+    Raises:
+        InvalidInputError: An option is out of its range.
+    """
+
+    query_vector: object | None = None
+    recent: int = RECENT
+    shortlist: int = SHORTLIST
+    max_picked: int | None = None
+    wait: float = WINDOW_WAIT
+    index_share: float = INDEX_SHARE
+    dialect: str | None = None
+    system: System | None = None
+    tools: Sequence[Mapping[str, Any]] | None = None
+    picker: Picker | None = None
+    compaction: CompactionPolicy | None = None
+
+    def __post_init__(self) -> None:
+        for name, value, least in (
+            ("recent", self.recent, 0),
+            ("shortlist", self.shortlist, 1),
+            ("max_picked", 1 if self.max_picked is None else self.max_picked, 1),
+        ):
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InvalidInputError(
+                    f"{name}: expected an integer of at least {least}, found {value!r}"
+                )
+        for name, share in (("index_share", self.index_share), ("wait", self.wait)):
+            if isinstance(share, bool) or not isinstance(share, (int, float)):
+                raise InvalidInputError(f"{name}: expected a number, found {share!r}")
+        if self.system is not None and not isinstance(self.system, (str, list, tuple)):
+            raise InvalidInputError(f"system: expected a text or blocks, found {self.system!r}")
+        if self.tools is not None and not isinstance(self.tools, (list, tuple)):
+            raise InvalidInputError(f"tools: expected a list of schemas, found {self.tools!r}")
+        if not 0 <= self.index_share < 1:
+            raise InvalidInputError(
+                f"index_share: expected at least 0 and below 1, found {self.index_share}"
+            )
+        if not 0 <= self.wait < float("inf"):
+            raise InvalidInputError(f"wait: expected seconds, found {self.wait}")
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells these options from other ones, as far as they change what is chosen."""
+        vector = self.query_vector
+        hashed = None if vector is None else hash(given_vector(vector).tobytes())
+        return (self.recent, self.shortlist, self.max_picked, self.index_share, hashed)

@@ -1,0 +1,148 @@
+"""The way of a window, top to bottom: from the request to the messages of one call.
+
+```text
+request ─▶ untouched? ─▶ evict ─▶ shortlist ─▶ pick ─▶ pack ─▶ window
+```
+"""
+
+from __future__ import annotations
+
+import time
+from contextlib import suppress
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import Erased, NotFound
+from warmset.options import RANKED
+from warmset.window.assemble import assemble
+from warmset.window.choices import Frozen
+from warmset.window.report_builder import ReportBuilder
+from warmset.window.request import read_request
+from warmset.window.stages import (
+    again,
+    call_of,
+    cost_of_all,
+    freeze,
+    pick,
+    quote_and_index,
+    stay,
+    untouched,
+    whole,
+)
+
+if TYPE_CHECKING:
+    from warmset.engine.handle import Handle
+    from warmset.pick import Picker
+    from warmset.retrieve.hits import Found
+    from warmset.retrieve.searcher import Searcher
+    from warmset.state.ledger import Ledger
+    from warmset.window.layout import Frame
+    from warmset.window.request import Ask, Request
+    from warmset.window.result import Window
+    from warmset.window.summaries import CompactionPolicy, Prepare
+
+ERASED_MEANWHILE: Final = 3
+"""How often a window is made again because one of its messages was erased while it was made."""
+
+
+class Windows:
+    """Makes the windows of a tenant's conversations.
+
+    Args:
+        handle: The open store.
+        searcher: Finds turns.
+        picker: Chooses among the shortlist; None lets the score choose.
+        compaction: Has summaries ready; None for nobody.
+        prepare: Finds a conversation's summaries.
+    """
+
+    def __init__(
+        self,
+        handle: Handle,
+        searcher: Searcher,
+        *,
+        picker: Picker | None,
+        compaction: CompactionPolicy | None,
+        prepare: Prepare,
+    ) -> None:
+        self._handle = handle
+        self._searcher = searcher
+        self._picker = picker
+        self._compaction = compaction
+        self._prepare = prepare
+
+    def window(self, conversation: str, ask: Ask) -> Window:
+        """Make a window; see `Conversation.window`.
+
+        Args:
+            conversation: The conversation's name.
+            ask: What is asked for.
+
+        Returns:
+            The window.
+        """
+        for _ in range(ERASED_MEANWHILE):
+            with suppress(Erased, NotFound):  # made again, of what is left
+                return self._window(conversation, ask)
+        return self._window(conversation, ask)
+
+    def _window(self, conversation: str, ask: Ask) -> Window:
+        started, engine = time.perf_counter(), self._handle.live()
+        with engine.lock:
+            ledger = engine.ledger(self._handle.tenant, conversation)
+            request = read_request(engine, ledger, ask.query)
+            call = call_of(ledger, ask, request)
+            tokens_in = cost_of_all(engine, ledger, call)
+            live = untouched(ledger, ask, tokens_in, call)
+        report = ReportBuilder(engine, ledger, ask.mode, tokens_in, started)
+        policy = None if ask.mode == "recency" else ask.options.compaction or self._compaction
+        summaries = None if policy is None else self._prepare(engine, ledger, policy)
+        if ask.mode == "full" and summaries is not None:
+            made, compaction = summaries.full(call)
+            active = made.tokens < tokens_in
+            return report.window(made, call, active=active, compaction=compaction)
+        if live is not None:
+            return report.window(whole(engine, live, call), call, active=False)
+
+        # evict: what stays verbatim, and the summary in front of the rest
+        offered = None if summaries is None else summaries.offer(call)
+        with engine.lock:
+            picker = ask.options.picker or self._picker
+            weights = self._searcher.weights
+            choice = (*request.key, *ask.key, call.target, weights, picker, policy)
+            last = ledger.frozen
+            kept = last if isinstance(last, Frozen) and last.key == choice else None
+            base = stay(engine, ledger, ask, request, call, kept=kept, offered=offered)
+        if ask.mode == "recency" or not request.text:
+            made = assemble(engine, call, base)
+            shown = None if summaries is None else summaries.shown(made)
+            return report.window(made, call, active=True, compaction=shown)
+
+        # shortlist ─▶ pick ─▶ pack
+        if kept is not None:
+            found, picked = kept.found, replace(kept.picked, spent=None)  # nobody is asked again
+            with engine.lock:
+                draft = again(ledger, base, kept)
+        else:
+            found = self._shortlist(ledger, ask, request, base.frame)
+            picked = pick(picker, ask, request, found)
+            draft = quote_and_index(engine, ledger, call, ask, base, found, picked, weights)
+        report.retrieved(found, picked)
+
+        # window
+        made = assemble(engine, call, draft)
+        with engine.lock:
+            ledger.frozen = freeze(choice, found, picked, made.draft)
+        shown = None if summaries is None else summaries.shown(made)
+        return report.window(made, call, active=True, compaction=shown)
+
+    def _shortlist(self, ledger: Ledger, ask: Ask, request: Request, parts: Frame) -> Found:
+        shown = {entry.id for unit in parts.units() for entry in unit}
+        return self._searcher.shortlist(
+            ledger,
+            request.text,
+            query_vector=ask.options.query_vector,
+            k=max(ask.options.shortlist, RANKED),
+            wait=ask.options.wait,
+            shown={*shown, request.id or 0},
+        )

@@ -1,0 +1,84 @@
+"""What the messages of a window are for, and how a provider's call says and counts them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import lru_cache
+from typing import TYPE_CHECKING, Any
+
+from warmset import messages
+from warmset._core import count_text
+from warmset.state.prompt_prefix import Known
+from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset.engine.engine import Engine
+    from warmset.messages import Dialect, Message, System
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """What the messages are for.
+
+    Args:
+        source: How the conversation is written.
+        target: How the window is to be written.
+        system: A system prompt beside the conversation.
+        tools: Tool schemas that travel along.
+        request: A text to send last, if the request is no message of the conversation.
+        budget: Tokens that it may cost.
+    """
+
+    source: Dialect
+    target: Dialect
+    system: System | None
+    tools: Sequence[Mapping[str, Any]] | None
+    request: str | None
+    budget: int
+
+
+def render(call: Call, plain: list[Message]) -> messages.Converted:
+    """Say messages in the target dialect, the system prompt where that dialect has it.
+
+    Raises:
+        ConversionError: Something would be lost.
+    """
+    if call.source == call.target == "anthropic":
+        return messages.Converted(messages.alternate(plain), call.system)
+    if call.source == call.target == "gemini":
+        return messages.Converted(plain, call.system)
+    if call.source == call.target:
+        if call.system is None:
+            return messages.Converted(plain, None)
+        head: Message = {"role": "system", "content": call.system}
+        return messages.Converted([head, *plain], None)
+    if call.source in {"openai", "responses"} and call.system is not None:
+        plain = [{"role": "system", "content": call.system}, *plain]
+    beside = call.system if call.source in {"anthropic", "gemini"} else None
+    return messages.convert(plain, source=call.source, target=call.target, system=beside)
+
+
+def total(engine: Engine, call: Call, done: messages.Converted, known: Known | None = None) -> int:
+    """Count what a call costs in all.
+
+    Args:
+        engine: Whose vocabulary counts.
+        call: What the messages are for.
+        done: The messages and what travels beside them.
+        known: Messages that are counted already.
+    """
+    seen = Known() if known is None else known
+    found = seen.find(done.messages)
+    fresh = [m for m, place in zip(done.messages, found, strict=True) if place is None]
+    counted = sum([seen.tokens[place] for place in found if place is not None])
+    counted += sum(message_tokens(fresh, engine.encoding)) + PER_REPLY
+    return counted + extra_tokens(engine.encoding, system=done.system, tools=call.tools)
+
+
+@lru_cache(maxsize=64)
+def frame_tokens(dialect: Dialect, encoding: str) -> int:
+    """Return what a user's message costs beside its text."""
+    message = messages.text_message(dialect, "user", "x")
+    return message_tokens([message], encoding)[0] - count_text("x", encoding)[0]

@@ -1,0 +1,151 @@
+"""What a window's report tells: gathered while the window is made."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from warmset.errors import BudgetTooSmall
+from warmset.options import least_score
+from warmset.state.prompt_prefix import Sent
+from warmset.window.result import Choice, Report, Window
+
+if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
+    from warmset.pick import Picked
+    from warmset.retrieve.hits import Found
+    from warmset.state.ledger import Entry, Ledger
+    from warmset.window.assemble import Assembled, Draft
+    from warmset.window.render import Call
+    from warmset.window.result import Compaction, Reason
+
+
+class Choices(Sequence[Choice]):
+    """Why each candidate is quoted or not; made when it is looked at."""
+
+    def __init__(
+        self, found: Found, picked: Picked, entries: Mapping[int, Entry], draft: Draft
+    ) -> None:
+        self._found = found
+        self._picked = picked
+        self._entries = entries
+        self._units = {one.id: unit[0].id for unit in draft.quoted for one in unit}
+
+    def __len__(self) -> int:
+        return len(self._found.ids)
+
+    def __getitem__(self, at: Any) -> Any:
+        if isinstance(at, slice):
+            return [self._choice(place) for place in range(*at.indices(len(self)))]
+        return self._choice(range(len(self))[at])
+
+    def _choice(self, at: int) -> Choice:
+        id_, score = self._found.ids[at], self._found.scores[at]
+        tokens, terms = self._entries[id_].tokens, self._found.terms(at)
+        return Choice(id_, score, tokens, id_ in self._units, self._reason(id_, score), terms)
+
+    def _reason(self, id_: int, score: float) -> Reason:
+        unit = self._units.get(id_)
+        if unit is not None:
+            best = next(one for one in self._picked.ids if self._units.get(one) == unit)
+            return "picked" if best == id_ else "already_in_window"
+        if self._picked.by == "picker":
+            return "over_budget" if id_ in self._picked.ids else "not_picked"
+        return "below_cut" if score < least_score(self._found.scores) else "over_budget"
+
+
+class ReportBuilder:
+    """Gathers what a report needs.
+
+    Args:
+        engine: The store and its index.
+        ledger: The conversation.
+        mode: How the window is made.
+        tokens_in: What sending everything would cost.
+        started: When it began, by `time.perf_counter`.
+    """
+
+    def __init__(
+        self, engine: Engine, ledger: Ledger, mode: str, tokens_in: int, started: float
+    ) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._mode = mode
+        self._tokens_in = tokens_in
+        self._started = started
+        self._found: Found | None = None
+        self._picked: Picked | None = None
+
+    def retrieved(self, found: Found, picked: Picked) -> None:
+        """Take note of what was found and picked."""
+        self._found = found
+        self._picked = picked
+
+    def window(
+        self, made: Assembled, call: Call, *, active: bool, compaction: Compaction | None = None
+    ) -> Window:
+        """Make the window with its report.
+
+        Raises:
+            BudgetTooSmall: A window that shows everything is over the budget.
+        """
+        if made.tokens > call.budget:
+            raise BudgetTooSmall(made.tokens, call.budget)
+        draft, found = made.draft, self._found
+        quoted = tuple(sorted(entry.id for unit in draft.quoted for entry in unit))
+        recent = tuple(entry.id for unit in draft.frame.recent for entry in unit)
+        now = Sent(made.messages, system=made.system, tools=call.tools, known=made.known)
+        with self._engine.lock:
+            before = self._ledger.sent
+            self._ledger.sent = now
+            turns_in = len(self._ledger.history.path)
+        verbatim = sum(len(unit) for unit in draft.frame.units())
+        indexer = self._engine.indexer
+        pending = 0 if indexer is None else indexer.pending()
+        picker = None if self._picked is None else self._picked.spent
+        report = Report(
+            mode=self._mode,
+            active=active,
+            turns_in=turns_in,
+            turns_sent=verbatim + len(quoted) + (call.request is not None),
+            picked=quoted,
+            recent=recent,
+            tokens_in=self._tokens_in,
+            tokens_sent=made.tokens,
+            saved=max(0.0, 1.0 - made.tokens / self._tokens_in) if self._tokens_in else 0.0,
+            cached=now.cached(made.messages, before, self._engine.encoding),
+            net_saved=self._tokens_in - made.tokens - (0 if picker is None else picker.tokens),
+            by=None if self._picked is None else self._picked.by,
+            picker=picker,
+            search=None if found is None else found.by,
+            notes=self._notes(pending),
+            pending=pending,
+            milliseconds=(time.perf_counter() - self._started) * 1000,
+            exact=False,
+            compaction=compaction,
+            choices=()
+            if found is None or self._picked is None
+            else Choices(found, self._picked, self._ledger.entries, draft),
+        )
+        return Window(
+            messages=made.messages,
+            system=made.system,
+            dialect=call.target,
+            tokens=made.tokens,
+            budget=call.budget,
+            parts=made.parts,
+            report=report,
+        )
+
+    def _notes(self, pending: int) -> tuple[str, ...]:
+        notes: list[str] = []
+        if pending and self._found is not None:
+            notes.append(f"{pending} turns were found by words alone: their vectors are pending")
+        if self._found is not None and self._found.why:
+            notes.append(f"searched by words alone: {self._found.why}")
+        elif self._found is not None and self._engine.indexer is None:
+            notes.append("searched by words alone: the memory was opened without an embedder")
+        if self._picked is not None and self._picked.why:
+            notes.append(f"the score picked: {self._picked.why}")
+        return tuple(notes)

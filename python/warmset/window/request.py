@@ -1,0 +1,101 @@
+"""What a window is for: the last request of a conversation, or a text that is sent last."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from warmset.errors import InvalidInputError, InvalidMessageError
+from warmset.options import MODES, Mode
+
+if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
+    from warmset.state.ledger import Ledger
+    from warmset.window.options import WindowOptions
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is asked.
+
+    Args:
+        text: What is searched for; empty where nobody asks anything.
+        id: The message that asks it; None where the text is no message of the conversation.
+        send: The text to send last, where it is no message of the conversation.
+        after: The last request before that text.
+    """
+
+    text: str
+    id: int | None
+    send: str | None
+    after: int | None = None
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells this request from another one."""
+        return (self.id, self.text, self.after)
+
+
+def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
+    """Find what is asked.
+
+    Args:
+        engine: Where texts are read.
+        ledger: The conversation.
+        query: A text; None for the last user message.
+
+    Returns:
+        The request. A text that equals the pending user message is that message and is not sent
+        twice.
+
+    Raises:
+        InvalidInputError: The query is no text, or blank.
+        InvalidMessageError: The query would be sent behind tool calls that have no result yet.
+    """
+    live, accounts = ledger.live(), ledger.accounts()
+    asked = accounts.asked_at
+    if query is None:
+        if asked is None:
+            return Request("", None, None)
+        return Request(engine.text(live[asked].id), live[asked].id, None)
+    if not isinstance(query, str) or not query.strip():
+        raise InvalidInputError(f"query: expected a text, or None, found {query!r}")
+    if asked is not None:
+        answered = any(
+            entry.facts.role == "assistant" and not entry.facts.calls for entry in live[asked + 1 :]
+        )
+        if not answered and engine.text(live[asked].id) == query:
+            return Request(query, live[asked].id, None)
+    for unit in map(accounts.unit, accounts.open):
+        if unit.members[-1] >= (asked or 0):
+            why = "its tool calls have no result yet; append the results first"
+            raise InvalidMessageError(unit.members[0], why)
+    return Request(query, None, query, None if asked is None else live[asked].id)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ask:
+    """What a window is asked for, checked.
+
+    Args:
+        query: The request's text; None for the last user message.
+        budget: Tokens that the call's input may have.
+        mode: How the window is made.
+        options: The options that every way to a window shares.
+    """
+
+    query: str | None
+    budget: int
+    mode: Mode
+    options: WindowOptions
+
+    @property
+    def key(self) -> tuple[object, ...]:
+        """What tells this from another ask, as far as it changes what is chosen."""
+        return (self.budget, self.mode, *self.options.key)
+
+    def __post_init__(self) -> None:
+        if self.mode not in MODES:
+            raise InvalidInputError(
+                f"mode: expected one of {', '.join(MODES)}, found {self.mode!r}"
+            )

@@ -1,0 +1,218 @@
+"""The steps of a window on one conversation: what is small, what stays, what is quoted."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from warmset import messages
+from warmset.errors import BudgetTooSmall
+from warmset.messages import known_dialect
+from warmset.options import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
+from warmset.pick import Candidate, Picked, ScorePicker, choose
+from warmset.state.prompt_prefix import Known
+from warmset.text.decisions import brief_task
+from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
+from warmset.window.assemble import Assembled, Draft, verbatim
+from warmset.window.candidates import gather
+from warmset.window.choices import Frozen, Settled
+from warmset.window.layout import Frame, cost, frame, must_stay
+from warmset.window.render import Call, render, total
+from warmset.window.result import Part
+from warmset.window.select import choose_lines, choose_quotes
+from warmset.window.summary_slot import settle, summary_tokens
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.engine.engine import Engine
+    from warmset.messages import Dialect
+    from warmset.options import Weights
+    from warmset.pick import Picker
+    from warmset.retrieve.hits import Found
+    from warmset.state.ledger import Entry, Ledger
+    from warmset.window.request import Ask, Request
+
+
+def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
+    """Say what the messages are for.
+
+    Raises:
+        UnknownDialectError: The dialect that is asked for is not known.
+    """
+    wanted = None if ask.options.dialect is None else known_dialect(ask.options.dialect)
+    source = ledger.dialect or _read_as(ledger, wanted)
+    return Call(
+        source, wanted or source, ask.options.system, ask.options.tools, request.send, ask.budget
+    )
+
+
+def _read_as(ledger: Ledger, wanted: Dialect | None) -> Dialect:
+    """Tell how messages are read that would fit several dialects, for one that is asked for."""
+    return "anthropic" if wanted == "anthropic" and not ledger.instructs else "openai"
+
+
+def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
+    """Write a whole conversation, as it would be sent without warmset.
+
+    Messages come out untouched: what is sent is what was appended.
+    """
+    known = Known()
+    plain = verbatim(engine, live, known)
+    ids = tuple([entry.id for entry in live])
+    parts = [Part("all", sum([entry.tokens for entry in live]), ids)]
+    if call.request is not None:
+        plain.append(messages.text_message(call.source, "user", call.request))
+        parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
+    done = (
+        messages.Converted(plain, call.system)
+        if call.source == call.target == "anthropic" and call.request is None
+        else render(call, plain)
+    )
+    empty = Draft(Frame([], [], [], [list(live)]))
+    tokens = total(engine, call, done, known)
+    return Assembled(done.messages, done.system, tokens, tuple(parts), empty, known)
+
+
+def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
+    """Return what sending everything would cost, without reading it."""
+    return ledger.accounts().roll.since(0) + _beside(engine, call)
+
+
+def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] | None:
+    """Return the whole list where it passes untouched: short, cheap, and within the budget.
+
+    So it does in mode "full", whatever it costs. None where a window is to be made.
+    """
+    live = ledger.live()
+    if ask.mode == "jit" and tokens < SMALL_TOKENS and tokens <= call.budget:
+        count = sum(not entry.facts.is_system for entry in live) + (call.request is not None)
+        return live.copy() if count < SMALL_MESSAGES else None
+    return live.copy() if ask.mode == "full" else None
+
+
+def stay(
+    engine: Engine,
+    ledger: Ledger,
+    ask: Ask,
+    request: Request,
+    call: Call,
+    *,
+    kept: Frozen | None,
+    offered: Settled | None = None,
+) -> Draft:
+    """Choose what is shown verbatim, and the summary behind the task.
+
+    Args:
+        engine: Where texts are read.
+        ledger: The conversation.
+        ask: The options.
+        request: What is asked.
+        call: What the messages are for.
+        kept: The choices of the exchange's last window.
+        offered: The summary that is ready.
+
+    Returns:
+        The stable front and the tail, and nothing that is retrieved.
+
+    Raises:
+        BudgetTooSmall: What must stay does not fit.
+    """
+    recency = ask.mode == "recency"
+    since = None if kept is None else kept.since
+    recent = len(ledger.entries) if recency else ask.options.recent
+    parts = frame(ledger, recent=recent, since=since, appended=request.send is None)
+    fixed = _beside(engine, call) + sum(cost(unit) for unit in parts.system)
+    task = _task(engine, parts)
+    if parts.anchor and fixed + task + must_stay(parts) > call.budget:
+        shortened = replace(parts, brief=True)
+        if _task(engine, shortened) < task:
+            parts, task = shortened, _task(engine, shortened)
+    need = fixed + task + must_stay(parts)
+    if need > call.budget:
+        raise BudgetTooSmall(need, call.budget)
+    room, share = call.budget - fixed - task, 1.0 if recency else RECENT_SHARE
+    return settle(engine, call, parts, room, share, kept=kept, offered=offered)
+
+
+def quote_and_index(
+    engine: Engine,
+    ledger: Ledger,
+    call: Call,
+    ask: Ask,
+    base: Draft,
+    found: Found,
+    picked: Picked,
+    weights: Weights,
+) -> Draft:
+    """Choose what is quoted, and which lines the scoped index has, within what is left.
+
+    The quoted turns and the index share what the verbatim parts leave; lines of turns that are
+    quoted after all are not repeated.
+    """
+    parts = base.frame
+    stable = sum(cost(unit) for unit in (*parts.system, *parts.recent, *parts.current))
+    stable += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
+    stable += summary_tokens(engine, call, base.summary)
+    left = max(call.budget - stable, 0)
+    reserve = int(left * ask.options.index_share)
+    with engine.lock:
+        pool = gather(ledger, found, picked, weights)
+    quoted = choose_quotes(engine, pool, left - reserve)
+    if not reserve:
+        return replace(base, quoted=quoted)
+    room = min(int(call.budget * ask.options.index_share), reserve)
+    lines = choose_lines(engine, pool.others(quoted, ask.options.shortlist), room)
+    return replace(base, quoted=quoted, lines=lines)
+
+
+def _beside(engine: Engine, call: Call) -> int:
+    """Return what a call costs beside the conversation's messages."""
+    tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    if call.request is None:
+        return tokens
+    return tokens + PER_MESSAGE + engine.cards.plain(call.request).tokens
+
+
+def _task(engine: Engine, parts: Frame) -> int:
+    """Return what the anchor costs, whole or as one line."""
+    if parts.brief:
+        return PER_MESSAGE + engine.count(brief_task(engine.text(parts.anchor[0][0].id)))
+    return sum(cost(unit) for unit in parts.anchor)
+
+
+def pick(picker: Picker | None, ask: Ask, request: Request, found: Found) -> Picked:
+    """Have turns picked of what was found, by a picker or by the score."""
+    if picker is None or isinstance(picker, ScorePicker):
+        return Picked(tuple(found.ids), "score")
+    candidates = [
+        Candidate(hit.id, hit.speaker or hit.role, hit.summary, hit.decision, hit.score)
+        for hit in found[: ask.options.shortlist]
+    ]
+    limit: int = getattr(picker, "max_picked", MAX_PICKED)
+    limit = limit if ask.options.max_picked is None else ask.options.max_picked
+    picked = choose(picker, request.text, candidates, limit=limit)
+    return replace(picked, ids=tuple(found.ids)) if picked.by == "score" else picked
+
+
+def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) -> Frozen:
+    """Remember the choices of a window for the next one of the same exchange."""
+    recent = [entry.id for unit in draft.frame.recent for entry in unit]
+    return Frozen(
+        key=key,
+        found=found,
+        picked=picked,
+        quoted=tuple(unit[0].id for unit in draft.quoted),
+        lines=tuple(entry.id for entry in draft.lines),
+        since=min(recent) if recent else None,
+        summary=draft.summary,
+    )
+
+
+def again(ledger: Ledger, base: Draft, frozen: Frozen) -> Draft:
+    """Take up the choices of the exchange's last window."""
+    shown = {entry.id for unit in base.frame.units() for entry in unit}
+    lines = tuple(ledger.entries[id_] for id_ in frozen.lines if id_ in ledger.entries)
+    # A call that was quoted may have got its result since, and stand in the exchange with it.
+    quoted = (unit for unit in ledger.together(frozen.quoted) if unit and unit[0].id not in shown)
+    return replace(base, quoted=tuple(quoted), lines=lines)

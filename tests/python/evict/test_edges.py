@@ -1,0 +1,170 @@
+"""Eviction where it is easily wrong: ends of lists, open loops, stand-ins, odd numbers, junk."""
+
+from __future__ import annotations
+
+import pytest
+from agent_lists import TooLongError, count, said, session, step, tight
+
+from warmset import (
+    Memory,
+    OffloadLarge,
+    Salience,
+    Shelf,
+    Summarize,
+    detect,
+    fit,
+    retry_on_overflow,
+    validate,
+)
+from warmset.errors import BudgetTooSmall, InvalidInputError
+from warmset.evict import is_overflow
+
+
+def use(*ids, thinks=False):
+    blocks = [{"type": "tool_use", "id": one, "name": "f", "input": {}} for one in ids]
+    thought = [{"type": "thinking", "thinking": "hm", "signature": "c2ln"}] if thinks else []
+    return {"role": "assistant", "content": [*thought, *blocks]}
+
+
+def answered(id_, text):
+    return said("user", [{"type": "tool_result", "tool_use_id": id_, "content": text}])
+
+
+def characters(messages):
+    return sum(len(str(message["content"])) for message in messages)
+
+
+def test_the_last_message_may_stand_last():
+    """A8: what stood before a message that left must not end in white space now."""
+    messages = [said("user", "task"), said("assistant", "one "), said("assistant", "two")]
+    policy = Salience([0, 5, 1])
+    made = fit(messages, budget=9, counter=characters, dialect="anthropic", policy=policy)
+    assert made.messages == [messages[0], said("assistant", "one")]
+    assert made.inserted[0].stands_for == (1,)
+    assert validate(made.messages, dialect="anthropic") == []
+
+
+def test_an_unfinished_loop_keeps_the_thinking_that_begins_it():
+    """A6: a loop that began with thinking is refused without it."""
+    loop = [use("a", thinks=True), answered("a", "r" * 400), use("b"), answered("b", "r" * 40)]
+    messages = [said("user", "task"), said("assistant", "ok"), said("user", "do it"), *loop]
+    with pytest.raises(BudgetTooSmall):
+        fit(messages, budget=500, counter=characters, dialect="anthropic")
+    made = fit(messages, budget=700, counter=characters, dialect="anthropic")
+    assert loop[0] in made.messages
+    finished = [*messages, said("assistant", "done"), said("user", "thanks")]
+    made = fit(finished, budget=300, counter=characters, dialect="anthropic")
+    assert loop[0] not in made.messages
+
+
+def test_a_summary_is_no_request():
+    """What stands for steps of the current exchange must not take the request's place."""
+    messages = [said("user", "old"), said("assistant", "x"), said("user", "find it")]
+    for number in range(6):
+        messages += step(number)
+    policy = Summarize(watermark=0.5, summarizer=shortly, keep=1)
+    made = fit(messages, budget=count(messages) * 2 // 3, policy=policy)
+    assert made.inserted[0].kind == "summary"
+    again = fit([*made.messages, *step(9)], budget=made.tokens, policy=policy)
+    assert messages[2] in again.messages
+
+
+def shortly(messages, *, max_tokens):
+    del max_tokens
+    return f"{len(messages)} messages"
+
+
+def test_offloading_that_saves_nothing_is_left_alone():
+    messages = [said("user", "go"), *step(1, result="a" * 201), said("user", "on")]
+    made = fit(messages, budget=tight(messages), policy=OffloadLarge(over=200, store=Shelf()))
+    assert not made.inserted
+
+
+def test_scores_are_linear_where_roles_alternate():
+    roles = ("user", "assistant")
+    messages = [said(roles[at % 2], f"m{at}") for at in range(6_001)]
+    policy = Salience([at * 7919 % 10_007 for at in range(6_001)])
+    made = fit(messages, budget=count(messages) // 2, policy=policy, dialect="anthropic")
+    assert validate(made.messages, dialect="anthropic") == []
+    assert len(made.evicted) > 1_000
+
+
+def test_costs_saturate_one_by_one():
+    messages = [said("user", "task"), said("assistant", "x"), said("user", "now")]
+
+    def huge(given):
+        return sum(2**70 if message["role"] == "assistant" else 1 for message in given)
+
+    assert fit(messages, budget=50, counter=huge).kept == (0, 2)
+
+
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        lambda: fit(None, budget=9),
+        lambda: fit(5, budget=9),
+        lambda: validate("text"),
+        lambda: fit(session(), budget=10**6, tools=5),
+        lambda: fit(session(), budget=10**6, system=5),
+        lambda: fit(session(), budget=10**6, store=5),
+        lambda: fit(session(), budget=10**6, policy=Salience(None)),
+        lambda: fit(session(), budget=99, policy=Salience([10**400] * 40)),
+        lambda: Shelf().put(5),
+        lambda: Shelf().read("shelf:0", "x"),
+        lambda: retry_on_overflow(None, budget=5),
+        lambda: retry_on_overflow(str, budget=10**400),
+    ],
+)
+def test_what_is_no_argument(wrong):
+    try:
+        found = wrong()
+    except InvalidInputError:
+        return
+    assert found[0].rule == "shape"  # what validate finds, it lists
+
+
+def test_a_providers_error_is_not_replaced():
+    error = TooLongError("maximum context length", code=["a", "list"], body={"error": {"code": []}})
+    assert is_overflow(error)
+
+
+def reminded(at):
+    """Twelve steps after a request; one result has a reminder beside it."""
+    messages = [said("user", "Set up."), said("assistant", "Done."), said("user", "REQUEST")]
+    for number in range(12):
+        result = answered(f"t{number}", "word " * 100)
+        if number == at:
+            reminder = {"type": "text", "text": "<system-reminder>todo</system-reminder>"}
+            result["content"].append(reminder)
+        messages += [use(f"t{number}"), result]
+    return messages
+
+
+@pytest.mark.parametrize("at", [0, 5, 11])
+def test_a_reminder_beside_a_result_does_not_take_the_requests_place(at):
+    """F1: agents add texts to tool results; what the user asked stays all the same."""
+    messages = reminded(at)
+    made = fit(messages, budget=700, dialect="anthropic")
+    assert messages[2] in made.messages
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("a")
+        for message in messages:
+            conversation.append(message)
+        assert conversation.fit(budget=700).messages[-1] == messages[-1]
+        assert messages[2] in conversation.fit(budget=700).messages
+        for mode in ("jit", "recency"):
+            assert messages[2] in conversation.window(budget=900, mode=mode).messages
+
+
+def test_gemini_results_may_have_a_role_of_their_own():
+    messages = [
+        {"role": "user", "parts": [{"text": "q"}]},
+        {"role": "model", "parts": [{"functionCall": {"name": "a", "args": {}}}]},
+        {"role": "tool", "parts": [{"functionResponse": {"name": "a", "response": {}}}]},
+    ]
+    assert detect(messages[2:]) == "gemini"
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("a")
+        for message in messages:
+            conversation.append(message)
+        assert conversation.fit(budget=999).messages == messages

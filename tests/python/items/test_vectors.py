@@ -1,0 +1,136 @@
+"""Vectors of memories are records of the store: opening it embeds no memory that had one."""
+
+from __future__ import annotations
+
+import pytest
+from vectors_by_word import WordEmbedder
+
+from warmset import Memory, compact_context
+from warmset.compact import forget_vectors
+from warmset.errors import StoreError
+from warmset.store.records import EMBEDDING
+
+SAID = ["the ferry leaves at 7:35", "the mast of the boat was repaired by Olga", "dawn is at six"]
+
+
+class Other(WordEmbedder):
+    """Another embedder: its vectors are others."""
+
+    fingerprint = "words-of-another"
+
+    def embed(self, texts):
+        return super().embed([f"{text} other" for text in texts])
+
+
+@pytest.fixture(autouse=True)
+def _fresh():
+    forget_vectors()
+    yield
+    forget_vectors()
+
+
+def opened(path, embedder):
+    forget_vectors()
+    return Memory.open(path, embedder=embedder, durability="os")
+
+
+def found(memory):
+    return [(one.text, one.score) for one in memory.memories(query="ferry mast", k=9)]
+
+
+def refuse(*_given):
+    raise StoreError("there is no room")
+
+
+def rows_in(memory):
+    records = memory._engine.store.page(1)
+    return [record for record in records if record.kind == EMBEDDING]
+
+
+def test_opening_embeds_no_memory_again(tmp_path):
+    with opened(tmp_path, WordEmbedder()) as memory:
+        for text in SAID:
+            memory.remember(text)
+        before = found(memory)
+    again = WordEmbedder()
+    with opened(tmp_path, again) as memory:
+        assert found(memory) == before
+        assert again.embedded == 1  # the query
+        memory.remember("the harbour is closed on Sundays")
+        assert again.embedded == 2
+        compact_context([{"role": "user", "content": SAID[0]}], memory=memory, target_ratio=0.1)
+        assert len(rows_in(memory)) == 4
+    with opened(tmp_path, last := WordEmbedder()) as memory:
+        conversation = memory.conversation("a")
+        conversation.append({"role": "user", "content": "where does the ferry leave from"})
+        assert memory.flush(10)
+        assert len(found(memory)) == 4
+        assert last.embedded <= 3  # the turn, and queries
+        assert memory._engine.indexer.vectorizer.identity.generation == 1
+
+
+def test_what_is_erased_or_edited_takes_its_vector_along(tmp_path):
+    with opened(tmp_path, WordEmbedder()) as memory:
+        first, second, third = (memory.remember(text) for text in SAID)
+        memory.remember(SAID[0], conversation="a")
+        kept = {record.sources[0]: record.payload for record in rows_in(memory)}
+        assert len(kept) == 4
+        memory.erase(ids=[first])
+        new = memory.revise(second, "the mast of the boat is of oak")
+        memory.erase(conversation="a")
+        found(memory)
+        assert {record.sources[0] for record in rows_in(memory)} == {third, new}
+    data = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert kept[first] not in data
+    assert kept[second] not in data
+    assert kept[third] in data
+    with opened(tmp_path, again := WordEmbedder()) as memory:
+        assert len(found(memory)) == 2
+        assert again.embedded == 1
+
+
+def test_vectors_of_another_embedder_are_not_mixed(tmp_path):
+    with opened(tmp_path, WordEmbedder()) as memory:
+        for text in SAID:
+            memory.remember(text)
+        given = [{"role": "user", "content": f"{text} {n}"} for n in range(9) for text in SAID]
+        compact_context(given, memory=memory, embedder=Other(), target_ratio=0.1)
+        known = memory.__warmset_keeper__().known(Other())
+        _, cosines, _ = known.nearest(Other().embed(SAID), 1)
+        assert cosines == pytest.approx(1)
+        assert len(rows_in(memory)) == 3
+        expected = found(memory)
+    with opened(tmp_path, other := Other()) as memory:
+        assert [one.text for one in memory.memories()] == SAID[::-1]
+        scores = dict(found(memory))
+        assert scores != dict(expected)
+        assert other.embedded == 4
+    with opened(tmp_path, WordEmbedder()) as memory:
+        assert found(memory) == expected
+
+
+def test_an_embedder_that_nobody_knows_again_keeps_nothing(tmp_path):
+    class Nameless(WordEmbedder):
+        fingerprint = None
+
+    with opened(tmp_path, Nameless()) as memory:
+        memory.remember(SAID[0])
+        assert found(memory)
+        assert rows_in(memory) == []
+
+
+def test_what_cannot_be_kept_is_kept_another_time(tmp_path, monkeypatch):
+    with opened(tmp_path, WordEmbedder()) as memory:
+        indexer = memory._engine.indexer
+        with indexer.paused():
+            memory.remember(SAID[0])
+        assert rows_in(memory) == []
+        with monkeypatch.context() as patch:
+            patch.setattr(indexer.book, "keep", refuse)
+            memory.remember(SAID[1])
+        assert rows_in(memory) == []
+        assert indexer.vectorizer.identity is None
+    with opened(tmp_path, again := WordEmbedder()) as memory:
+        assert len(found(memory)) == 2
+        assert again.embedded == 3
+        assert len(rows_in(memory)) == 2

@@ -1,0 +1,423 @@
+"""The worker that makes vectors: bounded, visible, patient with failures, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import pytest
+
+from warmset import Memory
+from warmset.errors import EmbedderError, Erased
+from warmset.index import batch_size as pace
+from warmset.index import indexer as indexing
+from warmset.index import queue as backlog
+from warmset.index.query_vectors import CACHED, QueryVectors
+from warmset.index.queue import Backlog, delay_after
+from warmset.index.retry import Outcome, attempt
+from warmset.index.vectorizer import Job
+
+
+def said(text):
+    return {"role": "user", "content": text}
+
+
+def until(condition):
+    """Wait for something that another thread does."""
+    end = time.monotonic() + 30
+    while not condition():
+        assert time.monotonic() < end, "it never happened"
+        time.sleep(0.005)
+
+
+class Gate:
+    """Keeps an embedder waiting until it is opened."""
+
+    def __init__(self, bag):
+        self._open = threading.Event()
+        bag.before = lambda _texts: self._open.wait(30)
+
+    def open(self):
+        self._open.set()
+
+
+# --- bounded --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("most", [1, 7, 40])
+def test_the_queue_is_bounded_and_nothing_is_forgotten(bag, monkeypatch, most):
+    monkeypatch.setattr(indexing, "QUEUED", most)
+    monkeypatch.setattr(indexing, "ROOM", 0.001)
+    gate = Gate(bag)
+    with Memory.open(None, embedder=bag) as memory:
+        for name in "ab":
+            for n in range(50):
+                memory.conversation(name).append(said(f"turn {n} of {name}"))
+        waiting = memory._engine.indexer._backlog
+        assert len(waiting._asked) <= most
+        stats = memory.stats()
+        assert (stats["pending"], stats["ready"], stats["failed"]) == (100, 0, {})
+        gate.open()
+        assert memory.flush(30)
+        stats = memory.stats()
+        assert (stats["pending"], stats["ready"], stats["failed"]) == (0, 100, {})
+        assert len(bag.texts) == len(set(bag.texts)) == 100 + 98, "each turn, and all but the heads"
+
+
+def test_deferred_turns_that_are_erased_are_forgotten(bag, monkeypatch):
+    monkeypatch.setattr(indexing, "QUEUED", 4)
+    monkeypatch.setattr(indexing, "ROOM", 0.001)
+    gate = Gate(bag)
+    with Memory.open(None, embedder=bag) as memory:
+        for name in "ab":
+            memory.conversation(name).append([said(f"turn {n} of {name}") for n in range(30)])
+        erasing = threading.Thread(target=memory.erase, kwargs={"conversation": "b"})
+        erasing.start()
+        gate.open()
+        erasing.join(30)
+        assert memory.flush(30)
+        assert (memory.stats()["pending"], memory.stats()["ready"]) == (0, 30)
+
+
+def test_failures_that_fill_the_queue_hold_nobody_up(bag, monkeypatch, tmp_path):
+    with Memory.open(tmp_path, embedder=bag) as memory:
+        memory.conversation("log").append(said("the first"))
+        assert memory.flush(30)
+    monkeypatch.setattr(indexing, "QUEUED", 8)
+    monkeypatch.setattr(indexing, "ROOM", 600.0)
+    with Memory.open(tmp_path, embedder=type(bag)(fingerprint="another")) as memory:
+        memory.conversation("log").append([said(f"turn {n}") for n in range(40)])
+        memory.conversation("log").append(said("one more"))
+        assert memory.flush() is False
+        assert memory.stats()["pending"] > 20
+        memory.reembed()
+        assert memory.flush(30)
+        assert (memory.stats()["ready"], memory.stats()["failed"]) == (42, {})
+
+
+def test_a_full_queue_holds_appends_back_until_there_is_room(bag, monkeypatch):
+    monkeypatch.setattr(indexing, "QUEUED", 8)
+    monkeypatch.setattr(indexing, "ROOM", 30.0)
+    gate = Gate(bag)
+    with Memory.open(None, embedder=bag) as memory:
+        kept = []
+
+        def write():
+            kept.extend(memory.conversation("log").append([said(f"turn {n}") for n in range(40)]))
+
+        writer = threading.Thread(target=write)
+        writer.start()
+        writer.join(0.3)
+        assert writer.is_alive(), "there is no room yet"
+        assert len(memory.conversation("log")) == 40, "kept, and to be read, all the same"
+        gate.open()
+        writer.join(30)
+        assert len(kept) == 40
+        assert memory.flush(30)
+
+
+def test_an_embedder_that_never_answers_does_not_stop_appends(bag, monkeypatch):
+    monkeypatch.setattr(indexing, "QUEUED", 2)
+    monkeypatch.setattr(indexing, "ROOM", 0.001)
+    gate = Gate(bag)
+    memory = Memory.open(None, embedder=bag)
+    for n in range(20):
+        memory.conversation("log").append(said(f"the boat {n}"))
+    assert memory.search("boat", query_vector=[1.0] * 64, wait=0.0, k=20).ids
+    gate.open()
+    memory.close()
+
+
+# --- failures -------------------------------------------------------------------------------------
+
+
+def test_what_failed_is_tried_again_by_itself(bag, monkeypatch):
+    monkeypatch.setattr(backlog, "FIRST_DELAY", 0.01)
+    failing = [True]
+
+    def fail(_texts):
+        if failing[0]:
+            raise EmbedderError("not today")
+
+    bag.before = fail
+    with Memory.open(None, embedder=bag) as memory:
+        ids = memory.conversation("log").append([said("the car"), said("the lake")])
+        until(lambda: bag.calls >= 9)
+        failing[0] = False
+        until(lambda: memory.stats()["ready"] == 2)
+        assert memory.flush(30)
+        assert memory.stats()["failed"] == {}
+        assert memory.search("automobile").ids[0] == ids[0]
+
+
+def test_it_is_not_tried_for_ever(bag, monkeypatch):
+    monkeypatch.setattr(backlog, "FIRST_DELAY", 0.0)
+
+    def fail(_texts):
+        raise EmbedderError("never")
+
+    bag.before = fail
+    with Memory.open(None, embedder=bag) as memory:
+        (id_,) = memory.conversation("log").append(said("the car"))
+        until(lambda: bag.calls == backlog.TRIES)
+        until(lambda: memory.stats()["failed"] == {id_: "never"})
+        assert not memory.flush(30), "a flush tries it again"
+        until(lambda: bag.calls == 2 * backlog.TRIES)
+
+
+def test_failures_are_waited_for_longer_and_longer():
+    waits = [delay_after(tries) for tries in range(backlog.TRIES + 1)]
+    assert waits[:5] == [1, 1, 2, 4, 8]
+    assert waits[-1] == backlog.LONGEST_DELAY
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_an_outage_does_not_cost_a_call_for_each_turn(bag, remote):
+    made = type(bag)(remote=remote)
+    away = [True]
+
+    def fail(_texts):
+        if away[0]:
+            raise EmbedderError("unreachable")
+
+    made.before = fail
+    with Memory.open(None, embedder=made) as memory:
+        memory.conversation("log").append([said(f"turn {n}") for n in range(pace.LEAST)])
+        assert memory.flush(30) is False
+        calls = made.calls
+        assert (calls < pace.LEAST) is remote
+        assert "unreachable" in str(memory.stats()["failed"])
+        away[0] = False
+        until(lambda: memory.stats()["ready"] == pace.LEAST)
+
+
+def test_one_text_that_a_service_refuses_costs_no_other_its_vector(bag, monkeypatch):
+    monkeypatch.setattr(backlog, "FIRST_DELAY", 0.01)
+    remote = type(bag)(remote=True)
+
+    def picky(texts):
+        if any("poison" in text for text in texts):
+            raise EmbedderError("refused")
+
+    remote.before = picky
+    with Memory.open(None, embedder=remote) as memory:
+        texts = ["poison 1", "poison 2", "poison 3", *(f"turn {n}" for n in range(20))]
+        memory.conversation("log").append([said(text) for text in texts])
+        until(lambda: memory.stats()["ready"] == 20)
+
+
+def test_a_batch_is_attempted_one_by_one():
+    jobs = [Job(n, "turn") for n in range(6)]
+
+    def work(part):
+        if any(job.id == 2 for job in part):
+            raise EmbedderError("bad")
+        if any(job.id == 4 for job in part):
+            raise Erased("gone")
+
+    made = attempt(jobs, work, remote=True, stopped=lambda: False)
+    assert (made.failed, made.spared, made.hopeless) == ({jobs[2]: "bad"}, set(), False)
+    assert attempt([], work, remote=True, stopped=lambda: False).failed == {}
+    assert attempt(jobs[:3], work, remote=False, stopped=lambda: True).failed == {}
+
+
+def test_what_is_deferred_comes_in_the_order_of_its_ids():
+    waiting = Backlog(2)
+    jobs = [Job(n, "turn") for n in range(1, 7)]
+    waiting.add(jobs, lambda _job: False)
+    assert (waiting.full, waiting.pending(), waiting.look()) == (True, 6, None)
+    done = []
+    while not waiting.idle:
+        if (first := waiting.look()) is not None:
+            assert first == len(done) + 1
+            waiting.looked([job for job in jobs[::-1] if job.id >= first], done.__contains__)
+            continue
+        done += waiting.take(5)
+        waiting.done(attempt([], lambda _: None, remote=False, stopped=bool), 0.0)
+        assert waiting.pending() == 6 - len(done)
+    assert done == jobs
+
+
+def test_deferred_turns_are_counted_once_and_not_once_they_are_erased():
+    waiting = Backlog(2)
+    jobs = [Job(n, view) for n in range(1, 9) for view in ("turn", "context")]
+    for _ in range(2):
+        waiting.add(jobs, lambda _job: False)
+        assert waiting.pending() == 8
+    waiting.forget({1, 5, 6, 99})
+    assert waiting.pending() == 5
+    assert waiting.look() == 2
+    assert waiting.pending() == 5
+    waiting.forget({8})
+    waiting.add(
+        [Job(3, "turn"), Job(4, "turn"), Job(7, "turn"), Job(10, "turn")], lambda _job: False
+    )
+    assert waiting.pending() == 5, "of those that are looked for, none counts twice"
+    waiting.looked([Job(2, "turn")], lambda _job: False)
+    assert waiting.pending() == 5
+
+
+# --- after a crash --------------------------------------------------------------------------------
+
+
+def test_a_killed_process_leaves_its_turns_to_the_next_one(tmp_path, bag):
+    code = textwrap.dedent("""
+        import sys, threading
+        from warmset import Memory
+        stuck = threading.Event()
+        def embed(texts):
+            stuck.set()
+            threading.Event().wait()
+        memory = Memory.open(sys.argv[1], embedder=embed)
+        memory.conversation("log").append(
+            [{"role": "user", "content": f"boat {n}"} for n in range(40)]
+        )
+        stuck.wait()
+        print("kept", flush=True)
+        threading.Event().wait()
+    """)
+    with subprocess.Popen(  # noqa: S603 - fixed
+        [sys.executable, "-c", code, str(tmp_path)], stdout=subprocess.PIPE, text=True
+    ) as process:
+        said_so = process.stdout.readline()
+        os.kill(process.pid, signal.SIGKILL)
+    assert said_so == "kept\n"
+    with Memory.open(tmp_path, embedder=bag) as memory:
+        assert len(memory.conversation("log")) == 40
+        assert memory.flush(30)
+        stats = memory.stats()
+        assert (stats["pending"], stats["ready"], stats["failed"]) == (0, 40, {})
+        assert memory.search("boat 17", k=1)[0].summary == "boat 17"
+
+
+# --- never in the way -----------------------------------------------------------------------------
+
+
+def test_a_search_waits_once_and_not_for_vectors_as_well(bag, monkeypatch):
+    remote = type(bag)(remote=True)
+    with Memory.open(None, embedder=remote) as memory:
+        memory.conversation("log").append(said("the car"))
+        assert memory.flush(30)
+        waits = []
+        settle = memory._engine.indexer.settle
+        monkeypatch.setattr(
+            memory._engine.indexer, "settle", lambda left: (waits.append(left), settle(left))[1]
+        )
+        remote.before = lambda _texts: time.sleep(0.3)
+        assert memory.search("automobile", wait=20.0).by == "fused"
+        remote.before = lambda _texts: None
+        assert memory.search("automobile", wait=0.0).by == "fused", "the vector is kept"
+        assert waits[0] <= 20.0 - 0.3
+        assert waits[1] == 0.0
+
+
+def test_a_window_gives_a_remote_embedder_a_moment_and_no_more(bag):
+    remote = type(bag)(remote=True)
+    with Memory.open(None, embedder=remote) as memory:
+        log = memory.conversation("log")
+        log.append([said(f"turn {n} about boats") for n in range(20)])
+        assert memory.flush(30)
+        assert log.window("quick question", budget=500, wait=10).report.search == "fused"
+        gate = Gate(remote)
+        report = log.window("slow question", budget=500).report
+        assert (report.search, "0.05 s" in " ".join(report.notes)) == ("lexical", True)
+        gate.open()
+        until(lambda: memory.search("slow question", wait=0).by == "fused")
+        assert log.window("slow question", budget=400).report.search == "fused"
+
+
+# --- vectors of questions -------------------------------------------------------------------------
+
+
+class Counted:
+    """Stands for a vectorizer; counts what it is asked for."""
+
+    def __init__(self, embedder):
+        self.embedder = embedder
+
+    def query(self, text):
+        return self.embedder.embed_query([text])[0]
+
+
+def test_the_last_512_are_kept(bag):
+    vectors = QueryVectors(Counted(bag))
+    assert CACHED == 512
+    for n in range(CACHED):
+        vectors.get(f"q{n}", 0)
+    vectors.get("q0", 0)  # the newest again
+    vectors.get("one more", 0)
+    assert bag.calls == CACHED + 1
+    vectors.get("q0", 0)
+    vectors.get("q2", 0)
+    assert bag.calls == CACHED + 1
+    vectors.get("q1", 0)
+    assert bag.calls == CACHED + 2, "the one that was not asked for the longest went"
+    vectors.close()
+
+
+@pytest.mark.parametrize("remote", [False, True])
+def test_a_question_in_flight_is_asked_once(bag, remote):
+    made = type(bag)(remote=remote)
+    gate = Gate(made)
+    vectors = QueryVectors(Counted(made))
+    found = []
+    threads = [
+        threading.Thread(target=lambda: found.append(vectors.get("the car", 30)[0]))
+        for _ in range(8)
+    ]
+    for thread in threads:
+        thread.start()
+    until(lambda: made.calls == 1)
+    gate.open()
+    for thread in threads:
+        thread.join(30)
+    assert made.calls == 1
+    assert len({vector.tobytes() for vector in found}) == 1
+    assert len(found) == 8
+    vectors.close()
+
+
+def test_a_question_that_failed_is_asked_again(bag):
+    bag.before = lambda _texts: 1 / 0
+    vectors = QueryVectors(Counted(bag))
+    with pytest.raises(ZeroDivisionError):
+        vectors.get("the car", 0)
+    bag.before = lambda _texts: None
+    assert vectors.get("the car", 0)[0] is not None
+
+
+def test_what_comes_again_and_succeeds_has_not_failed():
+    waiting, job = Backlog(4), Job(1, "turn")
+    for outcome in (Outcome({job: "no"}, hopeless=True), Outcome()):
+        waiting.add([job], lambda _: False)
+        waiting.take(1)
+        waiting.done(outcome, 0.0)
+    assert waiting.failed() == {}
+
+
+def test_room_that_an_erasure_makes_is_used_at_once(monkeypatch, bag):
+    """What was deferred for failures that are gone is not left until somebody else comes."""
+    monkeypatch.setattr(indexing, "QUEUED", 4)
+    monkeypatch.setattr(indexing, "ROOM", 0.0)
+    monkeypatch.setattr(backlog, "TRIES", 1)
+    away = True
+
+    def fail(_texts):
+        if away:
+            raise EmbedderError("not now")
+
+    bag.before = fail
+    with Memory.open(None, embedder=bag) as memory:
+        memory.conversation("bad").append(
+            [{"role": "user", "content": f"bad {n}"} for n in range(2)]
+        )
+        until(lambda: len(memory.stats()["failed"]) == 2)
+        memory.conversation("good").append({"role": "user", "content": "good"})
+        away = False
+        memory.erase(conversation="bad")
+        until(lambda: memory.stats()["ready"] == 1)

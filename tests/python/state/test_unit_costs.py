@@ -1,0 +1,93 @@
+"""The units of a growing conversation are those of the whole list, however it grew."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from unit_facts import FACTS, fact
+
+from warmset.messages import anchor, exchange_start, units
+from warmset.options import RECENT
+from warmset.state.ledger import Ledger
+from warmset.state.unit_costs import Accounts
+from warmset.store.records import TurnMeta
+from warmset.window.layout import frame
+
+
+def grown(facts):
+    """Take facts up one by one, and all anew where that is asked for."""
+    accounts = Accounts()
+    for at, one in enumerate(facts):
+        if not accounts.take([(one, 1)]):
+            accounts = Accounts()
+            accounts.parted(facts[: at + 1], [1] * (at + 1))
+    return accounts
+
+
+@given(st.lists(FACTS, max_size=14))
+def test_the_units_are_those_of_the_whole_list(facts):
+    accounts, expected = grown(facts), units(facts)
+    assert [accounts.unit(at) for at in range(len(accounts.roll))] == expected
+    assert accounts.open == [at for at, unit in enumerate(expected) if unit.open]
+    assert accounts.systems == [at for at, unit in enumerate(expected) if unit.kind == "system"]
+    assert accounts.asked_at == exchange_start(facts)
+    task = anchor(facts)
+    assert (accounts.task is None) == (task is None)
+    for place in range(len(facts)):
+        [at] = [n for n, unit in enumerate(expected) if place in unit.members]
+        assert tuple(accounts.beside(place)) == expected[at].members
+        assert accounts.task == at or place != task
+        since = accounts.since(place)
+        assert since == [n for n, unit in enumerate(expected) if unit.members[-1] >= place]
+
+
+def ledger_of(facts):
+    ledger = Ledger("t", "c", (0, 0))
+    for at, one in enumerate(facts, start=1):
+        meta = TurnMeta(at=0.0, dialect="openai")
+        ledger.admit(at, b"%d" % at, one, meta, 1)
+    return ledger
+
+
+def parted(facts, recent, appended):
+    """Say what a window shows verbatim, by positions, reading the whole list."""
+    asked = exchange_start(facts) if appended else None
+    sent = [u for u in units(facts) if u.kind != "orphan"]
+    now = [u for u in sent if asked is not None and u.members[-1] >= asked]
+    before = [u for u in sent if u not in now and not u.open and u.kind != "system"]
+    first = [u for u in before if anchor(facts) in u.members]
+    earlier = [u for u in before if u not in first]
+    return {
+        "system": [u.members for u in sent if u.kind == "system"],
+        "anchor": [u.members for u in first],
+        "recent": [u.members for u in earlier[max(len(earlier) - recent, 0) :] if recent],
+        "current": [u.members for u in now if u.kind != "system"],
+    }
+
+
+@given(st.lists(FACTS, max_size=14), st.integers(0, 5), st.booleans())
+def test_a_frame_is_what_the_whole_list_says(facts, recent, appended):
+    made = frame(ledger_of(facts), recent=recent, since=None, appended=appended)
+    places = {
+        name: [tuple(entry.id - 1 for entry in unit) for unit in getattr(made, name)]
+        for name in ("system", "anchor", "recent", "current")
+    }
+    assert places == parted(facts, recent, appended)
+    recent_ids = [entry.id for unit in made.recent for entry in unit]
+    if recent_ids:
+        again = frame(ledger_of(facts), recent=0, since=min(recent_ids), appended=appended)
+        firsts = [unit[0].id for unit in again.recent]
+        assert firsts == [unit[0].id for unit in made.recent if unit[0].id >= min(recent_ids)]
+
+
+@pytest.mark.parametrize("kept", [0, 2, 3])
+def test_a_branch_is_read_anew(kept):
+    ledger = ledger_of([fact("user", (), (), True), fact("assistant", ["a"], (), False)] * 2)
+    assert [entry.id for entry in ledger.live()] == [1, 2, 3, 4]
+    ledger.history.move(kept)
+    assert [entry.id for entry in ledger.live()] == [1, 2, 3, 4][:kept]
+    assert ledger.together([4]) == [()]
+    assert len(ledger.accounts()) == kept
+    parts = frame(ledger, recent=RECENT, since=None, appended=True)
+    assert sum(len(unit) for unit in parts.units()) <= kept

@@ -1,0 +1,76 @@
+"""Windows of conversations of which somebody erases something while the window is made."""
+
+from __future__ import annotations
+
+import pytest
+from preparing import opened, shown, talk
+
+from warmset import Memory, Picks
+from warmset.errors import NotFound
+from warmset.receipts import Spooled
+
+
+@pytest.mark.parametrize("erased", ["turn", "conversation"])
+def test_what_is_erased_while_a_picker_thinks_is_not_shown(erased):
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([{"role": "user", "content": f"lemon {n} " + "pad " * 200} for n in range(40)])
+
+        class Erasing:
+            def pick(self, _request, candidates, *, limit):
+                wanted = [one.id for one in candidates[:limit]]
+                if candidates and candidates[0].id == 8:
+                    how = {"ids": [8]} if erased == "turn" else {"conversation": "log"}
+                    memory.erase(**how)
+                return Picks(wanted, None)
+
+        window = log.window("lemon 7", budget=4_000, picker=Erasing())
+        assert "lemon 7 pad" not in str(window.messages)
+        assert window.messages[-1]["content"] == "lemon 7"
+        assert (len(log) == 0) == (erased == "conversation")
+        assert bool(window.report.picked) == (erased == "turn")
+
+
+def test_a_picker_that_erases_at_every_look_gets_the_error():
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([{"role": "user", "content": f"lemon {n} " + "pad " * 200} for n in range(40)])
+
+        class Erasing:
+            def pick(self, _request, candidates, *, limit):
+                memory.erase(ids=[candidates[0].id])
+                return Picks([one.id for one in candidates[:limit]], None)
+
+        with pytest.raises(NotFound):
+            log.window("lemon 7", budget=4_000, picker=Erasing())
+
+
+@pytest.mark.parametrize("spooled", [False, True])
+def test_a_summary_of_what_is_erased_while_a_picker_thinks_is_not_shown(
+    made, hand, monkeypatch, spooled
+):
+    policy = made()
+    policy.summarizer.answer = "The secret is Zanzibar."
+    memory, log = opened(policy)
+    asked = []
+
+    class Erasing:
+        def pick(self, _request, candidates, *, limit):
+            ids = [one.id for one in candidates[:limit]]
+            asked.append(ids)
+            if len(asked) == 1:
+                memory.erase(ids=[next(id_ for id_ in log.ids[1:] if id_ not in ids)])
+            return Picks(ids, None)
+
+    with memory:
+        talk(log, 30)
+        log.window("Begin.", budget=600)
+        with monkeypatch.context() as busy:
+            if spooled:
+                busy.setattr(memory._engine, "put", lambda _drafts: Spooled("x"))
+            hand.run()
+        assert shown(log.window("What did answer 2 say?", budget=600))
+        window = log.window("What did answer 3 say?", budget=600, picker=Erasing())
+        assert "Zanzibar" not in str(window.messages)
+        assert len(asked) == 2
+        assert window.report.picked
