@@ -55,7 +55,7 @@ def run(embedder, *, each, seed, check):
         ask = {"memory": memory, "distill_novel": True, "target_ratio": RATIO, "weights": weights}
         made = compact_context(given, **ask)
         assert made.stats.after_tokens <= made.stats.budget
-        drops = {drop.id: drop for drop in made.drops}
+        drops = {drop.id: drop for drop in made.dropped}
         stated = [facts_of(item.text) for item in memory.memories(k=100_000)]
         distilled = [facts_of(item.text) for item in memory.memories(k=100_000) if item.sources]
         rows = []

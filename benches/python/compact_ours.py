@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from compact_material import Message
 
-SOFT, TAIL, DEADLINE = 0.85, 0.2, 30.0
+TRIGGER_RATIO, TAIL, DEADLINE = 0.85, 0.2, 30.0
 HITS = 12
 
 
@@ -129,7 +129,7 @@ class Compact(Stored):
             and stands == len(made.inserted)
             and not made.stats.missing.keys() & {"similarity"}
         )
-        self._handles = {drop.id: drop.handle for drop in made.drops}
+        self._handles = {drop.id: drop.handle for drop in made.dropped}
         return Outcome(made.messages, wall, cpu, held)
 
     def found(self, query: str) -> list[int]:
@@ -143,12 +143,12 @@ class Compact(Stored):
 
 
 class Prepared(Stored):
-    """A window of a conversation whose summary is written between the soft and the hard line.
+    """A window of a conversation whose summary is written between the trigger and the budget.
 
     Args:
         embedder: What the memory embeds with.
         carry: Tokens for a list of what the summary lacks.
-        ahead: Whether the soft line is crossed before the hard one, and the model's time passes in
+        ahead: Whether the trigger is crossed before the hard one, and the model's time passes in
             between; else both are crossed by the same call, which has to wait.
     """
 
@@ -159,18 +159,18 @@ class Prepared(Stored):
 
     def take(self, messages: list[Message], share: float, summary_tokens: int) -> None:
         """Set the lines so that about the share is left after the swap."""
-        assert abs(share - (TAIL + 1 - SOFT + 0.05)) < 1e-9, "the lines are set for 0.4"
+        assert abs(share - (TAIL + 1 - TRIGGER_RATIO + 0.05)) < 1e-9, "the lines are set for 0.4"
         self._given, self._summary_tokens = messages, summary_tokens
         self._texts.clear()
         self._budget = count_tokens(messages) - 1
-        line = SOFT * self._budget
+        line = TRIGGER_RATIO * self._budget
         places = range(len(messages))
-        soft = bisect_left(places, line, key=lambda at: count_tokens(messages[:at]))
-        self._soft = soft + 1 if soft < len(messages) - 2 else soft
+        trigger = bisect_left(places, line, key=lambda at: count_tokens(messages[:at]))
+        self._trigger = trigger + 1 if trigger < len(messages) - 2 else trigger
         self.call(0)
 
     def call(self, latency: float) -> Outcome:
-        """Let a conversation grow to the soft line, then to the hard one, which is timed."""
+        """Let a conversation grow to the trigger, then to the hard one, which is timed."""
         inside = asked = 0
         at_the_wall = False
 
@@ -187,7 +187,7 @@ class Prepared(Stored):
         policy = PreparedCompaction(
             summarizer=summary,
             fallback=None,
-            soft=SOFT,
+            trigger_ratio=TRIGGER_RATIO,
             tail=TAIL,
             deadline=DEADLINE,
             max_tokens=self._summary_tokens,
@@ -205,7 +205,7 @@ class Prepared(Stored):
         wall, cpu = time.perf_counter() - begin, time.process_time() - cpu
         told = window.report.compaction
         held = (
-            told.swapped
+            told.applied
             and told.left_out == 0
             and asked == 1
             and inside == (not self._ahead)
@@ -219,9 +219,9 @@ class Prepared(Stored):
         return dict(self.log.fetch(self.log.ids[at]))
 
     def _grow(self, policy: PreparedCompaction) -> None:
-        """Cross the soft line, have the summary written, and go on to the last message."""
+        """Cross the trigger, have the summary written, and go on to the last message."""
         ask = {"mode": "full", "budget": self._budget}
-        self.log.append(self._given[: self._soft])
+        self.log.append(self._given[: self._trigger])
         begun = self.log.window(**ask).report.compaction
         assert begun.state in ("preparing", "ready"), begun
         until = time.monotonic() + DEADLINE
@@ -229,7 +229,7 @@ class Prepared(Stored):
             assert time.monotonic() < until, "the summary is written in time"
             time.sleep(0.001)
         assert policy.counters.prepared, policy.counters
-        self.log.append(self._given[self._soft : -1])
+        self.log.append(self._given[self._trigger : -1])
         still = self.log.window(**ask)
-        assert len(still.messages) == len(self._given) - 1, "all is shown until the hard line"
+        assert len(still.messages) == len(self._given) - 1, "all is shown until the budget"
         self.log.append(self._given[-1:])

@@ -68,7 +68,7 @@ def test_a_compaction(benchmark, kind, n):
     assert made.stats.after_tokens == count_tokens(made.messages) <= made.stats.budget
     assert made.stats.dropped > n // 4
     if memory is not None:
-        assert memory.restore(made.drops[0].handle) == given[made.drops[0].id]
+        assert memory.restore(made.dropped[0].handle) == given[made.dropped[0].id]
         memory.close()
 
 

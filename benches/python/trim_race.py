@@ -288,7 +288,7 @@ def first_seen(n: int) -> Iterator[Result]:
 def exactly(given: Turns) -> Iterator[Result]:
     """Time `fit`, which counts with o200k what others estimate; nobody here does the same."""
     budget = count_tokens(given) // 2
-    made: list[warmset.evict.Fitted] = []
+    made: list[warmset.evict.FitResult] = []
 
     def run() -> None:
         made[:] = [warmset.fit(given, budget=budget)]

@@ -15,14 +15,14 @@ from warmset._core import (
 )
 from warmset.adapters.langchain import trim_messages
 from warmset.compact import (
-    Compacted,
+    CompactionResult,
     CompactStats,
     CompactWeights,
-    Drop,
-    Moment,
-    Trajectory,
+    DroppedMessage,
+    KeyTurn,
+    Timeline,
     compact_context,
-    trajectory,
+    timeline,
 )
 from warmset.conversation import Conversation
 from warmset.embed import (
@@ -36,18 +36,18 @@ from warmset.embed import (
 )
 from warmset.errors import WarmsetError
 from warmset.evict import (
+    BlobStore,
     Chain,
     ClearToolResults,
     Evicted,
-    Fitted,
+    FitResult,
     HeadTail,
     Inserted,
     LatestToolResult,
-    Offload,
     OffloadLarge,
+    OffloadStore,
     Policy,
     Salience,
-    Shelf,
     SlidingWindow,
     Summarize,
     Summarizer,
@@ -60,7 +60,7 @@ from warmset.ingest.turn import Synced, Turn
 from warmset.items.archive import Episode
 from warmset.items.item import MemoryItem
 from warmset.memory import Memory
-from warmset.messages import Repaired, Violation, convert, detect, repair, validate
+from warmset.messages import RepairResult, Violation, convert, detect, repair, validate
 from warmset.options import Filter, Weights
 from warmset.pick import (
     AnthropicPicker,
@@ -73,7 +73,7 @@ from warmset.pick import (
     ScorePicker,
 )
 from warmset.prepare import PreparedCompaction, Prices
-from warmset.receipts import Removed, Rewritten, Spooled
+from warmset.receipts import ErasureResult, RewriteResult, Spooled
 from warmset.retrieve.hits import Hit
 from warmset.summarize import (
     AnthropicSummarizer,
@@ -84,7 +84,7 @@ from warmset.summarize import (
     OpenAIResponsesSummarizer,
     OpenAISummarizer,
     Summary,
-    Written,
+    SummaryReply,
     audit,
     summary_of,
 )
@@ -100,7 +100,7 @@ from warmset.tokens import (
 )
 from warmset.tokens.budget import Budget
 from warmset.tools import TurnTools
-from warmset.usage import Spent
+from warmset.usage import Usage
 from warmset.window.cut_result import CutResult
 from warmset.window.result import Part, Report, Window
 
@@ -108,6 +108,7 @@ __all__ = [
     "AnthropicPicker",
     "AnthropicSummarizer",
     "Audit",
+    "BlobStore",
     "Budget",
     "Calibration",
     "Candidate",
@@ -117,23 +118,25 @@ __all__ = [
     "ColdStore",
     "CompactStats",
     "CompactWeights",
-    "Compacted",
+    "CompactionResult",
     "Conversation",
     "Counter",
     "CutResult",
-    "Drop",
+    "DroppedMessage",
     "Embedder",
     "Episode",
+    "ErasureResult",
     "Evicted",
     "ExtractiveSummarizer",
     "Fact",
     "Filter",
-    "Fitted",
+    "FitResult",
     "FunctionEmbedder",
     "HeadTail",
     "Hit",
     "HotIndex",
     "Inserted",
+    "KeyTurn",
     "LLMPicker",
     "LLMSummarizer",
     "LatestToolResult",
@@ -141,9 +144,8 @@ __all__ = [
     "Memory",
     "MemoryItem",
     "MiniLM",
-    "Moment",
-    "Offload",
     "OffloadLarge",
+    "OffloadStore",
     "OpenAIEmbedder",
     "OpenAIPicker",
     "OpenAIResponsesPicker",
@@ -156,33 +158,31 @@ __all__ = [
     "PreparedCompaction",
     "Prices",
     "Record",
-    "Removed",
-    "Repaired",
+    "RepairResult",
     "Report",
-    "Rewritten",
+    "RewriteResult",
     "Salience",
     "ScorePicker",
     "SearchExplanation",
-    "Shelf",
     "SlidingWindow",
-    "Spent",
     "Spooled",
     "StaticEmbedder",
     "Summarize",
     "Summarizer",
     "Summary",
+    "SummaryReply",
     "Synced",
+    "Timeline",
     "TokenBudget",
     "TokenCount",
-    "Trajectory",
     "Turn",
     "TurnTools",
+    "Usage",
     "Violation",
     "VoyageEmbedder",
     "WarmsetError",
     "Weights",
     "Window",
-    "Written",
     "anthropic_counter",
     "aretry_on_overflow",
     "audit",
@@ -203,7 +203,7 @@ __all__ = [
     "simd_tiers",
     "summary_of",
     "terms",
-    "trajectory",
+    "timeline",
     "trim_messages",
     "validate",
 ]

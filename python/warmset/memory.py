@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from warmset.messages import Message
     from warmset.pick import Picker
     from warmset.prepare import PreparedCompaction
-    from warmset.receipts import Removed
+    from warmset.receipts import ErasureResult
     from warmset.retrieve.hits import Found
     from warmset.tokens.budget import Budget
     from warmset.window.result import Window
@@ -308,7 +308,7 @@ class Memory:
         """Give a turn back that a compaction dropped, as it was.
 
         Args:
-            handle: What `Drop.handle` says.
+            handle: What `DroppedMessage.handle` says.
 
         Returns:
             The message; written as JSON it is the same bytes.
@@ -398,7 +398,7 @@ class Memory:
 
     def erase(
         self, *, conversation: str | None = None, ids: Iterable[int] | None = None
-    ) -> Removed:
+    ) -> ErasureResult:
         """Erase a conversation, or some messages and memories, and what was made from them.
 
         When this returns, nobody finds them any more, in any process, and no file of the store has

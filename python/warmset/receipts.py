@@ -31,7 +31,7 @@ class Spooled(list[int]):
 
 
 @dataclass(frozen=True, slots=True)
-class Removed:
+class ErasureResult:
     """What an erasure concerned.
 
     Args:
@@ -46,7 +46,7 @@ class Removed:
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewriteResult:
     """What writing a store's segments anew came to.
 
     Args:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 
 @dataclass(frozen=True, slots=True)
-class Spent:
+class Usage:
     """What asking a model took.
 
     Args:

@@ -39,7 +39,9 @@ def windows(case):
     dialect, seed, exchanges, budget, recent, query = case
     history = random_history(seed, dialect, exchanges=exchanges)
     worker, made, count = Now(), [], 0
-    policy = PreparedCompaction(worker=worker, clock=lambda: 0.0, keep=1, tail=0.1, soft=0.2)
+    policy = PreparedCompaction(
+        worker=worker, clock=lambda: 0.0, keep=1, tail=0.1, trigger_ratio=0.2
+    )
     with Memory.open(None, embedder="lexical", compaction=policy) as memory:
         log = memory.conversation("log")
         for start in range(0, len(history.messages), 3):
@@ -61,7 +63,7 @@ def windows(case):
                 names = [one.name for one in window.parts]
                 assert not set(names[: names.index("summary")]) - {"system", "anchor"}
                 assert set(part.ids) <= set(log.ids)
-                assert window.report.compaction.mark > 0
+                assert window.report.compaction.boundary > 0
             made.append(text)
             if getattr(worker, "task", None):
                 worker.task()

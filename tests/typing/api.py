@@ -23,15 +23,15 @@ from warmset import (
     OpenAIPicker,
     Picks,
     ScorePicker,
-    Spent,
     Summarize,
     Summary,
+    SummaryReply,
     Synced,
     TokenCount,
     Turn,
     TurnTools,
+    Usage,
     Window,
-    Written,
     audit,
     count_tokens,
     pack,
@@ -66,7 +66,7 @@ def pickers(memory: Memory) -> None:
     with OpenAIPicker("m", options={"reasoning_effort": "low"}) as picker:
         report = chat.window(budget=9, picker=picker).report
         assert_type(picker.pick("what?", [], limit=3), Picks)
-    assert_type(report.picker, Spent | None)
+    assert_type(report.picker, Usage | None)
     assert_type(report.net_saved, int)
     kit = chat.tools(budget=9, dialect="claude")
     assert_type(kit, TurnTools)
@@ -117,8 +117,8 @@ def summaries(messages: list[dict[str, Any]]) -> None:
     made = summary_of(messages, write, previous="", fallback=ExtractiveSummarizer(), carry_tokens=9)
     assert_type(made, Summary)
     assert_type(made.audit, Audit)
-    assert_type(made.spent, Spent | None)
-    assert_type(write(messages, max_tokens=90, previous=made.text), Written)
+    assert_type(made.spent, Usage | None)
+    assert_type(write(messages, max_tokens=90, previous=made.text), SummaryReply)
     assert_type(audit(messages, made.text).lost, tuple[Fact, ...])
     assert_type(made.audit.carried(90), str)
     summary_of(messages, lambda given, *, max_tokens: str(given)[:max_tokens])

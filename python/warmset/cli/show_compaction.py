@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from rich.console import Console
 
-    from warmset.compact import Compacted
+    from warmset.compact import CompactionResult
     from warmset.items.archive import Episode
     from warmset.messages import Message
 
@@ -32,7 +32,7 @@ _WORDS: Final = frozenset({"role", "turn", "what", "tenant", "conversation"})
 
 
 def show_compaction(
-    made: Compacted, given: Sequence[Message], notes: Sequence[str], out: Console
+    made: CompactionResult, given: Sequence[Message], notes: Sequence[str], out: Console
 ) -> None:
     """Print what a compaction came to, and the turns that left, the ones worth least first.
 
@@ -59,10 +59,10 @@ def show_compaction(
     if stats.distilled:
         kinds = ", ".join(f"{count} {kind}" for kind, count in stats.distilled_kinds.items())
         out.print(f"distilled: {stats.distilled} memories ({kinds})")
-    if not made.drops:
+    if not made.dropped:
         return
     table = _table("#", "role", "score", "recency", "similarity", "coverage", "turn")
-    worst = sorted(made.drops, key=lambda drop: (drop.score, drop.id))[:_SHOWN]
+    worst = sorted(made.dropped, key=lambda drop: (drop.score, drop.id))[:_SHOWN]
     for drop in worst:
         message, terms = given[drop.id], drop.terms
         numbers = (drop.score, terms.recency, terms.similarity, terms.coverage)
@@ -71,8 +71,8 @@ def show_compaction(
         told = (f"{number:.2f}" for number in numbers)
         table.add_row(str(drop.id), _plain(role), *told, _plain(said))
     out.print(table)
-    if len(made.drops) > len(worst):
-        out.print(f"and {len(made.drops) - len(worst):,} more; --json lists all", style="dim")
+    if len(made.dropped) > len(worst):
+        out.print(f"and {len(made.dropped) - len(worst):,} more; --json lists all", style="dim")
 
 
 def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:

@@ -10,22 +10,28 @@ What this package promises:
 - A signal that was not there is named with the reason; nothing stands in for it in silence.
 """
 
-from warmset.compact.compacted import Compacted, CompactStats, Drop, Drops, Terms
+from warmset.compact.compacted import (
+    CompactionResult,
+    CompactStats,
+    DroppedMessage,
+    DroppedMessages,
+    Terms,
+)
 from warmset.compact.context import compact_context
 from warmset.compact.shared import forget_vectors
-from warmset.compact.trajectory import Moment, Trajectory, trajectory
+from warmset.compact.timeline import KeyTurn, Timeline, timeline
 from warmset.compact.weights import CompactWeights
 
 __all__ = [
     "CompactStats",
     "CompactWeights",
-    "Compacted",
-    "Drop",
-    "Drops",
-    "Moment",
+    "CompactionResult",
+    "DroppedMessage",
+    "DroppedMessages",
+    "KeyTurn",
     "Terms",
-    "Trajectory",
+    "Timeline",
     "compact_context",
     "forget_vectors",
-    "trajectory",
+    "timeline",
 ]

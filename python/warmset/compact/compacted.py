@@ -33,7 +33,7 @@ class Terms:
 
 
 @dataclass(frozen=True, slots=True)
-class Drop:
+class DroppedMessage:
     """One message that left.
 
     Args:
@@ -95,7 +95,7 @@ class CompactStats:
         return {**plain, "signals": list(self.signals), "missing": dict(self.missing)}
 
 
-class Drops(Sequence[Drop]):
+class DroppedMessages(Sequence[DroppedMessage]):
     """The messages that left, in order; kept as columns, each an object when it is looked at."""
 
     def __init__(
@@ -119,20 +119,20 @@ class Drops(Sequence[Drop]):
         return len(self.ids)
 
     @overload
-    def __getitem__(self, at: int) -> Drop: ...
+    def __getitem__(self, at: int) -> DroppedMessage: ...
     @overload
-    def __getitem__(self, at: slice) -> list[Drop]: ...
-    def __getitem__(self, at: int | slice) -> Drop | list[Drop]:
+    def __getitem__(self, at: slice) -> list[DroppedMessage]: ...
+    def __getitem__(self, at: int | slice) -> DroppedMessage | list[DroppedMessage]:
         if isinstance(at, slice):
             return [self._drop(one) for one in self.ids[at]]
         return self._drop(self.ids[at])
 
     def __repr__(self) -> str:
-        return f"Drops({len(self.ids)} messages)"
+        return f"DroppedMessages({len(self.ids)} messages)"
 
-    def _drop(self, place: int) -> Drop:
+    def _drop(self, place: int) -> DroppedMessage:
         terms = Terms(*(float(column[place]) for column in self._terms))
-        return Drop(
+        return DroppedMessage(
             id=place,
             score=float(self._scores[place]),
             terms=terms,
@@ -149,7 +149,7 @@ class Drops(Sequence[Drop]):
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Compacted:
+class CompactionResult:
     """What `compact_context` returns.
 
     Args:
@@ -163,7 +163,7 @@ class Compacted:
 
     messages: list[Any]
     stats: CompactStats
-    drops: Drops
+    drops: DroppedMessages
     inserted: tuple[Inserted, ...]
     dialect: Dialect
     episode: int | None = None

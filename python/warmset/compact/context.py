@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from warmset.compact.choice import Choice
-from warmset.compact.compacted import Compacted, CompactStats, Drops
+from warmset.compact.compacted import CompactionResult, CompactStats, DroppedMessages
 from warmset.compact.keeper import Leaving, Left
 from warmset.compact.reading import listed, read_list
 from warmset.compact.scores import Source, score
@@ -41,7 +41,7 @@ def compact_context(
     protect: Protect = (),
     dialect: str | None = None,
     encoding: str = "o200k_base",
-) -> Compacted:
+) -> CompactionResult:
     """Keep the turns that are worth most within a budget, verbatim and in order.
 
     A turn's score is ``role x (0.3·recency + 0.4·similarity + 0.3·(1 - coverage))``, a unit's that
@@ -127,7 +127,7 @@ def compact_context(
     factors = np.asarray(weighed.factors)[choice.roles]
     columns = (factors, scored.recency, scored.similarity, scored.coverage)
     handles, store_ids = left.handles, left.store_ids
-    drops = Drops(
+    drops = DroppedMessages(
         gone, scored.values, columns, floor=choice.floor, handles=handles, store_ids=store_ids
     )
     kinds = dict(sorted(Counter(left.distilled).items()))
@@ -137,7 +137,7 @@ def compact_context(
         distilled_kinds=kinds,
         milliseconds=(time.perf_counter() - started) * 1000,
     )
-    return Compacted(
+    return CompactionResult(
         messages=out,
         stats=stats,
         drops=drops,

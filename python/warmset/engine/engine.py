@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from warmset.embed import Embedder
-    from warmset.receipts import Removed
+    from warmset.receipts import ErasureResult
     from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
     from warmset.store.records import Draft, TurnMeta
@@ -185,7 +185,7 @@ class Engine(Library):
 
     def erase(
         self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
-    ) -> Removed:
+    ) -> ErasureResult:
         """Erase records and what was made from them, here and for every process, byte for byte.
 
         Raises:

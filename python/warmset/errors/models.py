@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from warmset.errors.base import WarmsetError
 
 if TYPE_CHECKING:
-    from warmset.usage import Spent
+    from warmset.usage import Usage
 
 
 class EmbedderError(WarmsetError):
@@ -53,7 +53,7 @@ class PickerError(WarmsetError):
         spent: What the picker's model took all the same, where that is known.
     """
 
-    spent: Spent | None = None
+    spent: Usage | None = None
 
 
 class SummarizerError(WarmsetError):
@@ -63,7 +63,7 @@ class SummarizerError(WarmsetError):
         spent: What the summarizer's model took all the same, where that is known.
     """
 
-    spent: Spent | None = None
+    spent: Usage | None = None
 
 
 class SummaryRefused(SummarizerError):  # noqa: N818 - it says what became of the summary

@@ -10,9 +10,9 @@ What this package promises:
 - A policy sees values and asks for edits; one place carries them out.
 """
 
-from warmset.evict.fitted import Evicted, Fitted, Inserted
+from warmset.evict.fitted import Evicted, FitResult, Inserted
 from warmset.evict.fitting import fit
-from warmset.evict.offload import Offload, OffloadLarge, Shelf
+from warmset.evict.offload import BlobStore, OffloadLarge, OffloadStore
 from warmset.evict.overflow import aretry_on_overflow, is_overflow, retry_on_overflow
 from warmset.evict.policies import Chain, HeadTail, Salience, SlidingWindow, TokenBudget
 from warmset.evict.summarize import Summarize
@@ -21,22 +21,22 @@ from warmset.evict.view import Edit, Fold, Leave, Note, Policy, Swap, UnitView, 
 from warmset.summarize import Summarizer
 
 __all__ = [
+    "BlobStore",
     "Chain",
     "ClearToolResults",
     "Edit",
     "Evicted",
-    "Fitted",
+    "FitResult",
     "Fold",
     "HeadTail",
     "Inserted",
     "LatestToolResult",
     "Leave",
     "Note",
-    "Offload",
     "OffloadLarge",
+    "OffloadStore",
     "Policy",
     "Salience",
-    "Shelf",
     "SlidingWindow",
     "Summarize",
     "Summarizer",

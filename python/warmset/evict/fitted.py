@@ -47,7 +47,7 @@ class Inserted:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Fitted:
+class FitResult:
     """A list that fits its budget.
 
     Args:

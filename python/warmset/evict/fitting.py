@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict.desk import Desk
-from warmset.evict.fitted import Fitted, Inserted
+from warmset.evict.fitted import FitResult, Inserted
 from warmset.evict.gaps import gap_message, gaps
 from warmset.evict.policies import Chain, Salience, TokenBudget, steps
 from warmset.evict.slots import Terms
@@ -19,7 +19,7 @@ from warmset.tokens import counter as make_counter
 from warmset.tokens.budget import WATERMARK, Budget, input_tokens
 
 if TYPE_CHECKING:
-    from warmset.evict.offload import Offload
+    from warmset.evict.offload import OffloadStore
     from warmset.evict.view import Edit, Policy, StandInKind, View
     from warmset.messages import Message, System
     from warmset.tokens import CounterLike
@@ -38,8 +38,8 @@ def fit(
     protect: Protect = (),
     system: System | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
-    store: Offload | None = None,
-) -> Fitted:
+    store: OffloadStore | None = None,
+) -> FitResult:
     """Make a list fit its budget: whole units leave, and what is left is valid if the list was.
 
     Never leaves: system and developer messages, the task (the first user message; one line of it
@@ -116,7 +116,7 @@ def fit(
         less = max(tokens - have, desk.total - have)
         if not desk.carry_out(order.plan(desk.view(spoken - less))):
             raise BudgetTooSmall(max(desk.total, tokens), have)
-    return Fitted(
+    return FitResult(
         messages=[one.sent for one in made],
         tokens=tokens,
         budget=have,
@@ -181,7 +181,7 @@ def _written(desk: Desk, given: Sequence[Any]) -> list[_Written]:
     return made
 
 
-def _place(store: Offload | None) -> Offload | None:
+def _place(store: OffloadStore | None) -> OffloadStore | None:
     if store is None or callable(getattr(store, "put", None)):
         return store
     raise InvalidInputError(f"store: expected an object with put(text), found {store!r:.80}")

@@ -17,7 +17,7 @@ _OFFLOADED: Final = "[offloaded as "
 _KEY: Final = [b"warmset", b"offloaded"]
 
 
-class Offload(Protocol):
+class OffloadStore(Protocol):
     """A place for texts: what was put is there until the place itself goes."""
 
     def put(self, text: str, /) -> str:
@@ -29,7 +29,7 @@ class Offload(Protocol):
         ...
 
 
-class Shelf:
+class BlobStore:
     """Keeps texts in a cold store, or in memory until it goes; the same text has one handle.
 
     Args:
@@ -118,7 +118,7 @@ class OffloadLarge:
 
     over: int = 6_000
     lines: int = 20
-    store: Offload | None = field(default=None, compare=False)
+    store: OffloadStore | None = field(default=None, compare=False)
 
     def __post_init__(self) -> None:
         at_least("over", self.over, 200)

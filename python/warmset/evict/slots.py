@@ -11,7 +11,7 @@ from warmset.summarize import HEADING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warmset.evict.offload import Offload
+    from warmset.evict.offload import OffloadStore
     from warmset.evict.view import StandInKind
     from warmset.messages import Dialect, Facts, Message
 
@@ -63,5 +63,5 @@ class Terms:
     watermark: float
     dialect: Dialect
     cost_of: Callable[[Message], int]
-    store: Offload | None
+    store: OffloadStore | None
     pinned: frozenset[int]

@@ -27,7 +27,7 @@ class Summarize:
     It can be repeated: an earlier summary is folded into the next one. What `summary_of` refuses is
     not used (an empty reply, an error's text, a refusal, a text that is cut or not shorter than
     what it stands for): other policies and the oldest units make room if the budget demands it, and
-    `Fitted.notes` says why. So it does with what the summary lacks.
+    `FitResult.notes` says why. So it does with what the summary lacks.
 
     Args:
         watermark: The share of the budget from which on it acts, above 0 and below 1; the budget's

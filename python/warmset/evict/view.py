@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from warmset.evict.offload import Offload
+    from warmset.evict.offload import OffloadStore
     from warmset.messages import Dialect, Facts, Message, Tools, UnitKind
 
 StandInKind: TypeAlias = Literal["placeholder", "handle", "summary", "gap"]
@@ -62,7 +62,7 @@ class View:
     dialect: Dialect
     tools: Tools
     cost_of: Callable[[Message], int]
-    store: Offload | None
+    store: OffloadStore | None
 
     @property
     def total(self) -> int:
@@ -131,7 +131,7 @@ Edit: TypeAlias = Leave | Swap | Fold
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What `Fitted.notes` should say; nothing changes.
+    """What `FitResult.notes` should say; nothing changes.
 
     Args:
         why: What happened, in words.

@@ -43,7 +43,7 @@ class Episode:
         id: The record's id.
         at: When it ran, UTC.
         conversation: The conversation that it was of; None if it was of none.
-        what: "compaction"; or "prepared", "swapped", "stale" or "failed".
+        what: "compaction"; or "prepared", "applied", "stale" or "failed".
         figures: What it came to, as in `CompactStats` for a compaction.
     """
 
@@ -195,9 +195,9 @@ def restore(engine: Engine, tenant: str, handle: str) -> Message:
     if not isinstance(handle, str):
         raise InvalidInputError(f"handle: expected a text, found {handle!r:.80}")
     name, _, rest = handle.partition(":")
-    number, _, mark = rest.partition(":")
+    number, _, boundary = rest.partition(":")
     id_ = int(number) if number.isascii() and number.isdecimal() and len(number) < _DIGITS else 0
-    if name != "kept" or mark != _mark(tenant) or not id_:
+    if name != "kept" or boundary != _mark(tenant) or not id_:
         raise NotFound(f"{handle!r:.80} is no handle of a dropped turn of this tenant")
     made = engine.derived.get(id_)
     ours = made is not None and made.tenant == tenant and made.fields.get("what") == WHAT

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from warmset.errors import InvalidInputError, NotFound
 from warmset.items.archive import copies_of
-from warmset.receipts import Removed
+from warmset.receipts import ErasureResult
 from warmset.store.records import key_of
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 def erase(
     engine: Engine, tenant: str, *, conversation: str | None, ids: Iterable[int] | None
-) -> Removed:
+) -> ErasureResult:
     """Erase a conversation, or some messages and memories; see `Memory.erase`.
 
     Raises:
@@ -35,10 +35,10 @@ def erase(
     if any(engine.tenant_of(id_) != tenant for id_ in listed):
         raise NotFound("erase: an id is not one of this tenant's messages or memories")
     if not listed:
-        return Removed(0, 0, 0)
+        return ErasureResult(0, 0, 0)
     copies = copies_of(engine, tenant, listed)
     gone = _erase(engine, records=[*listed, *copies])
-    return Removed(gone.records - len(copies), gone.derived + len(copies), gone.keys)
+    return ErasureResult(gone.records - len(copies), gone.derived + len(copies), gone.keys)
 
 
 def _erase(
@@ -46,7 +46,7 @@ def _erase(
     *,
     prefix: Sequence[bytes] | None = None,
     records: Sequence[int] | None = None,
-) -> Removed:
+) -> ErasureResult:
     removed = engine.erase(prefix=prefix, records=records)
     with engine.lock:
         indexes = list(engine.item_indexes.values())

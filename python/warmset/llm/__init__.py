@@ -10,14 +10,14 @@ What this package promises:
 
 from warmset.llm.asker import Asker, Completing, Providing
 from warmset.llm.base import Model, Prompt, Reply, Settings
-from warmset.llm.patience import OutOfTimeError, Patience
+from warmset.llm.deadline import Deadline, OutOfTimeError
 
 __all__ = [
     "Asker",
     "Completing",
+    "Deadline",
     "Model",
     "OutOfTimeError",
-    "Patience",
     "Prompt",
     "Providing",
     "Reply",

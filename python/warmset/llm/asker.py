@@ -13,9 +13,9 @@ from warmset.errors import (
     SummarizerError,
     WarmsetError,
 )
-from warmset.llm.patience import OutOfTimeError, Patience
+from warmset.llm.deadline import Deadline, OutOfTimeError
 from warmset.tokens import known_encoding
-from warmset.usage import Spent
+from warmset.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
@@ -43,7 +43,7 @@ class Asker(ABC):
         if not 0 < timeout < float("inf"):
             raise InvalidInputError(f"timeout: expected seconds above 0, found {timeout}")
         known_encoding(encoding)
-        self._patience = Patience(float(timeout))
+        self._deadline = Deadline(float(timeout))
         self._encoding = encoding
 
     @abstractmethod
@@ -68,7 +68,7 @@ class Asker(ABC):
             PickerError, SummarizerError: What `FAILURE` says.
         """
         try:
-            return self._patience.run(lambda: self.ask(prompt, seconds), seconds=seconds)
+            return self._deadline.run(lambda: self.ask(prompt, seconds), seconds=seconds)
         except OutOfTimeError as error:
             # The request is out, and will be charged.
             raise self.failed(self.late(error), self.estimate(prompt, "")) from error
@@ -81,17 +81,17 @@ class Asker(ABC):
         """Say why there is no answer in time."""
         return str(error)
 
-    def failed(self, why: str, spent: Spent) -> PickerError | SummarizerError:
+    def failed(self, why: str, spent: Usage) -> PickerError | SummarizerError:
         """Make an error with what was spent all the same."""
         error = self.FAILURE(why)
         error.spent = spent
         return error
 
-    def estimate(self, prompt: Prompt, answer: object) -> Spent:
+    def estimate(self, prompt: Prompt, answer: object) -> Usage:
         """Count what was asked and said, where nobody reports it."""
         said = answer if isinstance(answer, str) else ""
         asked, told = (count_text(one, self._encoding)[0] for one in (prompt.text, said))
-        return Spent(asked, told, estimated=True)
+        return Usage(asked, told, estimated=True)
 
 
 class Completing(Asker):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset.errors import InvalidInputError
-from warmset.usage import Spent
+from warmset.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -48,7 +48,7 @@ class Reply:
     """
 
     text: str
-    spent: Spent | None = None
+    spent: Usage | None = None
     fault: str | None = None
 
 
@@ -156,7 +156,7 @@ class Connected(ABC):
         self._settings.disconnect(self._client)
 
 
-def spent(usage: Any, *fields: str, output: str) -> Spent | None:
+def spent(usage: Any, *fields: str, output: str) -> Usage | None:
     """Read a provider's usage.
 
     Args:
@@ -171,7 +171,7 @@ def spent(usage: Any, *fields: str, output: str) -> Spent | None:
     first, answer, *more = [one if type(one) is int and one >= 0 else None for one in counts]
     if first is None or answer is None:
         return None
-    return Spent(first + sum(one or 0 for one in more), answer)
+    return Usage(first + sum(one or 0 for one in more), answer)
 
 
 def brief(said: object) -> str:

@@ -38,8 +38,8 @@ from warmset.messages.model import (
     Use,
     Violation,
 )
-from warmset.messages.repair import Repaired, repair
-from warmset.messages.turns import Converted, System
+from warmset.messages.repair import RepairResult, repair
+from warmset.messages.turns import ConversionResult, System
 from warmset.messages.units import (
     Unit,
     UnitKind,
@@ -61,12 +61,12 @@ __all__ = [
     "MAX_DEPTH",
     "Answer",
     "Change",
-    "Converted",
+    "ConversionResult",
     "Dialect",
     "Facts",
     "Fault",
     "Message",
-    "Repaired",
+    "RepairResult",
     "System",
     "Tools",
     "Unanswered",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from warmset.messages.codec import accept
 from warmset.messages.dialects import known_dialect, resolve
 from warmset.messages.languages import LANGUAGES
-from warmset.messages.turns import Converted, System
+from warmset.messages.turns import ConversionResult, System
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -21,7 +21,7 @@ def convert(
     source: Dialect,
     target: Dialect,
     system: System | None = None,
-) -> Converted:
+) -> ConversionResult:
     """Say a list in another dialect, or say what would be lost.
 
     What means the same may be written otherwise: arguments lose their white space, neighbours of
@@ -46,5 +46,5 @@ def convert(
     plain = accept(messages)
     resolve(plain, source)
     if source == target:
-        return Converted(plain, system)
+        return ConversionResult(plain, system)
     return speech.write(LANGUAGES[source].speech.read(plain, system))

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 @dataclass(frozen=True, slots=True)
-class Repaired:
+class RepairResult:
     """A list that was mended.
 
     Args:
@@ -32,7 +32,7 @@ class Repaired:
 
 def repair(
     messages: Iterable[object], *, dialect: str | None = None, unanswered: Unanswered = "stub"
-) -> Repaired:
+) -> RepairResult:
     """Mend a list so that `validate` finds nothing in it.
 
     What is mended, as far as the dialect has it: results without a call leave, results out of place
@@ -59,4 +59,4 @@ def repair(
     plain = accept(messages)
     chosen = resolve(plain, dialect)
     mended, changes = LANGUAGES[chosen].mend(plain, unanswered)
-    return Repaired(mended, changes)
+    return RepairResult(mended, changes)

@@ -20,7 +20,7 @@ System: TypeAlias = str | list[Message]
 
 
 @dataclass(frozen=True, slots=True)
-class Converted:
+class ConversionResult:
     """A list in another dialect.
 
     Args:
@@ -81,7 +81,7 @@ class Speech(Protocol):
         """Read a list, or raise `ConversionError` where a turn could not hold all of it."""
         ...
 
-    def write(self, turns: list[Turn], /) -> Converted:
+    def write(self, turns: list[Turn], /) -> ConversionResult:
         """Write turns, or raise `ConversionError` where the dialect cannot say one."""
         ...
 

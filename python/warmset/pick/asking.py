@@ -62,7 +62,7 @@ class Asking(Asker):
             raise self.failed(str(error), spent) from error
 
     def _reply(self, prompt: Prompt) -> Reply:
-        answer = self.answer(prompt, self._patience.seconds)
+        answer = self.answer(prompt, self._deadline.seconds)
         if isinstance(answer, Reply):
             return answer
         if not isinstance(answer, str):

@@ -12,7 +12,7 @@ from warmset.options import SUMMARY_CHARS, Weights
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warmset.usage import Spent
+    from warmset.usage import Usage
 
 _PLAIN_NAME: Final = re.compile(r"[\w .'’()-]{1,64}")
 _ENDS: Final = re.compile("[\x7f-\x9f\u2028\u2029]")
@@ -82,9 +82,9 @@ class Picks(tuple[int, ...]):  # noqa: SLOT001 - a tuple's subclass can have non
         spent: What the picker's model took.
     """
 
-    spent: Spent
+    spent: Usage
 
-    def __new__(cls, ids: Iterable[int], spent: Spent) -> Self:
+    def __new__(cls, ids: Iterable[int], spent: Usage) -> Self:
         """Put the two together."""
         made = super().__new__(cls, ids)
         made.spent = spent
@@ -105,7 +105,7 @@ class Picked:
     ids: tuple[int, ...]
     by: str
     why: str | None = None
-    spent: Spent | None = field(default=None, compare=False)
+    spent: Usage | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

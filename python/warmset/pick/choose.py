@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.errors import PickerError
 from warmset.pick.base import Picked, Picks, ScorePicker
-from warmset.usage import Spent
+from warmset.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -52,7 +52,7 @@ def choose(
     except Exception as error:  # noqa: BLE001 - a picker never costs an answer
         told = (error.spent if isinstance(error, PickerError) else None) or told
         why = str(error) or repr(error)
-    spent = told if isinstance(told, Spent) else Spent(0, 0)
+    spent = told if isinstance(told, Usage) else Usage(0, 0)
     took = (time.perf_counter() - started) * 1000
     reason = None if why is None else " ".join(why[: 2 * _WHY].split())[:_WHY]
     return Picked(ids, by, reason, replace(spent, milliseconds=took))

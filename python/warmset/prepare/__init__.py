@@ -1,8 +1,9 @@
 """A summary that is ready before it is needed.
 
 Promises: no window waits for a model longer than the deadline; a message leaves a window only while
-it is in the store; what a summary stands for is known by the hash of the messages before its mark,
-so that an edit, an erasure or another policy makes it void; a summary that is void is never shown.
+it is in the store; what a summary stands for is known by the hash of the messages before its
+boundary, so that an edit, an erasure or another policy makes it void; a summary that is void is
+never shown.
 """
 
 from warmset.prepare.conversation import summaries_of

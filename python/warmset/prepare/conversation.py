@@ -49,12 +49,12 @@ class ConversationSummaries:
             Erased: What the summary says was erased while the window was made.
         """
         summary, without = made.draft.summary, made.draft.without
-        swapped, state, why = self._prepared.settled(self._policy, summary)
+        applied, state, why = self._prepared.settled(self._policy, summary)
         return Compaction(
             state=state,
-            mark=0 if summary is None else summary.mark,
+            boundary=0 if summary is None else summary.boundary,
             tokens=sum(part.tokens for part in made.parts if part.name == "summary"),
-            swapped=swapped,
+            applied=applied,
             why=None if summary is not None else without or why,
         )
 

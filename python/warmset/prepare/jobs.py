@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._core import content_hash, lock_file
 from warmset.errors import SummarizerError, WarmsetError
-from warmset.prepare.marks import prefix_hash
+from warmset.prepare.boundaries import prefix_hash
 from warmset.summarize import SHARE, summary_of
 
 if TYPE_CHECKING:
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect
-    from warmset.prepare.marks import Span
+    from warmset.prepare.boundaries import Span
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.stored import Ready
     from warmset.prepare.worker import Ticket
@@ -36,7 +36,7 @@ class Job:
     Args:
         policy: Who writes, and how much.
         span: What it is to stand for.
-        path: The messages before its mark.
+        path: The messages before its boundary.
         previous: The summary that it goes on from.
         dialect: How the messages are written.
         room: Tokens that it may have, whatever the policy allows.
@@ -58,7 +58,7 @@ class Job:
     waited: float = 0.0
 
     def run(self, engine: Engine, done: Callable[[Job, str, Summary | Exception], None]) -> None:
-        """Write the summary, and hand it over with the hash of what is before its mark.
+        """Write the summary, and hand it over with the hash of what is before its boundary.
 
         Args:
             engine: Where messages are read.

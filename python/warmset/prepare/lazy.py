@@ -28,7 +28,7 @@ class Reading(Sequence["Message"]):
         if ready is not None:
             front = [path[at] for at in ready.held if at < ready.place]
             back = [path[at] for at in ready.held if at > ready.place]
-            self._rows = [*front, ready.message, *back, *path[ready.mark :]]
+            self._rows = [*front, ready.message, *back, *path[ready.boundary :]]
 
     def __len__(self) -> int:
         return len(self._rows)

@@ -21,12 +21,12 @@ if TYPE_CHECKING:
     from warmset.prepare.worker import Worker
     from warmset.summarize import Summarizer
 
-SOFT: Final = 2 / 3
+TRIGGER_RATIO: Final = 2 / 3
 TAIL: Final = 0.25
 KEEP: Final = 4
-LEAST: Final = 0.05
+MIN_SAVING: Final = 0.05
 DEADLINE: Final = 2.0
-PATIENCE: Final = 120.0
+TIMEOUT: Final = 120.0
 LONGEST: Final = 2_000
 CARRIED: Final = 400
 
@@ -36,11 +36,11 @@ PAUSES: Final = (1.0, 60.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What tokens cost beside each other, to decide whether to swap before the hard line.
+    """What tokens cost beside each other, to decide whether to swap before the budget.
 
-    A swap at the hard line needs no decision. Before it, a swap takes tokens off every further call
-    and has the provider read the rest anew once: it pays if ``freed * cached * calls`` is more than
-    ``rewritten * (written - cached)``.
+    A swap at the budget needs no decision. Before it, a swap takes tokens off every further call
+    and has the provider read the rest anew once: it pays if ``tokens_saved * cached * calls`` is
+    more than ``rewritten * (written - cached)``.
 
     Args:
         calls: Further calls that are expected.
@@ -63,29 +63,29 @@ class Prices:
                 f"{self.written}"
             )
 
-    def pays(self, freed: int, rewritten: int) -> bool:
+    def pays(self, tokens_saved: int, rewritten: int) -> bool:
         """Tell whether a swap costs less than going on without it.
 
         Args:
-            freed: Tokens that it takes off each further call.
+            tokens_saved: Tokens that it takes off each further call.
             rewritten: Tokens from the first one that changes.
         """
-        return freed * self.cached * self.calls > rewritten * (self.written - self.cached)
+        return tokens_saved * self.cached * self.calls > rewritten * (self.written - self.cached)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedCompaction:
     """Has the summary ready before it is needed, so that no call waits for it.
 
-    At the soft line a thread begins to summarise the conversation up to a mark; the agent goes on.
-    At the hard line, which is the window's budget, the summary takes the place of what is before
-    the mark, and what is after it stays as it is. If the summary is not ready by then the window
-    waits until the deadline and leaves the oldest units out.
+    At the trigger a thread begins to summarise the conversation up to a boundary; the agent goes
+    on. At the budget, which is the window's budget, the summary takes the place of what is before
+    the boundary, and what is after it stays as it is. If the summary is not ready by then the
+    window waits until the deadline and leaves the oldest units out.
 
     Give it to `Memory.open(compaction=...)` or to `Conversation.window(compaction=...)`. That is
     what windows of mode "full" do. Windows of mode "jit" begin summaries at the same line, and show
     the newest that is ready behind the task, from the next request on; they never wait, and have no
-    hard line. There the summary may take half of what the verbatim messages leave; it leaves before
+    budget. There the summary may take half of what the verbatim messages leave; it leaves before
     recent units do, and goes where all that it stands for is shown. Windows of mode "recency" show
     none.
 
@@ -93,19 +93,19 @@ class PreparedCompaction:
         summarizer: Who writes: a summarizer, or any function of messages and `max_tokens` that
             returns a text; `ExtractiveSummarizer` if not given.
         fallback: Who writes if that fails, or if what it writes is refused; None for nobody.
-        soft: The share of the budget at which a summary is begun, above 0 and below 1.
+        trigger_ratio: The share of the budget at which a summary is begun, above 0 and below 1.
         should_compact: Decides that instead, from the messages and their tokens.
-        tail: The share of the budget that stays verbatim behind the mark, about.
-        keep: Units that stay behind the mark at least.
-        least: The share of the budget that a summary has to free, else it is not begun.
-        deadline: Seconds that windows wait at the hard line for a summary that is being written,
+        tail: The share of the budget that stays verbatim behind the boundary, about.
+        keep: Units that stay behind the boundary at least.
+        min_saving: The share of the budget that a summary has to free, else it is not begun.
+        deadline: Seconds that windows wait at the budget for a summary that is being written,
             all windows together.
-        patience: Seconds after which a summariser that does not answer is given up.
+        timeout: Seconds after which a summariser that does not answer is given up.
         max_tokens: Tokens that a summary may have; no more than half of the budget, or a quarter in
             mode "jit".
         carry_tokens: Tokens beside it that may list numbers, paths, names and constraints that the
             summary lacks, at most a fifth of what the summary may have; 0 for no list.
-        prices: Decides on a swap before the hard line; None never swaps before it.
+        prices: Decides on a swap before the budget; None never swaps before it.
         on_event: Is called with every `Event`, in the thread where it happened.
         clock: Tells the time in seconds.
         worker: Runs the summariser.
@@ -116,13 +116,13 @@ class PreparedCompaction:
 
     summarizer: Summarizer | None = None
     fallback: Summarizer | None = field(default_factory=ExtractiveSummarizer)
-    soft: float = SOFT
+    trigger_ratio: float = TRIGGER_RATIO
     should_compact: Callable[[Sequence[Message], int], bool] | None = None
     tail: float = TAIL
     keep: int = KEEP
-    least: float = LEAST
+    min_saving: float = MIN_SAVING
     deadline: float = DEADLINE
-    patience: float = PATIENCE
+    timeout: float = TIMEOUT
     max_tokens: int = LONGEST
     carry_tokens: int = CARRIED
     prices: Prices | None = None
@@ -137,16 +137,18 @@ class PreparedCompaction:
             if given is not None and not callable(given):
                 raise InvalidInputError(f"{name}: expected a function, found {given!r:.80}")
         self._check_parts()
-        for name in ("soft", "tail", "least"):
+        for name in ("trigger_ratio", "tail", "min_saving"):
             _number(name, getattr(self, name), 0, 1)
-        if not 0 < self.soft < 1:
-            raise InvalidInputError(f"soft: must lie above 0 and below 1, found {self.soft}")
-        if self.tail >= self.soft:
+        if not 0 < self.trigger_ratio < 1:
             raise InvalidInputError(
-                f"tail: must be less than soft ({self.soft:.2f}), or each swap leads to the next; "
-                f"found {self.tail}"
+                f"trigger_ratio: must lie above 0 and below 1, found {self.trigger_ratio}"
             )
-        for name in ("deadline", "patience"):
+        if self.tail >= self.trigger_ratio:
+            raise InvalidInputError(
+                f"tail: must be less than trigger_ratio ({self.trigger_ratio:.2f}), or each "
+                f"summary leads to the next; found {self.tail}"
+            )
+        for name in ("deadline", "timeout"):
             _number(name, getattr(self, name), 0, math.inf)
         for name, low in (("keep", 1), ("max_tokens", 16), ("carry_tokens", 0)):
             value = getattr(self, name)

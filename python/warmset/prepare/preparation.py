@@ -16,10 +16,10 @@ from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import BudgetTooSmall, Erased
+from warmset.prepare.apply import Cut, fitted
 from warmset.prepare.evicting import evicted
 from warmset.prepare.states import Track
 from warmset.prepare.summaries import Choice, Summaries
-from warmset.prepare.swap import Cut, fitted
 from warmset.prepare.writing import Writing
 from warmset.window.result import Compaction
 from warmset.window.stages import whole
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 FULL_SHARE: Final = 0.5
 """The part of the budget that a summary may have which a window of mode "full" has begun: a long
-history may have begun without summaries, and what is behind the mark needs room, too."""
+history may have begun without summaries, and what is behind the boundary needs room, too."""
 
 JIT_SHARE: Final = 0.25
 """The same in a window of mode "jit", which has other things to show."""
@@ -166,8 +166,8 @@ class Preparation:
         if ready is not None and not ready.fits(engine, ledger):  # changed while nobody looked
             choice = Choice(None, 0, fits=False)
             ready = None
-        swapped = ready is not None and ready is not self._summaries.used
-        low = int(call.budget * policy.soft)
+        applied = ready is not None and ready is not self._summaries.used
+        low = int(call.budget * policy.trigger_ratio)
         count = 0
         if ready is None and choice.fits:
             made = whole(engine, ledger.live(), call)
@@ -176,24 +176,26 @@ class Preparation:
         else:
             try:
                 made, self._left = fitted(engine, ledger, call, ready, self._left, low)
-                behind = len(ledger.history.path) - ready.mark
+                behind = len(ledger.history.path) - ready.boundary
                 recent = made.draft.frame.recent
                 shown = sum(entry.id > ready.last for unit in recent for entry in unit)
-                count = behind - shown if self._left and self._left.mark == ready.mark else 0
+                count = (
+                    behind - shown if self._left and self._left.boundary == ready.boundary else 0
+                )
             except BudgetTooSmall:
                 made, count = evicted(engine, ledger, call, low)
-                ready, swapped = None, False
-        freed = 0 if ready is None else ready.before - ready.tokens
-        if ready is not None and swapped:
-            self._summaries.swap(policy, ready, choice.freed, waited)
+                ready, applied = None, False
+        tokens_saved = 0 if ready is None else ready.before - ready.tokens
+        if ready is not None and applied:
+            self._summaries.apply(policy, ready, choice.tokens_saved, waited)
         if count:
             policy.counters.evicted += 1
         return made, Compaction(
             state=self._track.state,
-            mark=0 if ready is None else ready.mark,
+            boundary=0 if ready is None else ready.boundary,
             tokens=0 if ready is None else ready.tokens,
-            freed=freed,
-            swapped=swapped,
+            tokens_saved=tokens_saved,
+            applied=applied,
             waited=waited,
             left_out=count,
             why=(self._writing.why or LATE) if count else None,

@@ -1,8 +1,8 @@
 """The states of a conversation's preparation, and what happens between them.
 
 ```text
-         soft line            accepted             hard line
-   idle ──────────▶ preparing ────────▶ ready ────────────────▶ swapped
+         trigger            accepted             budget
+   idle ──────────▶ preparing ────────▶ ready ────────────────▶ applied
                      │  │  │               │                       │
       edit, erasure, │  │  │ close         │ edit, erasure,        │ edit, erasure,
       another policy ▼  │  ▼               ▼ another policy        ▼ another policy
@@ -11,8 +11,8 @@
                      failed ─▶ preparing, after a pause
 ```
 
-From every other state the soft line leads to `preparing` again, and a summary that another process
-prepared to `ready`. While one summary is being written an earlier one may still be swapped in. A
+From every other state the trigger leads to `preparing` again, and a summary that another process
+prepared to `ready`. While one summary is being written an earlier one may still be applied in. A
 ready summary that a newer one overtakes is discarded; its cost is told.
 """
 
@@ -24,24 +24,24 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-State: TypeAlias = Literal["idle", "preparing", "ready", "stale", "swapped", "discarded", "failed"]
+State: TypeAlias = Literal["idle", "preparing", "ready", "stale", "applied", "discarded", "failed"]
 
 STATES: Final[tuple[State, ...]] = get_args(State)
 
 _ENDS: Final[frozenset[State]] = frozenset({"ready", "stale", "failed", "discarded"})
 """What a summary that is being written may come to."""
 
-_SHOWN: Final[frozenset[State]] = frozenset({"swapped"})
+_SHOWN: Final[frozenset[State]] = frozenset({"applied"})
 _AGAIN: Final[frozenset[State]] = frozenset({"preparing"})
 
 TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
-    "idle": frozenset({"preparing", "ready", "swapped"}),
+    "idle": frozenset({"preparing", "ready", "applied"}),
     "preparing": _ENDS | _SHOWN,
     "ready": _ENDS | _SHOWN | _AGAIN,
     "stale": _ENDS | _SHOWN | _AGAIN,
-    "swapped": _ENDS | _SHOWN | _AGAIN,
-    "discarded": frozenset({"preparing", "ready", "stale", "swapped"}),
-    "failed": frozenset({"preparing", "ready", "stale", "swapped"}),
+    "applied": _ENDS | _SHOWN | _AGAIN,
+    "discarded": frozenset({"preparing", "ready", "stale", "applied"}),
+    "failed": frozenset({"preparing", "ready", "stale", "applied"}),
 }
 """What may follow what. One summary may be written while another one is ready, shown or void."""
 
@@ -56,11 +56,11 @@ class Event:
         before: The state before.
         state: The state now.
         why: What led there.
-        mark: How many messages the summary that this is about stands for; 0 if none is.
+        boundary: How many messages the summary that this is about stands for; 0 if none is.
         tokens: What that summary costs in a window.
-        freed: Tokens that it takes off a window.
+        tokens_saved: Tokens that it takes off a window.
         spent: Tokens that the summariser's model took.
-        waited: Seconds that a window waited at the hard line.
+        waited: Seconds that a window waited at the budget.
     """
 
     conversation: str
@@ -68,9 +68,9 @@ class Event:
     before: State
     state: State
     why: str
-    mark: int = 0
+    boundary: int = 0
     tokens: int = 0
-    freed: int = 0
+    tokens_saved: int = 0
     spent: int = 0
     waited: float = 0.0
 
@@ -82,23 +82,23 @@ class Counters:
     Args:
         prepared: Summaries that became ready.
         adopted: Summaries that another process, or an earlier one, had made ready.
-        swapped: Summaries that took their messages' place.
+        applied: Summaries that took their messages' place.
         stale: Summaries that no longer fitted, because of an edit, an erasure or another policy.
         discarded: Summaries that were never used: overtaken by a newer one, or cut off by `close`.
         failed: Attempts that gave no summary.
         fallbacks: Summaries that the fallback wrote, because the summariser failed.
         evicted: Windows that left messages out without a summary.
-        waits: Windows that waited at the hard line.
+        waits: Windows that waited at the budget.
         waited: Seconds that they waited in all.
         spent: Tokens that the summariser's model took.
         wasted: Those of them that went into summaries that were not used.
-        freed: Tokens that swaps took off windows.
+        tokens_saved: Tokens that swaps took off windows.
         faults: Exceptions that the event callback raised.
     """
 
     prepared: int = 0
     adopted: int = 0
-    swapped: int = 0
+    applied: int = 0
     stale: int = 0
     discarded: int = 0
     failed: int = 0
@@ -108,7 +108,7 @@ class Counters:
     waited: float = 0.0
     spent: int = 0
     wasted: int = 0
-    freed: int = 0
+    tokens_saved: int = 0
     faults: int = 0
 
     def as_dict(self) -> dict[str, int | float]:
@@ -136,9 +136,9 @@ class Track:
         state: State,
         why: str,
         *,
-        mark: int = 0,
+        boundary: int = 0,
         tokens: int = 0,
-        freed: int = 0,
+        tokens_saved: int = 0,
         spent: int = 0,
         waited: float = 0.0,
     ) -> None:
@@ -155,9 +155,9 @@ class Track:
             before=self.state,
             state=state,
             why=why,
-            mark=mark,
+            boundary=boundary,
             tokens=tokens,
-            freed=freed,
+            tokens_saved=tokens_saved,
             spent=spent,
             waited=waited,
         )

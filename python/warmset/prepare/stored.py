@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from warmset import messages
 from warmset.errors import StoreError
-from warmset.prepare.marks import prefix_hash
+from warmset.prepare.boundaries import prefix_hash
 from warmset.quote.format import fenced
 from warmset.store.derived import derived_draft
 from warmset.summarize import HEADING
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect, Message
-    from warmset.prepare.marks import Span
+    from warmset.prepare.boundaries import Span
     from warmset.state.ledger import Ledger
     from warmset.store.derived import Made
     from warmset.store.records import Draft
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A summary that can take the place of the messages before its mark.
+    """A summary that can take the place of the messages before its boundary.
 
     Args:
         id: Its record; None where the record lies in the spool.
-        mark: Messages before it are summarised, or held.
-        last: The last message before the mark: with it the path has all of them.
-        held: Positions before the mark that stay as they are, ascending.
+        boundary: Messages before it are summarised, or held.
+        last: The last message before the boundary: with it the path has all of them.
+        held: Positions before the boundary that stay as they are, ascending.
         place: Position of the first message that it stands for.
         settled: The summary as it is shown, and what it stands for.
         dialect: How the conversation is written.
@@ -45,7 +45,7 @@ class Ready:
     """
 
     id: int | None
-    mark: int
+    boundary: int
     last: int
     held: tuple[int, ...]
     place: int
@@ -65,8 +65,8 @@ class Ready:
         """Tell whether it still stands for the front of the conversation."""
         path = ledger.history.path
         return (
-            len(path) > self.mark
-            and path[self.mark - 1] == self.last
+            len(path) > self.boundary
+            and path[self.boundary - 1] == self.last
             and (self.id is None or self.id in engine.derived)
         )
 
@@ -76,13 +76,13 @@ class Cover:
     """What a summary stands for.
 
     Args:
-        mark: Messages before it are summarised, or held.
+        boundary: Messages before it are summarised, or held.
         covered: Ids of the messages that it stands for.
         before: What they cost.
         spent: Tokens that its model took.
     """
 
-    mark: int
+    boundary: int
     covered: set[int]
     before: int
     spent: int
@@ -94,14 +94,14 @@ def ready_of(engine: Engine, ledger: Ledger, id_: int | None, text: str, cover: 
     It is shown as a user's message, as data and not as an order; no text of it can pass for quoted
     turns.
     """
-    path, dialect = ledger.history.path[: cover.mark], ledger.dialect or "openai"
+    path, dialect = ledger.history.path[: cover.boundary], ledger.dialect or "openai"
     ids = tuple(one for one in path if one in cover.covered)
     words = fenced(f"{HEADING}\n{text}")
-    shown = Settled(id_, cover.mark, words, engine.count(words), ids)
+    shown = Settled(id_, cover.boundary, words, engine.count(words), ids)
     message = messages.text_message(dialect, "user", shown.text)
     return Ready(
         id=id_,
-        mark=cover.mark,
+        boundary=cover.boundary,
         last=path[-1],
         held=tuple(at for at, one in enumerate(path) if one not in cover.covered),
         place=next((at for at, one in enumerate(path) if one in cover.covered), 0),
@@ -128,14 +128,14 @@ def draft(
     Args:
         ledger: The conversation.
         span: What it stands for.
-        prefix: The hash of the messages before its mark.
+        prefix: The hash of the messages before its boundary.
         policy: The fingerprint of who wrote it.
         text: The summary.
         previous: The summary that it goes on from.
         told: Figures about it.
     """
     before = span.cost + (0 if previous is None else previous.before)
-    fields = {"mark": span.mark, "prefix": prefix, "policy": policy, "before": before, **told}
+    fields = {"mark": span.boundary, "prefix": prefix, "policy": policy, "before": before, **told}
     if previous is not None:
         fields["goes_on"] = True
     payload = text.encode("utf-8", "surrogatepass")
@@ -153,7 +153,7 @@ def sources_of(ids: Sequence[int], previous: Ready | None, path: Sequence[int]) 
     if previous.id is not None:
         return (*ids, previous.id)
     held = {path[at] for at in previous.held}
-    return (*(one for one in path[: previous.mark] if one not in held), *ids)
+    return (*(one for one in path[: previous.boundary] if one not in held), *ids)
 
 
 def episode(
@@ -170,21 +170,25 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
     Raises:
         StoreError: The record could not be read.
     """
-    path, mark = ledger.history.path, made.fields.get("mark")
-    if made.fields.get("policy") != policy or not isinstance(mark, int) or not 0 < mark < len(path):
+    path, boundary = ledger.history.path, made.fields.get("mark")
+    if (
+        made.fields.get("policy") != policy
+        or not isinstance(boundary, int)
+        or not 0 < boundary < len(path)
+    ):
         return None
     try:
-        if prefix_hash(engine.store, path[:mark]) != made.fields.get("prefix"):
+        if prefix_hash(engine.store, path[:boundary]) != made.fields.get("prefix"):
             return None
     except StoreError:
         return None
     covered = covered_by(engine, made)
-    if not covered or not covered.issubset(path[:mark]):
+    if not covered or not covered.issubset(path[:boundary]):
         return None  # it was made from twins of these messages, on another branch
     text = engine.store.get(made.id).payload.decode("utf-8", "surrogatepass")
     spent, before = (made.fields.get(name) for name in ("spent", "before"))
     cover = Cover(
-        mark=mark,
+        boundary=boundary,
         covered=covered,
         before=before if isinstance(before, int) else 0,
         spent=spent if isinstance(spent, int) else 0,

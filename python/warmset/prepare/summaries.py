@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from warmset.prepare.apply import beside, size
 from warmset.prepare.stored import Ready, read
-from warmset.prepare.swap import beside, size
 from warmset.window.summary_slot import erased_of
 
 if TYPE_CHECKING:
@@ -24,12 +24,12 @@ class Choice:
 
     Args:
         ready: The summary; None for none.
-        freed: Tokens fewer than with the summary that stood there before.
+        tokens_saved: Tokens fewer than with the summary that stood there before.
         fits: Whether all of it is within the budget.
     """
 
     ready: Ready | None
-    freed: int
+    tokens_saved: int
     fits: bool
 
 
@@ -61,7 +61,7 @@ class Summaries:
     @property
     def newest(self) -> Ready | None:
         """The summary that stands for the most."""
-        return max(self.ready, key=lambda one: one.mark, default=None)
+        return max(self.ready, key=lambda one: one.boundary, default=None)
 
     def look(self, policy: PreparedCompaction, ledger: Ledger) -> None:
         """Let go of what no longer fits, and take up what other processes prepared.
@@ -76,7 +76,7 @@ class Summaries:
         self.policy = told
         gone = [one for one in self.ready if not one.fits(self.engine, ledger)]
         for one in gone:
-            self._stale(policy, one, "messages before its mark changed or were erased")
+            self._stale(policy, one, "messages before its boundary changed or were erased")
             self.ready.remove(one)
             self.used = None if self.used is one else self.used
             self.settled = None if self.settled is one else self.settled
@@ -109,21 +109,23 @@ class Summaries:
         policy.counters.adopted += 1
         if self.track.state not in ("ready", "preparing"):
             why = "it was prepared before, or by another process"
-            self.track.turn("ready", why, mark=found.mark, tokens=found.tokens)
+            self.track.turn("ready", why, boundary=found.boundary, tokens=found.tokens)
 
     def _stale(self, policy: PreparedCompaction, one: Ready, why: str) -> None:
         policy.counters.stale += 1
         if not self._was_shown(one):
             policy.counters.wasted += one.spent
         if self.track.state not in ("stale", "preparing"):
-            self.track.turn("stale", why, mark=one.mark, tokens=one.tokens, spent=one.spent)
+            self.track.turn("stale", why, boundary=one.boundary, tokens=one.tokens, spent=one.spent)
 
     def choose(self, policy: PreparedCompaction, call: Call, ledger: Ledger) -> Choice:
-        """Choose what stands before the mark: what stood there, or a newer summary if it must."""
+        """Choose what stands before the boundary: what stood there, or a newer summary."""
         around = beside(self.engine, call)
         now = size(ledger, self.used, around)
-        later = [one for one in self.ready if self.used is None or one.mark > self.used.mark]
-        later.sort(key=lambda one: -one.mark)
+        later = [
+            one for one in self.ready if self.used is None or one.boundary > self.used.boundary
+        ]
+        later.sort(key=lambda one: -one.boundary)
         if now <= call.budget:
             newest = later[0] if later else None
             prices = policy.prices
@@ -143,12 +145,14 @@ class Summaries:
             return Choice(self.used, 0, fits=False)
         return Choice(newest, now - size(ledger, newest, around), fits=False)
 
-    def swap(self, policy: PreparedCompaction, ready: Ready, freed: int, waited: float) -> None:
-        """Let a summary take the place of what is before its mark; earlier ones are done with."""
+    def apply(
+        self, policy: PreparedCompaction, ready: Ready, tokens_saved: int, waited: float
+    ) -> None:
+        """Let a summary take the place of what is before its boundary; earlier ones end."""
         self._overtake(policy, ready, spared=None)
         self.used = ready
-        why = "at the hard line" if policy.prices is None else "it costs less"
-        self._tell(policy, ready, why, freed, waited)
+        why = "at the budget" if policy.prices is None else "it costs less"
+        self._tell(policy, ready, why, tokens_saved, waited)
 
     def settle(self, policy: PreparedCompaction, ready: Ready) -> None:
         """Let windows that quote turns show a summary; nothing leaves them for it."""
@@ -160,35 +164,41 @@ class Summaries:
     def _overtake(self, policy: PreparedCompaction, ready: Ready, *, spared: Ready | None) -> None:
         """Let go of what stands for no more than another one, unless it is still shown."""
         for one in self.ready:
-            if one is not ready and one.mark <= ready.mark and not self._was_shown(one):
+            if one is not ready and one.boundary <= ready.boundary and not self._was_shown(one):
                 policy.counters.discarded += 1
                 policy.counters.wasted += one.spent
         self.ready = [
-            one for one in self.ready if one is ready or one is spared or one.mark > ready.mark
+            one
+            for one in self.ready
+            if one is ready or one is spared or one.boundary > ready.boundary
         ]
 
     def _was_shown(self, one: Ready) -> bool:
         return one is self.used or one is self.settled
 
     def _tell(
-        self, policy: PreparedCompaction, ready: Ready, why: str, freed: int, waited: float
+        self, policy: PreparedCompaction, ready: Ready, why: str, tokens_saved: int, waited: float
     ) -> None:
         figures = {
             "before_tokens": ready.before,
             "after_tokens": ready.tokens,
-            "dropped": ready.mark,
+            "dropped": ready.boundary,
         }
         self.untold.append(
-            ("swapped", {**figures, "freed": freed, "waited": waited, "spent": ready.spent}, ())
+            (
+                "applied",
+                {**figures, "tokens_saved": tokens_saved, "waited": waited, "spent": ready.spent},
+                (),
+            )
         )
-        policy.counters.swapped += 1
-        policy.counters.freed += max(freed, 0)
+        policy.counters.applied += 1
+        policy.counters.tokens_saved += max(tokens_saved, 0)
         self.track.turn(
-            "swapped",
+            "applied",
             why,
-            mark=ready.mark,
+            boundary=ready.boundary,
             tokens=ready.tokens,
-            freed=freed,
+            tokens_saved=tokens_saved,
             spent=ready.spent,
             waited=waited,
         )

@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warmset.errors import WarmsetError
+from warmset.prepare.apply import beside, size
+from warmset.prepare.boundaries import choose
 from warmset.prepare.jobs import Job, claim
 from warmset.prepare.lazy import Reading
-from warmset.prepare.marks import choose
 from warmset.prepare.stored import Cover, draft, episode, ready_of, sources_of
-from warmset.prepare.swap import beside, size
 from warmset.receipts import Spooled
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from warmset.prepare.summaries import Choice, Summaries
     from warmset.state.ledger import Ledger
     from warmset.summarize import Summary
-    from warmset.usage import Spent
+    from warmset.usage import Usage
     from warmset.window.render import Call
 
 
@@ -56,7 +56,7 @@ class Writing:
             job = self.job
             if job is not None:
                 self._drop(job)
-                self.track.turn("discarded", "the memory was closed", mark=job.span.mark)
+                self.track.turn("discarded", "the memory was closed", boundary=job.span.boundary)
         if job is not None:
             self.track.tell(job.policy.on_event, job.policy.counters)
 
@@ -73,10 +73,10 @@ class Writing:
         """
         with self.engine.lock:
             job = self.job
-            if job is not None and policy.clock() - job.begun <= policy.patience:
+            if job is not None and policy.clock() - job.begun <= policy.timeout:
                 return job
             if job is not None:
-                self._fail(job, f"the summariser gave no answer in {policy.patience:g} seconds")
+                self._fail(job, f"the summariser gave no answer in {policy.timeout:g} seconds")
             ledger = self._ledger()
             newest = self.summaries.newest
             tokens = size(ledger, newest, beside(self.engine, call))
@@ -93,7 +93,7 @@ class Writing:
         self, policy: PreparedCompaction, call: Call, tokens: int, newest: Ready | None
     ) -> bool:
         if policy.should_compact is None:
-            return tokens >= policy.soft * call.budget
+            return tokens >= policy.trigger_ratio * call.budget
         with self.engine.lock:
             messages = Reading(self.engine, self._ledger(), newest)
         return bool(policy.should_compact(messages, tokens))
@@ -103,11 +103,11 @@ class Writing:
         newest = self.summaries.newest
         span = choose(
             ledger,
-            after=0 if newest is None else newest.mark,
+            after=0 if newest is None else newest.boundary,
             tail=int(policy.tail * call.budget),
             keep=policy.keep,
         )
-        if span is None or span.cost < policy.least * call.budget:
+        if span is None or span.cost < policy.min_saving * call.budget:
             self.why = "too little could be summarised"
             return None
         store = engine.store.path
@@ -115,11 +115,11 @@ class Writing:
         if claimed is None:
             self.why = "another process is writing the summary"
             return None
-        path = tuple(ledger.history.path[: span.mark])
+        path = tuple(ledger.history.path[: span.boundary])
         dialect = ledger.dialect or "openai"
         job = Job(policy, span, path, newest, dialect, room, policy.clock(), claimed)
         self.job, self.why = job, None
-        self.track.turn("preparing", "the soft line was crossed", mark=span.mark)
+        self.track.turn("preparing", "the trigger was crossed", boundary=span.boundary)
         try:
             job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
         except Exception as error:  # noqa: BLE001 - a window is not lost over a worker
@@ -159,16 +159,20 @@ class Writing:
             job.policy.counters,
         )
         path, previous = ledger.history.path, job.previous
-        fresh = len(path) > span.mark and path[span.mark - 1] == span.last
+        fresh = len(path) > span.boundary and path[span.boundary - 1] == span.last
         if previous is not None and not previous.fits(engine, ledger):
             fresh = False
         if not fresh or self.summaries.policy != job.policy.fingerprint:
             counters.stale += 1
             counters.wasted += spent
-            why = "the conversation changed before its mark" if not fresh else "the policy changed"
+            why = (
+                "the conversation changed before its boundary"
+                if not fresh
+                else "the policy changed"
+            )
             self._drop(job)
             self._note("stale", why, span.cost)
-            self.track.turn("stale", why, mark=span.mark, spent=spent)
+            self.track.turn("stale", why, boundary=span.boundary, spent=spent)
             return
         told = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
         row = draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, told)
@@ -184,7 +188,7 @@ class Writing:
         if previous is not None:
             covered |= set(previous.settled.ids)
         whole = span.cost + (0 if previous is None else previous.before)
-        cover = Cover(mark=span.mark, covered=covered, before=whole, spent=spent)
+        cover = Cover(boundary=span.boundary, covered=covered, before=whole, spent=spent)
         id_ = None if isinstance(ids, Spooled) else ids[0]
         ready = ready_of(engine, ledger, id_, made.text, cover)
         self._drop(job)
@@ -195,9 +199,9 @@ class Writing:
         self.track.turn(
             "ready",
             "; ".join(made.notes) or "the summary was accepted",
-            mark=ready.mark,
+            boundary=ready.boundary,
             tokens=ready.tokens,
-            freed=ready.before - ready.tokens,
+            tokens_saved=ready.before - ready.tokens,
             spent=spent,
         )
 
@@ -209,7 +213,7 @@ class Writing:
         # A summarizer's words may be those of the turns: they are erased with them.
         self._note("failed", why, job.span.cost, sources_of(job.span.ids, job.previous, job.path))
         self._drop(job)
-        self.track.turn("failed", why, mark=job.span.mark)
+        self.track.turn("failed", why, boundary=job.span.boundary)
 
     def _note(self, what: str, why: str, tokens: int, sources: tuple[int, ...] = ()) -> None:
         figures: dict[str, object] = {"why": why, "dropped": 0, "before_tokens": tokens}
@@ -244,5 +248,5 @@ class Writing:
 
 def _spent(made: Summary | Exception) -> int:
     """Return the tokens that a model took for a summary, or for none."""
-    spent: Spent | None = getattr(made, "spent", None)
+    spent: Usage | None = getattr(made, "spent", None)
     return 0 if spent is None else spent.tokens

@@ -11,7 +11,7 @@ What this package promises:
 """
 
 from warmset.summarize.asking import AskingSummarizer, LLMSummarizer
-from warmset.summarize.base import HEADING, Summarizer, Summary, Written
+from warmset.summarize.base import HEADING, Summarizer, Summary, SummaryReply
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Fact, audit
 from warmset.summarize.making import SHARE, summary_of
@@ -38,7 +38,7 @@ __all__ = [
     "ProviderSummarizer",
     "Summarizer",
     "Summary",
-    "Written",
+    "SummaryReply",
     "audit",
     "summary_of",
 ]

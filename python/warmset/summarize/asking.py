@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.llm import Asker, Completing, Reply
 from warmset.messages import accept, facts, resolve
-from warmset.summarize.base import Written
+from warmset.summarize.base import SummaryReply
 from warmset.summarize.job import Job, failed
 from warmset.summarize.prompt import TURN, chunks, write
 
@@ -69,7 +69,7 @@ class AskingSummarizer(Asker):
 
     def __call__(
         self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
-    ) -> Written:
+    ) -> SummaryReply:
         """Summarise messages.
 
         Args:
@@ -110,7 +110,7 @@ class AskingSummarizer(Asker):
                 job.ask(write(chunk.text, previous=None, max_tokens=max_tokens)) for chunk in made
             ]
             text = job.fold(parts, previous, self._prompt_tokens, self._encoding)
-        return Written(text, job.spent, _notes(len(made), sum(one.shortened for one in made)))
+        return SummaryReply(text, job.spent, _notes(len(made), sum(one.shortened for one in made)))
 
     def reply(self, prompt: Prompt, seconds: float) -> Reply:
         """Ask the model, and wait no longer than that many seconds; what it took is filled in."""
@@ -127,7 +127,7 @@ class AskingSummarizer(Asker):
     @property
     def seconds(self) -> float:
         """Seconds that the model has for one summary."""
-        return self._patience.seconds
+        return self._deadline.seconds
 
     def late(self, error: OutOfTimeError) -> str:
         """Say why there is no answer in time; the time of all parts together counts."""

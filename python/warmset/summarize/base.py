@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import Message
     from warmset.summarize.losses import Audit
-    from warmset.usage import Spent
+    from warmset.usage import Usage
 
 HEADING: Final = "(Summary of earlier messages)"
 """What a message begins with that shows a summary."""
@@ -28,7 +28,7 @@ class Summarizer(Protocol):
         ...
 
 
-class Written(str):
+class SummaryReply(str):
     """A summary as a summarizer returns it, with what it took to write it.
 
     Args:
@@ -39,10 +39,10 @@ class Written(str):
 
     __slots__ = ("notes", "spent")
 
-    spent: Spent | None
+    spent: Usage | None
     notes: tuple[str, ...]
 
-    def __new__(cls, text: str, spent: Spent | None = None, notes: Iterable[str] = ()) -> Self:
+    def __new__(cls, text: str, spent: Usage | None = None, notes: Iterable[str] = ()) -> Self:
         """Put them together."""
         made = super().__new__(cls, text)
         made.spent = spent
@@ -70,5 +70,5 @@ class Summary:
     replaced: int
     by: str
     audit: Audit
-    spent: Spent | None = field(default=None, compare=False)
+    spent: Usage | None = field(default=None, compare=False)
     notes: tuple[str, ...] = ()

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 from warmset._core import count_text, count_texts
 from warmset.errors import InvalidInputError
 from warmset.messages import accept, facts, resolve
-from warmset.summarize.base import Written
+from warmset.summarize.base import SummaryReply
 from warmset.summarize.checks import checked_earlier
 from warmset.summarize.sentences import content, sentences
 from warmset.summarize.weighing import Sentence, weigh
@@ -65,7 +65,7 @@ class ExtractiveSummarizer:
 
     def __call__(
         self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
-    ) -> Written:
+    ) -> SummaryReply:
         """Summarise messages.
 
         Args:
@@ -93,7 +93,7 @@ class ExtractiveSummarizer:
         text = self._written(self._chosen(found, max_tokens), max_tokens)
         cut = sum(len(turn.text) > share for turn in turns)
         notes = (f"{cut} long turns were read in part",) if cut else ()
-        return Written(text, None, notes)
+        return SummaryReply(text, None, notes)
 
     def _chosen(self, found: list[Sentence], max_tokens: int) -> list[Sentence]:
         """Choose greedily, the heaviest first."""

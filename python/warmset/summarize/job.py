@@ -10,7 +10,7 @@ from warmset._core import count_texts
 from warmset.errors import SummarizerError
 from warmset.summarize.checks import checked_text
 from warmset.summarize.prompt import join
-from warmset.usage import Spent
+from warmset.usage import Usage
 
 if TYPE_CHECKING:
     from warmset.llm import Prompt, Reply
@@ -41,7 +41,7 @@ class Job:
         self._asking = asking
         self._max_tokens = max_tokens
         self._started = time.perf_counter()
-        self.spent = Spent(0, 0)
+        self.spent = Usage(0, 0)
 
     def ask(self, prompt: Prompt) -> str:
         """Ask once, and see that the answer can be a summary."""
@@ -71,8 +71,8 @@ class Job:
             previous = self.ask(join(group, previous=previous, max_tokens=self._max_tokens))
         return previous or ""
 
-    def _add(self, more: Spent) -> None:
-        self.spent = Spent(
+    def _add(self, more: Usage) -> None:
+        self.spent = Usage(
             self.spent.input + more.input,
             self.spent.output + more.output,
             self._passed() * 1000,
@@ -83,7 +83,7 @@ class Job:
         return time.perf_counter() - self._started
 
 
-def failed(error: SummarizerError, spent: Spent) -> SummarizerError:
+def failed(error: SummarizerError, spent: Usage) -> SummarizerError:
     """Return an error with what was spent all the same."""
     error.spent = replace(spent)
     return error

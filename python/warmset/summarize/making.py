@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from warmset._core import count_text
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.messages import accept, facts, resolve, text_message
-from warmset.summarize.base import HEADING, Summary, Written
+from warmset.summarize.base import HEADING, Summary, SummaryReply
 from warmset.summarize.checks import checked_earlier, checked_text
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect, Message
     from warmset.summarize.base import Summarizer
-    from warmset.usage import Spent
+    from warmset.usage import Usage
 
 SHARE: Final = 0.25
 """The part of what it replaces that a summary is asked to have at most."""
@@ -85,7 +85,7 @@ def summary_of(
             raise InvalidInputError(f"{name}: expected a function of messages, found {one!r:.80}")
     limit = replaced - PER_MESSAGE - _tokens(f"{HEADING}\n", encoding)
     notes: list[str] = []
-    spent: Spent | None = None
+    spent: Usage | None = None
     writer = first
     try:
         written = _written(first, plain, tongue, wanted, previous)
@@ -122,7 +122,7 @@ def _written(
     dialect: Dialect,
     max_tokens: int,
     previous: str | None,
-) -> Written:
+) -> SummaryReply:
     """Call a summarizer, and check what it returns."""
     given = deepcopy(plain)  # what it does with them is its own business
     more: dict[str, Any] = {}
@@ -139,10 +139,10 @@ def _written(
     if inspect.iscoroutine(answer):
         answer.close()
         raise SummaryRefused("not_text", "it is a coroutine; give LLMSummarizer such a function")
-    spent = answer.spent if isinstance(answer, Written) else None
-    notes = answer.notes if isinstance(answer, Written) else ()
+    spent = answer.spent if isinstance(answer, SummaryReply) else None
+    notes = answer.notes if isinstance(answer, SummaryReply) else ()
     try:
-        return Written(checked_text(answer), spent, notes)
+        return SummaryReply(checked_text(answer), spent, notes)
     except SummaryRefused as error:
         error.spent = spent
         raise
@@ -159,7 +159,7 @@ def takes_previous(summarizer: Summarizer) -> bool:
     )
 
 
-def _shorter(written: Written, limit: int, encoding: str) -> None:
+def _shorter(written: SummaryReply, limit: int, encoding: str) -> None:
     tokens = _tokens(written.strip(), encoding)
     if tokens >= limit:
         error = SummaryRefused(
@@ -191,7 +191,7 @@ def _at_least(name: str, value: object, least: int) -> None:
         raise InvalidInputError(f"{name}: expected at least {least}, found {value!r}")
 
 
-def _together(one: Spent | None, other: Spent | None) -> Spent | None:
+def _together(one: Usage | None, other: Usage | None) -> Usage | None:
     if one is None or other is None:
         return one or other
     return replace(

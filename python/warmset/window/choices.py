@@ -16,14 +16,14 @@ class Settled:
 
     Args:
         id: Its record; None where that lies in the spool.
-        mark: Messages before it are summarised, or stay as they are.
+        boundary: Messages before it are summarised, or stay as they are.
         text: What the user's message says that shows it.
         tokens: Tokens of that text.
         ids: The messages that it stands for, in order.
     """
 
     id: int | None
-    mark: int
+    boundary: int
     text: str
     tokens: int
     ids: tuple[int, ...]

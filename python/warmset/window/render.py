@@ -39,28 +39,30 @@ class Call:
     budget: int
 
 
-def render(call: Call, plain: list[Message]) -> messages.Converted:
+def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
     """Say messages in the target dialect, the system prompt where that dialect has it.
 
     Raises:
         ConversionError: Something would be lost.
     """
     if call.source == call.target == "anthropic":
-        return messages.Converted(messages.alternate(plain), call.system)
+        return messages.ConversionResult(messages.alternate(plain), call.system)
     if call.source == call.target == "gemini":
-        return messages.Converted(plain, call.system)
+        return messages.ConversionResult(plain, call.system)
     if call.source == call.target:
         if call.system is None:
-            return messages.Converted(plain, None)
+            return messages.ConversionResult(plain, None)
         head: Message = {"role": "system", "content": call.system}
-        return messages.Converted([head, *plain], None)
+        return messages.ConversionResult([head, *plain], None)
     if call.source in {"openai", "responses"} and call.system is not None:
         plain = [{"role": "system", "content": call.system}, *plain]
     beside = call.system if call.source in {"anthropic", "gemini"} else None
     return messages.convert(plain, source=call.source, target=call.target, system=beside)
 
 
-def total(engine: Engine, call: Call, done: messages.Converted, known: Known | None = None) -> int:
+def total(
+    engine: Engine, call: Call, done: messages.ConversionResult, known: Known | None = None
+) -> int:
     """Count what a call costs in all.
 
     Args:

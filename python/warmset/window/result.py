@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.messages import Dialect, Message, System
-    from warmset.usage import Spent
+    from warmset.usage import Usage
 
 PartName: TypeAlias = Literal[
     "system", "anchor", "summary", "index", "retrieved", "recent", "current", "request", "all"
@@ -62,12 +62,12 @@ class Compaction:
 
     Args:
         state: Where the conversation's preparation is; see `warmset.prepare`.
-        mark: Messages at the front that a summary stands for, or that stay beside it; 0 if none is
-            shown.
+        boundary: Messages at the front that a summary stands for, or that stay beside it; 0 if none
+            is shown.
         tokens: What the summary costs.
-        freed: Tokens that it takes off the window; 0 in mode "jit", which would not show what it
-            stands for.
-        swapped: Whether it took its messages' place in this call; in mode "jit", whether it is
+        tokens_saved: Tokens that it takes off the window; 0 in mode "jit", which would not show
+            what it stands for.
+        applied: Whether it took its messages' place in this call; in mode "jit", whether it is
             shown for the first time.
         waited: Seconds that the call waited for it.
         left_out: Messages that were left out without a summary, because there was none in time.
@@ -75,10 +75,10 @@ class Compaction:
     """
 
     state: str
-    mark: int = 0
+    boundary: int = 0
     tokens: int = 0
-    freed: int = 0
-    swapped: bool = False
+    tokens_saved: int = 0
+    applied: bool = False
     waited: float = 0.0
     left_out: int = 0
     why: str | None = None
@@ -128,7 +128,7 @@ class Report:
     cached: int
     net_saved: int
     by: str | None
-    picker: Spent | None
+    picker: Usage | None
     search: str | None
     notes: tuple[str, ...]
     pending: int

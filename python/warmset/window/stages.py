@@ -65,7 +65,7 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
         plain.append(messages.text_message(call.source, "user", call.request))
         parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
     done = (
-        messages.Converted(plain, call.system)
+        messages.ConversionResult(plain, call.system)
         if call.source == call.target == "anthropic" and call.request is None
         else render(call, plain)
     )

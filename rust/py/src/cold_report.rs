@@ -57,12 +57,12 @@ pub(crate) fn spooled(py: Python<'_>, token: [u8; 16]) -> PyResult<Bound<'_, PyA
 
 /// A `warmset.Removed`.
 pub(crate) fn removed(py: Python<'_>, told: Erased) -> PyResult<Bound<'_, PyAny>> {
-    made(py, "Removed", (told.records, told.derived, told.keys))
+    made(py, "ErasureResult", (told.records, told.derived, told.keys))
 }
 
 /// A `warmset.Rewritten`.
 pub(crate) fn compacted(py: Python<'_>, told: Compacted) -> PyResult<Bound<'_, PyAny>> {
-    made(py, "Rewritten", (told.segments, told.records, told.bytes))
+    made(py, "RewriteResult", (told.segments, told.records, told.bytes))
 }
 
 fn made<'py>(

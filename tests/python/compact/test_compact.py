@@ -126,15 +126,15 @@ def test_the_terms_are_those_of_the_formula():
     made = compact_context(given_list, query="word1 word2 word3", embedder=WORDS)
     vectors = WORDS.embed([one["content"] for one in given_list])
     query = WORDS.embed(["word1 word2 word3"])[0]
-    assert made.drops
-    for drop in made.drops:
+    assert made.dropped
+    for drop in made.dropped:
         terms = drop.terms
         assert terms.role == (1.0 if given_list[drop.id]["role"] == "user" else 0.8)
         assert terms.recency == pytest.approx(0.1 + 0.9 * drop.id / 39)
         assert terms.similarity == pytest.approx(float(vectors[drop.id] @ query), abs=1e-5)
         signals = 0.3 * terms.recency + 0.4 * terms.similarity + 0.3 * (1 - terms.coverage)
         assert drop.score == pytest.approx(terms.role * signals)
-    assert [drop.id for drop in made.drops[:3]] == made.drops.ids[:3]
+    assert [drop.id for drop in made.dropped[:3]] == made.dropped.ids[:3]
 
 
 # --- what must hold, in every dialect ------------------------------------------------------------
@@ -154,7 +154,7 @@ def test_what_must_hold_of_a_compaction(dialect, data):
     assert json.dumps(given_list) == before
     stand_ins = {one.index for one in made.inserted}
     kept = [one for at, one in enumerate(made.messages) if at not in stand_ins]
-    gone = set(made.drops.ids)
+    gone = set(made.dropped.ids)
     stayed = [one for at, one in enumerate(given_list) if at not in gone]
     assert len(kept) == len(stayed)
     assert all(one is other for one, other in zip(kept, stayed, strict=True))
@@ -170,7 +170,7 @@ def test_what_must_hold_of_a_compaction(dialect, data):
     if not validate(given_list, dialect=dialect):
         assert validate(made.messages, dialect=dialect) == []
     again = compact_context(given_list, **ask)
-    assert again.drops.ids == made.drops.ids
+    assert again.dropped.ids == made.dropped.ids
     if not stats.over_budget:
         once_more = compact_context(made.messages, budget=max(stats.budget, 1), dialect=dialect)
         assert once_more.messages == made.messages
@@ -186,7 +186,7 @@ def test_what_is_protected_stays(dialect):
         parted = [unit for unit in units(told) if unit.kind != "system"]
         tail = sorted(parted, key=lambda unit: unit.members[-1])[-4:]
         must = {*asks[:1], *asks[-1:], *(at for unit in tail for at in unit.members)}
-        assert not must & set(made.drops.ids)
+        assert not must & set(made.dropped.ids)
 
 
 def test_what_must_stay_alone_may_be_over_the_budget():
@@ -195,19 +195,19 @@ def test_what_must_stay_alone_may_be_over_the_budget():
     assert made.stats.over_budget
     assert made.stats.after_tokens > made.stats.budget == 20
     assert made.messages == [given_list[0], *given_list[5:]]
-    assert "no room" in made.drops[0].reason
+    assert "no room" in made.dropped[0].reason
 
 
 def test_pins_stay_by_position_and_by_a_function():
     given_list = long_chat(30)
     plain = compact_context(given_list, target_ratio=0.3)
-    pins = plain.drops.ids[:2]
+    pins = plain.dropped.ids[:2]
     assert not set(pins) & set(
         compact_context(given_list, target_ratio=0.3, protect=pins).drops.ids
     )
     wanted = given_list[pins[0]]
     made = compact_context(given_list, target_ratio=0.3, protect=lambda one: one is wanted)
-    assert pins[0] not in made.drops.ids
+    assert pins[0] not in made.dropped.ids
     with pytest.raises(InvalidInputError, match="protect"):
         compact_context(given_list, protect=[99])
 
@@ -223,9 +223,9 @@ def test_a_tool_exchange_is_worth_its_best_member_and_leaves_whole():
     result = {"role": "tool", "tool_call_id": "c", "content": "word9 " * 40}
     given_list = [*long_chat(6), call, result, *long_chat(12, seed=1)]
     kept = compact_context(given_list, query="word1", embedder=WORDS, target_ratio=0.7)
-    assert not {6, 7} & set(kept.drops.ids)
+    assert not {6, 7} & set(kept.dropped.ids)
     gone = compact_context(given_list, query="word7", embedder=WORDS, target_ratio=0.4)
-    assert {6, 7} <= set(gone.drops.ids)
+    assert {6, 7} <= set(gone.dropped.ids)
 
 
 def test_alternation_costs_tokens_and_is_told():
@@ -237,7 +237,7 @@ def test_alternation_costs_tokens_and_is_told():
     roles = [one["role"] for one in made.messages]
     assert all(one != other for one, other in pairwise(roles))
     assert made.stats.after_tokens == count_tokens(made.messages) <= made.stats.budget
-    assert all(set(one.stands_for) <= set(made.drops.ids) for one in made.inserted)
+    assert all(set(one.stands_for) <= set(made.dropped.ids) for one in made.inserted)
 
 
 # --- honest figures and typed errors -------------------------------------------------------------
@@ -268,7 +268,7 @@ def test_a_list_that_fits_comes_back_and_nothing_is_embedded():
     given_list = long_chat(20)
     made = compact_context(given_list, target_ratio=1, query="word1", embedder=refuse)
     assert made.messages == given_list
-    assert not made.drops
+    assert not made.dropped
     assert made.stats.dropped_pct == made.stats.tokens_pct == 0
     assert "fits" in made.stats.missing["similarity"]
     assert compact_context([]).messages == []
@@ -340,8 +340,8 @@ def test_weights_decide():
     } == {1}
     flat = CompactWeights(recency=0, assistant=1)
     made = compact_context(given_list, weights=flat)
-    assert made.drops.ids[-1] == 55  # of equal scores the earlier stays
-    assert made.drops.ids[0] > 10
+    assert made.dropped.ids[-1] == 55  # of equal scores the earlier stays
+    assert made.dropped.ids[0] > 10
 
 
 def test_it_agrees_with_fit_about_what_must_stay():

@@ -37,7 +37,7 @@ def conversation(early, late, n=24, places=(4, 14)):
 
 def coverage_of(given, place, embedder, **options):
     made = compact_context(given, embedder=embedder, target_ratio=0.6, **options)
-    found = [drop for drop in made.drops if drop.id == place]
+    found = [drop for drop in made.dropped if drop.id == place]
     return found[0].terms.coverage if found else None
 
 
@@ -73,8 +73,8 @@ def test_a_later_turn_that_does_not_stay_covers_nothing(words):
     given[12] = {"role": "user", "content": long}
     for ratio in np.arange(0.2, 0.95, 0.05):
         made = compact_context(given, embedder=words, target_ratio=float(ratio))
-        gone = set(made.drops.ids)
-        for drop in made.drops:
+        gone = set(made.dropped.ids)
+        for drop in made.dropped:
             later = {2: {8, 12}, 8: {12}, 12: set()}.get(drop.id, set())
             assert bool(drop.terms.coverage) == bool(later - gone)
 
@@ -83,8 +83,8 @@ def test_every_turn_the_same_ends_and_the_last_one_stays(words):
     given = [{"role": "user", "content": SAME} for _ in range(200)]
     made = compact_context(given, embedder=words, target_ratio=0.3)
     assert len(made.messages) == 200 - made.stats.dropped
-    assert 199 not in made.drops.ids
-    assert {drop.terms.coverage for drop in made.drops} == {1.0}
+    assert 199 not in made.dropped.ids
+    assert {drop.terms.coverage for drop in made.dropped} == {1.0}
     assert words.embedded == 1
 
 
@@ -111,7 +111,7 @@ def test_what_the_cache_held_before_does_not_change_an_answer(words, monkeypatch
     crowd = [{"role": "user", "content": f"{SAME} {word}"} for word in FILLER.split()]
     compact_context(crowd, embedder=words, target_ratio=0.3)
     again = compact_context(given, embedder=words)
-    assert list(again.drops) == list(fresh.drops)
+    assert list(again.dropped) == list(fresh.drops)
 
 
 def test_the_cache_forgets_what_was_not_used_for_longest(words, monkeypatch):
@@ -168,10 +168,10 @@ def test_calls_that_wait_for_a_result_stay_behind_other_turns():
     after = [{"role": "assistant", "content": f"well {at} " * 9} for at in range(8)]
     given = [*conversation(SAME, SAME)[:14], asked, answered, *after]
     made = compact_context(given, target_ratio=0.05, dialect="openai")
-    assert not {14, 15} & set(made.drops.ids)
+    assert not {14, 15} & set(made.dropped.ids)
     closed = [*given[:16], {"role": "tool", "tool_call_id": "find", "content": "there"}, *after]
     made = compact_context(closed, target_ratio=0.05, dialect="openai")
-    assert {14, 15, 16} <= set(made.drops.ids)
+    assert {14, 15, 16} <= set(made.dropped.ids)
 
 
 def test_messages_that_python_takes_for_equal_are_told_apart():

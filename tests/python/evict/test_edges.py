@@ -6,10 +6,10 @@ import pytest
 from agent_lists import TooLongError, count, said, session, step, tight
 
 from warmset import (
+    BlobStore,
     Memory,
     OffloadLarge,
     Salience,
-    Shelf,
     Summarize,
     detect,
     fit,
@@ -76,7 +76,7 @@ def shortly(messages, *, max_tokens):
 
 def test_offloading_that_saves_nothing_is_left_alone():
     messages = [said("user", "go"), *step(1, result="a" * 201), said("user", "on")]
-    made = fit(messages, budget=tight(messages), policy=OffloadLarge(over=200, store=Shelf()))
+    made = fit(messages, budget=tight(messages), policy=OffloadLarge(over=200, store=BlobStore()))
     assert not made.inserted
 
 
@@ -109,8 +109,8 @@ def test_costs_saturate_one_by_one():
         lambda: fit(session(), budget=10**6, store=5),
         lambda: fit(session(), budget=10**6, policy=Salience(None)),
         lambda: fit(session(), budget=99, policy=Salience([10**400] * 40)),
-        lambda: Shelf().put(5),
-        lambda: Shelf().read("shelf:0", "x"),
+        lambda: BlobStore().put(5),
+        lambda: BlobStore().read("shelf:0", "x"),
         lambda: retry_on_overflow(None, budget=5),
         lambda: retry_on_overflow(str, budget=10**400),
     ],

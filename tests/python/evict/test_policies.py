@@ -8,6 +8,7 @@ import pytest
 from agent_lists import TooLongError, count, said, session, step, tight
 
 from warmset import (
+    BlobStore,
     Budget,
     Chain,
     ClearToolResults,
@@ -16,7 +17,6 @@ from warmset import (
     LatestToolResult,
     OffloadLarge,
     Salience,
-    Shelf,
     SlidingWindow,
     Summarize,
     TokenBudget,
@@ -135,7 +135,7 @@ def test_a_large_result_goes_to_the_store_and_can_be_read_in_parts(tmp_path):
     text = "".join(f"line {at} of the log\n" for at in range(2_000))
     messages = session(2, result=text)
     with ColdStore.open(tmp_path / "store") as cold:
-        shelf = Shelf(cold)
+        shelf = BlobStore(cold)
         made = fit(messages, budget=tight(messages), policy=OffloadLarge(lines=3), store=shelf)
         shown = contents(made)[0]
         handle = made.inserted[0].handle
@@ -148,14 +148,14 @@ def test_a_large_result_goes_to_the_store_and_can_be_read_in_parts(tmp_path):
         again = fit(messages, budget=tight(messages), policy=OffloadLarge(lines=3), store=shelf)
         assert again.messages == made.messages
     with ColdStore.open(tmp_path / "store") as cold:
-        assert Shelf(cold).read(handle, 1999) == "line 1999 of the log\n"
+        assert BlobStore(cold).read(handle, 1999) == "line 1999 of the log\n"
         with pytest.raises(NotFound):
-            Shelf(cold).read("shelf:00")
+            BlobStore(cold).read("shelf:00")
 
 
 def test_one_long_line_is_cut_as_well():
     messages = session(1, result="x" * 50_000)
-    policy = OffloadLarge(store=Shelf())
+    policy = OffloadLarge(store=BlobStore())
     shown = contents(fit(messages, budget=tight(messages), policy=policy))[0]
     assert len(shown) < 6_000
 
@@ -167,7 +167,7 @@ def test_offloading_needs_a_store():
 
 
 def test_what_leaves_has_a_handle_where_there_is_a_store():
-    messages, shelf = session(), Shelf()
+    messages, shelf = session(), BlobStore()
     made = fit(messages, budget=tight(messages), policy=SlidingWindow(1), store=shelf)
     kept = [shelf.read(one.handle) for one in made.evicted]
     assert '"tool_calls"' in kept[0]

@@ -29,7 +29,7 @@ def test_every_dropped_turn_comes_back_byte_for_byte(dialect, whole):
             if whole:
                 place.append(given_list)
             made = compact_context(given_list, memory=place, target_ratio=0.2, dialect=dialect)
-            for drop in made.drops:
+            for drop in made.dropped:
                 assert dumps(memory.restore(drop.handle)) == dumps(given_list[drop.id])
                 assert (drop.store_id is not None) == whole
             [episode] = memory.episodes()
@@ -43,13 +43,13 @@ def test_dropped_turns_outlive_the_process_and_are_kept_once(tmp_path):
     with Memory.open(tmp_path, embedder="lexical") as memory:
         first = compact_context(given_list, memory=memory, target_ratio=0.3)
         again = compact_context(given_list, memory=memory, target_ratio=0.3)
-        assert [one.handle for one in again.drops] == [one.handle for one in first.drops]
+        assert [one.handle for one in again.dropped] == [one.handle for one in first.dropped]
         items = list(memory._engine.derived.of("item", "default"))
-        assert len(items) == len({json.dumps(given_list[one.id]) for one in first.drops})
+        assert len(items) == len({json.dumps(given_list[one.id]) for one in first.dropped})
         other = compact_context(given_list, memory=memory.conversation("b"), target_ratio=0.3)
-        assert {one.handle for one in other.drops}.isdisjoint(one.handle for one in first.drops)
+        assert {one.handle for one in other.dropped}.isdisjoint(one.handle for one in first.dropped)
     with Memory.open(tmp_path, embedder="lexical") as memory:
-        for drop in first.drops:
+        for drop in first.dropped:
             assert list(memory.restore(drop.handle).items()) == list(given_list[drop.id].items())
 
 
@@ -60,11 +60,11 @@ def test_a_conversation_keeps_only_what_it_has_not_got():
         strangers = talk(6, word="stranger")
         given_list = [*talk(20), *strangers, *talk(4, word="end")]
         made = compact_context(given_list, memory=conversation, target_ratio=0.2)
-        for drop in made.drops:
+        for drop in made.dropped:
             assert drop.store_id == (ids[drop.id] if drop.id < 20 else None)
             assert memory.restore(drop.handle) == given_list[drop.id]
         items = list(memory._engine.derived.of("item", "default"))
-        assert len(items) == sum(drop.id >= 20 for drop in made.drops) > 0
+        assert len(items) == sum(drop.id >= 20 for drop in made.dropped) > 0
         assert {one.conversation for one in items} == {"a"}
 
 
@@ -75,7 +75,7 @@ def test_turns_that_say_the_same_are_told_apart():
         conversation = memory.conversation("a")
         ids = conversation.append(given_list)
         made = compact_context(given_list, memory=conversation, target_ratio=0.2)
-        found = {drop.id: drop.store_id for drop in made.drops}
+        found = {drop.id: drop.store_id for drop in made.dropped}
         assert (found[4], found[9]) == (ids[4], ids[9])
 
 
@@ -89,7 +89,7 @@ def test_a_copy_of_an_erased_message_goes_with_it(tmp_path, order):
             place.sync(given_list[:1])
         made = compact_context(given_list, memory=place, target_ratio=0.1, distill_novel=True)
         kept = compact_context(given_list, memory=other, target_ratio=0.1).drops[0]
-        first, second = made.drops[0], made.drops[1]
+        first, second = made.dropped[0], made.dropped[1]
         if order == "dropped first":
             ids = place.append([*given_list, given_list[second.id]])
             memory.erase(ids=[ids[second.id]])
@@ -111,7 +111,7 @@ def test_a_handle_is_its_tenants_alone(tmp_path):
         Memory.open(tmp_path, embedder="lexical", tenant="other") as theirs,
     ):
         made = compact_context(talk(), memory=ours)
-        handle = made.drops[0].handle
+        handle = made.dropped[0].handle
         with pytest.raises(NotFound):
             theirs.restore(handle)
         number = handle.split(":")[1]
@@ -161,10 +161,10 @@ def test_what_is_known_goes_first_and_a_missing_fact_stays():
         memory.remember("the key to the shed hangs behind 3 pots")
         memory.remember("Olga has 20 red boats")
         made = compact_context(given_list, memory=memory, target_ratio=0.3)
-        covered = {drop.id: drop.terms.coverage for drop in made.drops}
+        covered = {drop.id: drop.terms.coverage for drop in made.dropped}
         assert covered[4] > 0.99
         assert covered.get(6, 0) == 0
-        assert "known elsewhere" in made.drops[made.drops.ids.index(4)].reason
+        assert "known elsewhere" in made.dropped[made.dropped.ids.index(4)].reason
 
 
 def test_an_embedder_that_fails_keeps_nothing():
@@ -185,5 +185,5 @@ def test_the_choice_is_the_same_with_an_empty_memory():
         with Memory.open(None, embedder=WordEmbedder()) as memory:
             alone = compact_context(given_list, embedder=WordEmbedder())
             kept = compact_context(given_list, memory=memory)
-            assert kept.drops.ids == alone.drops.ids
+            assert kept.dropped.ids == alone.drops.ids
             assert kept.messages == alone.messages

@@ -283,7 +283,7 @@ def test_novel_drops_become_memories_with_their_provenance():
         assert made.stats.distilled_kinds == {"decision": made.stats.distilled}
         novel = [
             drop
-            for drop in made.drops
+            for drop in made.dropped
             if drop.terms.coverage < 0.5 and len(given[drop.id]["content"]) >= 40
         ]
         by_source = {one.sources: one for one in distilled if one.sources}
@@ -293,10 +293,10 @@ def test_novel_drops_become_memories_with_their_provenance():
             assert one.confidence == pytest.approx(0.5 + 0.25 * (1 - drop.terms.coverage))
             assert one.kind == "decision"
         assert len(novel) == made.stats.distilled
-        assert 3 in made.drops.ids
+        assert 3 in made.dropped.ids
         again = compact_context(given, memory=memory, distill_novel=True, target_ratio=0.5)
         assert again.stats.distilled < made.stats.distilled
-        covered = {drop.id: drop.terms.coverage for drop in again.drops}
+        covered = {drop.id: drop.terms.coverage for drop in again.dropped}
         assert all(covered.get(drop.id, 1) > 0.99 for drop in novel)
 
 
@@ -305,7 +305,7 @@ def test_a_memory_that_is_long_is_cut_and_twins_are_kept_once():
         long = {"role": "user", "content": "The valve opens at 40 degrees. " * 60}
         given = [*talk(4), long, dict(long), *talk(8)]
         made = compact_context(given, memory=memory, distill_novel=True, target_ratio=0.3)
-        assert {4, 5} <= set(made.drops.ids)
+        assert {4, 5} <= set(made.dropped.ids)
         found = [one for one in memory.memories(k=99) if "valve" in one.text]
         assert len(found) == 1
         assert len(found[0].text) <= 600
@@ -320,7 +320,7 @@ def test_turns_of_one_run_that_say_the_same_make_one_memory():
         flat = CompactWeights(coverage=0, same=1.0)
         ask = {"distill_novel": True, "target_ratio": 0.3, "weights": flat}
         made = compact_context(given, memory=memory, **ask)
-        assert {2, 4, 6} <= set(made.drops.ids)
+        assert {2, 4, 6} <= set(made.dropped.ids)
         found = sorted(one.text for one in memory.memories(k=99) if "valve" in one.text)
         assert found == [said, said.replace("40", "45")]
 
@@ -330,7 +330,7 @@ def test_erasing_the_source_erases_what_was_distilled():
         conversation = memory.conversation("a")
         ids = conversation.append(talk())
         made = compact_context(talk(), memory=conversation, distill_novel=True)
-        assert [drop.store_id for drop in made.drops] == [ids[drop.id] for drop in made.drops]
+        assert [drop.store_id for drop in made.dropped] == [ids[drop.id] for drop in made.dropped]
         assert not list(memory._engine.derived.of("item", "default"))  # nothing is stored twice
         before = memory.memories(k=99)
         gone = before[0]

@@ -45,23 +45,23 @@ def test_the_wall_is_waited_for_and_the_prepared_summary_is_not(found):
     assert (wall.name, prepared.name) == ("at the wall", "prepared")
     assert len(wall.steps) == len(prepared.steps) > 100
     assert wall.longest == LATENCY / 1000
-    assert wall.waited == wall.swapped * LATENCY / 1000 > 0
+    assert wall.waited == wall.applied * LATENCY / 1000 > 0
     assert (prepared.waited, prepared.left_out) == (0, 0)
     assert wall.left_out == 0
-    assert prepared.swapped > 0
+    assert prepared.applied > 0
     for run in found.runs:
         assert max(step.tokens for step in run.steps) <= BUDGET
         assert all(step.cached <= step.tokens for step in run.steps)
-        swaps = [at for at, step in enumerate(run.steps) if step.freed]
-        assert len(swaps) == run.swapped
+        swaps = [at for at, step in enumerate(run.steps) if step.tokens_saved]
+        assert len(swaps) == run.applied
         for at in swaps:
             less = run.steps[at - 1].tokens - run.steps[at].tokens
-            assert 0 < less < run.steps[at].freed < BUDGET, "new messages came in as well"
+            assert 0 < less < run.steps[at].tokens_saved < BUDGET, "new messages came in as well"
     first = next(at for at, step in enumerate(wall.steps) if step.waited)
     assert wall.steps[:first] != prepared.steps[:first], "one of them prepares"
     sent = [[step.tokens for step in run.steps[:first]] for run in found.runs]
     assert sent[0] == sent[1], "nothing else differs before the wall"
-    assert prepared.steps[first].freed
+    assert prepared.steps[first].tokens_saved
 
 
 def test_what_left_is_reached_by_its_handle(found):
@@ -81,7 +81,7 @@ def test_a_summariser_that_is_too_late_is_not_waited_for_longer_than_the_deadlin
 
 def test_a_budget_that_holds_everything_needs_no_summary():
     for run in measured(budget=100_000).runs:
-        assert (run.waited, run.written, run.swapped) == (0, 0, 0)
+        assert (run.waited, run.written, run.applied) == (0, 0, 0)
         assert run.reach.evicted == 0
 
 
@@ -119,7 +119,7 @@ def test_json_has_every_call(capsys):
     assert err == ""
     got = json.loads(out)
     assert list(got) == [
-        *("conversation", "budget", "soft", "simulated", "runs", "notes"),
+        *("conversation", "budget", "trigger_tokens", "simulated", "runs", "notes"),
     ]
     assert (got["budget"], got["simulated"]) == (16000, {"latency": 3000, "pace": 500})
     wall, prepared = got["runs"]

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from warmset.errors import ConversionError, InvalidMessageError, UnknownDialectError
-from warmset.messages import Converted, alternate, convert, validate
+from warmset.messages import ConversionResult, alternate, convert, validate
 
 USER = {"role": "user", "content": "Weather in Paris and Rome?"}
 CALL = {"id": "c1", "type": "function", "function": {"name": "get", "arguments": '{"a": 1}'}}
@@ -61,14 +61,14 @@ def to_openai(*messages, system=None):
 
 def test_openai_to_anthropic():
     before = copy.deepcopy(OPENAI)
-    assert to_anthropic(*OPENAI) == Converted(ANTHROPIC, "Be kind.")
+    assert to_anthropic(*OPENAI) == ConversionResult(ANTHROPIC, "Be kind.")
     assert before == OPENAI
 
 
 def test_anthropic_to_openai():
     compact = copy.deepcopy(OPENAI)
     compact[2]["tool_calls"][0]["function"]["arguments"] = '{"a":1}'
-    assert to_openai(*ANTHROPIC, system="Be kind.") == Converted(compact)
+    assert to_openai(*ANTHROPIC, system="Be kind.") == ConversionResult(compact)
 
 
 def test_the_same_dialect_gives_what_was_given():
@@ -264,9 +264,9 @@ def test_what_all_can_say_goes_from_each_to_each():
     compact = copy.deepcopy(OPENAI)
     compact[2]["tool_calls"][0]["function"]["arguments"] = '{"a":1}'
     said = {
-        "openai": Converted(compact),
-        "responses": Converted(RESPONSES),
-        "anthropic": Converted(ANTHROPIC, "Be kind."),
+        "openai": ConversionResult(compact),
+        "responses": ConversionResult(RESPONSES),
+        "anthropic": ConversionResult(ANTHROPIC, "Be kind."),
     }
     for source, one in said.items():
         for target, expected in said.items():
@@ -309,8 +309,10 @@ def test_a_round_trip_over_all_loses_nothing(messages):
     blocks = convert(items, source="responses", target="anthropic")
     assert validate(blocks.messages, dialect="anthropic") == []
     again = convert(blocks.messages, source="anthropic", target="responses", system=blocks.system)
-    assert again == Converted(items)
-    assert convert(again.messages, source="responses", target="openai") == Converted(messages)
+    assert again == ConversionResult(items)
+    assert convert(again.messages, source="responses", target="openai") == ConversionResult(
+        messages
+    )
 
 
 def test_what_the_store_adds_to_items_is_no_loss():
@@ -324,7 +326,7 @@ def test_what_the_store_adds_to_items_is_no_loss():
 
 def test_instructions_beside_items_are_a_system_prompt():
     found = convert([USER], source="responses", target="openai", system="Be kind.")
-    assert found == Converted([{"role": "system", "content": "Be kind."}, USER])
+    assert found == ConversionResult([{"role": "system", "content": "Be kind."}, USER])
     with pytest.raises(ConversionError, match="the system prompt: "):
         convert([USER], source="responses", target="openai", system=[TEXT])
 

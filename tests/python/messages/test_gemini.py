@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from warmset.errors import ConversionError, InvalidMessageError
 from warmset.messages import (
     LANGUAGES,
-    Converted,
+    ConversionResult,
     alternate,
     convert,
     detect,
@@ -380,13 +380,13 @@ OPENAI = [
 
 def test_conversions_go_round():
     chat = convert(GEMINI, source="gemini", target="openai", system="Be kind.")
-    assert chat == Converted(OPENAI)
-    assert convert(OPENAI, source="openai", target="gemini") == Converted(GEMINI, "Be kind.")
+    assert chat == ConversionResult(OPENAI)
+    assert convert(OPENAI, source="openai", target="gemini") == ConversionResult(GEMINI, "Be kind.")
     claude = convert(GEMINI, source="gemini", target="anthropic", system="Be kind.")
     assert validate(claude.messages, dialect="anthropic") == []
     assert claude == convert(OPENAI, source="openai", target="anthropic")
     back = convert(claude.messages, source="anthropic", target="gemini", system=claude.system)
-    assert back == Converted(GEMINI, "Be kind.")
+    assert back == ConversionResult(GEMINI, "Be kind.")
 
 
 def to_openai(*messages, system=None):

@@ -1,8 +1,8 @@
 """The exact search is exact: ids and scores of the canonical brute force, bit for bit.
 
 The deep profile asks ten thousand queries of each kind on every instruction set:
-`HYPOTHESIS_PROFILE=deep pytest -s tests/python/native/test_hot_index_exact.py`, which takes minutes and
-says how many were compared. The index is large enough for codes to be read before rows.
+`HYPOTHESIS_PROFILE=deep pytest -s tests/python/native/test_hot_index_exact.py`, which takes minutes
+and says how many were compared. The index is large enough for codes to be read before rows.
 """
 
 from __future__ import annotations

@@ -10,7 +10,7 @@ import time
 
 import pytest
 
-from warmset import Candidate, LLMPicker, Memory, Picks, ScorePicker, Spent, count_tokens
+from warmset import Candidate, LLMPicker, Memory, Picks, ScorePicker, Usage, count_tokens
 from warmset.errors import InvalidInputError, PickerError
 from warmset.options import least_score
 from warmset.pick import Picked, choose, parse
@@ -229,7 +229,7 @@ def test_tokens_are_counted_here_where_nobody_reports_them():
 
 
 def test_a_picker_of_one_s_own_may_tell_what_it_took():
-    picked = choose(Own(Picks([4, 2], Spent(70, 6))), "?", candidates(), limit=2)
+    picked = choose(Own(Picks([4, 2], Usage(70, 6))), "?", candidates(), limit=2)
     assert picked == Picked((4, 2), "picker")
     assert (picked.spent.tokens, picked.spent.estimated) == (76, False)
     assert choose(Own([4]), "?", candidates(), limit=2).spent.tokens == 0
@@ -423,7 +423,7 @@ def test_a_picker_says_how_many_it_picks_unless_the_window_does(talk):
 
 
 def test_a_report_has_the_picker_s_tokens_and_what_is_saved_after_all(talk):
-    window = talk.window(budget=4_000, picker=Own(Picks([], Spent(300, 20))))
+    window = talk.window(budget=4_000, picker=Own(Picks([], Usage(300, 20))))
     report = window.report
     assert (report.picker.input, report.picker.output) == (300, 20)
     assert 0 < report.picker.milliseconds <= report.milliseconds
@@ -431,7 +431,7 @@ def test_a_report_has_the_picker_s_tokens_and_what_is_saved_after_all(talk):
     without = talk.window(budget=4_000).report
     assert without.picker is None
     assert without.net_saved == without.tokens_in - without.tokens_sent
-    dear = talk.window(budget=4_000, picker=Own(Picks([], Spent(10**6, 0)))).report
+    dear = talk.window(budget=4_000, picker=Own(Picks([], Usage(10**6, 0)))).report
     assert dear.net_saved < 0
     assert talk.window(budget=10**6, mode="full").report.net_saved == 0
 

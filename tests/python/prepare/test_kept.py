@@ -28,7 +28,7 @@ def test_a_prepared_summary_is_good_in_the_next_process(made, hand, tmp_path):
         talk(log, 4, 11)
         assert shown(window(log))
         assert policy.summarizer.asked == []
-        assert (policy.counters.adopted, policy.counters.swapped) == (1, 1)
+        assert (policy.counters.adopted, policy.counters.applied) == (1, 1)
 
 
 def test_another_policy_does_not_take_it_up(made, hand, tmp_path):
@@ -51,9 +51,9 @@ def test_an_edit_before_the_mark_makes_it_void_and_one_behind_it_does_not(made, 
     with memory:
         prepared(log, hand)
         talk(log, 4, 11)
-        mark = window(log).report.compaction.mark
+        boundary = window(log).report.compaction.boundary
         turns = [dict(turn) for turn in log.fetch(log.ids)]
-        behind = mark + 2
+        behind = boundary + 2
         log.sync([*turns[:behind], text_message("openai", "user", "edited behind")])
         found = log.window(mode="full", budget=330)
         assert shown(found)
@@ -156,7 +156,7 @@ def test_a_summary_that_goes_on_from_one_in_the_spool_names_its_messages(made, h
         hand.run()
         [record] = memory._engine.derived.of("prepared", "default", "log")
         assert record.sources[0] == log.ids[1]
-        assert len(record.sources) > record.fields["mark"] - 3
+        assert len(record.sources) > record.fields["boundary"] - 3
         memory.erase(ids=[log.ids[2]])
         assert list(memory._engine.derived.of("prepared", "default", "log")) == []
 
@@ -208,10 +208,10 @@ def test_what_became_of_summaries_is_on_record(made, hand, tmp_path):
         told = window(log).report.compaction
     with Memory.open(tmp_path, embedder="lexical") as memory:
         runs = memory.episodes(conversation="log")
-        assert [run.what for run in runs] == ["failed", "prepared", "swapped"]
+        assert [run.what for run in runs] == ["failed", "prepared", "applied"]
         assert "nobody there" in runs[0].figures["why"]
-        assert runs[1].figures["dropped"] == told.mark - 1, "the task stays"
-        assert runs[2].figures["freed"] > 100
+        assert runs[1].figures["dropped"] == told.boundary - 1, "the task stays"
+        assert runs[2].figures["tokens_saved"] > 100
         assert memory.episodes(conversation="other") == []
 
 
@@ -230,5 +230,5 @@ def test_of_many_summaries_the_next_process_reads_the_newest_only(made, hand, tm
         found = window(memory.conversation("log"))
         assert found.tokens <= last.tokens
         assert policy.counters.adopted == 1
-        assert found.report.compaction.mark == summaries[-1].fields["mark"]
+        assert found.report.compaction.boundary == summaries[-1].fields["boundary"]
         assert policy.summarizer.asked == []

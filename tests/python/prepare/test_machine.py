@@ -29,16 +29,21 @@ class Preparing(RuleBasedStateMachine):
 
     @initialize(
         dialect=st.sampled_from(["openai", "anthropic"]),
-        soft=st.sampled_from([0.5, 2 / 3]),
-        least=st.sampled_from([0.0, 0.2]),
+        trigger_ratio=st.sampled_from([0.5, 2 / 3]),
+        min_saving=st.sampled_from([0.0, 0.2]),
         fallback=st.booleans(),
     )
-    def begin(self, dialect, soft, least, fallback):
+    def begin(self, dialect, trigger_ratio, min_saving, fallback):
         self.folder = Path(tempfile.mkdtemp())
         self.clock, self.writer = Clock(), Writer()
         self.hand = Hand(self.clock)
         self.events = []
-        self.options = {"soft": soft, "least": least, "tail": 0.2, "keep": 2}
+        self.options = {
+            "trigger_ratio": trigger_ratio,
+            "min_saving": min_saving,
+            "tail": 0.2,
+            "keep": 2,
+        }
         self.options |= {} if fallback else {"fallback": None}
         self.carry = 0
         self.dialect = dialect
@@ -208,21 +213,21 @@ class Preparing(RuleBasedStateMachine):
     def nothing_is_lost(self, memory, window, query):
         told = window.report.compaction
         summaries = [m for m in window.messages if HEADING in str(m["content"])]
-        assert len(summaries) == (told.mark > 0)
+        assert len(summaries) == (told.boundary > 0)
         said = "\n".join(str(m["content"]) for m in window.messages)
         live = self.log.ids
         assert [dict(turn) for turn in self.log.fetch(live)] == self.list
         shown = [m for m in self.list if m in window.messages or str(m["content"]) in said]
         missing = [at for at, m in enumerate(self.list) if m not in shown]
         if told.left_out == 0:
-            assert all(at < told.mark for at in missing)
+            assert all(at < told.boundary for at in missing)
         else:
             assert told.why
-        if told.mark:
+        if told.boundary:
             preparation = of(memory._engine, "default", "log")
             used = preparation._summaries.used
-            covered = set(live[: used.mark]) - {live[at] for at in used.held}
-            assert all(live[at] in covered for at in missing if at < told.mark)
+            covered = set(live[: used.boundary]) - {live[at] for at in used.held}
+            assert all(live[at] in covered for at in missing if at < told.boundary)
             assert not covered & self.gone
         assert self.list[0] in shown or told.left_out
         assert self.list[-1] in shown

@@ -1,4 +1,4 @@
-"""Prepared compaction through the public API: what is begun, swapped, kept, given up and told."""
+"""Prepared compaction through the public API: what is begun, applied, kept, given up and told."""
 
 from __future__ import annotations
 
@@ -37,30 +37,30 @@ def test_the_soft_line_begins_a_summary_and_the_hard_line_swaps_it_in(made, hand
         hand.run()
         ready = window(log)
         assert ready.report.compaction.state == "ready"
-        assert len(ready.messages) == len(log), "nothing changes before the hard line"
+        assert len(ready.messages) == len(log), "nothing changes before the budget"
         talk(log, 4, 11)
         asked = len(policy.summarizer.asked)
-        swapped = window(log)
-        told = swapped.report.compaction
-        assert (told.state, told.swapped, told.left_out, told.waited) == ("swapped", True, 0, 0)
+        applied = window(log)
+        told = applied.report.compaction
+        assert (told.state, told.applied, told.left_out, told.waited) == ("applied", True, 0, 0)
         assert len(policy.summarizer.asked) == asked == 1
-        [summary] = shown(swapped)
-        assert swapped.messages[0]["content"].startswith("The task")
-        assert swapped.messages[1] is summary
-        assert told.mark + len(swapped.messages) - 2 == len(log)
-        assert swapped.tokens < BUDGET * 2 / 3
-        assert [part.name for part in swapped.parts] == ["anchor", "summary", "recent"]
+        [summary] = shown(applied)
+        assert applied.messages[0]["content"].startswith("The task")
+        assert applied.messages[1] is summary
+        assert told.boundary + len(applied.messages) - 2 == len(log)
+        assert applied.tokens < BUDGET * 2 / 3
+        assert [part.name for part in applied.parts] == ["anchor", "summary", "recent"]
         again = window(log)
-        assert again.messages == swapped.messages
-        assert not again.report.compaction.swapped
-        assert policy.counters.as_dict() | {"freed": 0} == policy.counters.as_dict() | {
+        assert again.messages == applied.messages
+        assert not again.report.compaction.applied
+        assert policy.counters.as_dict() | {"tokens_saved": 0} == policy.counters.as_dict() | {
             "prepared": 1,
-            "swapped": 1,
-            "freed": 0,
+            "applied": 1,
+            "tokens_saved": 0,
             "evicted": 0,
             "discarded": 0,
         }
-        assert policy.counters.freed > 100
+        assert policy.counters.tokens_saved > 100
 
 
 def test_the_kept_messages_are_the_callers_bytes_and_their_front_stays(made, hand):
@@ -73,7 +73,7 @@ def test_the_kept_messages_are_the_callers_bytes_and_their_front_stays(made, han
         two = window(log)
         assert two.messages[: len(one.messages)] == one.messages
         assert two.report.cached == one.report.tokens_sent - 3, "all but the reply's overhead"
-        told = one.report.compaction.mark
+        told = one.report.compaction.boundary
         turns = [dict(turn) for turn in log.fetch(log.ids)]
         assert one.messages[2:] == turns[told : told + len(one.messages) - 2]
 
@@ -100,9 +100,9 @@ def test_the_agent_goes_on_while_a_thread_writes():
         assert shown(window(log))
 
 
-@pytest.mark.parametrize(("ends_in", "swapped"), [(1.9, True), (2.1, False), (None, False)])
+@pytest.mark.parametrize(("ends_in", "applied"), [(1.9, True), (2.1, False), (None, False)])
 def test_at_the_hard_line_it_waits_until_the_deadline_and_then_leaves_out(
-    made, hand, ends_in, swapped
+    made, hand, ends_in, applied
 ):
     policy = made()
     hand.ends_in = ends_in
@@ -112,14 +112,14 @@ def test_at_the_hard_line_it_waits_until_the_deadline_and_then_leaves_out(
         before = hand.clock()
         found = window(log)
         told = found.report.compaction
-        assert hand.clock() - before == pytest.approx(1.9 if swapped else 2.0)
-        assert told.waited == pytest.approx(1.9 if swapped else 2.0)
-        assert bool(shown(found)) == swapped
-        assert (told.left_out == 0) == swapped
+        assert hand.clock() - before == pytest.approx(1.9 if applied else 2.0)
+        assert told.waited == pytest.approx(1.9 if applied else 2.0)
+        assert bool(shown(found)) == applied
+        assert (told.left_out == 0) == applied
         assert found.tokens <= BUDGET
         assert validate(found.messages) == []
-        assert policy.counters.evicted == (not swapped)
-        if not swapped:
+        assert policy.counters.evicted == (not applied)
+        if not applied:
             assert told.why == "no summary was ready in time"
             assert found.messages[0]["content"].startswith("The task")
             assert found.messages[-1] == dict(log.fetch(log.ids)[-1])
@@ -140,7 +140,7 @@ def test_what_is_no_summary_never_becomes_one(made, hand, answer):
         talk(log, 4, 11)
         found = window(log)
         told = found.report.compaction
-        assert (told.state, told.swapped, shown(found)) == ("failed", False, [])
+        assert (told.state, told.applied, shown(found)) == ("failed", False, [])
         assert told.left_out
         assert told.why
         assert hand.tasks == [], "it is not asked again at once"
@@ -213,7 +213,7 @@ def test_the_fallback_writes_where_the_summarizer_fails(hand):
 
 
 def test_a_summarizer_that_hangs_is_given_up_and_another_try_is_made(made, hand):
-    policy = made(patience=60.0)
+    policy = made(timeout=60.0)
     memory, log = opened(policy)
     with memory:
         talk(log, 11)
@@ -234,17 +234,17 @@ def test_the_next_summary_goes_on_from_the_last(made, hand):
     policy = made()
     memory, log = opened(policy)
     with memory:
-        at, marks = 0, []
-        while len(marks) < 4:
+        at, boundaries = 0, []
+        while len(boundaries) < 4:
             talk(log, 1, at)
             at += 1
             told = window(log).report.compaction
             assert told.left_out == 0
-            if told.swapped:
-                marks.append(told.mark)
+            if told.applied:
+                boundaries.append(told.boundary)
             while hand.tasks:
                 hand.run()
-        assert marks == sorted(set(marks))
+        assert boundaries == sorted(set(boundaries))
         spans = policy.summarizer.asked
         said = [m["content"] for messages, _ in spans for m in messages]
         assert len(said) == len(set(said)), "each message is summarised once"
@@ -259,7 +259,7 @@ def test_a_tail_that_grew_too_large_is_prepared_again(made, hand):
     memory, log = opened(policy)
     with memory:
         prepared(log, hand)
-        log.append({"role": "user", "content": f"{LINE} " * 40})  # the hard line, and far over it
+        log.append({"role": "user", "content": f"{LINE} " * 40})  # the budget, and far over it
         log.append({"role": "assistant", "content": "I see."})
         hand.ends_in = 0.5
         log.append({"role": "user", "content": "Go on."})
@@ -279,7 +279,7 @@ def test_prices_decide_on_a_swap_before_the_hard_line(made, hand):
             hand.run()
             found = window(log)
             assert bool(shown(found)) == early
-            assert found.report.compaction.swapped == early
+            assert found.report.compaction.applied == early
     assert Prices(calls=10).pays(1_000, 100)
     assert not Prices(calls=10).pays(100, 1_000)
     assert not Prices(calls=0).pays(1_000, 1)
@@ -292,7 +292,7 @@ def test_a_predicate_decides_instead_of_the_soft_line(made, hand):
         seen.append((len(messages), messages[0], messages[-1:], tokens))
         return len(messages) > 9
 
-    memory, log = opened(made(should_compact=due, least=0))
+    memory, log = opened(made(should_compact=due, min_saving=0))
     with memory:
         talk(log, 4)
         found = window(log, 10_000)
@@ -304,7 +304,7 @@ def test_a_predicate_decides_instead_of_the_soft_line(made, hand):
 
 
 def test_little_is_not_worth_a_summary(made, hand):
-    memory, log = opened(made(least=0.9))
+    memory, log = opened(made(min_saving=0.9))
     with memory:
         talk(log, 11)
         assert window(log).report.compaction.state == "idle"
@@ -418,15 +418,15 @@ def test_what_cannot_fit_is_told(made, hand):
     [
         {"summarizer": 3},
         {"fallback": "x"},
-        {"soft": 0},
-        {"soft": 1.0},
-        {"soft": True},
+        {"trigger_ratio": 0},
+        {"trigger_ratio": 1.0},
+        {"trigger_ratio": True},
         {"tail": 0.7},
         {"tail": -0.1},
-        {"least": 2},
+        {"min_saving": 2},
         {"keep": 0},
         {"deadline": -1},
-        {"patience": float("nan")},
+        {"timeout": float("nan")},
         {"max_tokens": 3},
         {"carry_tokens": -1},
         {"should_compact": 1},
@@ -442,7 +442,7 @@ def test_options_out_of_range_are_refused(options):
 
 
 def test_what_is_no_policy_is_refused():
-    for given in (True, "soft", PreparedCompaction):
+    for given in (True, "trigger_ratio", PreparedCompaction):
         with pytest.raises(InvalidInputError, match="compaction"):
             Memory.open(None, embedder="lexical", compaction=given)
         with (

@@ -13,16 +13,16 @@ import pytest
 from warmset import (
     ExtractiveSummarizer,
     LLMSummarizer,
-    Spent,
     Summarize,
-    Written,
+    SummaryReply,
+    Usage,
     audit,
     count_tokens,
     fit,
     summary_of,
 )
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
-from warmset.llm import OutOfTimeError, Patience
+from warmset.llm import Deadline, OutOfTimeError
 from warmset.messages import facts
 from warmset.summarize import HEADING
 from warmset.summarize.checks import checked_text
@@ -200,7 +200,7 @@ def test_a_fallback_writes_and_says_why(text):
 
 def test_what_a_failure_took_is_not_forgotten():
     refusing = LLMSummarizer(lambda _prompt: REFUSALS[0])
-    made = summary_of(TALK, refusing, fallback=lambda *_a, **_k: Written(GOOD, Spent(5, 6)))
+    made = summary_of(TALK, refusing, fallback=lambda *_a, **_k: SummaryReply(GOOD, Usage(5, 6)))
     assert made.spent.output == count_tokens(REFUSALS[0]) + 6
     assert made.spent.input > 100
     assert made.spent.estimated
@@ -438,11 +438,11 @@ def test_a_client_that_ends_its_thread_has_failed():
 
 def test_one_call_may_have_less_time_than_others():
     over = threading.Event()
-    patient = Patience(20)
+    deadline = Deadline(20)
     with pytest.raises(OutOfTimeError, match=r"within 0\.05 s"):
-        patient.run(lambda: over.wait(20), seconds=0.05)
+        deadline.run(lambda: over.wait(20), seconds=0.05)
     over.set()
-    assert patient.run(lambda: 3) == 3
+    assert deadline.run(lambda: 3) == 3
 
 
 def test_a_coroutine_function_writes():

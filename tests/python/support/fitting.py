@@ -7,13 +7,13 @@ from concurrent.futures import ProcessPoolExecutor
 from multiprocessing import get_context
 
 from warmset import (
+    BlobStore,
     Chain,
     ClearToolResults,
     HeadTail,
     LatestToolResult,
     OffloadLarge,
     Salience,
-    Shelf,
     SlidingWindow,
     Summarize,
     TokenBudget,
@@ -65,7 +65,7 @@ POLICIES = {
     "clear tool results": ClearToolResults(keep=1),
     "clear inputs too": ClearToolResults(keep=0, trigger=0, inputs=True, exclude=("search",)),
     "latest tool result": LatestToolResult(),
-    "offload": OffloadLarge(over=200, lines=2, store=Shelf()),
+    "offload": OffloadLarge(over=200, lines=2, store=BlobStore()),
     "summarize": Summarize(watermark=0.5, summarizer=shorter, keep=2),
     "chain": Chain(
         LatestToolResult(),

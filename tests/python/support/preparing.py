@@ -131,7 +131,7 @@ def window(log, budget=BUDGET, **options):
 
 
 def prepared(log, hand):
-    """Cross the soft line, and have the summary written."""
+    """Cross the trigger, and have the summary written."""
     talk(log, 11)
     window(log)
     hand.run()

@@ -71,15 +71,15 @@ def test_a_summary_stands_behind_the_task_before_what_is_retrieved(made, hand):
         assert found.messages[2] in shown(found)
         assert found.messages[2]["content"] == f"{HEADING}\nWhat was said in 60 messages, part 1."
         told = found.report.compaction
-        assert (told.state, told.swapped, told.freed, told.why) == ("swapped", True, 0, None)
+        assert (told.state, told.applied, told.tokens_saved, told.why) == ("applied", True, 0, None)
         summary = part(found, "summary")
         assert summary.tokens == told.tokens == count_tokens([found.messages[2]]) - 3
         assert len(summary.ids) == 60
-        assert summary.ids == tuple(log.ids[: told.mark])[2:], "all but the task and the system"
+        assert summary.ids == tuple(log.ids[: told.boundary])[2:], "all but the task and the system"
         assert not set(summary.ids) & set(found.report.recent)
         again = look(log, "And answer 5?")
-        assert not again.report.compaction.swapped
-        assert (policy.counters.swapped, policy.counters.discarded) == (1, 0)
+        assert not again.report.compaction.applied
+        assert (policy.counters.applied, policy.counters.discarded) == (1, 0)
         assert [one.what for one in memory.episodes()] == ["prepared"]
     assert hand.waited == []
 
@@ -273,18 +273,18 @@ def test_on_another_path_an_earlier_summary_is_shown_as_a_new_process_would(made
     policy = made()
     memory, log = ready(policy, hand, tmp_path)
     with memory:
-        first = look(log).report.compaction.mark
+        first = look(log).report.compaction.boundary
         talk(log, 30, 30)
         assert look(log, "And answer 4?").report.compaction.state == "preparing"
         hand.run()
-        later = look(log, "And answer 5?").report.compaction.mark
+        later = look(log, "And answer 5?").report.compaction.boundary
         assert first < later
         turns = [dict(turn) for turn in log.fetch(log.ids)]
         cut = [*turns[: first + 2], text_message("openai", "user", "edited")]
-        for path, mark in ((cut, first), (turns, later), (cut, first)):
+        for path, boundary in ((cut, first), (turns, later), (cut, first)):
             log.sync(path)
             found = look(log, "And answer 6?")
-            assert found.report.compaction.mark == mark
+            assert found.report.compaction.boundary == boundary
             with process(tmp_path, made()) as other:
                 assert look(other.conversation("log"), "And answer 6?").messages == found.messages
 
@@ -325,13 +325,13 @@ def test_recency_and_full_windows_are_as_they_were(made, hand):
         assert not shown(recency)
         everything = window(log, 5_000)
         assert len(everything.messages) == len(log)
-        assert everything.report.compaction.mark == 0
-        swapped = window(log)
-        assert shown(swapped)
-        assert policy.counters.swapped == 2
+        assert everything.report.compaction.boundary == 0
+        applied = window(log)
+        assert shown(applied)
+        assert policy.counters.applied == 2
         talk(log, 3, 30)
         assert shown(look(log, "And?"))
-        assert policy.counters.swapped == 2
+        assert policy.counters.applied == 2
 
 
 def test_windows_of_both_modes_keep_a_summary_each(made, hand):
@@ -340,7 +340,7 @@ def test_windows_of_both_modes_keep_a_summary_each(made, hand):
     with memory:
         first = shown(window(log))
         assert shown(look(log)) == first
-        assert policy.counters.swapped == 1, "it is one summary"
+        assert policy.counters.applied == 1, "it is one summary"
         talk(log, 12, 30)
         look(log, "And?", budget=500)
         hand.run()

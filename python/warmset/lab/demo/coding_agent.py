@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import TYPE_CHECKING, Final, Protocol
 
-from warmset.evict import Chain, ClearToolResults, OffloadLarge, Shelf, TokenBudget, fit
+from warmset.evict import BlobStore, Chain, ClearToolResults, OffloadLarge, TokenBudget, fit
 from warmset.lab.demo.agent_session import coding_session
 from warmset.memory import Memory
 from warmset.messages import DIALECTS, convert, validate
@@ -78,7 +78,7 @@ class Row:
 
 def by_fit(dialect: Dialect) -> Keeper:
     """Return a keeper that makes every list anew, with `warmset.fit` and three policies."""
-    policy = Chain(ClearToolResults(keep=6), OffloadLarge(store=Shelf()), TokenBudget())
+    policy = Chain(ClearToolResults(keep=6), OffloadLarge(store=BlobStore()), TokenBudget())
 
     def keep(messages: list[Message], system: System | None, /) -> Sent:
         made = fit(messages, budget=BUDGET, policy=policy, dialect=dialect, system=system)

@@ -1,7 +1,7 @@
 """An agent's run that outgrows its window: a summary at the wall, and one that is there by then.
 
 Both are the same code with the same transcript, summariser, tail and budget. Only the moment
-differs at which a summary is begun: when the call no longer fits, or at the soft line. Time is
+differs at which a summary is begun: when the call no longer fits, or at the trigger. Time is
 simulated, see `warmset.lab.demo.simulated`; what warmset itself takes is measured beside it.
 """
 
@@ -52,8 +52,8 @@ class Step:
         tokens: What was sent.
         cached: Tokens at the front that the call before had sent just so.
         state: Where the preparation is; see `warmset.prepare`.
-        freed: Tokens that a summary took off with this call, beside what earlier ones had; 0 if
-            none was put in.
+        tokens_saved: Tokens that a summary took off with this call, beside what earlier ones had; 0
+            if none was put in.
         left_out: Messages that were left out without a summary.
     """
 
@@ -62,7 +62,7 @@ class Step:
     tokens: int
     cached: int
     state: str
-    freed: int
+    tokens_saved: int
     left_out: int
 
 
@@ -75,14 +75,14 @@ class Run:
         steps: Every call.
         reach: What can still be reached at its end; None where no answers are known.
         written: Summaries that were written.
-        swapped: Summaries that were put in.
+        applied: Summaries that were put in.
     """
 
     name: str
     steps: Sequence[Step]
     reach: Reach | None
     written: int
-    swapped: int
+    applied: int
 
     @property
     def longest(self) -> float:
@@ -160,7 +160,7 @@ def cross(
                     steps=steps,
                     reach=reach_of(one, window, transcript, keys, kept=kept) if keys else None,
                     written=policy.counters.prepared,
-                    swapped=policy.counters.swapped,
+                    applied=policy.counters.applied,
                 )
             )
     return runs
@@ -168,7 +168,7 @@ def cross(
 
 def _prepared(clock: SimulatedTime) -> PreparedCompaction:
     return PreparedCompaction(
-        summarizer=ExtractiveSummarizer(), clock=clock, worker=clock, patience=math.inf
+        summarizer=ExtractiveSummarizer(), clock=clock, worker=clock, timeout=math.inf
     )
 
 
@@ -189,7 +189,9 @@ def _call(one: Conversation, clock: SimulatedTime, budget: int, steps: list[Step
     window = one.window(mode="full", budget=budget)
     own = time.perf_counter() - begun - (clock.working - working)
     did = window.report.compaction
-    freed = did.freed - sum(step.freed for step in steps) if did and did.swapped else 0
+    tokens_saved = (
+        did.tokens_saved - sum(step.tokens_saved for step in steps) if did and did.applied else 0
+    )
     steps.append(
         Step(
             waited=did.waited if did else 0.0,
@@ -197,7 +199,7 @@ def _call(one: Conversation, clock: SimulatedTime, budget: int, steps: list[Step
             tokens=window.tokens,
             cached=window.report.cached,
             state=did.state if did else "idle",
-            freed=freed,
+            tokens_saved=tokens_saved,
             left_out=did.left_out if did else 0,
         )
     )

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from warmset.conversation import Conversation
     from warmset.pick import Picker
-    from warmset.usage import Spent
+    from warmset.usage import Usage
     from warmset.window.result import Part, Window
 
 _HEAD: Final = 300
@@ -83,7 +83,7 @@ class Picture:
     tokens: int
     budget: int
     full: int
-    picker: Spent | None
+    picker: Usage | None
     net_saved: int
     parts: Sequence[PartView]
     picks: Sequence[Pick]

@@ -15,7 +15,7 @@ from warmset.errors import InvalidInputError
 from warmset.lab.demo import show_crossing, transcripts
 from warmset.lab.demo.crossing import Pace, Run, cross
 from warmset.lab.demo.show import console
-from warmset.prepare.policy import SOFT
+from warmset.prepare.policy import TRIGGER_RATIO
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -69,7 +69,7 @@ class Crossing:
         messages: How many it has.
         tokens: What sending all of them costs.
         budget: Tokens that a call may have.
-        soft: Tokens at which a summary is prepared.
+        trigger_tokens: Tokens at which a summary is prepared.
         latency: Milliseconds that the summariser takes, simulated.
         pace: Milliseconds between two calls, simulated.
         runs: The run with summaries at the wall, and the one with prepared ones.
@@ -81,7 +81,7 @@ class Crossing:
     messages: int
     tokens: int
     budget: int
-    soft: int
+    trigger_tokens: int
     latency: float
     pace: float
     runs: Sequence[Run]
@@ -97,7 +97,7 @@ class Crossing:
                 "tokens": self.tokens,
             },
             "budget": self.budget,
-            "soft": self.soft,
+            "trigger_tokens": self.trigger_tokens,
             "simulated": {"latency": self.latency, "pace": self.pace},
             "runs": [
                 {
@@ -110,7 +110,7 @@ class Crossing:
                     "cached": run.cached,
                     "left_out": run.left_out,
                     "written": run.written,
-                    "swapped": run.swapped,
+                    "applied": run.applied,
                     "reach": None if run.reach is None else asdict(run.reach),
                     "steps": [
                         {**asdict(step), "waited": _ms(step.waited), "own": _ms(step.own)}
@@ -163,7 +163,7 @@ def crossing(options: CrossingOptions, told: Told) -> Crossing:
         messages=len(transcript.lines),
         tokens=count_tokens([line.message for line in transcript.lines]),
         budget=options.budget,
-        soft=math.ceil(SOFT * options.budget),
+        trigger_tokens=math.ceil(TRIGGER_RATIO * options.budget),
         latency=options.latency,
         pace=options.pace,
         runs=runs,

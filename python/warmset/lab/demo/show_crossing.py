@@ -58,8 +58,8 @@ def _calls(found: Crossing, out: Console) -> None:
         out,
         "What the calls waited for",
         under=f"At the wall: a summary is begun when the call no longer fits. Prepared: it is "
-        f"begun at {found.soft:,} tokens, beside the agent, and put in when the call no longer "
-        "fits.",
+        f"begun at {found.trigger_tokens:,} tokens, beside the agent, and put in when the call "
+        "no longer fits.",
     )
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     table.add_column("call", justify="right", no_wrap=True)
@@ -81,13 +81,15 @@ def _happened(run: Run, at: int) -> bool:
     step = run.steps[at]
     changed = at > 0 and run.name == "prepared" and run.steps[at - 1].state != step.state
     cut = step.left_out and not (at and run.steps[at - 1].left_out)
-    return bool(step.waited or step.freed or cut or changed)
+    return bool(step.waited or step.tokens_saved or cut or changed)
 
 
 def _cells(step: Step) -> list[Text]:
     waits = Text(f"{step.waited * 1000:,.0f} ms", "bold red") if step.waited else Text("-", "dim")
-    freed = Text(f"{step.freed:,}", "green") if step.freed else Text("-", "dim")
-    return [waits, Text(f"{step.tokens:,}"), freed]
+    tokens_saved = (
+        Text(f"{step.tokens_saved:,}", "green") if step.tokens_saved else Text("-", "dim")
+    )
+    return [waits, Text(f"{step.tokens:,}"), tokens_saved]
 
 
 def _said(step: Step) -> str:
@@ -115,7 +117,7 @@ def _totals(found: Crossing, out: Console) -> None:
         [f"{r.cached:,} ({r.cached / r.tokens:.0%})" for r in runs],
     )
     both("expected to be read anew", [f"{r.tokens - r.cached:,}" for r in runs])
-    both("summaries written, put in", [f"{r.written}, {r.swapped}" for r in runs])
+    both("summaries written, put in", [f"{r.written}, {r.applied}" for r in runs])
     both("calls with messages left out instead", [f"{r.left_out}" for r in runs])
     if wall.reach is not None and prepared.reach is not None:
         one, two = wall.reach, prepared.reach

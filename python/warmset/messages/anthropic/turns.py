@@ -9,7 +9,7 @@ from warmset.messages.codec import accept
 from warmset.messages.text import kind_of
 from warmset.messages.turns import (
     Call,
-    Converted,
+    ConversionResult,
     Image,
     Result,
     System,
@@ -91,14 +91,14 @@ def _read_result(block: dict[str, Any], index: int) -> Result:
     return Result(block["tool_use_id"], tuple(parts))
 
 
-def write(turns: list[Turn]) -> Converted:
+def write(turns: list[Turn]) -> ConversionResult:
     """Write turns; see `Speech`."""
     first = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
     for turn in turns[first:]:
         if turn.role == "system":
             raise loss(turn.index, "a system message after the first turn would lose its place")
     messages = [{"role": turn.role, "content": _write_content(turn)} for turn in turns[first:]]
-    return Converted(alternate(messages), _write_system(turns[:first]))
+    return ConversionResult(alternate(messages), _write_system(turns[:first]))
 
 
 def _write_system(turns: list[Turn]) -> System | None:

@@ -12,7 +12,7 @@ from warmset.messages.codec import accept, encode
 from warmset.messages.gemini import parts as p
 from warmset.messages.turns import (
     Call,
-    Converted,
+    ConversionResult,
     Image,
     Result,
     System,
@@ -141,7 +141,7 @@ def _are_texts(found: Any) -> bool:
     return bool(found) and isinstance(found, list) and all(isinstance(one, str) for one in found)
 
 
-def write(turns: list[Turn]) -> Converted:
+def write(turns: list[Turn]) -> ConversionResult:
     """Write turns; see `Speech`."""
     first = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
     messages: list[Message] = []
@@ -154,7 +154,7 @@ def write(turns: list[Turn]) -> Converted:
                 messages[-1]["parts"] += message["parts"]  # ours: made in this call
             else:
                 messages.append(message)
-    return Converted(alternate(messages, "gemini"), _write_system(turns[:first]))
+    return ConversionResult(alternate(messages, "gemini"), _write_system(turns[:first]))
 
 
 def _write_turn(turn: Turn, names: dict[str, str]) -> Iterator[Message]:

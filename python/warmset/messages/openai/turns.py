@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from warmset.messages.codec import accept, encode
 from warmset.messages.turns import (
     Call,
-    Converted,
+    ConversionResult,
     Image,
     Result,
     System,
@@ -130,9 +130,9 @@ def _refuse(literal: str) -> float:
     raise ValueError(f"{literal} is not JSON")
 
 
-def write(turns: list[Turn]) -> Converted:
+def write(turns: list[Turn]) -> ConversionResult:
     """Write turns; see `Speech`."""
-    return Converted([message for turn in turns for message in _write_turn(turn)])
+    return ConversionResult([message for turn in turns for message in _write_turn(turn)])
 
 
 def _write_turn(turn: Turn) -> list[Message]:

@@ -13,7 +13,7 @@ from warmset.messages.openai.turns import read_arguments, read_image, url_of
 from warmset.messages.responses.kinds import MESSAGE, item_kind
 from warmset.messages.turns import (
     Call,
-    Converted,
+    ConversionResult,
     Image,
     Result,
     System,
@@ -113,9 +113,9 @@ def _read_part(part: dict[str, Any], index: int) -> Text | Image:
     return read_image(part["image_url"], index)
 
 
-def write(turns: list[Turn]) -> Converted:
+def write(turns: list[Turn]) -> ConversionResult:
     """Write turns; see `Speech`."""
-    return Converted([item for turn in turns for item in _write_turn(turn)])
+    return ConversionResult([item for turn in turns for item in _write_turn(turn)])
 
 
 def _write_turn(turn: Turn) -> list[Message]:

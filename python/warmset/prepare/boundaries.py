@@ -20,30 +20,30 @@ class Span:
     """Messages that a summary is to stand for.
 
     Args:
-        mark: Messages before it are summarised or stay as they are.
-        last: The last message before the mark.
+        boundary: Messages before it are summarised or stay as they are.
+        last: The last message before the boundary.
         ids: The messages that are summarised now, in order.
         cost: What they cost.
     """
 
-    mark: int
+    boundary: int
     last: int
     ids: tuple[int, ...]
     cost: int
 
 
 def choose(ledger: Ledger, *, after: int, tail: int, keep: int) -> Span | None:
-    """Choose the mark: on a unit boundary, with about so much behind it.
+    """Choose the boundary: on a unit boundary, with about so much behind it.
 
     Args:
         ledger: The conversation.
         after: Messages at the front that a summary stands for already.
-        tail: Tokens behind the mark at most, unless `keep` units have more.
-        keep: Units behind the mark at least.
+        tail: Tokens behind the boundary at most, unless `keep` units have more.
+        keep: Units behind the boundary at least.
 
     Returns:
-        What to summarise: the units before the mark that need not stay as they are; None if there
-        is nothing.
+        What to summarise: the units before the boundary that need not stay as they are; None if
+        there is nothing.
     """
     accounts, path, entries = ledger.accounts(), ledger.history.path, ledger.entries
     start = min(accounts.roll.cut([], tail)[0], max(len(accounts.roll) - keep, 0))
@@ -51,12 +51,12 @@ def choose(ledger: Ledger, *, after: int, tail: int, keep: int) -> Span | None:
     start = accounts.boundary(min([start, *live]))
     if start >= len(accounts.roll):
         return None
-    mark = accounts.unit(start).members[0]
+    boundary = accounts.unit(start).members[0]
     held = set(accounts.protected(()))
-    ids = tuple(path[at] for at in range(after, mark) if accounts.home(at) not in held)
-    if mark <= after or not ids:
+    ids = tuple(path[at] for at in range(after, boundary) if accounts.home(at) not in held)
+    if boundary <= after or not ids:
         return None
-    return Span(mark, path[mark - 1], ids, sum(entries[id_].tokens for id_ in ids))
+    return Span(boundary, path[boundary - 1], ids, sum(entries[id_].tokens for id_ in ids))
 
 
 def prefix_hash(store: ColdStore, ids: Sequence[int]) -> str:

@@ -1,8 +1,8 @@
-"""How long the hard line takes: swaps of a prepared summary in a conversation of 10,000 turns.
+"""How long the budget takes: swaps of a prepared summary in a conversation of 10,000 turns.
 
 Each step of an agent appends two turns and makes a window of mode "full". The summary is written
 between the steps, as a thread would, so what is timed is the window alone. Printed are the windows
-that swapped, the windows that did not, and how many model calls were made within any of them.
+that applied, the windows that did not, and how many model calls were made within any of them.
 
     taskset -c 0 python benches/python/prepare_swap.py [--turns N] [--budget N] [--swaps N]
 """
@@ -75,13 +75,13 @@ def main():
             took, in_window = time.perf_counter() - begun, False
             assert window.tokens <= options.budget
             told = window.report.compaction
-            if told.swapped:
+            if told.applied:
                 assert told.left_out == 0
                 assert sum(HEADING in str(m["content"]) for m in window.messages) == 1
                 assert validate(window.messages) == []
                 swaps.append(took)
                 sizes.append(len(window.messages))
-            elif told.mark:
+            elif told.boundary:
                 others.append(took)
             worker.run()
         stored = len(log)

@@ -1,11 +1,11 @@
 """A window in which a summary stands for the front of the conversation.
 
 ```text
-system ─ task │ summary │ what was held before the mark │ units behind the mark, as they are
+system ─ task │ summary │ what was held before the boundary │ units behind the boundary, as they are
 ```
 
 The summary stands where the first message stood that it stands for. Where the rest is still too
-large, the oldest units behind the mark are left out.
+large, the oldest units behind the boundary are left out.
 """
 
 from __future__ import annotations
@@ -39,14 +39,14 @@ _TRIES = 8
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is left out behind a mark.
+    """What is left out behind a boundary.
 
     Args:
-        mark: The mark; the cut is void behind another one.
+        boundary: The boundary; the cut is void behind another one.
         start: The first unit that stays although it need not.
     """
 
-    mark: int
+    boundary: int
     start: int
 
 
@@ -71,15 +71,15 @@ def size(ledger: Ledger, ready: Ready | None, around: int) -> int:
     accounts = ledger.accounts()
     if ready is None:
         return around + accounts.roll.since(0)
-    return around + _front(ledger, ready) + accounts.roll.since(accounts.home(ready.mark))
+    return around + _front(ledger, ready) + accounts.roll.since(accounts.home(ready.boundary))
 
 
 def cut(ledger: Ledger, ready: Ready, room: int) -> Cut:
-    """Leave out the oldest units behind a mark, so that the rest fits.
+    """Leave out the oldest units behind a boundary, so that the rest fits.
 
     Args:
         ledger: The conversation.
-        ready: The summary that stands before the mark.
+        ready: The summary that stands before the boundary.
         room: Tokens for the summary and the messages.
 
     Raises:
@@ -89,7 +89,7 @@ def cut(ledger: Ledger, ready: Ready, room: int) -> Cut:
     last = len(accounts) - 1  # what just came in is what the call is about
     stays = {*accounts.protected((last,)), *(accounts.home(at) for at in ready.held)}
     start, _ = accounts.roll.cut(sorted(stays), max(room - ready.tokens, 0))
-    return Cut(ready.mark, max(start, accounts.home(ready.mark)))
+    return Cut(ready.boundary, max(start, accounts.home(ready.boundary)))
 
 
 def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | None) -> Assembled:
@@ -177,13 +177,13 @@ def _front(ledger: Ledger, ready: Ready) -> int:
 
 
 def _behind(accounts: Accounts, ready: Ready, left: Cut | None) -> list[int]:
-    """Return the positions of what is sent behind the mark, ascending.
+    """Return the positions of what is sent behind the boundary, ascending.
 
     Results without a call, and calls that were left without a result, are not: no provider takes
     them.
     """
-    first = accounts.home(ready.mark)
-    start = first if left is None or left.mark != ready.mark else max(left.start, first)
+    first = accounts.home(ready.boundary)
+    start = first if left is None or left.boundary != ready.boundary else max(left.start, first)
     stays = [unit for unit in accounts.protected((len(accounts) - 1,)) if first <= unit < start]
     places = accounts.roll.kept(stays, start)
     lost = accounts.unsendable(first)

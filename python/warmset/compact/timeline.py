@@ -1,4 +1,4 @@
-"""`trajectory`: the turns that tell how a conversation came to where it is, under a budget."""
+"""`timeline`: the turns that tell how a conversation came to where it is, under a budget."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ _NEUTRAL: Final = 0.5
 
 
 @dataclass(frozen=True, slots=True)
-class Moment:
-    """One turn of a trajectory.
+class KeyTurn:
+    """One turn of a timeline.
 
     Args:
         id: Its position in the list.
@@ -58,17 +58,17 @@ class Moment:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
-class Trajectory:
+class Timeline:
     """The turns that tell how a conversation came to where it is.
 
     Args:
-        moments: The turns, in order.
+        turns: The turns, in order.
         tokens: What `text` costs.
         cut: The score from which on a turn stands out.
         embedding: The embedder's name; "none" if turns were scored without similarity.
     """
 
-    moments: tuple[Moment, ...]
+    turns: tuple[KeyTurn, ...]
     tokens: int
     cut: float
     embedding: str
@@ -76,10 +76,10 @@ class Trajectory:
     @property
     def text(self) -> str:
         """The turns as lines, each with its id and role."""
-        return "\n".join(_line(one.id, one.role, one.text) for one in self.moments)
+        return "\n".join(_line(one.id, one.role, one.text) for one in self.turns)
 
 
-def trajectory(
+def timeline(
     messages: Iterable[Any],
     query: str,
     *,
@@ -87,7 +87,7 @@ def trajectory(
     embedder: Embedder | EmbedFunction | str | None = None,
     dialect: str | None = None,
     encoding: str = "o200k_base",
-) -> Trajectory:
+) -> Timeline:
     """Choose the turns that brief somebody who joins now.
 
     A turn is worth ``0.65·similarity + 0.25·recency + 0.10``, a user's 1.1 times that; recency goes
@@ -136,13 +136,13 @@ def trajectory(
     lines = [_line(at, reads[at].facts.role, text) for at, text in zip(said, texts, strict=True)]
     costs = [one + 1 for one in count_texts(lines, encoding)]  # the line's end
     why = _chosen(costs, scores, cut, tokens)
-    moments = tuple(
-        Moment(said[at], reads[said[at]].facts.role, texts[at], float(scores[at]), why[at])
+    turns = tuple(
+        KeyTurn(said[at], reads[said[at]].facts.role, texts[at], float(scores[at]), why[at])
         for at in sorted(why)
     )
-    told = Trajectory(moments=moments, tokens=0, cut=cut, embedding=maker.name if maker else "none")
+    told = Timeline(turns=turns, tokens=0, cut=cut, embedding=maker.name if maker else "none")
     spent = count_text(told.text, encoding)[0]
-    return Trajectory(moments=moments, tokens=spent, cut=cut, embedding=told.embedding)
+    return Timeline(turns=turns, tokens=spent, cut=cut, embedding=told.embedding)
 
 
 def _chosen(

@@ -19,7 +19,7 @@ class OutOfTimeError(Exception):
     """There was no answer in time, or too many earlier calls still wait for theirs."""
 
 
-class Patience:
+class Deadline:
     """Runs calls in threads of their own, and gives up on them after a while.
 
     A thread cannot be stopped: a call that was given up ends when its client lets go, and its
