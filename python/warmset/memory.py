@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from typing import Unpack
 
-    from warmset.compact.distil import MemoryKind
+    from warmset.compact.distil import MemoryType
     from warmset.compact.keeper import Keeper
     from warmset.embed import Embedder
     from warmset.engine.engine import Engine
@@ -232,7 +232,8 @@ class Memory:
         self,
         text: str,
         *,
-        kind: MemoryKind = "fact",
+        memory_type: MemoryType = "fact",
+        memory_id: str | None = None,
         confidence: float = CONFIDENCE,
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
@@ -245,7 +246,9 @@ class Memory:
 
         Args:
             text: What is to be known; the first 600 characters of it.
-            kind: "correction", "preference", "habit", "decision", "fact" or "episode".
+            memory_type: "correction", "preference", "habit", "decision", "fact" or "episode".
+            memory_id: Your own name for it, "memory:" and its id if not given. A memory that there
+                is already keeps the name that it has.
             confidence: How sure it is, 0 to 1.
             conversation: The conversation that it belongs to, and is erased with; None for all.
             meta: Your own fields, plain JSON.
@@ -259,7 +262,12 @@ class Memory:
             StoreError: It could not be kept.
         """
         return self._memories.remember(
-            text, kind=kind, confidence=confidence, conversation=conversation, meta=meta
+            text,
+            memory_type=memory_type,
+            memory_id=memory_id,
+            confidence=confidence,
+            conversation=conversation,
+            meta=meta,
         )
 
     def memories(
@@ -267,7 +275,7 @@ class Memory:
         *,
         query: str | None = None,
         k: int = SHORTLIST,
-        kind: MemoryKind | None = None,
+        memory_type: MemoryType | None = None,
         conversation: str | None = None,
     ) -> list[MemoryItem]:
         """List memories, or search them by words and by vector.
@@ -275,7 +283,7 @@ class Memory:
         Args:
             query: What they are to answer; without it, the newest come first.
             k: How many.
-            kind: Only those of this kind.
+            memory_type: Only those of this type.
             conversation: Only those of this conversation, and those of none.
 
         Returns:
@@ -285,7 +293,9 @@ class Memory:
             InvalidInputError: An argument is out of its range.
             EmbedderError: The embedder failed.
         """
-        return self._memories.search(query=query, k=k, kind=kind, conversation=conversation)
+        return self._memories.search(
+            query=query, k=k, memory_type=memory_type, conversation=conversation
+        )
 
     def revise(self, id_: int, text: str, /) -> int:
         """Give a memory another wording; the old one is erased, byte for byte.

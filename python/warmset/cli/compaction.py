@@ -80,7 +80,7 @@ def compact(
             "dialect": made.dialect,
             "stats": made.stats.as_dict(),
             "messages": made.messages,
-            "drops": [asdict(drop) for drop in made.dropped],
+            "dropped": [asdict(drop) for drop in made.dropped],
             "inserted": [asdict(one) for one in made.inserted],
             "episode": made.episode,
             "notes": list(found.notes),

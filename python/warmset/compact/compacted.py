@@ -155,7 +155,7 @@ class CompactionResult:
     Args:
         messages: What stayed, in its order: the objects that were given, and stand-ins for gaps.
         stats: What it came to.
-        drops: What left, in the order of the list.
+        dropped: What left, in the order of the list.
         inserted: Stand-ins where two neighbours would have had one role.
         dialect: How the messages are written.
         episode: The id of the record of this run, where there is a memory.
@@ -163,7 +163,7 @@ class CompactionResult:
 
     messages: list[Any]
     stats: CompactStats
-    drops: DroppedMessages
+    dropped: DroppedMessages
     inserted: tuple[Inserted, ...]
     dialect: Dialect
     episode: int | None = None

@@ -127,7 +127,7 @@ def compact_context(
     factors = np.asarray(weighed.factors)[choice.roles]
     columns = (factors, scored.recency, scored.similarity, scored.coverage)
     handles, store_ids = left.handles, left.store_ids
-    drops = DroppedMessages(
+    dropped = DroppedMessages(
         gone, scored.values, columns, floor=choice.floor, handles=handles, store_ids=store_ids
     )
     kinds = dict(sorted(Counter(left.distilled).items()))
@@ -140,7 +140,7 @@ def compact_context(
     return CompactionResult(
         messages=out,
         stats=stats,
-        drops=drops,
+        dropped=dropped,
         inserted=inserted,
         dialect=chosen,
         episode=left.episode,

@@ -9,11 +9,11 @@ import re
 import unicodedata
 from typing import Final, Literal, TypeAlias, get_args
 
-MemoryKind: TypeAlias = Literal["correction", "preference", "habit", "decision", "fact", "episode"]
+MemoryType: TypeAlias = Literal["correction", "preference", "habit", "decision", "fact", "episode"]
 """What a memory is: what somebody took back, likes, does again and again, settled, stated, or what
 happened."""
 
-MEMORY_KINDS: Final[tuple[MemoryKind, ...]] = get_args(MemoryKind)
+MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 
 LEAST_TEXT: Final = 40
 """Characters that a turn must have to become a memory."""
@@ -27,7 +27,7 @@ MOST_TEXT: Final = 600
 READ: Final = 20_000
 """Characters of a turn that are looked at for cues."""
 
-CUES: Final[dict[MemoryKind, tuple[str, ...]]] = {
+CUES: Final[dict[MemoryType, tuple[str, ...]]] = {
     "correction": (
         "actually",
         "correction",
@@ -144,13 +144,13 @@ def _parts(cue: str) -> list[str]:
     return re.split(r"(\s)", cue)
 
 
-_PATTERNS: Final[dict[MemoryKind, re.Pattern[str]]] = {
+_PATTERNS: Final[dict[MemoryType, re.Pattern[str]]] = {
     kind: _pattern(cues) for kind, cues in CUES.items()
 }
 _OPENING_NO: Final = re.compile(r"\s*no\b[,.:;!]", re.IGNORECASE)
 
 
-def kind_of_memory(text: str) -> MemoryKind:
+def memory_type_of(text: str) -> MemoryType:
     """Tell which kind of memory a text makes.
 
     Args:

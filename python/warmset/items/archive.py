@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
 from warmset._core import content_hash
-from warmset.compact.distil import clip, confidence_of, is_novel, kind_of_memory
+from warmset.compact.distil import clip, confidence_of, is_novel, memory_type_of
 from warmset.compact.keeper import Leaving, Left
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.evict.slots import stands_in
@@ -141,7 +141,7 @@ class Dropping:
         fresh = [
             Fresh(
                 text=clip(read.facts.text),
-                kind=kind_of_memory(read.facts.text),
+                memory_type=memory_type_of(read.facts.text),
                 confidence=confidence_of(coverage),
                 sources=(source,),
             )
@@ -150,7 +150,7 @@ class Dropping:
         ]
         shelf = item_index(self._engine, self._tenant, None)
         kept = keep_novel(self._engine, shelf, fresh, self._conversation, self.embedder)
-        kinds = (one.kind for one, (_, new) in zip(fresh, kept, strict=True) if new)
+        kinds = (one.memory_type for one, (_, new) in zip(fresh, kept, strict=True) if new)
         return dict(sorted(Counter[str](kinds).items()))
 
 

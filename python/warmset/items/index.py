@@ -16,7 +16,7 @@ from warmset._core import HotIndex, LexicalIndex, Sayings, content_hash
 from warmset.compact.near import COVERS, NearMemories
 from warmset.compact.shared import cache_of
 from warmset.errors import Erased, NotFound
-from warmset.items.item import says
+from warmset.items.item import named, says
 from warmset.items.vectors import keep_rows, rows_of
 from warmset.text.hard_facts import fact_numbers, facts_of
 
@@ -113,6 +113,12 @@ class ItemIndex:
     def known_as(self, conversation: str | None, text: str) -> int | None:
         """Return the memory of a scope that says a text, whatever its case and punctuation."""
         return self._said.get((conversation, says(text)))
+
+    def by_name(self, memory_id: str) -> int | None:
+        """Return the memory that a caller gave a name; None if nobody did."""
+        with self.lock:
+            there = self.refresh()
+            return next((id_ for id_, one in there.items() if named(one) == memory_id), None)
 
     def with_vectors(self, embedder: Embedder) -> Nearby | None:
         """Make sure that all memories have vectors, and return them; None if there is no memory.

@@ -16,7 +16,7 @@ from warmset.store.derived import derived_draft
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from warmset.compact.distil import MemoryKind
+    from warmset.compact.distil import MemoryType
     from warmset.store.derived import Made
     from warmset.store.records import Draft
 
@@ -28,9 +28,10 @@ class MemoryItem:
     """One memory.
 
     Args:
-        id: Its id, for `Memory.revise` and `Memory.erase`.
+        id: Its record's id, for `Memory.revise` and `Memory.erase`.
+        memory_id: The caller's name for it, else "memory:" and the record's id.
         text: What it says.
-        kind: What it is.
+        memory_type: What it is: a correction, a preference, a fact …
         confidence: How sure it is, 0 to 1.
         conversation: The conversation that it belongs to; None if it is the tenant's.
         at: When it was made, UTC.
@@ -40,8 +41,9 @@ class MemoryItem:
     """
 
     id: int
+    memory_id: str
     text: str
-    kind: MemoryKind
+    memory_type: MemoryType
     confidence: float
     conversation: str | None
     at: datetime
@@ -56,29 +58,33 @@ class Fresh:
 
     Args:
         text: What it says.
-        kind: What it is.
+        memory_type: What it is.
         confidence: How sure it is.
         sources: Ids of the records that it is made from.
         meta: The caller's own fields.
         replaces: The hash of the text of which it is a new wording.
+        memory_id: The caller's name for it; None if there is none.
     """
 
     text: str
-    kind: MemoryKind
+    memory_type: MemoryType
     confidence: float
     sources: tuple[int, ...] = ()
     meta: Mapping[str, Any] | None = None
     replaces: bytes | None = None
+    memory_id: str | None = None
 
     def draft(self, tenant: str, conversation: str | None, now: float) -> Draft:
         """Make its record."""
-        fields = {
-            "kind": self.kind,
+        fields: dict[str, Any] = {
+            "kind": self.memory_type,
             "confidence": self.confidence,
             "at": now,
             "meta": dict(self.meta) if self.meta else None,
             "replaces": None if self.replaces is None else self.replaces.hex(),
         }
+        if self.memory_id is not None:
+            fields["memory_id"] = self.memory_id
         data = self.text.encode("utf-8", "surrogatepass")
         return derived_draft("distilled", tenant, conversation, fields, data, self.sources)
 
@@ -89,13 +95,20 @@ def says(text: str) -> bytes:
     return content_hash(plain.encode("utf-8", "surrogatepass"))
 
 
+def named(made: Made) -> str | None:
+    """Return the caller's name for a memory; None where there is none."""
+    given = made.fields.get("memory_id")
+    return given if isinstance(given, str) else None
+
+
 def item(made: Made, text: str, score: float | None = None) -> MemoryItem:
     """Make a memory of its record."""
     fields = made.fields
     return MemoryItem(
         id=made.id,
+        memory_id=named(made) or f"memory:{made.id}",
         text=text,
-        kind=fields.get("kind", "fact"),
+        memory_type=fields.get("kind", "fact"),
         confidence=float(fields.get("confidence", 0.5)),
         conversation=made.conversation,
         at=datetime.fromtimestamp(float(fields.get("at", 0.0)), UTC),

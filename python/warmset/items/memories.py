@@ -8,14 +8,14 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset import messages
-from warmset.compact.distil import MEMORY_KINDS, MemoryKind, clip
+from warmset.compact.distil import MEMORY_TYPES, MemoryType, clip
 from warmset.compact.weights import is_number
 from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
 from warmset.items.archive import Dropping, Episode, episode_of, restore
 from warmset.items.dedupe import keep_novel, put
 from warmset.items.index import item_index
-from warmset.items.item import Fresh, MemoryItem, item
+from warmset.items.item import Fresh, MemoryItem, item, named, says
 from warmset.options import SHORTLIST
 
 if TYPE_CHECKING:
@@ -45,24 +45,36 @@ class Memories:
         self,
         text: str,
         *,
-        kind: MemoryKind = "fact",
+        memory_type: MemoryType = "fact",
+        memory_id: str | None = None,
         confidence: float = CONFIDENCE,
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> int:
         """Keep a memory; see `Memory.remember`."""
         engine = self._handle.live()
-        fresh = _fresh(text, kind, confidence, meta)
+        fresh = _fresh(text, memory_type, confidence, meta)
+        if memory_id is not None:
+            fresh = replace(fresh, memory_id=_name(memory_id, "memory_id"))
         index = item_index(engine, self._handle.tenant, None)
-        embedder = _embedder(engine)
-        return keep_novel(engine, index, [fresh], _name(conversation), embedder)[0][0]
+        embedder, scope = _embedder(engine), _name(conversation)
+        with index.lock:
+            there = None if memory_id is None else index.by_name(memory_id)
+            if there is None:
+                return keep_novel(engine, index, [fresh], scope, embedder)[0][0]
+            if says(index.text(there)) == says(fresh.text):
+                return there
+        raise InvalidInputError(
+            f"memory_id: {memory_id!r:.80} is memory {there}, which says something else; "
+            "give that one another wording with revise"
+        )
 
     def search(
         self,
         *,
         query: str | None = None,
         k: int = SHORTLIST,
-        kind: MemoryKind | None = None,
+        memory_type: MemoryType | None = None,
         conversation: str | None = None,
     ) -> list[MemoryItem]:
         """List memories, or search them by words and by vector; see `Memory.memories`."""
@@ -70,8 +82,8 @@ class Memories:
         at_least("k", k, 1)
         if query is not None and not isinstance(query, str):
             raise InvalidInputError(f"query: expected a text, found {query!r:.80}")
-        if kind is not None:
-            _check_kind(kind)
+        if memory_type is not None:
+            _check_type(memory_type)
         index = item_index(engine, self._handle.tenant, _name(conversation))
         scores: dict[int, float] = {}
         with index.lock:
@@ -79,7 +91,9 @@ class Memories:
                 weights = self._weights.dense, self._weights.lexical
                 scores = index.search(query, _embedder(engine), weights)
             there = index.refresh()
-            wanted = [one for one in there.values() if kind in (None, one.fields.get("kind"))]
+            wanted = [
+                one for one in there.values() if memory_type in (None, one.fields.get("kind"))
+            ]
             if query is None:
                 wanted.sort(key=lambda one: -one.id)
             else:
@@ -95,10 +109,12 @@ class Memories:
             if isinstance(id_, bool) or not isinstance(id_, int) or id_ not in there:
                 raise NotFound(f"revise: no memory has id {id_!r:.80}")
             old = item(there[id_], index.text(id_))
-        fresh = _fresh(text, old.kind, old.confidence, old.meta or None)
+        fresh = _fresh(text, old.memory_type, old.confidence, old.meta or None)
         if fresh.text == old.text:
             return id_
-        fresh = replace(fresh, sources=old.sources, replaces=there[id_].hash)
+        fresh = replace(
+            fresh, sources=old.sources, replaces=there[id_].hash, memory_id=named(there[id_])
+        )
         new = index.known_as(old.conversation, fresh.text)
         if new is None or new == id_:
             [new] = put(engine, [fresh.draft(self._handle.tenant, old.conversation, time.time())])
@@ -126,25 +142,27 @@ def _embedder(engine: Engine) -> Embedder | None:
     return None if engine.indexer is None else engine.indexer.vectorizer.embedder
 
 
-def _name(conversation: object) -> str | None:
-    if conversation is not None and (not isinstance(conversation, str) or not conversation):
-        raise InvalidInputError(f"conversation: expected a name, found {conversation!r:.80}")
-    return conversation
+def _name(given: object, what: str = "conversation") -> str | None:
+    if given is not None and (not isinstance(given, str) or not given):
+        raise InvalidInputError(f"{what}: expected a name, found {given!r:.80}")
+    return given
 
 
-def _check_kind(kind: object) -> None:
-    if not isinstance(kind, str) or kind not in MEMORY_KINDS:
-        raise InvalidInputError(f"kind: expected one of {', '.join(MEMORY_KINDS)}, found {kind!r}")
+def _check_type(given: object) -> None:
+    if not isinstance(given, str) or given not in MEMORY_TYPES:
+        raise InvalidInputError(
+            f"memory_type: expected one of {', '.join(MEMORY_TYPES)}, found {given!r}"
+        )
 
 
-def _fresh(text: object, kind: MemoryKind, confidence: object, meta: object) -> Fresh:
+def _fresh(text: object, memory_type: MemoryType, confidence: object, meta: object) -> Fresh:
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError(f"text: expected a text that says something, found {text!r:.80}")
-    _check_kind(kind)
+    _check_type(memory_type)
     if not is_number(confidence) or not 0 <= confidence <= 1:
         raise InvalidInputError(f"confidence: expected 0 to 1, found {confidence!r}")
     if meta is not None and not isinstance(meta, Mapping):
         raise InvalidInputError(f"meta: expected a mapping, found {meta!r:.80}")
     given = cast("Mapping[str, Any] | None", meta)
     extra = None if given is None else messages.loads(messages.dumps(dict(given)))
-    return Fresh(text=clip(text), kind=kind, confidence=float(confidence), meta=extra)
+    return Fresh(text=clip(text), memory_type=memory_type, confidence=float(confidence), meta=extra)

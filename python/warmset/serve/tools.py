@@ -177,7 +177,7 @@ def _compact(
     return {
         "messages": made.messages,
         "stats": made.stats.as_dict(),
-        "drops": [asdict(one) for one in made.dropped],
+        "dropped": [asdict(one) for one in made.dropped],
         "inserted": [asdict(one) for one in made.inserted],
         "dialect": made.dialect,
         "episode": made.episode,

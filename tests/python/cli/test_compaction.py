@@ -50,7 +50,7 @@ def test_a_list_is_compacted_and_told(file, call):
     found = json.loads(out)
     assert code == 0
     assert found["stats"]["after_tokens"] <= found["stats"]["budget"]
-    gone = {drop["id"] for drop in found["drops"]}
+    gone = {drop["id"] for drop in found["dropped"]}
     assert found["messages"] == [one for at, one in enumerate(talk()) if at not in gone]
     assert found["episode"] is None
     code, out, _ = call("compact", file, "--words-only", "--budget", "5")
@@ -75,11 +75,11 @@ def test_a_memory_keeps_what_leaves_and_has_it_on_record(file, tmp_path, call):
     code, out, _ = call("compact", file, *tokens, "--distill", "--json")
     found = json.loads(out)
     assert code == 0
-    assert found["stats"]["distilled"] == len(found["drops"]) > 5
+    assert found["stats"]["distilled"] == len(found["dropped"]) > 5
     code, out, _ = call("compact", file, *tokens, "--distill", "--conversation", "a")
     assert "distilled: " in out
     with Memory.open(store, embedder="lexical") as memory:
-        for drop in found["drops"]:
+        for drop in found["dropped"]:
             assert memory.restore(drop["handle"]) == talk()[drop["id"]]
         assert len(memory.episodes()) == 2
         last = memory.episodes()[1]
@@ -88,7 +88,7 @@ def test_a_memory_keeps_what_leaves_and_has_it_on_record(file, tmp_path, call):
     assert (code, err) == (0, "")
     assert [row["id"] for row in rows] == [found["episode"], last.id]
     assert [row["conversation"] for row in rows] == [None, "a"]
-    assert rows[0]["dropped"] == len(found["drops"])
+    assert rows[0]["dropped"] == len(found["dropped"])
     code, out, _ = call("history", store)
     assert code == 0
     assert "2 on record" in out

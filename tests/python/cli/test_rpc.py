@@ -83,7 +83,7 @@ def test_what_left_is_restored_by_the_next_process(tmp_path):
     ]
     options = ("--memory", str(tmp_path), "--conversation", "log", "--embedder", "lexical")
     code, (told,), _ = call(compact(messages, budget=200), *options)
-    drop = told["result"]["structuredContent"]["drops"][0]
+    drop = told["result"]["structuredContent"]["dropped"][0]
     assert code == 0
     params = {"name": "restore", "arguments": {"handle": drop["handle"]}}
     asked = {"jsonrpc": "2.0", "id": 2, "method": "tools/call", "params": params}

@@ -203,7 +203,7 @@ def test_pins_stay_by_position_and_by_a_function():
     plain = compact_context(given_list, target_ratio=0.3)
     pins = plain.dropped.ids[:2]
     assert not set(pins) & set(
-        compact_context(given_list, target_ratio=0.3, protect=pins).drops.ids
+        compact_context(given_list, target_ratio=0.3, protect=pins).dropped.ids
     )
     wanted = given_list[pins[0]]
     made = compact_context(given_list, target_ratio=0.3, protect=lambda one: one is wanted)
@@ -336,7 +336,7 @@ def test_weights_decide():
     given_list = long_chat(60)
     by_role = CompactWeights(recency=0, assistant=0)
     assert {
-        at % 2 for at in compact_context(given_list, weights=by_role, target_ratio=0.8).drops.ids
+        at % 2 for at in compact_context(given_list, weights=by_role, target_ratio=0.8).dropped.ids
     } == {1}
     flat = CompactWeights(recency=0, assistant=1)
     made = compact_context(given_list, weights=flat)

@@ -111,7 +111,7 @@ def test_what_the_cache_held_before_does_not_change_an_answer(words, monkeypatch
     crowd = [{"role": "user", "content": f"{SAME} {word}"} for word in FILLER.split()]
     compact_context(crowd, embedder=words, target_ratio=0.3)
     again = compact_context(given, embedder=words)
-    assert list(again.dropped) == list(fresh.drops)
+    assert list(again.dropped) == list(fresh.dropped)
 
 
 def test_the_cache_forgets_what_was_not_used_for_longest(words, monkeypatch):

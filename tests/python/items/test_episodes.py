@@ -88,7 +88,7 @@ def test_a_copy_of_an_erased_message_goes_with_it(tmp_path, order):
             ids = place.append(given_list)
             place.sync(given_list[:1])
         made = compact_context(given_list, memory=place, target_ratio=0.1, distill_novel=True)
-        kept = compact_context(given_list, memory=other, target_ratio=0.1).drops[0]
+        kept = compact_context(given_list, memory=other, target_ratio=0.1).dropped[0]
         first, second = made.dropped[0], made.dropped[1]
         if order == "dropped first":
             ids = place.append([*given_list, given_list[second.id]])
@@ -115,7 +115,7 @@ def test_a_handle_is_its_tenants_alone(tmp_path):
         with pytest.raises(NotFound):
             theirs.restore(handle)
         number = handle.split(":")[1]
-        forged = compact_context(talk(), memory=theirs).drops[0].handle.split(":")[2]
+        forged = compact_context(talk(), memory=theirs).dropped[0].handle.split(":")[2]
         for wrong in (f"kept:{number}:{forged}", "kept:1", "", "kept::", f"kept:{'9' * 30}:x"):
             with pytest.raises(NotFound):
                 theirs.restore(wrong)
@@ -185,5 +185,5 @@ def test_the_choice_is_the_same_with_an_empty_memory():
         with Memory.open(None, embedder=WordEmbedder()) as memory:
             alone = compact_context(given_list, embedder=WordEmbedder())
             kept = compact_context(given_list, memory=memory)
-            assert kept.dropped.ids == alone.drops.ids
+            assert kept.dropped.ids == alone.dropped.ids
             assert kept.messages == alone.messages

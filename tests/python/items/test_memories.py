@@ -8,7 +8,7 @@ from vectors_by_word import WordEmbedder
 
 from warmset import CompactWeights, FunctionEmbedder, Memory, compact_context
 from warmset.compact import forget_vectors
-from warmset.compact.distil import CUES, clip, confidence_of, is_novel, kind_of_memory
+from warmset.compact.distil import CUES, clip, confidence_of, is_novel, memory_type_of
 from warmset.errors import InvalidInputError, Locked, NotFound
 from warmset.items.dedupe import put
 from warmset.receipts import Spooled
@@ -30,11 +30,11 @@ def memory(request):
 
 
 def test_a_memory_is_listed_and_found(memory):
-    first = memory.remember(FERRY, kind="habit", confidence=0.9, meta={"by": ["me", 1]})
+    first = memory.remember(FERRY, memory_type="habit", confidence=0.9, meta={"by": ["me", 1]})
     second = memory.remember(MAST)
     assert [one.id for one in memory.memories()] == [second, first]
-    [one] = memory.memories(kind="habit")
-    assert (one.text, one.kind, one.confidence) == (FERRY, "habit", 0.9)
+    [one] = memory.memories(memory_type="habit")
+    assert (one.text, one.memory_type, one.confidence) == (FERRY, "habit", 0.9)
     assert one.meta == {"by": ["me", 1]}
     assert one.score is None
     found = memory.memories(query="which pier does the ferry leave from")
@@ -108,7 +108,7 @@ def test_an_edit_replaces_the_words_and_keeps_the_rest(tmp_path):
         new = memory.revise(first, "the ferry leaves at 8:20 nowadays")
         assert new > first > turn
         [one] = memory.memories()
-        assert (one.text, one.kind, one.confidence, one.conversation, one.meta) == (
+        assert (one.text, one.memory_type, one.confidence, one.conversation, one.meta) == (
             "the ferry leaves at 8:20 nowadays",
             "habit",
             0.6,
@@ -153,12 +153,29 @@ def test_erasing_takes_the_bytes(tmp_path):
     assert b"Olga" in data
 
 
+def test_a_memory_has_the_callers_name_or_one_made_of_its_id(memory):
+    first = memory.remember("the harbour closes at ten", memory_id="harbour")
+    other = memory.remember("the ferry takes bicycles")
+    names = {one.id: one.memory_id for one in memory.memories()}
+    assert names == {first: "harbour", other: f"memory:{other}"}
+    assert memory.remember("The harbour closes at ten.", memory_id="harbour") == first
+    with pytest.raises(InvalidInputError, match=f"memory_id: 'harbour' is memory {first}"):
+        memory.remember("the harbour closes at nine", memory_id="harbour")
+    later = memory.revise(first, "the harbour closes at eleven")
+    assert {one.id: one.memory_id for one in memory.memories()} == {
+        later: "harbour",
+        other: f"memory:{other}",
+    }
+
+
 @pytest.mark.parametrize(
     ("call", "why"),
     [
         (lambda m: m.remember(" "), "text"),
         (lambda m: m.remember(3), "text"),
-        (lambda m: m.remember("x", kind="gossip"), "kind"),
+        (lambda m: m.remember("x", memory_type="gossip"), "memory_type"),
+        (lambda m: m.remember("x", memory_id=""), "memory_id"),
+        (lambda m: m.remember("x", memory_id=3), "memory_id"),
         (lambda m: m.remember("x", confidence=1.5), "confidence"),
         (lambda m: m.remember("x", confidence=float("nan")), "confidence"),
         (lambda m: m.remember("x", meta=[1]), "meta"),
@@ -166,7 +183,7 @@ def test_erasing_takes_the_bytes(tmp_path):
         (lambda m: m.remember("x", conversation=""), "conversation"),
         (lambda m: m.memories(k=0), "k"),
         (lambda m: m.memories(query=3), "query"),
-        (lambda m: m.memories(kind="gossip"), "kind"),
+        (lambda m: m.memories(memory_type="gossip"), "memory_type"),
     ],
 )
 def test_what_is_out_of_range_is_refused(memory, call, why):
@@ -223,14 +240,14 @@ KINDS = [
 
 @pytest.mark.parametrize(("text", "kind"), KINDS)
 def test_the_kind_is_told_by_cues(text, kind):
-    assert kind_of_memory(text) == kind
+    assert memory_type_of(text) == kind
 
 
 def test_every_cue_tells_its_kind():
     order = list(CUES)
     for kind, cues in CUES.items():
         for cue in cues:
-            told = kind_of_memory(f"well {cue.upper()} so")
+            told = memory_type_of(f"well {cue.upper()} so")
             assert order.index(told) <= order.index(kind), cue
             assert told == kind or any(one in cue for one in CUES[told]), cue
 
@@ -291,7 +308,7 @@ def test_novel_drops_become_memories_with_their_provenance():
             one = by_source[(int(drop.handle.split(":")[1]),)]
             assert one.text == given[drop.id]["content"].strip()
             assert one.confidence == pytest.approx(0.5 + 0.25 * (1 - drop.terms.coverage))
-            assert one.kind == "decision"
+            assert one.memory_type == "decision"
         assert len(novel) == made.stats.distilled
         assert 3 in made.dropped.ids
         again = compact_context(given, memory=memory, distill_novel=True, target_ratio=0.5)

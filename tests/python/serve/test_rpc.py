@@ -82,11 +82,11 @@ def test_a_call_compacts():
     made = told["structuredContent"]
     assert json.loads(told["content"][0]["text"]) == made
     assert told["isError"] is False
-    gone = [one["id"] for one in made["drops"]]
+    gone = [one["id"] for one in made["dropped"]]
     assert made["messages"] == [one for at, one in enumerate(messages) if at not in gone]
     assert made["stats"]["dropped"] == len(gone) > 20
     assert made["stats"]["after_tokens"] <= made["stats"]["budget"]
-    assert set(made["drops"][0]) == {"id", "score", "terms", "reason", "handle", "store_id"}
+    assert set(made["dropped"][0]) == {"id", "score", "terms", "reason", "handle", "store_id"}
 
 
 def test_with_a_memory_what_left_comes_back():
@@ -96,7 +96,7 @@ def test_with_a_memory_what_left_comes_back():
         server = Server(methods(tools_of(memory, "log"), version="1"))
         made = call({"messages": messages, "distill_novel": True}, server)["result"]
         made = made["structuredContent"]
-        drop = made["drops"][3]
+        drop = made["dropped"][3]
         assert drop["store_id"] == memory.conversation("log").ids[drop["id"]]
         told = call({"handle": drop["handle"]}, server, "restore")["result"]
         assert told["structuredContent"] == {"message": messages[drop["id"]]}
