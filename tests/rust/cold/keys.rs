@@ -1,0 +1,134 @@
+//! Key files that are gone, broken or not ours: what is lost is named, and the rest goes on.
+
+use std::collections::BTreeSet;
+
+use crate::support::open;
+use warmset_core::cold::{DamageKind, Draft, Encryption, Medium, Options, Ram, Scope, Store};
+use warmset_core::{Error, Kind, Seq};
+
+fn options(encryption: Encryption) -> Options {
+    Options {
+        encryption,
+        ..Options::default()
+    }
+}
+
+fn say(store: &Store, conversation: &[u8], payload: &[u8]) -> Seq {
+    let draft = Draft {
+        kind: Kind::Turn,
+        key: &[b"tenant", conversation],
+        meta: b"meta",
+        sources: &[],
+        payload,
+    };
+    store.append(&[draft]).unwrap()[0]
+}
+
+fn keys(ram: &Ram) -> BTreeSet<String> {
+    let names = ram.list("keys").unwrap().into_iter();
+    names.map(|name| format!("keys/{name}")).collect()
+}
+
+#[test]
+fn a_missing_key_costs_its_own_records_and_is_named() {
+    for encryption in [Encryption::Keys, Encryption::Master([7; 32])] {
+        let ram = Ram::new();
+        let store = open(&ram, options(encryption));
+        let first = say(&store, b"one", b"of one");
+        let of_one = keys(&ram);
+        let second = say(&store, b"two", b"of two");
+        for name in &of_one {
+            ram.remove(name).unwrap();
+        }
+        // The handle that is open has the key still; a complete check looks at the file.
+        let verify = store.verify().unwrap();
+        assert_eq!((verify.records, verify.damages.len()), (1, 1));
+        drop(store);
+        let store = open(&ram, options(encryption));
+        assert!(matches!(store.get(first), Err(Error::NoKey { seq }) if seq == first));
+        let page = store.page(Seq(0), usize::MAX).unwrap();
+        assert_eq!(page.len(), 1);
+        assert_eq!(
+            (page[0].seq, &page[0].payload[..]),
+            (second, &b"of two"[..])
+        );
+        let verify = store.verify().unwrap();
+        assert_eq!(verify.records, 1);
+        for damages in [verify.damages, store.report().damages] {
+            assert_eq!(damages.len(), 1);
+            assert_eq!(damages[0].seqs, Some(first..=first));
+            assert_eq!(damages[0].kind, DamageKind::Missing);
+            assert_eq!(damages[0].detail, "its key is not here");
+        }
+        let plain = open(&ram, options(Encryption::Off));
+        let refused = plain.page(second, usize::MAX);
+        let expected = encryption != Encryption::Keys;
+        assert_eq!(matches!(refused, Err(Error::NoKey { .. })), expected);
+        assert!(matches!(
+            plain.page(Seq(0), usize::MAX),
+            Err(Error::NoKey { .. })
+        ));
+
+        // A key that went because its conversation was erased is no damage.
+        store.erase(Scope::Prefix(&[b"tenant", b"two"])).unwrap();
+        let verify = open(&ram, options(encryption)).verify().unwrap();
+        assert_eq!(verify.damages.len(), 1);
+        assert_eq!(verify.damages[0].seqs, Some(first..=first));
+    }
+}
+
+#[test]
+fn a_store_whose_only_key_is_damaged_opens_and_says_so() {
+    for encryption in [Encryption::Keys, Encryption::Master([7; 32])] {
+        let ram = Ram::new();
+        let store = open(&ram, options(encryption));
+        let first = say(&store, b"one", b"of one");
+        drop(store);
+        let name = keys(&ram).pop_first().unwrap();
+        let whole = ram.read(&name).unwrap();
+        for len in [0, 10, whole.len() - 1] {
+            ram.write(&name, whole[..len].to_vec());
+            let store = open(&ram, options(encryption));
+            assert!(matches!(store.get(first), Err(Error::NoKey { .. })));
+            assert_eq!(store.verify().unwrap().damages.len(), 1);
+            let next = say(&store, b"one", b"under another key");
+            assert_eq!(store.get(next).unwrap().payload, b"under another key");
+        }
+        ram.write(&name, whole);
+        let store = open(&ram, options(encryption));
+        assert_eq!(store.get(first).unwrap().payload, b"of one");
+        assert_eq!(store.verify().unwrap().damages, vec![]);
+    }
+}
+
+#[test]
+fn a_key_in_plain_vouches_for_no_master() {
+    let ram = Ram::new();
+    say(&open(&ram, options(Encryption::Keys)), b"one", b"of one");
+    let master = options(Encryption::Master([7; 32]));
+    say(&open(&ram, master), b"two", b"of two");
+    assert_eq!(keys(&ram).len(), 2);
+    open(&ram, master);
+    let other = options(Encryption::Master([8; 32]));
+    assert!(matches!(
+        Store::with_medium(Box::new(ram.clone()), other),
+        Err(Error::Argument { .. })
+    ));
+}
+
+#[test]
+fn a_directory_that_is_named_like_a_key_is_none() {
+    let dir = tempfile::tempdir().unwrap();
+    let options = options(Encryption::Keys);
+    let key = dir.path().join("keys").join("x.key");
+    std::fs::create_dir_all(&key).unwrap();
+    for n in 0..2 {
+        let store = Store::open(dir.path(), options).unwrap();
+        say(&store, b"one", b"of one");
+        say(&store, b"two", b"of two");
+        let erased = store.erase(Scope::Prefix(&[b"tenant", b"two"])).unwrap();
+        assert_eq!((erased.records, erased.keys), (1, 1), "{n}");
+        store.compact().unwrap();
+        assert!(key.exists());
+    }
+}

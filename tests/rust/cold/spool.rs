@@ -1,0 +1,185 @@
+//! The spool when something is wrong in it: what cannot be taken up is named, and stops nobody.
+
+use std::fs;
+use std::time::Duration;
+
+use crate::support::{append, draft, open, pages};
+use warmset_core::cold::{
+    Appended, DamageKind, Draft, Encryption, Medium, OnBusy, OpenReport, Options, Ram, Scope, Store,
+};
+use warmset_core::{Error, Seq};
+
+fn options() -> Options {
+    Options {
+        on_busy: OnBusy::Spool,
+        lock_wait: Duration::ZERO,
+        ..Options::default()
+    }
+}
+
+/// Leaves a batch in the spool and gives its file's name.
+fn spool(ram: &Ram, store: &Store, batch: &[Draft<'_>]) -> String {
+    let hold = ram.try_lock().unwrap().unwrap();
+    let Appended::Spooled(token) = store.append_or_spool(batch).unwrap() else {
+        panic!("it was stored");
+    };
+    drop(hold);
+    format!("spool/{:032x}.spl", u128::from_be_bytes(token))
+}
+
+/// The one damage, which is of a batch in the spool.
+fn told(report: &OpenReport) -> String {
+    let [damage] = &report.damages[..] else {
+        panic!("{report:?}");
+    };
+    assert_eq!((damage.kind, &damage.seqs), (DamageKind::Corrupt, &None));
+    assert!(damage.detail.contains("spool"), "{}", damage.detail);
+    damage.path.display().to_string()
+}
+
+#[test]
+fn a_damaged_batch_is_damage_for_as_long_as_its_name_is_there() {
+    let ram = Ram::new();
+    let store = open(&ram, options());
+    let other = open(&ram, options());
+    append(&store, &[b"before"]);
+    let name = spool(&ram, &other, &[draft(b"plaintext of it")]);
+    let mut bytes = ram.read(&name).unwrap();
+    bytes[150] ^= 1;
+    ram.write(&name, bytes.clone());
+    append(&store, &[b"after"]);
+    let aside = told(&store.report());
+    let own = aside.strip_prefix(":memory:/").unwrap();
+    assert_eq!(ram.read(own), Some(bytes));
+    assert_eq!(store.report().cuts, vec![]);
+    assert_eq!(store.verify().unwrap().damages, store.report().damages);
+    assert_eq!(pages(&store, 9_000).len(), 2);
+
+    // Erasing takes its bytes, not its name.
+    store.erase(Scope::Records(&[Seq(1)])).unwrap();
+    store.compact().unwrap();
+    assert_eq!(ram.read(own), Some(vec![]));
+    for _ in 0..2 {
+        let late = open(&ram, options());
+        assert_eq!(told(&late.report()), aside);
+        assert_eq!(late.verify().unwrap().damages, late.report().damages);
+        append(&late, &[b"goes on"]);
+    }
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn what_is_no_batch_stays_in_the_spool_and_stops_nobody() {
+    use std::os::unix::ffi::OsStrExt as _;
+    for bad in [&b"x.spl"[..], b"\xff\xfe.spl"] {
+        let dir = tempfile::tempdir().unwrap();
+        let store = Store::open(dir.path(), options()).unwrap();
+        append(&store, &[b"before"]);
+        let left = {
+            let holder = Options {
+                mode: warmset_core::cold::Mode::Exclusive,
+                ..options()
+            };
+            let _holder = Store::open(dir.path(), holder).unwrap();
+            store.append_or_spool(&[draft(b"left")]).unwrap()
+        };
+        assert!(matches!(left, Appended::Spooled(_)));
+        let path = dir
+            .path()
+            .join("spool")
+            .join(std::ffi::OsStr::from_bytes(bad));
+        if bad.starts_with(b"x") {
+            fs::create_dir(&path).unwrap();
+        } else {
+            fs::write(&path, "whatever").unwrap();
+        }
+        for _ in 0..2 {
+            let store = Store::open(dir.path(), options()).unwrap();
+            append(&store, &[b"after"]);
+            assert!(told(&store.report()).contains(".spl"));
+            assert_eq!(store.verify().unwrap().damages, store.report().damages);
+            assert!(path.exists());
+            let all = pages(&store, 9_000);
+            assert_eq!(all.iter().filter(|(_, p)| p == b"left").count(), 1);
+        }
+    }
+}
+
+fn made(sources: &[Seq]) -> Draft<'_> {
+    Draft {
+        sources,
+        ..draft(b"made from it")
+    }
+}
+
+#[test]
+fn a_record_is_made_from_earlier_ones_only() {
+    let ram = Ram::new();
+    let (store, other) = (open(&ram, options()), open(&ram, options()));
+    let first = append(&store, &[b"first"])[0];
+    // The other handle has not looked since.
+    let of_first = [Seq(first)];
+    spool(&ram, &other, &[made(&of_first)]);
+    let second = append(&store, &[b"second"])[0];
+    let next = second + 1;
+    for source in [next, next + 1, u64::MAX] {
+        let sources = [Seq(first), Seq(source)];
+        // Whether it is the record's own id, or that of one before it in its batch.
+        for batch in [vec![made(&sources)], vec![draft(b"x"), made(&sources)]] {
+            let error = store.append(&batch).unwrap_err();
+            let told = matches!(&error, Error::Argument { name: "sources", found, .. } if *found == source.to_string());
+            assert!(told, "{error}");
+        }
+    }
+    assert_eq!(store.stats().unwrap().next_seq, Seq(next));
+    assert_eq!(store.spooled().unwrap(), Vec::<String>::new());
+    let last = [Seq(second)];
+    store.append(&[made(&last)]).unwrap();
+    assert_eq!(
+        store.erase(Scope::Records(&[Seq(second)])).unwrap().derived,
+        1
+    );
+}
+
+#[test]
+fn a_conversation_that_was_erased_does_not_come_back_from_the_spool() {
+    let of = |conversation| Draft {
+        key: conversation,
+        ..draft(b"what was said")
+    };
+    let (one, two): ([&[u8]; 2], [&[u8]; 2]) = ([b"t", b"one"], [b"t", b"two"]);
+    for appended in [0, 1] {
+        let ram = Ram::new();
+        let with_key = Options {
+            encryption: Encryption::Master([7; 32]),
+            ..options()
+        };
+        let store = open(&ram, with_key);
+        append(&store, &[b"before"]);
+        drop(store);
+        let hook = open(&ram, with_key);
+        let name = spool(&ram, &hook, &[of(&one), of(&two)]);
+        drop(hook);
+        // Whoever has no key cannot take it up, and erases all the same.
+        let other = open(&ram, options());
+        for _ in 0..appended {
+            append(&other, &[b"between"]);
+        }
+        other.erase(Scope::Prefix(&one)).unwrap();
+        other.compact().unwrap();
+        assert!(ram.read(&name).is_some());
+        let store = open(&ram, with_key);
+        assert_eq!(ram.read(&name), None);
+        let conversations = |store: &Store| -> Vec<Vec<u8>> {
+            let page = store.page(Seq(0), usize::MAX).unwrap().into_iter();
+            let said = page.filter(|record| record.payload == b"what was said");
+            said.map(|record| record.key[1].clone()).collect()
+        };
+        assert_eq!(conversations(&store), [b"two"]);
+        // What is said after the erasure is not concerned by it.
+        spool(&ram, &store, &[of(&one)]);
+        append(&store, &[b"after"]);
+        assert_eq!(conversations(&store), [b"two", b"one"]);
+        assert_eq!(store.report().damages, vec![]);
+    }
+}

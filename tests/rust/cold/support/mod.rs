@@ -1,0 +1,183 @@
+//! What the tests of the cold stage share: small stores whose every byte is known.
+
+#![cfg_attr(
+    feature = "defects",
+    expect(dead_code, reason = "the tests of the defects use a part of it")
+)]
+
+pub(crate) mod crash;
+pub(crate) mod disk_model;
+pub(crate) mod explore;
+pub(crate) mod faults;
+pub(crate) mod faulty;
+pub(crate) mod ledger;
+pub(crate) mod ops;
+pub(crate) mod sample;
+pub(crate) mod script;
+pub(crate) mod sim;
+pub(crate) mod workloads;
+pub(crate) mod world;
+
+use std::collections::BTreeMap;
+
+use warmset_core::cold::{Draft, Medium, Options, Ram, Read, Store, content_hash};
+use warmset_core::{Error, Kind, Seq};
+
+/// Ids with their payloads: the oracle.
+pub(crate) type Truth = BTreeMap<u64, Vec<u8>>;
+
+/// The name of a segment, written down here once more so that the tests share no code with it.
+pub(crate) fn segment(number: u64) -> String {
+    format!("{number:020}.seg")
+}
+
+pub(crate) fn draft(payload: &[u8]) -> Draft<'_> {
+    Draft {
+        kind: Kind::Turn,
+        key: &[b"tenant", b"conversation"],
+        meta: b"user",
+        sources: &[],
+        payload,
+    }
+}
+
+pub(crate) fn append(store: &Store, payloads: &[&[u8]]) -> Vec<u64> {
+    let batch: Vec<Draft<'_>> = payloads.iter().map(|p| draft(p)).collect();
+    let seqs = store.append(&batch).unwrap();
+    seqs.into_iter().map(|seq| seq.0).collect()
+}
+
+pub(crate) fn tiny(segment_bytes: u64, read: Read) -> Options {
+    Options {
+        read,
+        segment_bytes,
+        ..Options::default()
+    }
+}
+
+pub(crate) fn open(ram: &Ram, options: Options) -> Store {
+    Store::with_medium(Box::new(ram.clone()), options).unwrap()
+}
+
+/// Another directory with the same files.
+pub(crate) fn copy(ram: &Ram, names: &[String]) -> Ram {
+    let other = Ram::new();
+    for name in names {
+        other.write(name, ram.read(name).unwrap());
+    }
+    other
+}
+
+/// A store of one segment: three batches of one, two and three records, and where each begins.
+pub(crate) fn small() -> (Ram, Truth, Vec<(usize, Vec<u64>)>) {
+    let ram = Ram::new();
+    let store = open(&ram, Options::default());
+    let mut truth = Truth::new();
+    let mut batches = Vec::new();
+    for batch in [
+        &[&b"one"[..]][..],
+        &[b"two", b""],
+        &[b"three", b"a longer one, over one line", b"\0\0"],
+    ] {
+        let start = ram.read(&segment(1)).unwrap().len();
+        let seqs = append(&store, batch);
+        truth.extend(seqs.iter().copied().zip(batch.iter().map(|p| p.to_vec())));
+        batches.push((start, seqs));
+    }
+    (ram, truth, batches)
+}
+
+/// Every id either has its own payload or an error that says so; gives the ids that are readable.
+pub(crate) fn readable(store: &Store, truth: &Truth) -> Vec<u64> {
+    let mut seen = Vec::new();
+    for (seq, payload) in truth {
+        match store.get(Seq(*seq)) {
+            Ok(record) => {
+                assert_eq!(&record.payload, payload, "wrong payload for {seq}");
+                assert_eq!(record.hash, content_hash(payload));
+                assert_eq!(store.hash_of(Seq(*seq)).unwrap(), record.hash);
+                assert_eq!((record.seq, record.kind), (Seq(*seq), Kind::Turn));
+                assert_eq!(record.key, [b"tenant".to_vec(), b"conversation".to_vec()]);
+                assert_eq!(record.meta, b"user");
+                seen.push(*seq);
+            }
+            Err(Error::Corrupt { .. } | Error::Truncated { .. } | Error::NotFound { .. }) => {}
+            Err(other) => panic!("{other}"),
+        }
+    }
+    let last = truth.keys().last().copied().unwrap_or(0);
+    let paged: Vec<u64> = pages(store, 200)
+        .into_iter()
+        .map(|(seq, _)| seq)
+        .filter(|seq| *seq <= last)
+        .collect();
+    assert_eq!(paged, seen, "pages and gets disagree");
+    seen
+}
+
+/// Everything, page by page.
+pub(crate) fn pages(store: &Store, max_bytes: usize) -> Vec<(u64, Vec<u8>)> {
+    let mut all = Vec::new();
+    let mut from = Seq(0);
+    loop {
+        let page = store.page(from, max_bytes).unwrap();
+        let Some(last) = page.last() else {
+            return all;
+        };
+        from = Seq(last.seq.0 + 1);
+        all.extend(page.into_iter().map(|r| (r.seq.0, r.payload)));
+    }
+}
+
+/// Whether anything was reported, by opening or by a check.
+pub(crate) fn reported(store: &Store) -> bool {
+    let (report, verify) = (store.report(), store.verify().unwrap());
+    !report.cuts.is_empty() || !report.damages.is_empty() || !verify.damages.is_empty()
+}
+
+/// Pseudorandom numbers from a seed: splitmix64.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Random(pub(crate) u64);
+
+impl Random {
+    pub(crate) fn next(&mut self) -> u64 {
+        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
+        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+        mixed ^ (mixed >> 31)
+    }
+
+    /// A number below `end`, which is above 0.
+    pub(crate) fn below(&mut self, end: usize) -> usize {
+        let end = u64::try_from(end).unwrap();
+        usize::try_from(self.next() % end).unwrap()
+    }
+}
+
+/// A turn of a key, made from others.
+pub(crate) fn of<'a>(key: &'a [&'a [u8]], payload: &'a [u8], sources: &'a [Seq]) -> Draft<'a> {
+    Draft {
+        kind: Kind::Turn,
+        key,
+        meta: b"meta of it",
+        sources,
+        payload,
+    }
+}
+
+/// Whether any file has these bytes.
+pub(crate) fn anywhere(ram: &Ram, needle: &[u8]) -> bool {
+    let dirs = ["", "torn", "spool", "keys"];
+    let names = dirs.iter().flat_map(|dir| {
+        let names = ram.list(dir).unwrap().into_iter();
+        names.map(move |n| {
+            if dir.is_empty() {
+                n
+            } else {
+                format!("{dir}/{n}")
+            }
+        })
+    });
+    let mut files = names.filter_map(|name| ram.read(&name));
+    files.any(|bytes| bytes.windows(needle.len()).any(|w| w == needle))
+}

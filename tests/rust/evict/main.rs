@@ -1,0 +1,6 @@
+//! The evict stage: which units leave, and which turns are covered, against oracles.
+
+#![expect(clippy::indexing_slicing, reason = "a test may panic")]
+
+mod cover;
+mod plan;

@@ -1,0 +1,226 @@
+//! `leave_lowest` and `Roll` against oracles that are too plain to be wrong.
+
+use proptest::prelude::*;
+use warmset_core::Error;
+use warmset_core::evict::{
+    Change, Hold, Roll, Signals, Unit, Weights, Worthy, keep_newest, keep_worthy, leave_lowest,
+    worth,
+};
+
+fn units(costs: &[u64], protected: &[bool]) -> Vec<Unit> {
+    costs
+        .iter()
+        .zip(protected)
+        .map(|(cost, protected)| Unit {
+            cost: *cost,
+            hold: if *protected {
+                Hold::Protected
+            } else {
+                Hold::Evictable
+            },
+        })
+        .collect()
+}
+
+/// Take the lowest out, one at a time, until the rest fits.
+fn lowest(costs: &[u64], protected: &[bool], scores: &[f64], budget: u64) -> Option<Vec<usize>> {
+    let mut staying: Vec<usize> = (0..costs.len()).collect();
+    let mut left = Vec::new();
+    while staying.iter().map(|at| costs[*at]).sum::<u64>() > budget {
+        let mut worst: Option<usize> = None;
+        for at in staying.iter().copied().filter(|at| !protected[*at]) {
+            if worst.is_none_or(|known| scores[at] < scores[known]) {
+                worst = Some(at);
+            }
+        }
+        staying.retain(|at| Some(*at) != worst);
+        left.push(worst?);
+    }
+    Some(left)
+}
+
+/// Try every start, the earliest first.
+fn suffix(costs: &[u64], protected: &[usize], budget: u64) -> Option<(usize, u64)> {
+    (0..=costs.len()).find_map(|start| {
+        let tokens = (0..costs.len())
+            .filter(|at| *at >= start || protected.contains(at))
+            .map(|at| costs[at])
+            .sum();
+        (tokens <= budget).then_some((start, tokens))
+    })
+}
+
+proptest! {
+    #[test]
+    fn the_lowest_leave_until_the_rest_fits(
+        list in prop::collection::vec((0_u64..30, any::<bool>(), -3_i8..3), 0..30),
+        budget in 0_u64..300,
+    ) {
+        let costs: Vec<u64> = list.iter().map(|item| item.0).collect();
+        let protected: Vec<bool> = list.iter().map(|item| item.1).collect();
+        let scores: Vec<f64> = list.iter().map(|item| f64::from(item.2)).collect();
+        let found = leave_lowest(&units(&costs, &protected), &scores, budget);
+        if let Some(expected) = lowest(&costs, &protected, &scores, budget) {
+            prop_assert_eq!(found.unwrap(), expected);
+        } else {
+            let need = list.iter().filter(|item| item.1).map(|item| item.0).sum();
+            let told = matches!(
+                found,
+                Err(Error::BudgetTooSmall { need: told, have }) if told == need && have == budget
+            );
+            prop_assert!(told);
+        }
+    }
+
+    #[test]
+    fn a_roll_cuts_where_trying_every_start_does(
+        steps in prop::collection::vec((0_u8..8, 0_u64..30, any::<prop::sample::Index>()), 1..60),
+        protected in prop::collection::btree_set(0_usize..60, 0..8),
+        budget in 0_u64..400,
+    ) {
+        let mut roll = Roll::default();
+        let mut costs: Vec<u64> = Vec::new();
+        let mut home = Vec::new();
+        let mut tokens = Vec::new();
+        for (step, cost, place) in steps {
+            tokens.push(cost);
+            if costs.is_empty() || step < 5 {
+                prop_assert_eq!(roll.push(cost), costs.len());
+                home.push(costs.len());
+                costs.push(cost);
+            } else {
+                let unit = place.index(costs.len());
+                roll.join(unit, cost).unwrap();
+                home.push(unit);
+                costs[unit] += cost;
+            }
+        }
+        prop_assert_eq!(roll.len(), costs.len());
+        for start in 0..=costs.len() {
+            prop_assert_eq!(roll.since(start), costs[start..].iter().sum::<u64>());
+        }
+        let protected: Vec<usize> =
+            protected.into_iter().filter(|unit| *unit < costs.len()).collect();
+        let found = roll.cut(&protected, budget).map(|cut| (cut.start, cut.tokens)).ok();
+        prop_assert_eq!(found, suffix(&costs, &protected, budget));
+        let flags: Vec<bool> = (0..costs.len()).map(|at| protected.contains(&at)).collect();
+        if let Some((start, _)) = found {
+            let kept: Vec<usize> =
+                (0..costs.len()).filter(|at| *at >= start || flags[*at]).collect();
+            let messages: Vec<usize> =
+                (0..home.len()).filter(|at| kept.contains(&home[*at])).collect();
+            prop_assert_eq!(&roll.kept(&protected, start), &messages);
+            let later = roll.kept(&[], costs.len() / 2);
+            let same = messages.iter().zip(&later).take_while(|(a, b)| a == b).count();
+            let cost = |list: &[usize]| list.iter().map(|at| tokens[*at]).sum::<u64>();
+            let lost: Vec<usize> =
+                messages.iter().copied().filter(|at| !later.contains(at)).collect();
+            let expected = Change { same, front: cost(&later[..same]), freed: cost(&lost) };
+            prop_assert_eq!(roll.change(&messages, &later), expected);
+            prop_assert_eq!(keep_newest(&units(&costs, &flags), budget).unwrap(), kept);
+        }
+    }
+}
+
+#[test]
+fn counts_saturate() {
+    let mut roll = Roll::default();
+    for _ in 0..3 {
+        roll.push(u64::MAX);
+    }
+    roll.join(0, u64::MAX).unwrap();
+    assert_eq!(roll.since(0), u64::MAX);
+    assert_eq!(roll.cut(&[], u64::MAX).unwrap().start, 2);
+    let error = roll.cut(&[0, 1], u64::MAX - 1).unwrap_err();
+    assert!(matches!(
+        error,
+        Error::BudgetTooSmall { need: u64::MAX, .. }
+    ));
+    let huge = units(&[u64::MAX; 3], &[false; 3]);
+    assert_eq!(leave_lowest(&huge, &[0.0; 3], u64::MAX).unwrap(), [0, 1]);
+}
+
+#[test]
+fn what_is_no_list_is_refused() {
+    let mut roll = Roll::default();
+    roll.push(1);
+    roll.push(1);
+    for protected in [&[1_usize, 0][..], &[0, 0], &[2]] {
+        assert!(matches!(
+            roll.cut(protected, 9),
+            Err(Error::Argument { .. })
+        ));
+    }
+    assert!(matches!(roll.join(2, 1), Err(Error::Argument { .. })));
+    let two = units(&[1, 1], &[false; 2]);
+    assert!(matches!(
+        leave_lowest(&two, &[0.0], 9),
+        Err(Error::Argument { .. })
+    ));
+    assert!(matches!(
+        leave_lowest(&two, &[0.0, f64::NAN], 9),
+        Err(Error::Argument { .. })
+    ));
+}
+
+#[test]
+fn what_is_worth_most_stays_and_ties_go_to_the_earlier() {
+    let turns = Worthy {
+        values: &[0.5, 0.9, 0.5, 0.1, 0.5],
+        costs: &[3, 9, 3, 1, 3],
+        units: &[0, 1, 2, 3, 2],
+        must: &[false, false, false, true, false],
+    };
+    let stays = keep_worthy(turns, 8).expect("it fits");
+    assert_eq!((stays.kept, stays.taken), (vec![0, 3], vec![0]));
+    let all = keep_worthy(turns, u64::MAX).expect("it fits");
+    assert_eq!(all.taken, [1, 0, 2]);
+    let none = keep_worthy(turns, 0).expect("what must stay stays");
+    assert_eq!(none.kept, [3]);
+}
+
+#[test]
+fn costs_never_wrap_and_broken_columns_are_refused() {
+    let mut turns = Worthy {
+        values: &[0.5, 0.6],
+        costs: &[u64::MAX, u64::MAX],
+        units: &[0, 0],
+        must: &[false, false],
+    };
+    assert!(
+        keep_worthy(turns, u64::MAX)
+            .expect("one list")
+            .kept
+            .is_empty()
+    );
+    turns.values = &[0.5, f64::NAN];
+    assert!(keep_worthy(turns, 5).is_err());
+    turns.values = &[0.5];
+    assert!(keep_worthy(turns, 5).is_err());
+    turns.values = &[0.5, 0.6];
+    turns.units = &[0, 2];
+    assert!(keep_worthy(turns, 5).is_err());
+}
+
+#[test]
+fn a_single_turn_is_as_new_as_can_be() {
+    let signals = Signals {
+        roles: &[1],
+        factors: &[1.0, 0.5],
+        similarity: &[0.5],
+        coverage: &[1.0],
+    };
+    let weights = Weights {
+        recency: 0.3,
+        similarity: 0.4,
+        coverage: 0.3,
+    };
+    let (values, recency) = worth(signals, weights).expect("in range");
+    assert_eq!(recency, [1.0]);
+    assert!((values[0] - 0.25).abs() < 1e-15);
+    let outside = Signals {
+        coverage: &[1.1],
+        ..signals
+    };
+    assert!(worth(outside, weights).is_err());
+}

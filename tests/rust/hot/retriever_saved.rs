@@ -1,0 +1,302 @@
+//! Saved retrievers: one that was opened answers as the one that was saved, whatever comes after.
+
+use std::path::Path;
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use warmset_core::hot::{
+    Branches, Coverage, Cue, Filter, Labels, Retriever, Scored, SharedBytes, Traits, Weights, terms,
+};
+use warmset_core::{Error, Result};
+
+const DIM: usize = 24;
+const WORDS: [&str; 6] = ["boat", "car", "garden_lamp", "teapot", "ok", "umbrella"];
+
+/// One step in the life of a retriever.
+#[derive(Clone, Debug)]
+enum Step {
+    Add {
+        words: Vec<usize>,
+        place: u32,
+        rows: usize,
+    },
+    Vectors {
+        at: usize,
+        rows: usize,
+    },
+    Live {
+        at: usize,
+        live: bool,
+    },
+    Remove {
+        at: usize,
+    },
+}
+
+fn step() -> impl Strategy<Value = Step> {
+    let words = prop::collection::vec(0..WORDS.len(), 0..6);
+    prop_oneof![
+        6 => (words, 0_u32..6, 0_usize..3)
+            .prop_map(|(words, place, rows)| Step::Add { words, place, rows }),
+        1 => (0_usize..80, 1_usize..3).prop_map(|(at, rows)| Step::Vectors { at, rows }),
+        1 => (0_usize..80, any::<bool>()).prop_map(|(at, live)| Step::Live { at, live }),
+        1 => (0_usize..80).prop_map(|at| Step::Remove { at }),
+    ]
+}
+
+fn vectors(seed: u64, rows: usize) -> Vec<f32> {
+    let mut state = seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) | 1;
+    let mut next = || {
+        state = state
+            .wrapping_mul(6_364_136_223_846_793_005)
+            .wrapping_add(1);
+        f32::from(u16::try_from(state >> 49).unwrap()) / 16_384.0 - 1.0
+    };
+    (0..rows * DIM).map(|_| next()).collect()
+}
+
+/// Takes a step in several retrievers, from the `id`th id on.
+fn take(retrievers: &mut [&mut Retriever], step: &Step, ids: &mut Vec<u64>, next: &mut u64) {
+    let pick = |ids: &[u64], at: usize| (!ids.is_empty()).then(|| ids[at % ids.len()]);
+    match step {
+        Step::Add { words, place, rows } => {
+            let text: Vec<&str> = words.iter().map(|word| WORDS[*word]).collect();
+            let labels = Labels {
+                tenant: place / 3,
+                conversation: *place,
+                session: place % 2,
+                speaker: place % 3,
+                live: true,
+                ..Labels::default()
+            };
+            for retriever in retrievers {
+                retriever
+                    .add(*next, labels, &terms(&text.join(" ")))
+                    .unwrap();
+                if !words.is_empty() {
+                    let day = i32::try_from(*next % 40).unwrap();
+                    let traits = Traits {
+                        asking: f32::from(u8::from(words[0] == 1)) / 3.0,
+                        ends_asking: words[0] == 2,
+                        tells_time: words[0] == 3,
+                        tells_number: words[0] == 4,
+                        days: (0..words[0]).map(|_| (day, day + 2)).collect(),
+                    };
+                    retriever.describe(*next, traits).unwrap();
+                }
+                if *rows > 0 {
+                    retriever
+                        .put_vectors(*next, &vectors(*next, *rows), DIM)
+                        .unwrap();
+                }
+            }
+            ids.push(*next);
+            *next += 3;
+        }
+        Step::Vectors { at, rows } => {
+            if let Some(id) = pick(ids, *at) {
+                for retriever in retrievers {
+                    let rows = vectors(id + 1, *rows);
+                    retriever.put_vectors(id, &rows, DIM).unwrap();
+                }
+            }
+        }
+        Step::Live { at, live } => {
+            if let Some(id) = pick(ids, *at) {
+                for retriever in retrievers {
+                    retriever.set_live(&[id], *live).unwrap();
+                }
+            }
+        }
+        Step::Remove { at } => {
+            if let Some(id) = pick(ids, *at) {
+                for retriever in retrievers {
+                    retriever.remove(id).unwrap();
+                }
+                ids.retain(|one| *one != id);
+            }
+        }
+    }
+}
+
+fn answers(retriever: &Retriever) -> Vec<Vec<Scored>> {
+    let mut all = Vec::new();
+    for tenant in [None, Some(0), Some(1)] {
+        for branches in [Branches::Live, Branches::All] {
+            let filter = Filter {
+                tenant,
+                branches,
+                ..Filter::default()
+            };
+            for (words, seed) in [("boat lamp", 3), ("ok", 8), ("garden_lamp teapot car", 11)] {
+                let cue = Cue {
+                    terms: terms(words),
+                    speakers: vec![1],
+                    days: vec![(10, 12)],
+                    when: true,
+                    number: true,
+                    ..Cue::default()
+                };
+                let weights = Weights {
+                    dense: 1.0,
+                    lexical: 0.7,
+                    speaker: 0.2,
+                    date: 0.3,
+                    when: 0.15,
+                    number: 0.25,
+                    asking: -0.2,
+                    reply: 0.4,
+                    near: 0.35,
+                    session: 0.1,
+                };
+                let query = vectors(seed, 1);
+                let query = (retriever.rows() > 0).then_some(query.as_slice());
+                all.push(retriever.search(query, &cue, &filter, 12, weights).unwrap());
+            }
+        }
+    }
+    all
+}
+
+fn coverage() -> Coverage {
+    Coverage {
+        store: *b"sixteen bytes it",
+        covers: 1 << 40,
+        fingerprint: "someone's vectors".into(),
+        note: vec![0, 1, 255],
+    }
+}
+
+fn saved(retriever: &Retriever) -> Vec<u8> {
+    let mut bytes = Vec::new();
+    retriever
+        .save(&mut bytes, Path::new("saved"), &coverage())
+        .unwrap();
+    bytes
+}
+
+fn open(bytes: Vec<u8>) -> Result<Retriever> {
+    let bytes: SharedBytes = Arc::new(bytes);
+    let (opened, found) = Retriever::open(&bytes, Path::new("saved"))?;
+    opened.verify()?;
+    assert_eq!(found, coverage());
+    Ok(opened)
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(48))]
+
+    #[test]
+    fn what_is_opened_is_what_was_saved(
+        before in prop::collection::vec(step(), 0..120),
+        after in prop::collection::vec(step(), 0..60),
+    ) {
+        let (mut ids, mut next) = (Vec::new(), 5);
+        let mut kept = Retriever::new().unwrap();
+        for step in &before {
+            take(&mut [&mut kept], step, &mut ids, &mut next);
+        }
+        let bytes = saved(&kept);
+        let mut opened = open(bytes.clone()).unwrap();
+        prop_assert_eq!((opened.len(), opened.rows()), (kept.len(), kept.rows()));
+        prop_assert_eq!(answers(&opened), answers(&kept));
+        prop_assert_eq!(saved(&opened), bytes);
+        for step in &after {
+            take(&mut [&mut kept, &mut opened], step, &mut ids, &mut next);
+        }
+        prop_assert_eq!(answers(&opened), answers(&kept));
+        let again = open(saved(&opened)).unwrap();
+        prop_assert_eq!(answers(&again), answers(&kept));
+    }
+}
+
+fn some() -> Retriever {
+    let (mut ids, mut next) = (Vec::new(), 5);
+    let mut retriever = Retriever::new().unwrap();
+    for at in 0..30 {
+        let step = Step::Add {
+            words: vec![at % 6, at % 5],
+            place: u32::try_from(at % 4).unwrap(),
+            rows: at % 3,
+        };
+        take(&mut [&mut retriever], &step, &mut ids, &mut next);
+    }
+    retriever
+}
+
+#[test]
+fn a_changed_byte_is_found_or_says_nothing() {
+    let retriever = some();
+    let bytes = saved(&retriever);
+    let mut found = 0;
+    for at in (0..bytes.len()).filter(|at| bytes[*at] != 0) {
+        let mut broken = bytes.clone();
+        broken[at] ^= 0x40;
+        match open(broken) {
+            Ok(_) => panic!("byte {at} was changed and nobody saw it"),
+            Err(
+                Error::IndexDamaged { .. }
+                | Error::SavedIndex { .. }
+                | Error::NotAnIndex { .. }
+                | Error::NewerIndex { .. },
+            ) => found += 1,
+            Err(other) => panic!("{other}"),
+        }
+    }
+    assert!(found > 1_000);
+}
+
+#[test]
+fn a_cut_file_is_refused() {
+    let bytes = saved(&some());
+    for end in (0..bytes.len()).step_by(997) {
+        assert!(open(bytes[..end].to_vec()).is_err(), "cut at {end}");
+    }
+}
+
+#[test]
+fn what_was_removed_is_not_in_the_file() {
+    let mut retriever = some();
+    let labels = Labels::default();
+    let row = vectors(99, 1);
+    retriever.add(1, labels, &terms("zyzzyva")).unwrap();
+    retriever.put_vectors(1, &row, DIM).unwrap();
+    let holds = |bytes: &[u8], part: &[u8]| bytes.windows(part.len()).any(|at| at == part);
+    let row: &[u8] = bytemuck::cast_slice(&row);
+    let before = saved(&retriever);
+    assert!(holds(&before, b"zyzzyva") && holds(&before, row));
+    let mut opened = open(before).unwrap();
+    for one in [&mut retriever, &mut opened] {
+        one.remove(1).unwrap();
+        let after = saved(one);
+        assert!(!holds(&after, b"zyzzyva") && !holds(&after, row));
+    }
+}
+
+#[test]
+fn ties_go_by_id_where_the_best_of_a_signal_end() {
+    let mut retriever = Retriever::new().unwrap();
+    let row = vectors(4, 1);
+    for id in (1..=400).rev() {
+        retriever.add(id, Labels::default(), &terms("ok")).unwrap();
+        retriever.put_vectors(id, &row, DIM).unwrap();
+    }
+    let cue = Cue {
+        terms: terms("ok"),
+        ..Cue::default()
+    };
+    for (dense, lexical) in [(1.0, 0.0), (0.0, 1.0)] {
+        let weights = Weights {
+            dense,
+            lexical,
+            ..Weights::default()
+        };
+        let query = (dense > 0.0).then_some(row.as_slice());
+        let words = if lexical > 0.0 { &cue } else { &Cue::default() };
+        for one in [&retriever, &open(saved(&retriever)).unwrap()] {
+            let found = one.search(query, words, &Filter::default(), 5, weights);
+            let ids: Vec<u64> = found.unwrap().iter().map(|hit| hit.id).collect();
+            assert_eq!(ids, [1, 2, 3, 4, 5]);
+        }
+    }
+}
