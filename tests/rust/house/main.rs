@@ -8,7 +8,8 @@ use std::path::{Path, PathBuf};
 
 const STAGES: [&str; 6] = ["cold", "hot", "simd", "tokens", "pack", "evict"];
 const UNSAFE: [&str; 3] = ["cold/map.rs", "simd/x86.rs", "simd/neon.rs"];
-const CEILING: usize = 300;
+/// Lines of code that a file has at most; blank lines and comments do not count.
+const CEILING: usize = 400;
 
 fn source() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("src")
@@ -83,10 +84,14 @@ fn unsafe_stands_only_where_it_is_expected() {
 #[test]
 fn files_stay_under_their_ceiling() {
     for (name, text) in all() {
-        let lines = text.lines().count();
+        let lines = text
+            .lines()
+            .map(str::trim_start)
+            .filter(|line| !line.is_empty() && !line.starts_with("//"))
+            .count();
         assert!(
             lines <= CEILING,
-            "{name} has {lines} lines: it is two concepts"
+            "{name} has {lines} lines of code: it is two concepts"
         );
     }
 }
