@@ -19,7 +19,8 @@ import material
 from planted_facts import planted
 from setting import setting
 
-from warmset import CompactWeights, Memory, compact_context
+from warmset import Memory, compact_context
+from warmset.compact import CompactWeights
 from warmset.embed import MiniLM
 from warmset.embed.weights import resolve
 from warmset.text.hard_facts import facts_of

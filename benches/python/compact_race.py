@@ -41,8 +41,8 @@ from compact_material import (
 from compact_ours import Compact, Prepared
 from race import check
 
-from warmset import FunctionEmbedder, count_tokens, validate
-from warmset.embed import MiniLM
+from warmset import count_tokens, validate
+from warmset.embed import FunctionEmbedder, MiniLM
 from warmset.embed.weights import resolve
 
 SHARE = 0.4

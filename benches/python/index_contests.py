@@ -16,9 +16,10 @@ import numpy as np
 from index_timing import Memory, progress, turns
 from race import Result, check
 
-from warmset import Filter, HotIndex
+from warmset import Filter
 from warmset.lab.corpus import locomo
 from warmset.lab.corpus import rows as file
+from warmset.native import HotIndex
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

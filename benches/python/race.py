@@ -30,8 +30,10 @@ import material
 import numpy as np
 import peers
 
-from warmset import ColdStore, FunctionEmbedder, HotIndex, Memory, pack_batch
+from warmset import Memory
 from warmset._core import count_texts
+from warmset.embed import FunctionEmbedder
+from warmset.native import ColdStore, HotIndex, pack_batch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator

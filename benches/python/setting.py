@@ -64,6 +64,7 @@ def file_system(place: Path) -> str:
 def setting(others: tuple[str, ...] = PEERS) -> dict[str, object]:
     """Say what produced a result; `installed` is how the measured build got there."""
     import warmset  # noqa: PLC0415 - after the threads were set
+    from warmset import native  # noqa: PLC0415
 
     return {
         "commit": _said("git", "rev-parse", "HEAD"),
@@ -73,7 +74,7 @@ def setting(others: tuple[str, ...] = PEERS) -> dict[str, object]:
         "compiler": _said("rustc", "-V"),
         "cpu": _cpu(),
         "cores": len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else None,
-        "simd": warmset.simd_tier(),
+        "simd": native.simd_tier(),
         "python": platform.python_version(),
         "system": platform.platform(),
         "peers": {name: _version(name) for name in others},

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import peers
 
-from warmset import ColdStore
+from warmset.native import ColdStore
 
 if TYPE_CHECKING:
     from pathlib import Path

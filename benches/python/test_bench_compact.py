@@ -7,7 +7,8 @@ from functools import cache
 import material
 import pytest
 
-from warmset import FunctionEmbedder, Memory, compact_context, count_tokens
+from warmset import Memory, compact_context, count_tokens
+from warmset.embed import FunctionEmbedder
 
 MOST = 10_000
 

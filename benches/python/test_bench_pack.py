@@ -6,7 +6,7 @@ import numpy as np
 import peers
 import pytest
 
-from warmset import pack_batch
+from warmset.native import pack_batch
 
 LISTS, ITEMS = 1_000, 500
 

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warmset import Filter, HotIndex
+from warmset import Filter
+from warmset.native import HotIndex
 
 DIM = 384
 SIZES = (100_000, 1_000_000)

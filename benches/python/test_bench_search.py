@@ -9,7 +9,7 @@ import numpy as np
 import peers
 import pytest
 
-from warmset import HotIndex
+from warmset.native import HotIndex
 
 SIZES = (1_000, 10_000, 100_000)
 CASES = [(kind, n) for kind in material.KINDS for n in SIZES if (kind, n) != ("real", 100_000)]

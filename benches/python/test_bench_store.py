@@ -8,7 +8,7 @@ from itertools import cycle
 import peers
 import pytest
 
-from warmset import ColdStore
+from warmset.native import ColdStore
 
 PAYLOADS = [os.urandom(peers.KILOBYTE) for _ in range(1_000)]
 NAMES = ["warmset", "raw write + fdatasync", "SQLite FULL"]

@@ -7,7 +7,8 @@ from itertools import count
 import material
 import pytest
 
-from warmset import FunctionEmbedder, Memory
+from warmset import Memory
+from warmset.embed import FunctionEmbedder
 
 TURNS, BUDGET = 10_000, 4_000
 

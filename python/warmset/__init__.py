@@ -1,209 +1,133 @@
-"""Virtual memory for the context window of a language model."""
+"""Virtual memory for the context window of a language model.
 
-from warmset._core import (
-    ColdStore,
-    HotIndex,
-    LexicalIndex,
-    Record,
-    SearchExplanation,
-    keep_newest,
-    pack,
-    pack_batch,
-    simd_tier,
-    simd_tiers,
-    terms,
-)
-from warmset.adapters.langchain import trim_messages
-from warmset.compact import (
-    CompactionResult,
-    CompactStats,
-    CompactWeights,
-    DroppedMessage,
-    KeyTurn,
-    Timeline,
-    compact_context,
-    timeline,
-)
-from warmset.conversation import Conversation
-from warmset.embed import (
-    CohereEmbedder,
-    Embedder,
-    FunctionEmbedder,
-    MiniLM,
-    OpenAIEmbedder,
-    StaticEmbedder,
-    VoyageEmbedder,
-)
-from warmset.errors import WarmsetError
-from warmset.evict import (
-    BlobStore,
-    Chain,
-    ClearToolResults,
-    Evicted,
-    FitResult,
-    HeadTail,
-    Inserted,
-    LatestToolResult,
-    OffloadLarge,
-    OffloadStore,
-    Policy,
-    Salience,
-    SlidingWindow,
-    Summarize,
-    Summarizer,
-    TokenBudget,
-    aretry_on_overflow,
-    fit,
-    retry_on_overflow,
-)
-from warmset.ingest.turn import Synced, Turn
-from warmset.items.archive import Episode
-from warmset.items.item import MemoryItem
-from warmset.memory import Memory
-from warmset.messages import RepairResult, Violation, convert, detect, repair, validate
-from warmset.options import Filter, Weights
-from warmset.pick import (
-    AnthropicPicker,
-    Candidate,
-    LLMPicker,
-    OpenAIPicker,
-    OpenAIResponsesPicker,
-    Picker,
-    Picks,
-    ScorePicker,
-)
-from warmset.prepare import PreparedCompaction, Prices
-from warmset.receipts import ErasureResult, RewriteResult, Spooled
-from warmset.retrieve.hits import Hit
-from warmset.summarize import (
-    AnthropicSummarizer,
-    Audit,
-    ExtractiveSummarizer,
-    Fact,
-    LLMSummarizer,
-    OpenAIResponsesSummarizer,
-    OpenAISummarizer,
-    Summary,
-    SummaryReply,
-    audit,
-    summary_of,
-)
-from warmset.tokens import (
-    Calibration,
-    Counter,
-    TokenCount,
-    anthropic_counter,
-    count_tokens,
-    counter,
-    gemini_counter,
-    openai_counter,
-)
-from warmset.tokens.budget import Budget
-from warmset.tools import TurnTools
-from warmset.usage import Usage
-from warmset.window.cut_result import CutResult
-from warmset.window.result import Part, Report, Window
+What most programs need is here; the rest is in its room: `warmset.pick`, `warmset.summarize`,
+`warmset.embed`, `warmset.messages`, `warmset.tokens`, `warmset.errors`, `warmset.native`,
+`warmset.testing`. Names are imported when they are first used, so that importing warmset is cheap.
+"""
+
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.adapters.langchain import trim_messages
+    from warmset.compact import CompactionResult, compact_context
+    from warmset.conversation import Conversation
+    from warmset.errors import BudgetTooSmall, WarmsetError
+    from warmset.evict import (
+        BlobStore,
+        Chain,
+        ClearToolResults,
+        FitResult,
+        HeadTail,
+        LatestToolResult,
+        OffloadLarge,
+        Policy,
+        Salience,
+        SlidingWindow,
+        Summarize,
+        TokenBudget,
+        aretry_on_overflow,
+        fit,
+        retry_on_overflow,
+    )
+    from warmset.ingest.turn import Synced, Turn
+    from warmset.items.item import MemoryItem
+    from warmset.memory import Memory
+    from warmset.messages import convert, detect, repair, validate
+    from warmset.options import Filter, Weights
+    from warmset.prepare import PreparedCompaction
+    from warmset.retrieve.hits import Hit
+    from warmset.summarize import summary_of
+    from warmset.tokens import count_tokens, counter
+    from warmset.tokens.budget import Budget
+    from warmset.window.cut_result import CutResult
+    from warmset.window.result import Report, Window
 
 __all__ = [
-    "AnthropicPicker",
-    "AnthropicSummarizer",
-    "Audit",
     "BlobStore",
     "Budget",
-    "Calibration",
-    "Candidate",
+    "BudgetTooSmall",
     "Chain",
     "ClearToolResults",
-    "CohereEmbedder",
-    "ColdStore",
-    "CompactStats",
-    "CompactWeights",
     "CompactionResult",
     "Conversation",
-    "Counter",
     "CutResult",
-    "DroppedMessage",
-    "Embedder",
-    "Episode",
-    "ErasureResult",
-    "Evicted",
-    "ExtractiveSummarizer",
-    "Fact",
     "Filter",
     "FitResult",
-    "FunctionEmbedder",
     "HeadTail",
     "Hit",
-    "HotIndex",
-    "Inserted",
-    "KeyTurn",
-    "LLMPicker",
-    "LLMSummarizer",
     "LatestToolResult",
-    "LexicalIndex",
     "Memory",
     "MemoryItem",
-    "MiniLM",
     "OffloadLarge",
-    "OffloadStore",
-    "OpenAIEmbedder",
-    "OpenAIPicker",
-    "OpenAIResponsesPicker",
-    "OpenAIResponsesSummarizer",
-    "OpenAISummarizer",
-    "Part",
-    "Picker",
-    "Picks",
     "Policy",
     "PreparedCompaction",
-    "Prices",
-    "Record",
-    "RepairResult",
     "Report",
-    "RewriteResult",
     "Salience",
-    "ScorePicker",
-    "SearchExplanation",
     "SlidingWindow",
-    "Spooled",
-    "StaticEmbedder",
     "Summarize",
-    "Summarizer",
-    "Summary",
-    "SummaryReply",
     "Synced",
-    "Timeline",
     "TokenBudget",
-    "TokenCount",
     "Turn",
-    "TurnTools",
-    "Usage",
-    "Violation",
-    "VoyageEmbedder",
     "WarmsetError",
     "Weights",
     "Window",
-    "anthropic_counter",
     "aretry_on_overflow",
-    "audit",
     "compact_context",
     "convert",
     "count_tokens",
     "counter",
     "detect",
     "fit",
-    "gemini_counter",
-    "keep_newest",
-    "openai_counter",
-    "pack",
-    "pack_batch",
     "repair",
     "retry_on_overflow",
-    "simd_tier",
-    "simd_tiers",
     "summary_of",
-    "terms",
-    "timeline",
     "trim_messages",
     "validate",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "_version": ["__version__"],
+        "adapters.langchain": ["trim_messages"],
+        "compact": ["CompactionResult", "compact_context"],
+        "conversation": ["Conversation"],
+        "embed": [],
+        "errors": ["BudgetTooSmall", "WarmsetError"],
+        "evict": [
+            "BlobStore",
+            "Chain",
+            "ClearToolResults",
+            "FitResult",
+            "HeadTail",
+            "LatestToolResult",
+            "OffloadLarge",
+            "Policy",
+            "Salience",
+            "SlidingWindow",
+            "Summarize",
+            "TokenBudget",
+            "aretry_on_overflow",
+            "fit",
+            "retry_on_overflow",
+        ],
+        "ingest.turn": ["Synced", "Turn"],
+        "items.item": ["MemoryItem"],
+        "memory": ["Memory"],
+        "messages": ["convert", "detect", "repair", "validate"],
+        "native": [],
+        "options": ["Filter", "Weights"],
+        "pick": [],
+        "prepare": ["PreparedCompaction"],
+        "retrieve.hits": ["Hit"],
+        "summarize": ["summary_of"],
+        "testing": [],
+        "tokens": ["count_tokens", "counter"],
+        "tokens.budget": ["Budget"],
+        "tools": [],
+        "window.cut_result": ["CutResult"],
+        "window.result": ["Report", "Window"],
+    },
+)

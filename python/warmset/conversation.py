@@ -5,21 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
+from warmset import ingest, items, prepare
+from warmset import messages as lists
+from warmset import tools as turn_tools
+from warmset import window as windows
 from warmset._aio import twin
 from warmset._keywords import spelled_out
-from warmset.ingest.append import Beside
-from warmset.ingest.append import append as _append
-from warmset.ingest.append import sync as _sync
-from warmset.ingest.turn import Synced, Turn, id_of, read_turn
-from warmset.items.archive import Dropping
-from warmset.messages import known_dialect
 from warmset.options import SHORTLIST, TOOL_TOKENS, Filter, Mode
-from warmset.prepare import policy_of
 from warmset.tokens.budget import Budget, input_tokens
-from warmset.tools import ToolReader, TurnTools
-from warmset.window.cut import cut, cut_ask
 from warmset.window.options import WindowKeywords, WindowOptions
-from warmset.window.request import Ask
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -27,10 +21,12 @@ if TYPE_CHECKING:
 
     from warmset.compact.keeper import Keeper
     from warmset.engine.handle import Handle
+    from warmset.ingest import Synced, Turn
     from warmset.messages import Dialect, System
     from warmset.retrieve.hits import Hit
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
+    from warmset.tools import TurnTools
     from warmset.window.cut_result import CutResult
     from warmset.window.pipeline import Windows
     from warmset.window.result import Window
@@ -96,8 +92,8 @@ class Conversation:
             InvalidInputError: An option has the wrong type, or the dialect is another one.
             StoreError: They could not be kept; none was.
         """
-        beside = Beside(at, speaker, session, meta)
-        return _append(self._handle.live(), self._ledger, messages, beside)
+        beside = ingest.Beside(at, speaker, session, meta)
+        return ingest.append_messages(self._handle.live(), self._ledger, messages, beside)
 
     def sync(
         self,
@@ -128,8 +124,8 @@ class Conversation:
             InvalidMessageError: A message cannot be stored; nothing changed.
             StoreError: They could not be kept; nothing changed.
         """
-        beside = Beside(at, speaker, session, meta)
-        return _sync(self._handle.live(), self._ledger, full_list, beside)
+        beside = ingest.Beside(at, speaker, session, meta)
+        return ingest.sync_messages(self._handle.live(), self._ledger, full_list, beside)
 
     @overload
     def fetch(self, ids: int) -> Turn: ...
@@ -150,8 +146,8 @@ class Conversation:
         """
         engine, ledger = self._handle.live(), self._ledger
         if isinstance(ids, Iterable):
-            return [read_turn(engine, ledger, id_of(id_)) for id_ in ids]
-        return read_turn(engine, ledger, id_of(ids))
+            return [ingest.read_turn(engine, ledger, ingest.id_of(id_)) for id_ in ids]
+        return ingest.read_turn(engine, ledger, ingest.id_of(ids))
 
     # --- searches and windows --------------------------------------------------------------------
 
@@ -203,8 +199,9 @@ class Conversation:
             EmbedderError: The embedder failed, or is not the one of the store's vectors.
         """
         made = WindowOptions(**options)
-        policy_of(made.compaction)
-        ask = Ask(query=query, budget=input_tokens(budget), mode=mode, options=made)
+        if made.compaction is not None:
+            prepare.policy_of(made.compaction)
+        ask = windows.Ask(query=query, budget=input_tokens(budget), mode=mode, options=made)
         return self._windows.window(self.id, ask)
 
     def fit(
@@ -236,10 +233,10 @@ class Conversation:
             NotFound: A pinned message is not on the current path.
             InvalidInputError: The budget or the pins are not usable.
         """
-        ask = cut_ask(budget, pins, system=system, tools=tools)
+        ask = windows.cut_ask(budget, pins, system=system, tools=tools)
         engine = self._handle.live()
         with engine.lock:
-            return cut(engine, self._ledger, ask)
+            return windows.cut_conversation(engine, self._ledger, ask)
 
     def tools(
         self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False
@@ -266,9 +263,9 @@ class Conversation:
             UnknownDialectError: The dialect is not known.
         """
         self._handle.live()
-        named = self.dialect or "openai" if dialect is None else known_dialect(dialect)
-        reader = ToolReader(self._handle, self._searcher, self.id)
-        return TurnTools(reader, budget=budget, dialect=named, strict=strict)
+        named = self.dialect or "openai" if dialect is None else lists.known_dialect(dialect)
+        reader = turn_tools.ToolReader(self._handle, self._searcher, self.id)
+        return turn_tools.TurnTools(reader, budget=budget, dialect=named, strict=strict)
 
     # --- asynchronous twins ----------------------------------------------------------------------
 
@@ -289,7 +286,7 @@ class Conversation:
 
     def __warmset_keeper__(self) -> Keeper:
         """Return what `compact_context` asks of a conversation."""
-        return Dropping(self._handle.live(), self._handle.tenant, self.id)
+        return items.Dropping(self._handle.live(), self._handle.tenant, self.id)
 
     @property
     def _ledger(self) -> Ledger:

@@ -13,26 +13,18 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass, fields
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
+from warmset import embed, engine, items, prepare, retrieve, window
 from warmset._aio import twin
 from warmset._keywords import spelled_out
 from warmset.conversation import Conversation
-from warmset.embed import as_embedder, named
-from warmset.embed.bars import Bars, watched
-from warmset.engine.handle import Handle
-from warmset.engine.leases import lease
-from warmset.engine.stats import figures
 from warmset.errors import InvalidInputError
-from warmset.items.erasure import erase as _erase
-from warmset.items.memories import CONFIDENCE, Memories
-from warmset.options import SEARCH_WAIT, SHORTLIST, Filter, Mode, Weights
-from warmset.prepare import policy_of, summaries_of
-from warmset.retrieve.searcher import Searcher
+from warmset.options import CONFIDENCE, SEARCH_WAIT, SHORTLIST, Filter, Mode, Weights
 from warmset.store.options import StoreKeywords, StoreOptions
 from warmset.window.options import WindowKeywords, WindowOptions
-from warmset.window.pipeline import Windows
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -43,6 +35,7 @@ if TYPE_CHECKING:
     from warmset.compact.keeper import Keeper
     from warmset.embed import Embedder
     from warmset.engine.engine import Engine
+    from warmset.engine.handle import Handle
     from warmset.items.archive import Episode
     from warmset.items.item import MemoryItem
     from warmset.messages import Message
@@ -50,6 +43,7 @@ if TYPE_CHECKING:
     from warmset.prepare import PreparedCompaction
     from warmset.receipts import ErasureResult
     from warmset.retrieve.hits import Found
+    from warmset.state.ledger import Ledger
     from warmset.tokens.budget import Budget
     from warmset.window.result import Window
 
@@ -96,7 +90,8 @@ class MemoryOptions:
             raise InvalidInputError(f"encoding: expected a name, found {self.encoding!r}")
         if not isinstance(self.tenant, str) or not self.tenant:
             raise InvalidInputError(f"tenant: expected a name, found {self.tenant!r}")
-        policy_of(self.compaction)
+        if self.compaction is not None:
+            prepare.policy_of(self.compaction)
 
 
 class Memory:
@@ -113,14 +108,13 @@ class Memory:
         weights = options.weights or Weights()
         self.tenant = handle.tenant
         self._handle = handle
-        self._searcher = Searcher(handle, weights)
-        self._memories = Memories(handle, weights)
-        self._windows = Windows(
+        self._searcher = retrieve.Searcher(handle, weights)
+        self._windows = window.Windows(
             handle,
             self._searcher,
             picker=options.picker,
             compaction=options.compaction,
-            prepare=summaries_of,
+            prepare=_summaries,
         )
 
     @classmethod
@@ -146,8 +140,8 @@ class Memory:
         _check_path(path)
         made = MemoryOptions(**given)
         embedder = _embedder(made.embedder)
-        share = lease(path, embedder=embedder, opening=opening, encoding=made.encoding)
-        return cls(Handle(share, made.tenant), made)
+        share = engine.lease(path, embedder=embedder, opening=opening, encoding=made.encoding)
+        return cls(engine.Handle(share, made.tenant), made)
 
     @classmethod
     @spelled_out(MemoryOptions, StoreOptions)
@@ -356,9 +350,9 @@ class Memory:
             cut off, and what is damaged; whether the index was opened from its file, and why if
             not.
         """
-        engine = self._handle.live()
-        with engine.lock:
-            return figures(engine, self.tenant)
+        there = self._handle.live()
+        with there.lock:
+            return engine.figures(there, self.tenant)
 
     def reembed(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Make all vectors anew with this handle's embedder, and make it the store's embedder.
@@ -428,7 +422,7 @@ class Memory:
             StoreError: They could not be erased. After an error while the files were written anew
                 they are erased all the same, and the next call removes their bytes.
         """
-        return _erase(self._handle.live(), self.tenant, conversation=conversation, ids=ids)
+        return items.erase(self._handle.live(), self.tenant, conversation=conversation, ids=ids)
 
     def close(self, *, timeout: float = 30.0) -> None:
         """Close this handle; the last one on a path finishes pending vectors and closes the store.
@@ -474,10 +468,18 @@ class Memory:
         """Return what `compact_context` asks of a memory."""
         return self._memories.keeper()
 
+    @cached_property
+    def _memories(self) -> items.Memories:
+        return items.Memories(self._handle, self._searcher.weights)
+
     @property
     def _engine(self) -> Engine:
         """The store and its index, shared with other memories on the path."""
         return self._handle.engine
+
+
+def _summaries(there: Engine, ledger: Ledger, policy: window.CompactionPolicy) -> window.Summaries:
+    return prepare.summaries_of(there, ledger, policy)
 
 
 def _check_path(path: object) -> None:
@@ -496,9 +498,9 @@ def _embedder(given: Embedder | Callable[[list[str]], object] | str | None) -> E
     if given == "lexical":
         return None
     if given is not None and not isinstance(given, str):
-        return as_embedder(given)
+        return embed.as_embedder(given)
     name = "minilm" if given is None else given
-    if not watched():
-        return named(name)
-    with Bars() as bars:
-        return named(name, progress=bars)
+    if not embed.watched():
+        return embed.named(name)
+    with embed.Bars() as shown:
+        return embed.named(name, progress=shown)

@@ -49,6 +49,9 @@ SESSION_GAP: Final = 8 * 3600.0
 MAX_TURN: Final = 64 << 20
 """Bytes that a message may have as JSON."""
 
+CONFIDENCE: Final = 0.75
+"""How sure a memory is of which the caller says nothing."""
+
 SUMMARY_CHARS: Final = 160
 """Characters of a turn's one-line summary."""
 

@@ -5,9 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from warmset import ExtractiveSummarizer, audit, count_tokens, summary_of
+from warmset import count_tokens, summary_of
 from warmset.errors import SummaryRefused
 from warmset.messages import facts
+from warmset.summarize import ExtractiveSummarizer, audit
 from warmset.testing import random_history
 
 SENTENCES = [

@@ -9,36 +9,31 @@ import numpy as np
 from numpy.typing import NDArray
 
 from warmset import (
-    Audit,
     Budget,
-    ExtractiveSummarizer,
-    Fact,
     Filter,
     Hit,
-    HotIndex,
-    LexicalIndex,
-    LLMPicker,
-    LLMSummarizer,
     Memory,
-    OpenAIPicker,
-    Picks,
-    ScorePicker,
     Summarize,
+    Synced,
+    Turn,
+    Window,
+    count_tokens,
+    summary_of,
+)
+from warmset.native import HotIndex, LexicalIndex, pack, pack_batch, terms
+from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
+from warmset.summarize import (
+    Audit,
+    ExtractiveSummarizer,
+    Fact,
+    LLMSummarizer,
     Summary,
     SummaryReply,
-    Synced,
-    TokenCount,
-    Turn,
-    TurnTools,
-    Usage,
-    Window,
     audit,
-    count_tokens,
-    pack,
-    pack_batch,
-    summary_of,
-    terms,
 )
+from warmset.tokens import TokenCount
+from warmset.tools import TurnTools
+from warmset.usage import Usage
 
 
 def conversations(memory: Memory) -> None:

@@ -10,17 +10,22 @@ What this package promises:
 - A signal that was not there is named with the reason; nothing stands in for it in silence.
 """
 
-from warmset.compact.compacted import (
-    CompactionResult,
-    CompactStats,
-    DroppedMessage,
-    DroppedMessages,
-    Terms,
-)
-from warmset.compact.context import compact_context
-from warmset.compact.shared import forget_vectors
-from warmset.compact.timeline import KeyTurn, Timeline, timeline
-from warmset.compact.weights import CompactWeights
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.compact.compacted import (
+        CompactionResult,
+        CompactStats,
+        DroppedMessage,
+        DroppedMessages,
+        Terms,
+    )
+    from warmset.compact.context import compact_context
+    from warmset.compact.key_turns import KeyTurn, Timeline, timeline
+    from warmset.compact.shared import forget_vectors
+    from warmset.compact.weights import CompactWeights
 
 __all__ = [
     "CompactStats",
@@ -35,3 +40,20 @@ __all__ = [
     "forget_vectors",
     "timeline",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "compacted": [
+            "CompactionResult",
+            "CompactStats",
+            "DroppedMessage",
+            "DroppedMessages",
+            "Terms",
+        ],
+        "context": ["compact_context"],
+        "shared": ["forget_vectors"],
+        "key_turns": ["KeyTurn", "Timeline", "timeline"],
+        "weights": ["CompactWeights"],
+    },
+)

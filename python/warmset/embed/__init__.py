@@ -6,16 +6,23 @@ local one is verified against pinned digests before it is used, and touches the 
 model is not on this machine yet.
 """
 
-from warmset.embed.base import Embedder, Progress, Stage, Vectors, checked
-from warmset.embed.cohere import CohereEmbedder
-from warmset.embed.function import FunctionEmbedder, as_embedder
-from warmset.embed.minilm import MiniLM
-from warmset.embed.named import named
-from warmset.embed.openai import OpenAIEmbedder
-from warmset.embed.static import StaticEmbedder
-from warmset.embed.voyage import VoyageEmbedder
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.embed.bars import Bars, watched
+    from warmset.embed.base import Embedder, Progress, Stage, Vectors, checked
+    from warmset.embed.cohere import CohereEmbedder
+    from warmset.embed.function import FunctionEmbedder, as_embedder
+    from warmset.embed.minilm import MiniLM
+    from warmset.embed.named import named
+    from warmset.embed.openai import OpenAIEmbedder
+    from warmset.embed.static import StaticEmbedder
+    from warmset.embed.voyage import VoyageEmbedder
 
 __all__ = [
+    "Bars",
     "CohereEmbedder",
     "Embedder",
     "FunctionEmbedder",
@@ -29,4 +36,20 @@ __all__ = [
     "as_embedder",
     "checked",
     "named",
+    "watched",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "bars": ["Bars", "watched"],
+        "base": ["Embedder", "Progress", "Stage", "Vectors", "checked"],
+        "cohere": ["CohereEmbedder"],
+        "function": ["FunctionEmbedder", "as_embedder"],
+        "minilm": ["MiniLM"],
+        "named": ["named"],
+        "openai": ["OpenAIEmbedder"],
+        "static": ["StaticEmbedder"],
+        "voyage": ["VoyageEmbedder"],
+    },
+)

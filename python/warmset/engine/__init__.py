@@ -1,1 +1,29 @@
 """One store with its index and conversations, shared by every handle on its path."""
+
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
+    from warmset.engine.handle import Handle
+    from warmset.engine.leases import Lease, lease
+    from warmset.engine.stats import figures
+
+__all__ = [
+    "Engine",
+    "Handle",
+    "Lease",
+    "figures",
+    "lease",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "engine": ["Engine"],
+        "handle": ["Handle"],
+        "leases": ["Lease", "lease"],
+        "stats": ["figures"],
+    },
+)

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from warmset import summarize
 from warmset.errors import InvalidInputError, SummaryRefused
 from warmset.evict.policies import at_least
 from warmset.evict.slots import stands_in
 from warmset.evict.view import Fold, Note
 from warmset.messages import LANGUAGES
-from warmset.summarize import HEADING, SHARE, summary_of
+from warmset.summarize import HEADING
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -100,10 +101,10 @@ class Summarize:
         """Have messages summarised; an earlier summary among them is taken up."""
         texts = [view.facts[at].text for at in members]
         earlier = [text.removeprefix(HEADING).strip() for text in texts if text.startswith(HEADING)]
-        return summary_of(
+        return summarize.summary_of(
             [view.messages[at] for at in members if not stands_in(view.facts[at])],
             self.summarizer,
-            max_tokens=max(int(before * SHARE), 1),
+            max_tokens=max(int(before * summarize.SHARE), 1),
             previous="\n\n".join(earlier) or None,
             fallback=self.fallback,
             carry_tokens=self.carry_tokens,

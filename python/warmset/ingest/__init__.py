@@ -1,1 +1,27 @@
 """Messages on their way in."""
+
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.ingest.append import Beside, append_messages, sync_messages
+    from warmset.ingest.turn import Synced, Turn, id_of, read_turn
+
+__all__ = [
+    "Beside",
+    "Synced",
+    "Turn",
+    "append_messages",
+    "id_of",
+    "read_turn",
+    "sync_messages",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "append": ["Beside", "append_messages", "sync_messages"],
+        "turn": ["Synced", "Turn", "id_of", "read_turn"],
+    },
+)

@@ -68,7 +68,7 @@ class Beside:
         )
 
 
-def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
+def append_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
     """Keep messages at the end of a conversation; see `Conversation.append`."""
     with engine.lock:
         ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
@@ -78,7 +78,7 @@ def append(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list
     return ids
 
 
-def sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
+def sync_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
     """Bring a conversation to a full list; see `Conversation.sync`."""
     synced = _sync(engine, ledger, given, beside)
     engine.room()

@@ -1,1 +1,29 @@
 """Short texts of their own beside the conversations: memories, dropped turns, episodes."""
+
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.items.archive import Dropping, Episode
+    from warmset.items.erasure import erase
+    from warmset.items.item import MemoryItem
+    from warmset.items.memories import Memories
+
+__all__ = [
+    "Dropping",
+    "Episode",
+    "Memories",
+    "MemoryItem",
+    "erase",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "archive": ["Dropping", "Episode"],
+        "erasure": ["erase"],
+        "item": ["MemoryItem"],
+        "memories": ["Memories"],
+    },
+)

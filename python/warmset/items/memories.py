@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, cast
 
 from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES, MemoryType, clip
@@ -16,7 +16,7 @@ from warmset.items.archive import Dropping, Episode, episode_of, restore
 from warmset.items.dedupe import keep_novel, put
 from warmset.items.index import item_index
 from warmset.items.item import Fresh, MemoryItem, item, named, says
-from warmset.options import SHORTLIST
+from warmset.options import CONFIDENCE, SHORTLIST
 
 if TYPE_CHECKING:
     from warmset.embed import Embedder
@@ -24,9 +24,6 @@ if TYPE_CHECKING:
     from warmset.engine.handle import Handle
     from warmset.messages import Message
     from warmset.options import Weights
-
-CONFIDENCE: Final = 0.75
-"""How sure a memory is of which the caller says nothing."""
 
 
 class Memories:

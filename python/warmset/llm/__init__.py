@@ -8,9 +8,14 @@ What this package promises:
 - What a call took comes from the provider's usage, or is missing; nothing is made up here.
 """
 
-from warmset.llm.asker import Asker, Completing, Providing
-from warmset.llm.base import Model, Prompt, Reply, Settings
-from warmset.llm.deadline import Deadline, OutOfTimeError
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.llm.asker import Asker, Completing, Providing
+    from warmset.llm.base import Model, Prompt, Reply, Settings
+    from warmset.llm.deadline import Deadline, OutOfTimeError
 
 __all__ = [
     "Asker",
@@ -23,3 +28,12 @@ __all__ = [
     "Reply",
     "Settings",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "asker": ["Asker", "Completing", "Providing"],
+        "base": ["Model", "Prompt", "Reply", "Settings"],
+        "deadline": ["Deadline", "OutOfTimeError"],
+    },
+)

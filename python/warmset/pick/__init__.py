@@ -9,17 +9,22 @@ What this package promises:
 - What a picker's model took is told, also where its answer could not be used.
 """
 
-from warmset.pick.asking import Asking, LLMPicker
-from warmset.pick.base import Candidate, Picked, Picker, Picks, ScorePicker
-from warmset.pick.choose import choose
-from warmset.pick.prompt import parse
-from warmset.pick.providers import (
-    AnthropicPicker,
-    OpenAIPicker,
-    OpenAIResponsesPicker,
-    ProviderPicker,
-    picker_named,
-)
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.pick.asking import Asking, LLMPicker
+    from warmset.pick.base import Candidate, Picked, Picker, Picks, ScorePicker
+    from warmset.pick.choose import ask_picker
+    from warmset.pick.prompt import parse
+    from warmset.pick.providers import (
+        AnthropicPicker,
+        OpenAIPicker,
+        OpenAIResponsesPicker,
+        ProviderPicker,
+        picker_named,
+    )
 
 __all__ = [
     "AnthropicPicker",
@@ -33,7 +38,24 @@ __all__ = [
     "Picks",
     "ProviderPicker",
     "ScorePicker",
-    "choose",
+    "ask_picker",
     "parse",
     "picker_named",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "asking": ["Asking", "LLMPicker"],
+        "base": ["Candidate", "Picked", "Picker", "Picks", "ScorePicker"],
+        "choose": ["ask_picker"],
+        "prompt": ["parse"],
+        "providers": [
+            "AnthropicPicker",
+            "OpenAIPicker",
+            "OpenAIResponsesPicker",
+            "ProviderPicker",
+            "picker_named",
+        ],
+    },
+)

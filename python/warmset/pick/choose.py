@@ -19,7 +19,7 @@ _WHY: Final = 400
 """Characters of a reason."""
 
 
-def choose(
+def ask_picker(
     picker: Picker | None, request: str, candidates: Sequence[Candidate], *, limit: int
 ) -> Picked:
     """Let the picker choose, or the score.

@@ -6,11 +6,16 @@ boundary, so that an edit, an erasure or another policy makes it void; a summary
 never shown.
 """
 
-from warmset.prepare.conversation import summaries_of
-from warmset.prepare.policy import PreparedCompaction, Prices, policy_of
-from warmset.prepare.preparation import Preparation, of
-from warmset.prepare.states import TRANSITIONS, Counters, Event, State
-from warmset.prepare.worker import Ticket, Worker
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.prepare.conversation import summaries_of
+    from warmset.prepare.policy import PreparedCompaction, Prices, policy_of
+    from warmset.prepare.preparation import Preparation, of
+    from warmset.prepare.states import TRANSITIONS, Counters, Event, State
+    from warmset.prepare.worker import Ticket, Worker
 
 __all__ = [
     "TRANSITIONS",
@@ -26,3 +31,14 @@ __all__ = [
     "policy_of",
     "summaries_of",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "conversation": ["summaries_of"],
+        "policy": ["PreparedCompaction", "Prices", "policy_of"],
+        "preparation": ["Preparation", "of"],
+        "states": ["TRANSITIONS", "Counters", "Event", "State"],
+        "worker": ["Ticket", "Worker"],
+    },
+)

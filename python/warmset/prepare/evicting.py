@@ -8,7 +8,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
 from warmset.tokens import PER_MESSAGE, extra_tokens
 from warmset.window.assemble import Assembled, Draft
-from warmset.window.cut import cut
+from warmset.window.cut import cut_conversation
 from warmset.window.cut_result import CutAsk
 from warmset.window.layout import Frame
 from warmset.window.render import render, total
@@ -55,7 +55,7 @@ def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tup
         raise BudgetTooSmall(call.budget - have, call.budget)
     last = tuple(ledger.history.path[-1:])  # what just came in is what the call is about
     ask = CutAsk(budget=have, low=max(low, 0), pins=last, system=call.system, tools=call.tools)
-    kept = cut(engine, ledger, ask)
+    kept = cut_conversation(engine, ledger, ask)
     plain = kept.messages.copy()
     around = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     parts = [Part("recent", kept.tokens - around, tuple(kept.ids))]

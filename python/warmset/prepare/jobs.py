@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from warmset import summarize
 from warmset._core import content_hash, lock_file
 from warmset.errors import SummarizerError, WarmsetError
 from warmset.prepare.boundaries import prefix_hash
-from warmset.summarize import SHARE, summary_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -66,10 +66,10 @@ class Job:
         """
         prefix = ""
         made: Summary | Exception
-        most = min(self.policy.max_tokens, self.room, int(self.span.cost * SHARE))
+        most = min(self.policy.max_tokens, self.room, int(self.span.cost * summarize.SHARE))
         try:
             prefix = prefix_hash(engine.store, self.path)
-            made = summary_of(
+            made = summarize.summary_of(
                 engine.messages(self.span.ids),
                 self.policy.summarizer,
                 max_tokens=max(most, 1),

@@ -8,10 +8,10 @@ import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from warmset import summarize
 from warmset.errors import InvalidInputError
 from warmset.prepare.states import Counters
 from warmset.prepare.worker import Threads
-from warmset.summarize import ExtractiveSummarizer
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -73,6 +73,10 @@ class Prices:
         return tokens_saved * self.cached * self.calls > rewritten * (self.written - self.cached)
 
 
+def _extractive() -> Summarizer:
+    return summarize.ExtractiveSummarizer()
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedCompaction:
     """Has the summary ready before it is needed, so that no call waits for it.
@@ -115,7 +119,7 @@ class PreparedCompaction:
     """
 
     summarizer: Summarizer | None = None
-    fallback: Summarizer | None = field(default_factory=ExtractiveSummarizer)
+    fallback: Summarizer | None = field(default_factory=_extractive)
     trigger_ratio: float = TRIGGER_RATIO
     should_compact: Callable[[Sequence[Message], int], bool] | None = None
     tail: float = TAIL

@@ -1,1 +1,23 @@
 """From a question to ranked turns."""
+
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.retrieve.hits import Found, Hit
+    from warmset.retrieve.searcher import Searcher
+
+__all__ = [
+    "Found",
+    "Hit",
+    "Searcher",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "hits": ["Found", "Hit"],
+        "searcher": ["Searcher"],
+    },
+)

@@ -10,18 +10,23 @@ What this package promises:
 - No text of a turn can leave its place in a prompt, and what a prompt shows in part says so.
 """
 
-from warmset.summarize.asking import AskingSummarizer, LLMSummarizer
-from warmset.summarize.base import HEADING, Summarizer, Summary, SummaryReply
-from warmset.summarize.extract import ExtractiveSummarizer
-from warmset.summarize.losses import Audit, Fact, audit
-from warmset.summarize.making import SHARE, summary_of
-from warmset.summarize.providers import (
-    AnthropicSummarizer,
-    OpenAIResponsesSummarizer,
-    OpenAISummarizer,
-    ProviderSummarizer,
-)
-from warmset.summarize.stating import FactKind
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.summarize.asking import AskingSummarizer, LLMSummarizer
+    from warmset.summarize.base import HEADING, Summarizer, Summary, SummaryReply
+    from warmset.summarize.extract import ExtractiveSummarizer
+    from warmset.summarize.losses import Audit, Fact, audit
+    from warmset.summarize.making import SHARE, summary_of
+    from warmset.summarize.providers import (
+        AnthropicSummarizer,
+        OpenAIResponsesSummarizer,
+        OpenAISummarizer,
+        ProviderSummarizer,
+    )
+    from warmset.summarize.stating import FactKind
 
 __all__ = [
     "HEADING",
@@ -42,3 +47,21 @@ __all__ = [
     "audit",
     "summary_of",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "asking": ["AskingSummarizer", "LLMSummarizer"],
+        "base": ["HEADING", "Summarizer", "Summary", "SummaryReply"],
+        "extract": ["ExtractiveSummarizer"],
+        "losses": ["Audit", "Fact", "audit"],
+        "making": ["SHARE", "summary_of"],
+        "providers": [
+            "AnthropicSummarizer",
+            "OpenAIResponsesSummarizer",
+            "OpenAISummarizer",
+            "ProviderSummarizer",
+        ],
+        "stating": ["FactKind"],
+    },
+)

@@ -10,10 +10,15 @@ What this package promises:
 - Arguments that cannot be used give a text for the model, never an exception.
 """
 
-from warmset.tools.calls import Call, answer, read_call
-from warmset.tools.kit import TurnTools
-from warmset.tools.reader import ToolReader
-from warmset.tools.schema import FETCH, MAX_HITS, MAX_IDS, SEARCH, definitions
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.tools.calls import Call, answer, read_call
+    from warmset.tools.kit import TurnTools
+    from warmset.tools.reader import ToolReader
+    from warmset.tools.schema import FETCH, MAX_HITS, MAX_IDS, SEARCH, definitions
 
 __all__ = [
     "FETCH",
@@ -27,3 +32,13 @@ __all__ = [
     "definitions",
     "read_call",
 ]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "calls": ["Call", "answer", "read_call"],
+        "kit": ["TurnTools"],
+        "reader": ["ToolReader"],
+        "schema": ["FETCH", "MAX_HITS", "MAX_IDS", "SEARCH", "definitions"],
+    },
+)

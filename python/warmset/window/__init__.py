@@ -1,1 +1,45 @@
 """From a request to the messages of one call."""
+
+from typing import TYPE_CHECKING
+
+from warmset._lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.window.cut import cut_ask, cut_conversation
+    from warmset.window.cut_result import CutAsk, CutResult
+    from warmset.window.options import WindowKeywords, WindowOptions
+    from warmset.window.pipeline import Windows
+    from warmset.window.request import Ask
+    from warmset.window.result import Choice, Compaction, Part, Report, Window
+    from warmset.window.summaries import CompactionPolicy, Summaries
+
+__all__ = [
+    "Ask",
+    "Choice",
+    "Compaction",
+    "CompactionPolicy",
+    "CutAsk",
+    "CutResult",
+    "Part",
+    "Report",
+    "Summaries",
+    "Window",
+    "WindowKeywords",
+    "WindowOptions",
+    "Windows",
+    "cut_ask",
+    "cut_conversation",
+]
+
+__getattr__, __dir__ = lazy(
+    __name__,
+    {
+        "cut": ["cut_ask", "cut_conversation"],
+        "cut_result": ["CutAsk", "CutResult"],
+        "options": ["WindowKeywords", "WindowOptions"],
+        "pipeline": ["Windows"],
+        "request": ["Ask"],
+        "result": ["Choice", "Compaction", "Part", "Report", "Window"],
+        "summaries": ["CompactionPolicy", "Summaries"],
+    },
+)

@@ -54,7 +54,7 @@ def cut_ask(
     return CutAsk(budget=have, low=int(have * mark), pins=pinned, system=system, tools=tools)
 
 
-def cut(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
+def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
     """Cut a conversation; see `Conversation.fit`.
 
     Raises:

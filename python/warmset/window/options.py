@@ -6,7 +6,6 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from warmset.errors import InvalidInputError
-from warmset.index.query_vectors import given_vector
 from warmset.options import INDEX_SHARE, RECENT, SHORTLIST, WINDOW_WAIT
 
 if TYPE_CHECKING:
@@ -95,7 +94,8 @@ class WindowOptions:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells these options from other ones, as far as they change what is chosen."""
-        vector = self.query_vector
-        hashed = None if vector is None else hash(given_vector(vector).tobytes())
-        return (self.recent, self.shortlist, self.max_picked, self.index_share, hashed)
+        """What tells these options from other ones, as far as they change what is chosen.
+
+        The vector is left out: it is told apart by its bytes.
+        """
+        return (self.recent, self.shortlist, self.max_picked, self.index_share)

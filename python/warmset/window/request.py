@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError, InvalidMessageError
+from warmset.index.query_vectors import given_vector
 from warmset.options import MODES, Mode
 
 if TYPE_CHECKING:
@@ -92,7 +93,9 @@ class Ask:
     @property
     def key(self) -> tuple[object, ...]:
         """What tells this from another ask, as far as it changes what is chosen."""
-        return (self.budget, self.mode, *self.options.key)
+        vector = self.options.query_vector
+        bytes_ = None if vector is None else hash(given_vector(vector).tobytes())
+        return (self.budget, self.mode, *self.options.key, bytes_)
 
     def __post_init__(self) -> None:
         if self.mode not in MODES:

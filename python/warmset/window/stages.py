@@ -9,7 +9,7 @@ from warmset import messages
 from warmset.errors import BudgetTooSmall
 from warmset.messages import known_dialect
 from warmset.options import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
-from warmset.pick import Candidate, Picked, ScorePicker, choose
+from warmset.pick import Candidate, Picked, ScorePicker, ask_picker
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
@@ -191,7 +191,7 @@ def pick(picker: Picker | None, ask: Ask, request: Request, found: Found) -> Pic
     ]
     limit: int = getattr(picker, "max_picked", MAX_PICKED)
     limit = limit if ask.options.max_picked is None else ask.options.max_picked
-    picked = choose(picker, request.text, candidates, limit=limit)
+    picked = ask_picker(picker, request.text, candidates, limit=limit)
     return replace(picked, ids=tuple(found.ids)) if picked.by == "score" else picked
 
 

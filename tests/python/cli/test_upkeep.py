@@ -9,8 +9,9 @@ import sys
 import pytest
 from cold_rows import everything, payloads, row, segments
 
-from warmset import ColdStore, Memory
+from warmset import Memory
 from warmset.cli.app import run
+from warmset.native import ColdStore
 
 MASTER = bytes(range(32))
 

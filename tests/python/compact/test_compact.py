@@ -11,7 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vectors_by_word import WordEmbedder
 
-from warmset import CompactWeights, _core, compact_context, count_tokens, fit, validate
+from warmset import _core, compact_context, count_tokens, fit, validate
+from warmset.compact import CompactWeights
 from warmset.errors import (
     EmbedderError,
     InvalidInputError,

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import CompactWeights, compact_context
+from warmset import compact_context
 from warmset._core import Coverage
-from warmset.compact import forget_vectors, twins, vectors
+from warmset.compact import CompactWeights, forget_vectors, twins, vectors
 from warmset.compact.reading import read_list
 from warmset.compact.vectors import VectorCache
 from warmset.errors import InvalidInputError

@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from vectors_by_word import WordEmbedder
 
-from warmset import CompactWeights, Memory, _core
+from warmset import Memory, _core
 from warmset._core import HotIndex
-from warmset.compact import forget_vectors, near, twins
+from warmset.compact import CompactWeights, forget_vectors, near, twins
 from warmset.compact.coverage import Coverage
 from warmset.compact.reading import Reads, read_list
 from warmset.compact.shared import cache_of

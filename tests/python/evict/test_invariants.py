@@ -11,7 +11,7 @@ from fitting import OWN_TRIGGER, POLICIES, cases, in_shards
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from warmset import TokenCount, counter, fit
+from warmset import counter, fit
 from warmset.errors import BudgetTooSmall
 from warmset.messages import DIALECTS
 from warmset.testing import (
@@ -23,6 +23,7 @@ from warmset.testing import (
     random_history,
 )
 from warmset.testing.invariants import leaves_what_fits_alone
+from warmset.tokens import TokenCount
 
 PAIRS = [(name, dialect) for name in POLICIES for dialect in DIALECTS]
 COUNT = counter()

@@ -12,14 +12,7 @@ from random import Random
 import pytest
 from fitting import cases, in_shards
 
-from warmset import (
-    HeadTail,
-    Salience,
-    SlidingWindow,
-    TokenBudget,
-    counter,
-    fit,
-)
+from warmset import HeadTail, Salience, SlidingWindow, TokenBudget, counter, fit
 from warmset.errors import BudgetTooSmall
 from warmset.messages import DIALECTS, LANGUAGES
 from warmset.testing import Puzzle, by_age, by_place, by_score, random_history, solve

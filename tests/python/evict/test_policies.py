@@ -12,7 +12,6 @@ from warmset import (
     Budget,
     Chain,
     ClearToolResults,
-    ColdStore,
     HeadTail,
     LatestToolResult,
     OffloadLarge,
@@ -29,6 +28,7 @@ from warmset import (
 from warmset.errors import BudgetTooSmall, InvalidInputError, NotFound
 from warmset.evict import Fold, Leave, Swap, is_overflow
 from warmset.messages import DIALECTS
+from warmset.native import ColdStore
 
 
 def contents(made):

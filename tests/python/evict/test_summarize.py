@@ -4,19 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from warmset import (
-    Chain,
-    ExtractiveSummarizer,
-    LLMSummarizer,
-    SlidingWindow,
-    Summarize,
-    count_tokens,
-    fit,
-    validate,
-)
+from warmset import Chain, SlidingWindow, Summarize, count_tokens, fit, validate
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.messages import text_message
-from warmset.summarize import HEADING
+from warmset.summarize import HEADING, ExtractiveSummarizer, LLMSummarizer
 
 FILL = "the harbour master counted every crate that came ashore before the tide"
 

@@ -6,9 +6,10 @@ import numpy as np
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import CompactWeights, FunctionEmbedder, Memory, compact_context
-from warmset.compact import forget_vectors
+from warmset import Memory, compact_context
+from warmset.compact import CompactWeights, forget_vectors
 from warmset.compact.distil import CUES, clip, confidence_of, is_novel, memory_type_of
+from warmset.embed import FunctionEmbedder
 from warmset.errors import InvalidInputError, Locked, NotFound
 from warmset.items.dedupe import put
 from warmset.receipts import Spooled

@@ -11,9 +11,10 @@ from cold_rows import everything, row
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from warmset import ColdStore, Memory
+from warmset import Memory
 from warmset.errors import InvalidInputError, StoreError
 from warmset.maintenance import Import, export, survey
+from warmset.native import ColdStore
 
 NAMES = st.sampled_from(["a", "b", "söö", "\ud800", "\ud83d\ude00", "😀", "x\0y"])
 TEXTS = st.text(st.characters(codec=None) | st.sampled_from("\ud83d\ude00\0\u2028😀"), max_size=9)

@@ -8,7 +8,8 @@ import pytest
 from bag import Bag
 from cold_rows import row
 
-from warmset import ColdStore, Memory
+from warmset import Memory
+from warmset.native import ColdStore
 from warmset.store.derived import KINDS
 
 KEY = (b"default", b"log")

@@ -16,11 +16,12 @@ from bag import Bag
 from other_process import other, said
 from turns import talk
 
-from warmset import ColdStore, Filter, Memory
+from warmset import Filter, Memory
 from warmset._core import Retriever, lock_file
 from warmset.engine import index_file as indexfile
 from warmset.errors import Locked, StoreIOError
 from warmset.index import file_lock as saved
+from warmset.native import ColdStore
 
 SUPPORT = Path(__file__).parents[1] / "support"
 QUERIES = (

@@ -7,7 +7,8 @@ import os
 import numpy as np
 import pytest
 
-from warmset import Budget, Filter, Memory, MiniLM
+from warmset import Budget, Filter, Memory
+from warmset.embed import MiniLM
 from warmset.errors import (
     BudgetTooSmall,
     ConversionError,

@@ -13,8 +13,9 @@ import numpy as np
 import pytest
 from fitting import cases
 
-from warmset import Filter, HotIndex, Memory, Weights
+from warmset import Filter, Memory, Weights
 from warmset.errors import NotFound
+from warmset.native import HotIndex
 from warmset.retrieve import cues
 from warmset.retrieve.search import scope
 

@@ -6,9 +6,10 @@ import pytest
 from bag import Bag
 from cold_rows import everything
 
-from warmset import ColdStore, Memory
+from warmset import Memory
 from warmset.index.vector_catalog import VectorBook
 from warmset.index.vectorizer import Vectorizer
+from warmset.native import ColdStore
 from warmset.store.records import VectorMeta
 
 

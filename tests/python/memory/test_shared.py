@@ -11,8 +11,9 @@ import pytest
 from bag import Bag
 from other_process import other, said
 
-from warmset import ColdStore, Filter, Memory
+from warmset import Filter, Memory
 from warmset.errors import InvalidInputError, Locked, NotFound
+from warmset.native import ColdStore
 from warmset.receipts import Spooled
 
 

@@ -6,13 +6,14 @@ import numpy as np
 import pytest
 from cold_rows import everything
 
-from warmset import ColdStore, Memory
+from warmset import Memory
 from warmset.errors import InvalidInputError
 from warmset.index import batch_size as pace
 from warmset.index import indexer as indexing
 from warmset.index.batch_size import LEAST, MOST, QUICK, Pace
 from warmset.index.rows import mean
 from warmset.index.vectorizer import Job, Vectorizer
+from warmset.native import ColdStore
 from warmset.store.records import VectorMeta
 
 LONG = " ".join(f"lake {n} is frozen" for n in range(200))

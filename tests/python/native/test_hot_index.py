@@ -8,7 +8,7 @@ import numpy as np
 import oracle_index as oracle
 import pytest
 
-from warmset import Filter, HotIndex
+from warmset import Filter
 from warmset.errors import (
     DuplicateIdError,
     InvalidInputError,
@@ -16,6 +16,7 @@ from warmset.errors import (
     UnknownIdError,
     ZeroNormError,
 )
+from warmset.native import HotIndex
 
 METRICS = ["cosine", "ip"]
 

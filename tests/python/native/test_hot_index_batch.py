@@ -7,8 +7,9 @@ import numpy as np
 import oracle_index as oracle
 import pytest
 
-from warmset import Filter, HotIndex
+from warmset import Filter
 from warmset.errors import InvalidInputError, NotFiniteError
+from warmset.native import HotIndex
 
 DIM = 24
 

@@ -17,11 +17,11 @@ import oracle_index as oracle
 import pytest
 import real_vectors
 
-import warmset
-from warmset import Filter, HotIndex
+from warmset import Filter, native
+from warmset.native import HotIndex
 
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
-TIERS = warmset.simd_tiers()
+TIERS = native.simd_tiers()
 K = 12
 BATCH = 64
 SEED = 20
@@ -41,7 +41,7 @@ def tier(name):
     """Make indexes of this instruction set; each keeps the one that it was made with."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv("WARMSET_SIMD", name)
-        assert warmset.simd_tier() == name
+        assert native.simd_tier() == name
         yield
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from warmset import Filter, HotIndex, SearchExplanation, simd_tier
+from warmset import Filter
 from warmset.errors import InvalidInputError
+from warmset.native import HotIndex, SearchExplanation, simd_tier
 
 DIM = 384
 

@@ -7,12 +7,12 @@ import pickle
 import numpy as np
 import pytest
 
-from warmset import HotIndex
 from warmset.errors import (
     DimensionError,
     InvalidInputError,
     NotFiniteError,
 )
+from warmset.native import HotIndex
 
 METRICS = ["cosine", "ip"]
 

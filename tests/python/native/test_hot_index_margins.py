@@ -10,10 +10,10 @@ import numpy as np
 import oracle_index as oracle
 import pytest
 
-import warmset
-from warmset import HotIndex
+from warmset import native
+from warmset.native import HotIndex
 
-TIERS = warmset.simd_tiers()
+TIERS = native.simd_tiers()
 DIM = 384
 GROUP = 90  # rows of each group
 SETS = 24  # queries, each with its two groups

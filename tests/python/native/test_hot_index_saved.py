@@ -13,7 +13,7 @@ import oracle_index as oracle
 import pytest
 from alarm import Alarm, Alarmed
 
-from warmset import Filter, HotIndex
+from warmset import Filter
 from warmset.errors import (
     EmbedderMismatch,
     IndexDamaged,
@@ -24,6 +24,7 @@ from warmset.errors import (
     StoreIOError,
     UnknownIdError,
 )
+from warmset.native import HotIndex
 
 DIM = 33
 READS = ["map", "pread"]
@@ -265,7 +266,7 @@ def test_a_save_that_fails_leaves_the_old_file(tmp_path):
 FULL = """
 import sys
 import numpy as np
-from warmset import HotIndex
+from warmset.native import HotIndex
 from warmset.errors import StoreFull, StoreIOError
 index = HotIndex(32)
 index.add(range(40_000), np.random.default_rng(1).standard_normal((40_000, 32)))

@@ -9,8 +9,7 @@ import bm25s
 import numpy as np
 import pytest
 
-import warmset
-from warmset import LexicalIndex
+from warmset import native
 from warmset.errors import (
     DuplicateIdError,
     IndexDamaged,
@@ -18,6 +17,7 @@ from warmset.errors import (
     UnknownIdError,
     WarmsetError,
 )
+from warmset.native import LexicalIndex
 
 K1, B = 1.2, 0.6
 COMMON = [
@@ -48,8 +48,8 @@ def text(rng: random.Random, longest: int = 30) -> str:
 def scored(texts: dict[int, str], query: str) -> dict[int, float]:
     """What bm25s says of each text, brought to our scale."""
     ids = sorted(texts)
-    asked = sorted(set(warmset.terms(query)))
-    tokens = [warmset.terms(texts[id_]) for id_ in ids]
+    asked = sorted(set(native.terms(query)))
+    tokens = [native.terms(texts[id_]) for id_ in ids]
     oracle = bm25s.BM25(method="lucene", k1=K1, b=B, dtype="float64")
     oracle.index(tokens, show_progress=False)
     known = [term for term in asked if term in oracle.vocab_dict]

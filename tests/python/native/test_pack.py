@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 from fitting import cases
 
-from warmset import keep_newest, pack, pack_batch
 from warmset.errors import BudgetTooSmall, InvalidInputError
+from warmset.native import keep_newest, pack, pack_batch
 
 # --- oracles -------------------------------------------------------------------------------------
 

@@ -10,12 +10,13 @@ import oracle_index as oracle
 import pytest
 
 import warmset
-from warmset import HotIndex, _core
+from warmset import _core, native
 from warmset.errors import InvalidInputError
+from warmset.native import HotIndex
 from warmset.options import ONLY_WORDS
 from warmset.retrieve.cues import Cue
 
-TIERS = warmset.simd_tiers()
+TIERS = native.simd_tiers()
 DENSE = dataclasses.replace(ONLY_WORDS, lexical=0, dense=1)
 # More than a thousand queries a tier; fewer of them where the oracle has more to do.
 QUERIES = {1: 100, 3: 100, 31: 100, 64: 100, 384: 70, 768: 50}
@@ -88,7 +89,7 @@ def test_the_retriever_scores_with_the_same_bits(tier, monkeypatch):
 @pytest.mark.parametrize("tier", TIERS)
 def test_a_tier_can_be_forced(tier, monkeypatch):
     monkeypatch.setenv("WARMSET_SIMD", tier)
-    assert warmset.simd_tier() == tier
+    assert native.simd_tier() == tier
 
 
 @pytest.mark.parametrize("unset", [True, False], ids=["unset", "empty"])
@@ -96,7 +97,7 @@ def test_the_fastest_is_taken_unless_told(monkeypatch, unset):
     monkeypatch.setenv("WARMSET_SIMD", "")
     if unset:
         monkeypatch.delenv("WARMSET_SIMD")
-    assert warmset.simd_tier() == TIERS[-1]
+    assert native.simd_tier() == TIERS[-1]
 
 
 def test_an_index_keeps_the_tier_that_it_was_made_with(monkeypatch):
@@ -110,7 +111,7 @@ def test_an_index_keeps_the_tier_that_it_was_made_with(monkeypatch):
 @pytest.mark.parametrize("name", ["mmx", "AVX2", " avx2", "avx2,scalar", "0"])
 @pytest.mark.parametrize(
     "make",
-    [lambda: HotIndex(3), _core.Retriever, warmset.simd_tier],
+    [lambda: HotIndex(3), _core.Retriever, native.simd_tier],
     ids=["HotIndex", "Retriever", "simd_tier"],
 )
 def test_an_unknown_tier_is_refused_with_the_list(make, name, monkeypatch):

@@ -11,15 +11,16 @@ import pytest
 from model_refusals import CHAT, REFUSALS
 from werkzeug import Response
 
-from warmset import (
+from warmset import Memory
+from warmset.errors import InvalidInputError, MissingExtraError, PickerError
+from warmset.pick import (
     AnthropicPicker,
     Candidate,
-    Memory,
     OpenAIPicker,
     OpenAIResponsesPicker,
+    Picked,
+    choose,
 )
-from warmset.errors import InvalidInputError, MissingExtraError, PickerError
-from warmset.pick import Picked, choose
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")

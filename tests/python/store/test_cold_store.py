@@ -11,7 +11,6 @@ from pathlib import Path
 import pytest
 from cold_rows import row, segments
 
-from warmset import ColdStore, Record
 from warmset._core import content_hash
 from warmset.errors import (
     Closed,
@@ -24,6 +23,7 @@ from warmset.errors import (
     StoreIOError,
     TooLarge,
 )
+from warmset.native import ColdStore, Record
 
 KINDS = ["turn", "summary", "embedding", "episode", "distilled", "prepared", "item", "checkpoint"]
 READS = ["map", "pread"]

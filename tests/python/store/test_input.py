@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from cold_rows import payloads, row
 
-from warmset import ColdStore, Memory
+from warmset import Memory
 from warmset.errors import InvalidInputError
+from warmset.native import ColdStore
 
 NO_IDS = [-1, 2**64, 1.0, True, None, "1", b"1"]
 

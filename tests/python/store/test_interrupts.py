@@ -11,7 +11,7 @@ import pytest
 from alarm import AFTER, Alarm, Alarmed
 from cold_rows import everything, payloads, row, segments
 
-from warmset import ColdStore
+from warmset.native import ColdStore
 
 SMALL = 300_000
 """Records of the store that is long to read: any call on it lasts far longer than `AFTER`."""

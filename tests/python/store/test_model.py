@@ -11,8 +11,8 @@ from hypothesis import settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
-from warmset import ColdStore
 from warmset.errors import Erased, NotFound, ReadOnly
+from warmset.native import ColdStore
 
 CONVERSATIONS = ["one", "two", "o\x00ne", "\U0001f600"]
 PAYLOAD = st.one_of(st.binary(max_size=40), st.integers(500, 900).map(lambda n: b"\x80" * n))

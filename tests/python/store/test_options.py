@@ -9,7 +9,6 @@ import stat
 import pytest
 from cold_rows import everything, payloads, row, segments
 
-from warmset import ColdStore, Spooled
 from warmset.errors import (
     Erased,
     InvalidInputError,
@@ -20,6 +19,8 @@ from warmset.errors import (
     ReadOnly,
     StoreError,
 )
+from warmset.native import ColdStore
+from warmset.receipts import Spooled
 
 MASTER = bytes(range(32))
 WRONG = {

@@ -10,11 +10,11 @@ import os
 import pytest
 from cold_rows import child, row, segments
 
-from warmset import ColdStore
+from warmset.native import ColdStore
 
 READER = """
 import sys
-from warmset import ColdStore
+from warmset.native import ColdStore
 from warmset.errors import StoreError
 
 _, path, read, first = sys.argv
@@ -63,7 +63,7 @@ def test_a_sealed_file_that_is_truncated_under_a_reader(keep, first, read, tmp_p
 
 STORM = """
 import os, sys
-from warmset import ColdStore
+from warmset.native import ColdStore
 from warmset.errors import StoreError
 
 _, path = sys.argv

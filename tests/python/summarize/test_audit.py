@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from warmset import audit, count_tokens
+from warmset import count_tokens
 from warmset.errors import InvalidInputError
+from warmset.summarize import audit
 
 
 def said(text, role="assistant"):

@@ -7,8 +7,9 @@ import re
 
 import pytest
 
-from warmset import ExtractiveSummarizer, audit, count_tokens
+from warmset import count_tokens
 from warmset.errors import InvalidInputError
+from warmset.summarize import ExtractiveSummarizer, audit
 from warmset.testing import random_history
 
 WRITE = ExtractiveSummarizer()

@@ -10,14 +10,14 @@ import pytest
 from model_refusals import REFUSALS
 from werkzeug import Response
 
-from warmset import (
+from warmset import summary_of
+from warmset.errors import InvalidInputError, MissingExtraError, SummarizerError, SummaryRefused
+from warmset.summarize import (
     AnthropicSummarizer,
     ExtractiveSummarizer,
     OpenAIResponsesSummarizer,
     OpenAISummarizer,
-    summary_of,
 )
-from warmset.errors import InvalidInputError, MissingExtraError, SummarizerError, SummaryRefused
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")

@@ -10,23 +10,14 @@ import time
 
 import pytest
 
-from warmset import (
-    ExtractiveSummarizer,
-    LLMSummarizer,
-    Summarize,
-    SummaryReply,
-    Usage,
-    audit,
-    count_tokens,
-    fit,
-    summary_of,
-)
+from warmset import Summarize, count_tokens, fit, summary_of
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.llm import Deadline, OutOfTimeError
 from warmset.messages import facts
-from warmset.summarize import HEADING
+from warmset.summarize import HEADING, ExtractiveSummarizer, LLMSummarizer, SummaryReply, audit
 from warmset.summarize.checks import checked_text
 from warmset.summarize.prompt import chunks
+from warmset.usage import Usage
 
 TALK = [
     {"role": "user", "content": "Move the ledger to Postgres 16. Never touch src/auth/login.py."},

@@ -9,9 +9,10 @@ import pickle
 import pytest
 from rs_bpe import bpe
 
-from warmset import Memory, TokenCount, count_tokens
+from warmset import Memory, count_tokens
 from warmset.errors import InvalidInputError, InvalidMessageError, NotFiniteError
 from warmset.options import MODELS
+from warmset.tokens import TokenCount
 
 TEXTS = {
     "empty": "",

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from preparing import opened, shown, talk
 
-from warmset import Memory, Picks
+from warmset import Memory
 from warmset.errors import NotFound
+from warmset.pick import Picks
 from warmset.receipts import Spooled
 
 

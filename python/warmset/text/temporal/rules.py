@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, TypeAlias
 
 if TYPE_CHECKING:
@@ -31,23 +32,29 @@ class Said:
 Resolve: TypeAlias = Callable[[re.Match[str], Said], "Span | None"]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Rule:
     """A phrase of time.
 
     Args:
         needs: Sets of words, of each of which a text has one if the phrase is in it, so that most
             rules need not be tried; "#year" stands for a year, "/" for a date with strokes.
-        pattern: Finds it in lower case; its group "core", if there is one, is the phrase.
+        source: A regular expression that finds it in lower case; its group "core", if there is one,
+            is the phrase.
         resolve: Tells which days a match means; None if that is not known.
     """
 
     needs: tuple[frozenset[str], ...]
-    pattern: re.Pattern[str]
+    source: str
     resolve: Resolve
+
+    @cached_property
+    def pattern(self) -> re.Pattern[str]:
+        """The expression, compiled when a text first has the words that the rule needs."""
+        return re.compile(self.source)
 
 
 def rule(needs: Sequence[Iterable[str]], pattern: str, resolve: Resolve) -> Rule:
     """Make a rule; its pattern stands on word boundaries."""
     sets = tuple(frozenset(words) for words in needs)
-    return Rule(sets, re.compile(rf"(?<![\w/-])(?:{pattern})(?![\w/])"), resolve)
+    return Rule(sets, rf"(?<![\w/-])(?:{pattern})(?![\w/])", resolve)

@@ -7,7 +7,8 @@ import statistics
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import count_tokens, timeline
+from warmset import count_tokens
+from warmset.compact import timeline
 from warmset.errors import InvalidInputError
 
 WORDS = WordEmbedder()

@@ -1,0 +1,90 @@
+"""`warmset demo`: what a window holds, and an agent's run that outgrows its window."""
+
+from __future__ import annotations
+
+from pathlib import Path  # noqa: TC003 - read at run time, to parse arguments
+from typing import Annotated
+
+from cyclopts import Parameter
+
+from warmset.errors import InvalidInputError
+from warmset.lab.demo.run import Options
+from warmset.lab.demo.run import run as run_demo
+from warmset.lab.demo.run_crossing import BUDGET, LATENCY, PACE, CrossingOptions, run_crossing
+
+
+def demo(
+    *,
+    file: Path | None = None,
+    query: Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")] = None,
+    budget: int | None = None,
+    conversation: str | None = None,
+    limit: int | None = None,
+    as_json: Annotated[bool, Parameter(name="--json", negative="")] = False,
+    store: Path | None = None,
+    words_only: Annotated[bool, Parameter(negative="")] = False,
+    embedder: str | None = None,
+    picker: str | None = None,
+    compact: Annotated[bool, Parameter(negative="")] = False,
+    latency: float | None = None,
+    pace: float | None = None,
+) -> None:
+    """Show what a window holds, on a long conversation and at equal tokens.
+
+    Without a file, a conversation that ships with warmset is asked ten questions whose answers lie
+    far back, and five ways to choose a window are compared.
+
+    Args:
+        file: Your own transcript: OpenAI or Anthropic messages as JSON or JSONL, a Claude Code
+            transcript, or a LoCoMo file.
+        query: Requests to make windows for; of a transcript without known answers, the last user
+            message if not given.
+        budget: Tokens that a window may have; 5 % of the conversation if not given, and 12,000 with
+            --compact.
+        conversation: The sample_id of a LoCoMo conversation; the first if not given.
+        limit: How many of the known questions to ask.
+        as_json: Print the figures as one JSON object.
+        store: A directory to keep the conversation in; a temporary one if not given.
+        words_only: Search by words alone, without the model.
+        embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
+            model after a colon.
+        picker: Who picks in the windows that are taken apart: openai:model, openai-responses:model
+            or anthropic:model, with the key in the environment; the score if not given.
+        compact: Show an agent's run that outgrows its window instead: a summary that a call waits
+            for beside one that was prepared. It searches by words alone.
+        latency: Milliseconds that the simulated summariser takes, for --compact; 8000 if not given.
+        pace: Milliseconds from one call of the agent's model to the next, simulated, for --compact;
+            2000 if not given.
+    """
+    if compact:
+        others = {"query": query, "limit": limit, "store": store, "picker": picker}
+        for name, value in {**others, "words_only": words_only or None}.items():
+            if value is not None:
+                raise InvalidInputError(f"{name}: means nothing with --compact; leave it out")
+        run_crossing(
+            CrossingOptions(
+                file=file,
+                conversation=conversation,
+                budget=BUDGET if budget is None else budget,
+                latency=LATENCY if latency is None else latency,
+                pace=PACE if pace is None else pace,
+                as_json=as_json,
+            )
+        )
+        return
+    if latency is not None or pace is not None:
+        raise InvalidInputError("latency, pace: are of --compact; give it as well")
+    run_demo(
+        Options(
+            file=file,
+            queries=query or (),
+            budget=budget,
+            conversation=conversation,
+            limit=limit,
+            as_json=as_json,
+            store=store,
+            words_only=words_only,
+            embedder=embedder,
+            picker=picker,
+        )
+    )
