@@ -65,9 +65,27 @@ def test_help_lists_the_commands(capsys):
     assert capsys.readouterr().out == out
 
 
+def test_the_list_of_commands_says_what_their_own_pages_begin_with(capsys):
+    for name, (_, line) in app.COMMANDS.items():
+        assert app.run([name, "--help"]) == 0
+        page = " ".join(capsys.readouterr().out.replace("\u2502", " ").split())
+        assert line in page, name
+
+
+def test_the_list_of_commands_imports_none_of_them():
+    code = "import sys; from warmset.cli.app import run; run(['--help']); print({m for m in "
+    code += (
+        "('warmset.lab', 'warmset.memory', 'warmset.maintenance', 'numpy') if m in sys.modules})"
+    )
+    done = subprocess.run(  # noqa: S603 - fixed
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert done.stdout.splitlines()[-1] == "set()"
+
+
 def test_every_option_reaches_the_demo(monkeypatch):
     seen = []
-    monkeypatch.setattr(app, "run_demo", seen.append)
+    monkeypatch.setattr("warmset.cli.demo.run_demo", seen.append)
     line = "demo --file a.json --query one two --budget 9 --conversation c --limit 3 --json"
     assert app.run([*line.split(), "--store", "s", "--words-only"]) == 0
     assert app.run(["demo", "--embedder", "static"]) == 0
@@ -160,8 +178,8 @@ def test_nothing_else_needs_the_extra():
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to one process")
 def test_ctrl_c_is_quiet():
     wait = (
-        "import time; from warmset.cli import app;"
-        "app.run_demo = lambda _: (print('now', flush=True), time.sleep(60));"
+        "import time; from warmset.cli import demo;"
+        "demo.run_demo = lambda _: (print('now', flush=True), time.sleep(60));"
     )
     with start("demo", code=wait + MAIN) as process:
         assert process.stdout.readline() == "now\n"
@@ -213,7 +231,7 @@ def test_a_file_that_cannot_be_used_is_named(capsys, monkeypatch):
     def fail(*_tokens, **_options):
         raise PermissionError(13, "Permission denied", "/kept/store")
 
-    monkeypatch.setattr(app, "app", fail)
+    monkeypatch.setattr(app, "application", lambda _tokens: fail)
     assert app.run(["demo"]) == 1
     assert capsys.readouterr().err == "error: /kept/store: Permission denied\n"
 

@@ -43,17 +43,64 @@ def _code_lines(text: str) -> int:
     )
 
 
-@pytest.mark.parametrize("path", [p for p in FILES if p.name == "__init__.py"], ids=_name)
+PACKAGES = [path for path in FILES if path.name == "__init__.py"]
+
+
+def _is_type_checking(node: ast.stmt) -> bool:
+    return isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING"
+
+
+def _is_lazy(node: ast.stmt) -> bool:
+    """Tell whether a statement is `__getattr__, __dir__ = lazy(__name__, ...)`."""
+    return isinstance(node, ast.Assign) and ast.unparse(node).startswith(
+        ("__getattr__, __dir__ = lazy(__name__, ", "(__getattr__, __dir__) = lazy(__name__, ")
+    )
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=_name)
 def test_a_package_is_imports_and_a_sorted_all(path: Path) -> None:
     docstring, *body = ast.parse(path.read_text()).body
     assert isinstance(docstring, ast.Expr)
     for node in body:
-        if isinstance(node, ast.Assign):
+        if _is_lazy(node):
+            continue
+        if _is_type_checking(node):
+            assert all(isinstance(one, ast.ImportFrom) for one in node.body)
+        elif isinstance(node, ast.Assign):
             names = ast.literal_eval(node.value)
             # Constants, then classes, then functions: the order that the linter keeps.
             assert names == sorted(names, key=lambda n: (not n.isupper(), n[0].islower(), n))
         else:
             assert isinstance(node, (ast.Import, ast.ImportFrom))
+
+
+@pytest.mark.parametrize("path", PACKAGES, ids=_name)
+def test_a_lazy_package_says_its_names_three_times_alike(path: Path) -> None:
+    body = ast.parse(path.read_text()).body
+    made = [node for node in body if _is_lazy(node)]
+    if not made:
+        return
+    [call] = [node.value for node in made if isinstance(node, ast.Assign)]
+    homes: dict[str, list[str]] = ast.literal_eval(call.args[1])
+    package = ".".join(("warmset", *path.parent.relative_to(PACKAGE).parts))
+    typed = {
+        (node.module or "").removeprefix(f"{package}."): [one.name for one in node.names]
+        for block in body
+        if _is_type_checking(block)
+        for node in block.body
+    }
+    said = {home: sorted(names) for home, names in homes.items() if names}
+    hidden = said.pop("_version", None)  # `__version__` is no name that `*` brings
+    assert hidden in (None, ["__version__"])
+    assert said == {home: sorted(names) for home, names in typed.items()}
+    listed = next(
+        ast.literal_eval(node.value)
+        for node in body
+        if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__"
+    )
+    assert sorted(listed) == sorted(name for names in said.values() for name in names)
+    modules = {one.stem for one in path.parent.iterdir()}
+    assert not modules & set(listed), "a name of its own module could be either of the two"
 
 
 @pytest.mark.parametrize("path", FILES, ids=_name)

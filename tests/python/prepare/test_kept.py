@@ -156,7 +156,7 @@ def test_a_summary_that_goes_on_from_one_in_the_spool_names_its_messages(made, h
         hand.run()
         [record] = memory._engine.derived.of("prepared", "default", "log")
         assert record.sources[0] == log.ids[1]
-        assert len(record.sources) > record.fields["boundary"] - 3
+        assert len(record.sources) > record.fields["mark"] - 3
         memory.erase(ids=[log.ids[2]])
         assert list(memory._engine.derived.of("prepared", "default", "log")) == []
 
@@ -230,5 +230,5 @@ def test_of_many_summaries_the_next_process_reads_the_newest_only(made, hand, tm
         found = window(memory.conversation("log"))
         assert found.tokens <= last.tokens
         assert policy.counters.adopted == 1
-        assert found.report.compaction.boundary == summaries[-1].fields["boundary"]
+        assert found.report.compaction.boundary == summaries[-1].fields["mark"]
         assert policy.summarizer.asked == []
