@@ -13,10 +13,10 @@ from warmset._lazy import lazy
 if TYPE_CHECKING:
     from warmset.embed.bars import Bars, watched
     from warmset.embed.base import Embedder, Progress, Stage, Vectors, checked
+    from warmset.embed.by_name import named
     from warmset.embed.cohere import CohereEmbedder
     from warmset.embed.function import FunctionEmbedder, as_embedder
     from warmset.embed.minilm import MiniLM
-    from warmset.embed.named import named
     from warmset.embed.openai import OpenAIEmbedder
     from warmset.embed.static import StaticEmbedder
     from warmset.embed.voyage import VoyageEmbedder
@@ -47,7 +47,7 @@ __getattr__, __dir__ = lazy(
         "cohere": ["CohereEmbedder"],
         "function": ["FunctionEmbedder", "as_embedder"],
         "minilm": ["MiniLM"],
-        "named": ["named"],
+        "by_name": ["named"],
         "openai": ["OpenAIEmbedder"],
         "static": ["StaticEmbedder"],
         "voyage": ["VoyageEmbedder"],
