@@ -12,14 +12,11 @@ import cyclopts
 from rich.console import Console
 from rich.text import Text
 
-from warmset.cli.entry import INTERRUPTED, NOT_INSTALLED
+from warmset.cli.exit_codes import FAILED, INTERRUPTED, MISUSED, NOT_INSTALLED
 from warmset.errors import MissingExtraError, WarmsetError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-
-FAILED: Final = 1
-MISUSED: Final = 2
 
 COMMANDS: Final = {
     "compact": (

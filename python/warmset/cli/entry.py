@@ -3,13 +3,10 @@
 from __future__ import annotations
 
 import sys
-from typing import Final
 
 from warmset._extras import extra
+from warmset.cli.exit_codes import INTERRUPTED, NOT_INSTALLED
 from warmset.errors import MissingExtraError
-
-INTERRUPTED: Final = 130
-NOT_INSTALLED: Final = 2
 
 
 def main() -> None:

@@ -19,6 +19,7 @@ from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
 from warmset.messages import LANGUAGES, MAX_DEPTH, accept, settle
 from warmset.messages.dialects import choose
+from warmset.store.forgetting import when_erased
 from warmset.tokens import known_encoding, message_tokens
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ def listed(messages: object) -> list[Any]:
     return list(messages)
 
 
+@when_erased
 def forget_readings() -> None:
     """Drop what was read of messages in this process: it has their texts."""
     for shelf in list(_SHELVES.values()):

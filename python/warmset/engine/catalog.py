@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
-    from warmset.index.vectorizer import Job
     from warmset.store.options import StoreOptions
+    from warmset.store.records import Job
 
 
 class Attached(Protocol):

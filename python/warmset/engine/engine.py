@@ -16,10 +16,9 @@ from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
 from warmset.engine.replay import Follower
 from warmset.errors import Forked, InvalidInputError
-from warmset.index.vectorizer import Job
 from warmset.receipts import Spooled
 from warmset.state.branch_records import Links, head_draft
-from warmset.store.records import key_of, turn_draft
+from warmset.store.records import Job, key_of, turn_draft
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
@@ -58,8 +57,8 @@ class Engine(Library):
     ) -> None:
         super().__init__(path, embedder=embedder, opening=opening, encoding=encoding)
         self._alone = path is None or opening.mode == "exclusive"
-        self._follower = Follower(self)
-        self.index = IndexFile(self)
+        self.index = IndexFile(self, self.follow_all)
+        self._follower = Follower(self, self.index)
         try:
             self._follower.start()
         except BaseException:

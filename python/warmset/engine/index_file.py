@@ -21,9 +21,10 @@ from warmset.errors import NewerIndex, WarmsetError
 from warmset.index.file_lock import LOCK, NAME, encrypted, erasing, remove
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from contextlib import AbstractContextManager
 
-    from warmset.engine.engine import Engine
+    from warmset.engine.library import Library
 
 FORM: Final = 1
 """Grows when other terms, labels or vectors are made of the same turns."""
@@ -46,14 +47,16 @@ class IndexFile:
     """Takes the index of an engine up from its file, and writes it.
 
     Args:
-        engine: The engine; its store is open.
+        engine: What is indexed; its store is open.
+        follow_all: Takes up all records, under the engine's lock; returns the last one's id.
 
     Attributes:
         foreign: Whether the store has vectors that this engine does not follow.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Library, follow_all: Callable[[], int]) -> None:
         self.foreign = False
+        self._follow_all = follow_all
         self._engine = engine
         path = engine.store.path
         self._folder = None if path is None else Path(path)
@@ -186,7 +189,7 @@ class IndexFile:
         try:
             for _ in range(TRIES):
                 with engine.lock:
-                    covers = engine.follow_all()
+                    covers = self._follow_all()
                     turns, changes = len(engine.retriever), engine.retriever.changes
                     vectors, note = self._made_by(), self._remarks()
                 engine.store.sync()

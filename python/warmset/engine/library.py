@@ -19,7 +19,8 @@ if TYPE_CHECKING:
 
     from warmset.embed import Embedder
     from warmset.state.branch_records import Links
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
 
 _WORDS_INDEXED = 200_000

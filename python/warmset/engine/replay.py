@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from warmset import messages
-from warmset.compact.reading import forget_readings
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.state.branch_records import Links
 from warmset.store.derived import KINDS
+from warmset.store.forgetting import forget_texts
 from warmset.store.records import (
     CHECKPOINT,
     EMBEDDING,
@@ -30,7 +30,8 @@ from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
     from warmset._core import Record
-    from warmset.engine.engine import Engine
+    from warmset.engine.index_file import IndexFile
+    from warmset.engine.library import Library
     from warmset.index.indexer import Indexer
 
 PAGE: Final = 1 << 20
@@ -60,11 +61,13 @@ class Follower:
     """Takes up what a store holds, each record once.
 
     Args:
-        engine: The engine; its lock is held during each call.
+        engine: What takes the records up; its lock is held during each call.
+        index: The index as it was saved.
     """
 
-    def __init__(self, engine: Engine) -> None:
+    def __init__(self, engine: Library, index: IndexFile) -> None:
         self._engine = engine
+        self._index = index
         self._next = 1
 
     def catch_up(self, until: int | None = None) -> None:
@@ -79,7 +82,7 @@ class Follower:
         news = _News()
         self._read(news, until)
         if news.erased:  # what this process keeps of texts goes, whoever's they are
-            forget_readings()
+            forget_texts()
             forget_words()
         self._settle(news)
 
@@ -90,7 +93,7 @@ class Follower:
             StoreError: The store could not be read.
         """
         engine, news = self._engine, _News()
-        if covers := engine.index.load():
+        if covers := self._index.load():
             engine.loaded = True
             try:
                 self._read(news, covers + 1)
@@ -100,7 +103,7 @@ class Follower:
                 engine.loaded = False
             news.vectors.clear()
             news.renewed = news.erased = False
-            if not engine.index.agrees():
+            if not self._index.agrees():
                 news.vectors |= engine.index_again(self._next)
         self._read(news, None)
         self._settle(news)
@@ -186,7 +189,7 @@ class Follower:
                 engine.indexer.vectorizer.remember(identity)
                 news.renewed = True
         elif fields.get("what") == "embedder":
-            engine.index.foreign = True
+            self._index.foreign = True
         elif fields.get("what") == "links":
             engine.relink(engine.ledger(*names_of(record.key)), Links.decode(fields))
         elif fields.get("what") == "head":

@@ -10,9 +10,10 @@ What this package promises:
 - A policy sees values and asks for edits; one place carries them out.
 """
 
+from warmset.evict.blob_store import BlobStore, OffloadStore
 from warmset.evict.fitted import Evicted, FitResult, Inserted
 from warmset.evict.fitting import fit
-from warmset.evict.offload import BlobStore, OffloadLarge, OffloadStore
+from warmset.evict.offload import OffloadLarge
 from warmset.evict.overflow import aretry_on_overflow, is_overflow, retry_on_overflow
 from warmset.evict.policies import Chain, HeadTail, Salience, SlidingWindow, TokenBudget
 from warmset.evict.summarize import Summarize

@@ -19,7 +19,7 @@ from warmset.tokens import counter as make_counter
 from warmset.tokens.budget import WATERMARK, Budget, input_tokens
 
 if TYPE_CHECKING:
-    from warmset.evict.offload import OffloadStore
+    from warmset.evict.blob_store import OffloadStore
     from warmset.evict.view import Edit, Policy, StandInKind, View
     from warmset.messages import Message, System
     from warmset.tokens import CounterLike

@@ -11,7 +11,7 @@ from warmset.summarize import HEADING
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warmset.evict.offload import OffloadStore
+    from warmset.evict.blob_store import OffloadStore
     from warmset.evict.view import StandInKind
     from warmset.messages import Dialect, Facts, Message
 

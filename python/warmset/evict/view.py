@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
-    from warmset.evict.offload import OffloadStore
+    from warmset.evict.blob_store import OffloadStore
     from warmset.messages import Dialect, Facts, Message, Tools, UnitKind
 
 StandInKind: TypeAlias = Literal["placeholder", "handle", "summary", "gap"]

@@ -22,7 +22,8 @@ if TYPE_CHECKING:
 
     from warmset._core import ColdStore, Retriever
     from warmset.embed import Vectors
-    from warmset.index.vectorizer import Job, Vectorizer
+    from warmset.index.vectorizer import Vectorizer
+    from warmset.store.records import Job
 
 QUEUED: Final = 1 << 15
 """Jobs, two a turn, that are queued or failed at once; the store has the others."""

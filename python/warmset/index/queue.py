@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable
 
     from warmset.index.retry import Outcome
-    from warmset.index.vectorizer import Job
+    from warmset.store.records import Job
 
 FIRST_DELAY: Final = 1.0
 LONGEST_DELAY: Final = 300.0

@@ -10,7 +10,7 @@ from warmset.errors import EmbedderMismatch, Erased, NotFound
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from warmset.index.vectorizer import Job
+    from warmset.store.records import Job
 
 OUTAGE: Final = 2
 """Jobs that fail one after the other, right after their batch, before a service counts as away."""

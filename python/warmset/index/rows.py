@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from warmset.index.vectorizer import Job
+from warmset.store.records import Job
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Sequence

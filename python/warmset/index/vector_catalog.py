@@ -12,8 +12,8 @@ if TYPE_CHECKING:
 
     from warmset._core import ColdStore
     from warmset.embed import Vectors
-    from warmset.index.vectorizer import Job, Vectorizer
-    from warmset.store.records import Draft
+    from warmset.index.vectorizer import Vectorizer
+    from warmset.store.records import Draft, Job
 
 
 class VectorBook:

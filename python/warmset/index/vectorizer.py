@@ -7,11 +7,10 @@ its context. A store remembers which embedder made its vectors, and no other one
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol
 
 from warmset.errors import EmbedderMismatch
-from warmset.store.records import Draft, Identity, VectorMeta, View
+from warmset.store.records import Draft, Identity, Job, VectorMeta
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -46,14 +45,6 @@ class Source(Protocol):
     def key(self, id_: int) -> list[bytes]:
         """Return the key of the turn's conversation."""
         ...
-
-
-@dataclass(frozen=True, slots=True)
-class Job:
-    """One view of one turn that is to be embedded."""
-
-    id: int
-    view: View
 
 
 class Vectorizer:

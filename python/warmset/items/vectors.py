@@ -6,9 +6,8 @@ from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from warmset.errors import StoreError
-from warmset.index.vectorizer import Job
 from warmset.store.derived import key_of_scope
-from warmset.store.records import VectorMeta
+from warmset.store.records import Job, VectorMeta
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence

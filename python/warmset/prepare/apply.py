@@ -29,7 +29,8 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.messages import Message
     from warmset.prepare.stored import Ready
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
     from warmset.state.unit_costs import Accounts
     from warmset.window.render import Call
 

@@ -11,7 +11,7 @@ from warmset.text.timestamps import day_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from warmset.state.ledger import Entry
+    from warmset.state.entry import Entry
 
 ROOM: Final = 16_000_000
 """Characters that are kept at most. Half of them are old: what is not asked for again, while as

@@ -19,7 +19,7 @@ from warmset.text.timestamps import DAY, day_of
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from warmset.state.ledger import Entry
+    from warmset.state.entry import Entry
 
 TAG: Final = "earlier-turns"
 OPENING: Final = (

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from numpy.typing import NDArray
 
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
     from warmset.state.unit_costs import Accounts
 
 _FIRST: Final = 64
@@ -128,13 +128,3 @@ class Columns:
             new = np.zeros(room, old.dtype)
             new[: len(old)] = old
             setattr(self, name, new)
-
-
-def columns_of(ledger: Ledger) -> Columns:
-    """Return the columns of a conversation's current path, under its engine's lock."""
-    accounts, live, known = ledger.accounts(), ledger.live(), ledger.columns
-    if known.accounts is not accounts:
-        known = ledger.columns = Columns(accounts)
-    if known.count < len(live):
-        known.take(live, accounts.homes(known.count))
-    return known

@@ -6,13 +6,14 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
-from warmset.index.vectorizer import Job
 from warmset.options import SESSION_GAP
 from warmset.state.branches import History
 from warmset.state.columns import Columns
+from warmset.state.entry import Entry
 from warmset.state.prompt_prefix import Sent
 from warmset.state.resent_list import Snapshot
 from warmset.state.unit_costs import Accounts
+from warmset.store.records import Job
 from warmset.text.decisions import is_decision
 from warmset.text.features import Addressed
 
@@ -22,33 +23,6 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Facts
     from warmset.state.last_cut import Standing
     from warmset.store.records import TurnMeta
-
-
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One message, known by its facts; its text stays in the store.
-
-    Args:
-        id: The store's sequence number.
-        facts: Role and links; the text is left out.
-        at: When it was said, in seconds since 1970 UTC.
-        speaker: Who said it, where somebody is named.
-        session: Number of the session within the conversation.
-        tokens: What it costs verbatim, with overhead.
-        decision: Whether it settles something.
-        blank: Whether it says nothing that could be indexed.
-        extra: The caller's own fields.
-    """
-
-    id: int
-    facts: Facts
-    at: float
-    speaker: str | None
-    session: int
-    tokens: int
-    decision: bool
-    blank: bool
-    extra: dict[str, object] | None
 
 
 @dataclass(slots=True)
@@ -200,3 +174,13 @@ class Ledger:
         number += fresh
         self._session = (number, given if given is not None else (None if fresh else name), meta.at)
         return number
+
+
+def columns_of(ledger: Ledger) -> Columns:
+    """Return the columns of a conversation's current path, under its engine's lock."""
+    accounts, live, known = ledger.accounts(), ledger.live(), ledger.columns
+    if known.accounts is not accounts:
+        known = ledger.columns = Columns(accounts)
+    if known.count < len(live):
+        known.take(live, accounts.homes(known.count))
+    return known

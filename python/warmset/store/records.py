@@ -248,3 +248,11 @@ def _field(fields: dict[str, Any], name: str, kind: type[_T]) -> _T | None:
     if value is not None and not isinstance(value, kind):
         raise InvalidInputError(f"{name}: expected {kind.__name__}, found {value!r:.80}")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Job:
+    """One view of one turn that is to be embedded."""
+
+    id: int
+    view: View

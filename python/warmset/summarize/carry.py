@@ -11,7 +11,7 @@ from warmset.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warmset.summarize.losses import Fact
+    from warmset.summarize.fact import Fact
 
 _WEIGHTS: Final = {
     "constraint": 7.0,

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
 from warmset.messages import accept, resolve
 from warmset.messages import facts as read
+from warmset.summarize.carry import carry
+from warmset.summarize.fact import Fact
 from warmset.summarize.finding import lower_words
 from warmset.summarize.sentences import content, sentences
 from warmset.summarize.sought import Sought
@@ -23,27 +25,6 @@ LEAST: Final = 2_000
 LONGEST: Final = 200_000
 """Characters that are read: in all, shared evenly among the turns, and of one turn at least and at
 most; `Audit.unread` has how many were not."""
-
-
-@dataclass(frozen=True, slots=True)
-class Fact:
-    """One thing that turns state.
-
-    Args:
-        kind: What kind of thing.
-        text: As it was written first.
-        at: Position in the list of the message that states it first.
-        role: Whose message that is.
-        times: In how many messages it is.
-        around: What stands around it there, in one line.
-    """
-
-    kind: FactKind
-    text: str
-    at: int
-    role: str
-    times: int = field(default=1, compare=False)
-    around: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +65,6 @@ class Audit:
         Raises:
             InvalidInputError: The encoding is unknown, or `max_tokens` is negative.
         """
-        from warmset.summarize.carry import carry  # noqa: PLC0415 - it knows facts
-
         return carry(self.lost, max_tokens, encoding)
 
 

@@ -10,7 +10,7 @@ from warmset.tools.schema import FETCH, SEARCH
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.state.ledger import Entry
+    from warmset.state.entry import Entry
 
 Shown: TypeAlias = "tuple[Entry, str]"
 """A turn and what it says."""

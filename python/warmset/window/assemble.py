@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
     from warmset.engine.engine import Engine
     from warmset.messages import Message, System
-    from warmset.state.ledger import Entry
+    from warmset.state.entry import Entry
     from warmset.window.choices import Settled
     from warmset.window.layout import Frame
     from warmset.window.render import Call

@@ -10,7 +10,7 @@ import numpy as np
 
 from warmset._core import rank_groups
 from warmset.options import least_score
-from warmset.state.columns import columns_of
+from warmset.state.ledger import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -22,7 +22,8 @@ if TYPE_CHECKING:
     from warmset.quote.cache import Cards
     from warmset.retrieve.hits import Found
     from warmset.state.columns import Columns
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
     from warmset.state.unit_costs import Accounts
 
 

@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.evict.gaps import GapRole
     from warmset.messages import Dialect, Message, System
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
 
 
 def cut_ask(

@@ -19,7 +19,8 @@ from warmset.options import RECENT_SHARE
 
 if TYPE_CHECKING:
     from warmset.messages import Unit
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True)

@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.pick import Picked
     from warmset.retrieve.hits import Found
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
     from warmset.window.assemble import Assembled, Draft
     from warmset.window.render import Call
     from warmset.window.result import Compaction, Reason

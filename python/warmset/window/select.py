@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.engine.engine import Engine
-    from warmset.state.ledger import Entry
+    from warmset.state.entry import Entry
     from warmset.window.candidates import Pool
 
 QUOTE_OVERHEAD: Final = 8

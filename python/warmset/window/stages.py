@@ -30,7 +30,8 @@ if TYPE_CHECKING:
     from warmset.options import Weights
     from warmset.pick import Picker
     from warmset.retrieve.hits import Found
-    from warmset.state.ledger import Entry, Ledger
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
     from warmset.window.request import Ask, Request
 
 

@@ -12,9 +12,9 @@ from warmset.index import batch_size as pace
 from warmset.index import indexer as indexing
 from warmset.index.batch_size import LEAST, MOST, QUICK, Pace
 from warmset.index.rows import mean
-from warmset.index.vectorizer import Job, Vectorizer
+from warmset.index.vectorizer import Vectorizer
 from warmset.native import ColdStore
-from warmset.store.records import VectorMeta
+from warmset.store.records import Job, VectorMeta
 
 LONG = " ".join(f"lake {n} is frozen" for n in range(200))
 TALK = ["a car", "a boat on the lake", "", "a plane", LONG, "a word about nothing"]

@@ -20,7 +20,7 @@ from warmset.index import queue as backlog
 from warmset.index.query_vectors import CACHED, QueryVectors
 from warmset.index.queue import Backlog, delay_after
 from warmset.index.retry import Outcome, attempt
-from warmset.index.vectorizer import Job
+from warmset.store.records import Job
 
 
 def said(text):

@@ -13,7 +13,7 @@ from warmset._core import count_text
 from warmset.messages import Facts
 from warmset.quote.cache import Cards
 from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING, block, index_line, quote, quotes
-from warmset.state.ledger import Entry
+from warmset.state.entry import Entry
 from warmset.text.resolved_dates import dated
 from warmset.tokens import PER_REPLY
 

@@ -10,8 +10,9 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias, TypedDict, overload
 
 from warmset.adapters.langchain.checks import check
 from warmset.adapters.langchain.counters import counter_of
-from warmset.adapters.langchain.cut import Rules, cut
+from warmset.adapters.langchain.cut import cut
 from warmset.adapters.langchain.partial import splitter
+from warmset.adapters.langchain.rules import Rules
 from warmset.adapters.langchain.shapes import converted, langchain, load_langchain, matcher, take
 from warmset.errors import InvalidInputError
 

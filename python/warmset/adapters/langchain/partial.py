@@ -11,7 +11,7 @@ from warmset.errors import InvalidInputError
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
-    from warmset.adapters.langchain.cut import Rules
+    from warmset.adapters.langchain.rules import Rules
 
 
 def by_lines(text: str) -> list[str]:

@@ -5,21 +5,21 @@ from __future__ import annotations
 import json
 import math
 import sys
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Final
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
 
 from rich.console import Console
 
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError
 from warmset.lab.demo import show_crossing, transcripts
-from warmset.lab.demo.crossing import Pace, Run, cross
+from warmset.lab.demo.crossing import Pace, cross
+from warmset.lab.demo.crossing_figures import Crossing
 from warmset.lab.demo.show import console
 from warmset.prepare.policy import TRIGGER_RATIO
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
     from pathlib import Path
 
     from warmset.lab.corpus.stage import Told
@@ -57,70 +57,6 @@ class CrossingOptions:
                 raise InvalidInputError(f"{name}: expected milliseconds, found {value}")
         if self.file is None and self.conversation is not None:
             raise InvalidInputError("conversation: names one of a file; give the file as well")
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Crossing:
-    """What was measured.
-
-    Args:
-        name: The conversation.
-        kind: What kind of transcript it is.
-        messages: How many it has.
-        tokens: What sending all of them costs.
-        budget: Tokens that a call may have.
-        trigger_tokens: Tokens at which a summary is prepared.
-        latency: Milliseconds that the summariser takes, simulated.
-        pace: Milliseconds between two calls, simulated.
-        runs: The run with summaries at the wall, and the one with prepared ones.
-        notes: What was left out.
-    """
-
-    name: str
-    kind: str
-    messages: int
-    tokens: int
-    budget: int
-    trigger_tokens: int
-    latency: float
-    pace: float
-    runs: Sequence[Run]
-    notes: Sequence[str]
-
-    def as_json(self) -> dict[str, Any]:
-        """Return it as JSON has it; times in milliseconds."""
-        return {
-            "conversation": {
-                "name": self.name,
-                "kind": self.kind,
-                "messages": self.messages,
-                "tokens": self.tokens,
-            },
-            "budget": self.budget,
-            "trigger_tokens": self.trigger_tokens,
-            "simulated": {"latency": self.latency, "pace": self.pace},
-            "runs": [
-                {
-                    "name": run.name,
-                    "calls": len(run.steps),
-                    "longest_wait": _ms(run.longest),
-                    "waited": _ms(run.waited),
-                    "longest_own": _ms(run.own),
-                    "tokens": run.tokens,
-                    "cached": run.cached,
-                    "left_out": run.left_out,
-                    "written": run.written,
-                    "applied": run.applied,
-                    "reach": None if run.reach is None else asdict(run.reach),
-                    "steps": [
-                        {**asdict(step), "waited": _ms(step.waited), "own": _ms(step.own)}
-                        for step in run.steps
-                    ],
-                }
-                for run in self.runs
-            ],
-            "notes": list(self.notes),
-        }
 
 
 def run_crossing(options: CrossingOptions) -> None:
@@ -169,7 +105,3 @@ def crossing(options: CrossingOptions, told: Told) -> Crossing:
         runs=runs,
         notes=transcript.notes,
     )
-
-
-def _ms(seconds: float) -> float:
-    return round(seconds * 1000, 3)

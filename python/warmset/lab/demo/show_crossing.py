@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from rich.console import Console
 
     from warmset.lab.demo.crossing import Run, Step
-    from warmset.lab.demo.run_crossing import Crossing
+    from warmset.lab.demo.crossing_figures import Crossing
 
 ROWS: Final = 18
 """Calls that are shown."""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from warmset import messages
 from warmset._core import count_text
 from warmset.quote.format import INDEX_TITLE, block, day_line, index_line, quote, quotes
-from warmset.state.ledger import Entry
+from warmset.state.entry import Entry
 from warmset.text.decisions import is_decision
 from warmset.text.timestamps import day_of
 from warmset.tokens import PER_MESSAGE

@@ -1,0 +1,10 @@
+"""What the command exits with."""
+
+from __future__ import annotations
+
+from typing import Final
+
+FAILED: Final = 1
+MISUSED: Final = 2
+NOT_INSTALLED: Final = 2
+INTERRUPTED: Final = 130

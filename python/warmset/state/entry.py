@@ -1,0 +1,36 @@
+"""What is known of one message without reading it again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from warmset.messages import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One message, known by its facts; its text stays in the store.
+
+    Args:
+        id: The store's sequence number.
+        facts: Role and links; the text is left out.
+        at: When it was said, in seconds since 1970 UTC.
+        speaker: Who said it, where somebody is named.
+        session: Number of the session within the conversation.
+        tokens: What it costs verbatim, with overhead.
+        decision: Whether it settles something.
+        blank: Whether it says nothing that could be indexed.
+        extra: The caller's own fields.
+    """
+
+    id: int
+    facts: Facts
+    at: float
+    speaker: str | None
+    session: int
+    tokens: int
+    decision: bool
+    blank: bool
+    extra: dict[str, object] | None
