@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from setting import setting
+from benches.python.setting import setting
 
 
 def pytest_benchmark_update_machine_info(config, machine_info):  # noqa: ARG001 - the hook's names

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 
-from setting import ROOT
+from benches.python.setting import ROOT
 
 sys.path.insert(0, str(ROOT / "tests" / "python" / "support"))
 

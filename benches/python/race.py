@@ -1,6 +1,6 @@
 """All peers in one process, in turns, on one core: a table of ratios, and the numbers as JSON.
 
-    taskset -c 0 python benches/python/race.py --json benches/results/<name>.json
+    taskset -c 0 python -m benches.python.race --json benches/results/<name>.json
 
 Contestants run in turns of a few calls, so that whatever else the machine does hits them alike; a
 turn's first call is not counted, as it pays for what the one before left in the caches. Every
@@ -23,13 +23,12 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, Any
 
 # One thread, before numpy starts more.
-from setting import setting
+from benches.python.setting import setting
 
 # isort: split
-import material
 import numpy as np
-import peers
 
+from benches.python import material, peers
 from warmset import Memory
 from warmset._core import count_texts
 from warmset.embed import FunctionEmbedder

@@ -78,6 +78,6 @@ def setting(others: tuple[str, ...] = PEERS) -> dict[str, object]:
         "python": platform.python_version(),
         "system": platform.platform(),
         "peers": {name: _version(name) for name in others},
-        "command": " ".join([Path(sys.executable).name, *sys.argv]),
+        "command": " ".join([Path(sys.executable).name, *sys.orig_argv[1:]]),
         "load": os.getloadavg() if hasattr(os, "getloadavg") else None,
     }

@@ -1,11 +1,11 @@
 """Trimming, counting and packing beside those who do it too, in one run on one core.
 
-    taskset -c 0 python benches/python/trim_race.py --peers DIR --json benches/results/<name>.json
+    taskset -c 0 python -m benches.python.trim.race --peers DIR --json benches/results/<name>.json
 
 langchain-core and rs-bpe run in this process; peers whose pins clash run in interpreters of their
 own, which wait while others are timed (`--install` makes them in DIR, or in $WARMSET_PEERS). All
-take turns, as in `race.py`, and every result is checked. It takes three to five minutes, of which
-the slow peers have most; `--sizes 1000` is for trying it out.
+take turns, as in `benches.python.race`, and every result is checked. It takes three to five
+minutes, of which the slow peers have most; `--sizes 1000` is for trying it out.
 """
 
 from __future__ import annotations
@@ -25,14 +25,13 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 # One thread, before numpy starts more.
-from setting import setting
+from benches.python.setting import setting
 
 # isort: split
-import material
-import trim_peers
-from race import Result, check, packing, report
-
 import warmset
+from benches.python import material
+from benches.python.race import Result, check, packing, report
+from benches.python.trim import peers
 from warmset import Budget, Memory, count_tokens, trim_messages
 from warmset._core import count_texts
 
@@ -304,7 +303,7 @@ def beside(name: str, place: Path | None, versions: dict[str, str]) -> Iterator[
     n = SLOW[name]
     given = material.conversation(n)
     with ExitStack() as stack:
-        slow = stack.enter_context(trim_peers.peer(name, place, messages=given))
+        slow = stack.enter_context(peers.peer(name, place, messages=given))
         ours = stack.enter_context(held(n))
         versions[name] = slow.about["version"]
         answers = []
@@ -364,8 +363,8 @@ def counting(place: Path | None, versions: dict[str, str]) -> Iterator[Result]:
         contestants = {"warmset": Contestant(mine, turn=3), "rs-bpe": Contestant(theirs, turn=3)}
         with ExitStack() as stack:
             try:
-                third = stack.enter_context(trim_peers.peer("tiktoken", place, encoding=encoding))
-            except trim_peers.NoPeer as reason:
+                third = stack.enter_context(peers.peer("tiktoken", place, encoding=encoding))
+            except peers.NoPeer as reason:
                 print(f"skipped {reason}", file=sys.stderr)
             else:
                 versions["tiktoken"] = third.about["version"]
@@ -403,7 +402,7 @@ def contests(
         for name in SLOW:
             try:
                 yield from beside(name, place, versions)
-            except trim_peers.NoPeer as reason:
+            except peers.NoPeer as reason:
                 print(f"skipped {reason}", file=sys.stderr)
     if "count" in only:
         yield from counting(place, versions)
@@ -421,12 +420,12 @@ def main() -> None:
     groups = ["trim", "slow", "count", "pack"]
     parser.add_argument("--only", nargs="*", choices=groups, default=groups)
     options = parser.parse_args()
-    named = os.environ.get(trim_peers.VARIABLE)
+    named = os.environ.get(peers.VARIABLE)
     place = options.peers or (Path(named) if named else None)
     if options.install:
         if place is None:
-            parser.error(f"--install needs --peers or {trim_peers.VARIABLE}")
-        trim_peers.install(place)
+            parser.error(f"--install needs --peers or {peers.VARIABLE}")
+        peers.install(place)
     found, begin = setting(), time.perf_counter()
     if options.peers:  # where somebody keeps environments says nothing about a number
         found["command"] = str(found["command"]).replace(str(options.peers), "DIR")

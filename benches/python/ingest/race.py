@@ -1,6 +1,6 @@
 """Ingest against the bare embedder: what keeping, splitting, storing and indexing add to it.
 
-``taskset -c 0 python benches/python/ingest_race.py [--embedder static] [--turns 400] [--rounds 5]``
+``taskset -c 0 python -m benches.python.ingest.race [--embedder static] [--turns 400] [--rounds 5]``
 
 A round appends turns to a new durable store and waits until all have their vectors; the bare
 embedder then embeds the very batches that the worker gave it. Rounds of both alternate, so that a
@@ -18,9 +18,9 @@ import time
 from pathlib import Path
 from statistics import median
 
-import material
 import numpy as np
 
+from benches.python import material
 from warmset import Memory
 from warmset.embed import named
 

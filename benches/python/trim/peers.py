@@ -53,7 +53,7 @@ class Peer:
         self.name = name
         self._said = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115
         self._process = subprocess.Popen(  # noqa: S603 - our own script
-            [interpreter, "-W", "ignore", script],
+            [interpreter, "-P", "-W", "ignore", script],
             stdin=subprocess.PIPE,
             stdout=subprocess.PIPE,
             stderr=self._said,

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 from itertools import cycle
 
-import material
 import numpy as np
-import peers
 import pytest
 
+from benches.python import material, peers
 from warmset.native import HotIndex
 
 SIZES = (1_000, 10_000, 100_000)

@@ -10,7 +10,7 @@ import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from race import Result
+    from benches.python.race import Result
 
 REAL = {1_000: (3, 4), 10_000: (6.5, 8), 100_000: (16, 22), 1_000_000: (9, 14)}
 ISOTROPIC = {1_000: (2.5, 3.5), 10_000: (4, 4.9), 100_000: (4, 5), 1_000_000: (3.3, 3.8)}

@@ -5,15 +5,15 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-import trim_peers
-from compact_material import of_prompt, summary_of
-from compact_ours import Contestant, Outcome
+from benches.python.compact.material import of_prompt, summary_of
+from benches.python.compact.ours import Contestant, Outcome
+from benches.python.trim import peers as trim_peers
 
 NEEDS = {
     "langchain": ("langchain==1.4.7",),
     "agent-framework-core": ("agent-framework-core==1.23.0",),
 }
-SCRIPT = Path(__file__).with_name("compact_contestant.py")
+SCRIPT = Path(__file__).with_name("contestant.py")
 KINDS = {
     "langchain": ("langchain", {}),
     "langchain, all read": ("langchain", {"trim_tokens_to_summarize": None}),

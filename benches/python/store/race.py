@@ -1,6 +1,6 @@
 """The cold store against SQLite, LMDB and a plain file: appends, reads, opening, room on the disk.
 
-    taskset -c 0 python benches/python/store_race.py --json benches/results/store-<cpu>-<date>.json
+    taskset -c 0 python -m benches.python.store.race --json benches/results/store-<cpu>-<date>.json
 
 All in one process, in turns of a few calls, on one core (it pins itself if nobody did) and on one
 disk. Payloads are random bytes of 1,024. Each contest reads back what was written and counts it. A
@@ -25,17 +25,17 @@ from statistics import fmean, median
 from typing import TYPE_CHECKING, TypeVar
 
 # One thread, before numpy starts more.
-from setting import file_system, setting
+from benches.python.setting import file_system, setting
 
 # isort: split
-import peers
-from race import Result, check, race, report
-from store_peers import Lmdb, LmdbPuts, Raw, Sqlite, Warmset, size
+from benches.python import peers
+from benches.python.race import Result, check, race, report
+from benches.python.store.peers import Lmdb, LmdbPuts, Raw, Sqlite, Warmset, size
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from race import Call
+    from benches.python.race import Call
 
     Store = Warmset | Raw | Sqlite | Lmdb
     Opened = TypeVar("Opened", bound=Store)

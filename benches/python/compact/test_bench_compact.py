@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from functools import cache
 
-import material
 import pytest
 
+from benches.python import material
 from warmset import Memory, compact_context, count_tokens
 from warmset.embed import FunctionEmbedder
 

@@ -8,15 +8,14 @@ from bisect import bisect_left
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from compact_material import of_dicts, summary_of
-
+from benches.python.compact.material import of_dicts, summary_of
 from warmset import Memory, PreparedCompaction, compact_context, count_tokens
 from warmset.summarize import HEADING
 
 if TYPE_CHECKING:
     from typing import Any
 
-    from compact_material import Message
+    from benches.python.compact.material import Message
 
 TRIGGER_RATIO, TAIL, DEADLINE = 0.85, 0.2, 30.0
 HITS = 12

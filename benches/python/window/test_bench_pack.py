@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import numpy as np
-import peers
 import pytest
 
+from benches.python import peers
 from warmset.native import pack_batch
 
 LISTS, ITEMS = 1_000, 500

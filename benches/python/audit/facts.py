@@ -1,6 +1,6 @@
 """How well the loss audit tells what a summary lost: recall and precision on planted facts.
 
-    python benches/python/audit_facts.py [--locomo FILE] [--split test] [--trials 40] [--json]
+    python -m benches.python.audit.facts [--locomo FILE] [--split test] [--trials 40] [--json]
 
 Facts of eight kinds are planted, from word lists of this file, into transcripts that the audit's
 author did not write: the demo's, made-up ones, and LoCoMo's where its file is given (CC BY-NC, not
@@ -25,8 +25,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any
 
-from audit_words import CARRIERS, CONSTRAINTS, TASKS
-
+from benches.python.audit.words import CARRIERS, CONSTRAINTS, TASKS
 from warmset.lab.corpus import locomo
 from warmset.summarize import audit
 from warmset.testing import random_history
@@ -37,7 +36,7 @@ if TYPE_CHECKING:
     from warmset.summarize import Fact
 
 KINDS = ("number", "path", "url", "identifier", "name", "quote", "constraint", "task")
-DEMO = Path(__file__).parents[2] / "python/warmset/lab/demo/data/conversation.jsonl"
+DEMO = Path(__file__).parents[3] / "python/warmset/lab/demo/data/conversation.jsonl"
 PER_KIND = 4
 TURNS = 60
 

@@ -1,6 +1,6 @@
 """Compaction beside langchain's and Agent Framework's: time, tokens, and what can still be had.
 
-    taskset -c 0 python benches/python/compact_race.py --peers DIR --install \
+    taskset -c 0 python -m benches.python.compact.race --peers DIR --install \
         --locomo FILE --json benches/results/<name>.json
 
 All get the same lists, about the same share of their tokens, and the same summary text for the same
@@ -23,24 +23,23 @@ from pathlib import Path
 from statistics import median
 
 # One thread, before numpy starts more.
-from setting import setting
+from benches.python.setting import setting
 
 # isort: split
-import compact_peers
-import compact_show
-import material
 import numpy as np
-import trim_peers
-from compact_material import (
+
+from benches.python import material
+from benches.python.compact import peers, show
+from benches.python.compact.material import (
     FACTS,
     agent_run,
     conversations,
     in_window,
     with_facts,
 )
-from compact_ours import Compact, Prepared
-from race import check
-
+from benches.python.compact.ours import Compact, Prepared
+from benches.python.race import check
+from benches.python.trim import peers as trim_peers
 from warmset import count_tokens, validate
 from warmset.embed import FunctionEmbedder, MiniLM
 from warmset.embed.weights import resolve
@@ -82,7 +81,7 @@ def timing(n, contestants, rounds):
         who.take(given, SHARE, summary_tokens)
     order, last = list(contestants), {}
     for number in range(rounds):
-        compact_show.progress(f"{n:,} messages: {number + 1} of {rounds}")
+        show.progress(f"{n:,} messages: {number + 1} of {rounds}")
         for name in order:
             wall, cpu, late = calls[name]
             if "no time ahead" not in name:  # that one is about waiting
@@ -122,7 +121,7 @@ def quality(source, messages, contestants):
     tokens, summary_tokens = sized(given)
     rows = {}
     for name, who in contestants.items():
-        compact_show.progress(f"{source}: {name}")
+        show.progress(f"{source}: {name}")
         who.take(given, SHARE, summary_tokens)
         window = checked(name, who.call(0)).messages
         stayed = {one["content"] for one in window if isinstance(one["content"], str)}
@@ -177,7 +176,7 @@ def main() -> None:
     if options.install:
         if place is None:
             parser.error(f"--install needs --peers or {trim_peers.VARIABLE}")
-        trim_peers.install(place, compact_peers.NEEDS)
+        trim_peers.install(place, peers.NEEDS)
     found, begin = setting(("numpy",)), time.perf_counter()
     for given, word in ((options.peers, "DIR"), (options.locomo, "FILE")):
         if given:  # where somebody keeps environments and data says nothing about a number
@@ -188,7 +187,7 @@ def main() -> None:
     hashed = FunctionEmbedder(_hashed, dim=material.DIM, fingerprint="hashed-words")
     used = MiniLM(path=resolve(sources={}).tensors.parent) if options.model else hashed
     with ExitStack() as stack:
-        others = compact_peers.peers(stack, place, found["peers"])
+        others = peers.peers(stack, place, found["peers"])
         racing = ours(stack, hashed)
         racing["PreparedCompaction, no time ahead"] = late = Prepared(hashed, ahead=False)
         stack.callback(late.close)
@@ -206,8 +205,8 @@ def main() -> None:
     }
     found |= {"load at the end": os.getloadavg()}
     found["seconds"] = round(time.perf_counter() - begin, 1)
-    compact_show.progress("")
-    compact_show.show(found, times, facts)
+    show.progress("")
+    show.show(found, times, facts)
     if options.json:
         made = {"setting": found, "times": times, "facts": facts}
         text = json.dumps(made, indent=1, ensure_ascii=False)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from itertools import count
 
-import material
 import pytest
 
+from benches.python import material
 from warmset import Memory
 from warmset.embed import FunctionEmbedder
 

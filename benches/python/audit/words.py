@@ -1,4 +1,4 @@
-"""Words that the facts of `audit_facts.py` are made of; none of them is taken from the audit.
+"""Words that the facts of `facts.py` are made of; none of them is taken from the audit.
 
 Each sentence stands beside another one that says the same, which a summary may have instead.
 """

@@ -1,6 +1,6 @@
 """Exact search beside those who do it too, and beside those who come close: one core, in turns.
 
-    taskset -c 0 python benches/python/index_race.py --peers DIR --install --json OUT
+    taskset -c 0 python -m benches.python.index.race --peers DIR --install --json OUT
 
 All in one process, through the Python binding. Answers of ours are compared with a brute force of
 the canonical sum, ids and scores bit for bit, in every contest; what approximate peers find is
@@ -21,19 +21,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 # One thread, before numpy starts more.
-from setting import setting
+from benches.python.setting import setting
 
 # isort: split
-import index_peers as peers
-from from_tests import index_vectors, real_vectors
-from index_bars import judge
-from index_contests import convenience, drawn, filters, said, searches
-from index_timing import progress
+from benches.python.from_tests import index_vectors, real_vectors
+from benches.python.index import peers
+from benches.python.index.bars import judge
+from benches.python.index.contests import convenience, drawn, filters, said, searches
+from benches.python.index.timing import progress
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
-    from race import Result
+    from benches.python.race import Result
 
 SIZES = [1_000, 10_000, 100_000, 1_000_000]
 KINDS = ["like", "isotropic", "real"]

@@ -8,7 +8,8 @@ import tempfile
 from operator import mul
 
 import numpy as np
-from index_peers import K, Peer
+
+from benches.python.index.peers import K, Peer
 
 BATCH = 1_000
 

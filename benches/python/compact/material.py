@@ -9,9 +9,8 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-import material
-from planted_facts import planted
-
+from benches.python import material
+from benches.python.compact.planted_facts import planted
 from warmset.lab.corpus import locomo
 from warmset.lab.demo import transcripts
 from warmset.summarize import ExtractiveSummarizer

@@ -1,4 +1,4 @@
-"""The contests of `index_race.py`: single queries, batches, peers of convenience, filters."""
+"""The contests of `race.py`: single queries, batches, peers of convenience, filters."""
 
 from __future__ import annotations
 
@@ -7,15 +7,14 @@ import time
 from typing import TYPE_CHECKING
 
 # One thread, before numpy starts more.
-from from_tests import index_vectors, oracle, real_vectors
+from benches.python.from_tests import index_vectors, oracle, real_vectors
 
 # isort: split
-import index_peers as peers
-import index_stores as stores
 import numpy as np
-from index_timing import Memory, progress, turns
-from race import Result, check
 
+from benches.python.index import peers, stores
+from benches.python.index.timing import Memory, progress, turns
+from benches.python.race import Result, check
 from warmset import Filter
 from warmset.lab.corpus import locomo
 from warmset.lab.corpus import rows as file

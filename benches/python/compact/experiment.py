@@ -1,6 +1,6 @@
 """What becomes of facts that stand in dropped turns: kept, distilled, known already, or lost.
 
-``taskset -c 0 python benches/python/compact_experiment.py [--json] [--each 16] [--rounds 3]``
+``taskset -c 0 python -m benches.python.compact.experiment [--json] [--each 16] [--rounds 3]``
 
 Facts are planted in turns of a user among real texts, and the list is compacted to 40 % of its
 tokens. Of each fact the memory says: the same words ("true"), other words ("paraphrased"), nothing
@@ -15,10 +15,9 @@ import argparse
 import json
 from statistics import mean
 
-import material
-from planted_facts import planted
-from setting import setting
-
+from benches.python import material
+from benches.python.compact.planted_facts import planted
+from benches.python.setting import setting
 from warmset import Memory, compact_context
 from warmset.compact import CompactWeights
 from warmset.embed import MiniLM

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from itertools import cycle
 
-import peers
 import pytest
 
+from benches.python import peers
 from warmset.native import ColdStore
 
 PAYLOADS = [os.urandom(peers.KILOBYTE) for _ in range(1_000)]

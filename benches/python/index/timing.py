@@ -12,7 +12,8 @@ from statistics import median
 from typing import TYPE_CHECKING
 
 import numpy as np
-from race import Result
+
+from benches.python.race import Result
 
 if TYPE_CHECKING:
     from collections.abc import Callable

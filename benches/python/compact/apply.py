@@ -4,7 +4,7 @@ Each step of an agent appends two turns and makes a window of mode "full". The s
 between the steps, as a thread would, so what is timed is the window alone. Printed are the windows
 that applied, the windows that did not, and how many model calls were made within any of them.
 
-    taskset -c 0 python benches/python/prepare_swap.py [--turns N] [--budget N] [--swaps N]
+    taskset -c 0 python -m benches.python.compact.apply [--turns N] [--budget N] [--swaps N]
 """
 
 from __future__ import annotations
@@ -15,9 +15,7 @@ import tempfile
 import time
 from pathlib import Path
 
-import material
-import setting
-
+from benches.python import material, setting
 from warmset import Memory, PreparedCompaction, validate
 from warmset.summarize import HEADING
 

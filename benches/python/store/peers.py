@@ -6,8 +6,7 @@ import os
 import struct
 from typing import TYPE_CHECKING
 
-import peers
-
+from benches.python import peers
 from warmset.native import ColdStore
 
 if TYPE_CHECKING:
