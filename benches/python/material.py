@@ -72,7 +72,7 @@ def _real(n):
 
 def _said():
     """Yield the turns of the bundled conversation, then sentences of the standard library."""
-    data = Path(warmset.__file__).parent / "demo" / "data" / "conversation.jsonl"
+    data = Path(warmset.__file__).parent / "lab" / "demo" / "data" / "conversation.jsonl"
     for line in data.read_text(encoding="utf-8").splitlines():
         text = json.loads(line)["message"].get("content")
         if isinstance(text, str) and text:
