@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).with_name("cold_kills.py")
+PROGRAM = Path(__file__).parents[1] / "support" / "cold_kills.py"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="writers are forked")

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAM = Path(__file__).with_name("cold_crowd.py")
+PROGRAM = Path(__file__).parents[1] / "support" / "cold_crowd.py"
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="processes are forked")
