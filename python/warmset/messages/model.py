@@ -65,13 +65,13 @@ class Violation:
         rule: The rule's name, as C1 or A2; "shape" for a message that is no message.
         index: Position of the message in the list.
         why: What is wrong.
-        mend: How to mend it.
+        fix: How to mend it.
     """
 
     rule: str
     index: int
     why: str
-    mend: str
+    fix: str
 
 
 @dataclass(frozen=True, slots=True)

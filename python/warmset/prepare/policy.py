@@ -36,41 +36,47 @@ PAUSES: Final = (1.0, 60.0)
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What tokens cost beside each other, to decide whether to swap before the budget.
+    """What tokens cost beside each other, to decide whether a summary is applied early.
 
-    A swap at the budget needs no decision. Before it, a swap takes tokens off every further call
-    and has the provider read the rest anew once: it pays if ``tokens_saved * cached * calls`` is
-    more than ``rewritten * (written - cached)``.
+    At the budget a summary is always applied. Applied before it, a summary takes tokens off every
+    further call and has the provider read the rest anew once: it pays if
+    ``tokens_saved * cache_read * expected_calls`` is more than
+    ``rewritten * (cache_write - cache_read)``.
 
     Args:
-        calls: Further calls that are expected.
-        cached: The price of a token that the provider's prefix cache has, beside 1 for another.
-        written: The price of a token that it has not.
+        expected_calls: Further calls that are expected.
+        cache_read: The price of a token that the provider's prefix cache has, beside 1 for another.
+        cache_write: The price of a token that it has not.
+
+    Raises:
+        InvalidInputError: An option is out of its range.
     """
 
-    calls: int
-    cached: float = 0.1
-    written: float = 1.25
+    expected_calls: int
+    cache_read: float = 0.1
+    cache_write: float = 1.25
 
     def __post_init__(self) -> None:
-        if isinstance(self.calls, bool) or not isinstance(self.calls, int) or self.calls < 0:
-            raise InvalidInputError(f"calls: expected a number of calls, found {self.calls!r}")
-        _number("cached", self.cached, 0, math.inf)
-        _number("written", self.written, 0, math.inf)
-        if not self.cached <= self.written < math.inf:
+        calls, read, write = self.expected_calls, self.cache_read, self.cache_write
+        if isinstance(calls, bool) or not isinstance(calls, int) or calls < 0:
+            raise InvalidInputError(f"expected_calls: expected a number of calls, found {calls!r}")
+        _number("cache_read", read, 0, math.inf)
+        _number("cache_write", write, 0, math.inf)
+        if not read <= write < math.inf:
             raise InvalidInputError(
-                f"cached, written: expected 0 <= cached <= written, found {self.cached} and "
-                f"{self.written}"
+                "cache_read, cache_write: expected 0 <= cache_read <= cache_write, found "
+                f"{read} and {write}"
             )
 
     def pays(self, tokens_saved: int, rewritten: int) -> bool:
-        """Tell whether a swap costs less than going on without it.
+        """Decide whether applying a summary costs less than going on without it.
 
         Args:
             tokens_saved: Tokens that it takes off each further call.
             rewritten: Tokens from the first one that changes.
         """
-        return tokens_saved * self.cached * self.calls > rewritten * (self.written - self.cached)
+        saved = tokens_saved * self.cache_read * self.expected_calls
+        return saved > rewritten * (self.cache_write - self.cache_read)
 
 
 def _extractive() -> Summarizer:

@@ -74,9 +74,9 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
     moved = stood and made is None
     if made is None:
         made = cutter.anew(ask)
-    front = freed = 0
+    front = tokens_dropped = 0
     if before is not None:
-        same, front, freed = cutter.accounts.roll.change(before.sent, made.places)
+        same, front, tokens_dropped = cutter.accounts.roll.change(before.sent, made.places)
         if same == len(before.sent) and before.brief == made.brief:
             front = before.tokens  # with the stand-ins between its messages
         elif made.brief or before.brief:
@@ -92,7 +92,7 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
         moves=moves,
         cached=front,
         rewritten=spoken - front,
-        freed=freed,
+        tokens_dropped=tokens_dropped,
         _engine=engine,
         _path=ledger.history.path,
         _length=len(ledger.history.path),

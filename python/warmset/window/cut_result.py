@@ -53,7 +53,7 @@ class CutResult:
             cache can keep.
         rewritten: Tokens behind them that the last call had otherwise, or had not; the price of a
             move, and of what is new.
-        freed: Tokens of messages that the last call showed and this one does not.
+        tokens_dropped: Tokens of messages that the last call showed and this one does not.
     """
 
     tokens: int
@@ -63,7 +63,7 @@ class CutResult:
     moves: int
     cached: int
     rewritten: int
-    freed: int
+    tokens_dropped: int
     _engine: Engine
     _path: list[int]
     _length: int

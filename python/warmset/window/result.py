@@ -102,11 +102,12 @@ class Report:
             that a provider's prefix cache can have them.
         net_saved: Tokens that are not sent, less those that the picker's model took; below zero
             where the window costs more than it saves.
-        by: Who picked: "score" or "picker"; None where nothing was retrieved.
+        picked_by: Who picked: "score" or "picker"; None where nothing was retrieved.
         picker: What the picker took, its model's tokens and the time; None where no picker was
             asked, as for a further window of the same exchange. A picker of one's own that does not
             tell counts as no tokens.
-        search: "fused", or "lexical" where no vector could be had; None where nothing was searched.
+        searched_by: "fused", or "lexical" where no vector could be had; None where nothing was
+            searched.
         notes: What did not go as it should: a picker's failure, a vector that came too late, turns
             whose vectors are pending.
         pending: Turns that are found by their words only, because their vectors are not made yet.
@@ -127,9 +128,9 @@ class Report:
     saved: float
     cached: int
     net_saved: int
-    by: str | None
+    picked_by: str | None
     picker: Usage | None
-    search: str | None
+    searched_by: str | None
     notes: tuple[str, ...]
     pending: int
     milliseconds: float

@@ -365,7 +365,7 @@ def test_a_slow_remote_embedder_yields_words_first_and_vectors_later(bag):
         found = memory.search("automobile", wait=0.1)
         window = memory.conversation("log").window("automobile", budget=2_000)
         assert ended == [], "the embedder was still at it"
-        assert found.by == window.report.search == "lexical"
+        assert found.by == window.report.searched_by == "lexical"
         assert "words alone" in " ".join(window.report.notes)
         gate.set()
         assert memory.search("automobile", wait=20).by == "fused"
@@ -403,7 +403,7 @@ def test_without_an_embedder_every_report_says_so():
         for options in ({}, {"query_vector": [1.0, 2.0]}):
             assert memory.search("fair", **options).by == "lexical"
             report = conversation.window("the fair", budget=1_000, **options).report
-            assert report.search == "lexical"
+            assert report.searched_by == "lexical"
             assert "without an embedder" in " ".join(report.notes)
 
 

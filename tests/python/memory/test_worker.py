@@ -322,13 +322,13 @@ def test_a_window_gives_a_remote_embedder_a_moment_and_no_more(bag):
         log = memory.conversation("log")
         log.append([said(f"turn {n} about boats") for n in range(20)])
         assert memory.flush(30)
-        assert log.window("quick question", budget=500, wait=10).report.search == "fused"
+        assert log.window("quick question", budget=500, wait=10).report.searched_by == "fused"
         gate = Gate(remote)
         report = log.window("slow question", budget=500).report
-        assert (report.search, "0.05 s" in " ".join(report.notes)) == ("lexical", True)
+        assert (report.searched_by, "0.05 s" in " ".join(report.notes)) == ("lexical", True)
         gate.open()
         until(lambda: memory.search("slow question", wait=0).by == "fused")
-        assert log.window("slow question", budget=400).report.search == "fused"
+        assert log.window("slow question", budget=400).report.searched_by == "fused"
 
 
 # --- vectors of questions -------------------------------------------------------------------------

@@ -98,7 +98,7 @@ RULES = [
 def test_rules(messages, rules):
     found = validate(messages, dialect="gemini")
     assert [one.rule for one in found] == rules
-    assert all(one.why and one.mend and one.why != one.mend for one in found)
+    assert all(one.why and one.fix and one.why != one.fix for one in found)
 
 
 @pytest.mark.parametrize(("messages", "rules"), RULES)

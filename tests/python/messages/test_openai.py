@@ -106,7 +106,7 @@ RULES = [
 def test_rules(messages, found):
     problems = validate(messages, dialect="openai")
     assert [(problem.index, problem.rule) for problem in problems] == found
-    assert all(problem.why and problem.mend for problem in problems)
+    assert all(problem.why and problem.fix for problem in problems)
 
 
 @pytest.mark.parametrize(("messages", "found"), RULES)

@@ -86,7 +86,7 @@ RULES = [
 def test_rules(items, found):
     problems = validate(items, dialect="responses")
     assert [(problem.index, problem.rule) for problem in problems] == found
-    assert all(problem.why and problem.mend for problem in problems)
+    assert all(problem.why and problem.fix for problem in problems)
 
 
 @pytest.mark.parametrize(("items", "found"), RULES)

@@ -89,7 +89,7 @@ ANTHROPIC = [
 def test_rules(dialect, messages, found):
     problems = validate(messages, dialect=dialect)
     assert [(problem.index, problem.rule) for problem in problems] == found
-    assert all(problem.why and problem.mend for problem in problems)
+    assert all(problem.why and problem.fix for problem in problems)
 
 
 def test_every_rule_is_named_by_its_predicate_and_tells_its_name_first():
@@ -123,4 +123,4 @@ def test_what_is_no_json_is_a_violation_too(what):
     assert isinstance(found, Violation)
     assert found.rule == "shape"
     assert found.why
-    assert found.mend
+    assert found.fix

@@ -285,7 +285,7 @@ def test_a_window_tells_what_its_picker_took(llmock):
         )
         reply(llmock, json.dumps({"ids": ids[:30]}))
         report = talk.window("boat", budget=9_000, index_share=0).report
-        assert (report.by, report.notes[1:]) == ("picker", ())
+        assert (report.picked_by, report.notes[1:]) == ("picker", ())
         assert report.picker.tokens == report.picker.input + report.picker.output > 100
         saved = report.tokens_in - report.tokens_sent
         assert report.net_saved == saved - report.picker.tokens

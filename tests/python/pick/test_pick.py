@@ -350,7 +350,7 @@ def test_a_window_takes_what_the_picker_picks(talk):
     assert (request, len(shortlist), limit) == ("what of the boat?", 5, 4)
     assert all(len(candidate.summary) <= 160 for candidate in shortlist)
     assert window.report.picked == (shortlist[2].id,)
-    assert (window.report.by, window.report.notes) == ("picker", ())
+    assert (window.report.picked_by, window.report.notes) == ("picker", ())
     assert any(choice.shown for choice in window.report.choices)
     reasons = {choice.id: choice.reason for choice in window.report.choices}
     assert reasons.pop(shortlist[2].id) == "picked"
@@ -359,7 +359,7 @@ def test_a_window_takes_what_the_picker_picks(talk):
 
 def test_none_is_an_answer(talk):
     window = talk.window(budget=4_000, picker=Own([]), index_share=0)
-    assert (window.report.picked, window.report.by) == ((), "picker")
+    assert (window.report.picked, window.report.picked_by) == ((), "picker")
     assert "earlier-turns" not in str(window.messages)
 
 
@@ -377,7 +377,7 @@ def test_a_picker_that_fails_costs_nothing(talk, answer):
     by_score = talk.window(budget=6_000)
     talk.window(budget=5_999)  # so that nothing is frozen
     window = talk.window(budget=6_000, picker=Own(answer))
-    assert window.report.by == "score"
+    assert window.report.picked_by == "score"
     assert "the score picked" in " ".join(window.report.notes)
     assert window.messages == by_score.messages, "the score fills the budget, as without a picker"
 
@@ -386,7 +386,7 @@ def test_a_memory_s_picker_and_a_window_s():
     with Memory.open(None, embedder="lexical", picker=Own([])) as memory:
         conversation = memory.conversation("log")
         conversation.append([{"role": "user", "content": f"boat {n}"} for n in range(30)])
-        assert conversation.window("boat", budget=900).report.by == "picker"
+        assert conversation.window("boat", budget=900).report.picked_by == "picker"
         assert conversation.window("boat?", budget=900).report.picked == ()
         window = conversation.window("boat!", budget=900, picker=Own([2]))
         assert window.report.picked == (2,)
@@ -398,15 +398,15 @@ def test_the_score_picker_is_the_default(talk):
     explicit = talk.window(budget=6_000, picker=ScorePicker(), max_picked=1)
     assert explicit.messages[:-1] == default.messages[:-1]
     assert len(explicit.report.picked) > 6
-    assert (explicit.report.by, explicit.report.picker) == ("score", None)
+    assert (explicit.report.picked_by, explicit.report.picker) == ("score", None)
     shortlist = [Candidate(n, "user", "", n == 3, score) for n, score in ((1, 0.9), (2, 0.5))]
     shortlist.append(Candidate(3, "user", "", True, 0.46))
     assert list(ScorePicker().pick("?", shortlist, limit=2)) == [1, 3]
     with Memory.open(None, embedder="lexical", picker=Own([])) as memory:
         one = memory.conversation("log")
         one.append([{"role": "user", "content": f"boat {n}"} for n in range(30)])
-        assert one.window("boat", budget=900).report.by == "picker"
-        assert one.window("boat", budget=900, picker=ScorePicker()).report.by == "score"
+        assert one.window("boat", budget=900).report.picked_by == "picker"
+        assert one.window("boat", budget=900, picker=ScorePicker()).report.picked_by == "score"
 
 
 def test_a_picker_says_how_many_it_picks_unless_the_window_does(talk):

@@ -85,7 +85,7 @@ def test_a_window_with_a_real_model(server):
         talk = memory.conversation("log")
         talk.append([{"role": "user", "content": f"{TURNS[n % 3]} ({n})"} for n in range(30)])
         report = talk.window("the pool?", budget=900, shortlist=3).report
-    assert report.by in ("picker", "score")
+    assert report.picked_by in ("picker", "score")
     assert report.picked
     assert report.picker.estimated
     assert report.picker.input > 100

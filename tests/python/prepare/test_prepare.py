@@ -271,7 +271,7 @@ def test_a_tail_that_grew_too_large_is_prepared_again(made, hand):
 
 def test_prices_decide_on_a_swap_before_the_hard_line(made, hand):
     for calls, early in ((1, False), (60, True)):
-        policy = made(prices=Prices(calls=calls))
+        policy = made(prices=Prices(expected_calls=calls))
         memory, log = opened(policy)
         with memory:
             talk(log, 11)
@@ -280,9 +280,9 @@ def test_prices_decide_on_a_swap_before_the_hard_line(made, hand):
             found = window(log)
             assert bool(shown(found)) == early
             assert found.report.compaction.applied == early
-    assert Prices(calls=10).pays(1_000, 100)
-    assert not Prices(calls=10).pays(100, 1_000)
-    assert not Prices(calls=0).pays(1_000, 1)
+    assert Prices(expected_calls=10).pays(1_000, 100)
+    assert not Prices(expected_calls=10).pays(100, 1_000)
+    assert not Prices(expected_calls=0).pays(1_000, 1)
 
 
 def test_a_predicate_decides_instead_of_the_soft_line(made, hand):
@@ -455,12 +455,12 @@ def test_what_is_no_policy_is_refused():
 @pytest.mark.parametrize(
     "options",
     [
-        {"calls": -1},
-        {"calls": 1, "cached": 2},
-        {"calls": 1.5},
-        {"calls": 1, "cached": None},
-        {"calls": 1, "written": "1"},
-        {"calls": 1, "written": float("inf")},
+        {"expected_calls": -1},
+        {"expected_calls": 1, "cache_read": 2},
+        {"expected_calls": 1.5},
+        {"expected_calls": 1, "cache_read": None},
+        {"expected_calls": 1, "cache_write": "1"},
+        {"expected_calls": 1, "cache_write": float("inf")},
     ],
 )
 def test_prices_out_of_range_are_refused(options):

@@ -116,7 +116,7 @@ def test_the_front_moves_only_when_the_budget_is_crossed(memory, dialect):
         if kept.moved:
             crossed += 1
             assert kept.moves == moves + 1
-            assert kept.freed > 0
+            assert kept.tokens_dropped > 0
         front, moves = kept.messages, kept.moves
     assert crossed == moves > 2
     spent = whole(history.messages, dialect)
@@ -130,7 +130,7 @@ def test_an_unmoved_front_is_what_a_prefix_cache_keeps(memory):
     assert (first.cached, first.moved) == (0, False)
     again = conversation.fit(budget=400)
     assert again.cached + 3 == again.tokens  # all but what primes the reply
-    assert (again.rewritten, again.freed) == (0, 0)
+    assert (again.rewritten, again.tokens_dropped) == (0, 0)
     conversation.append({"role": "user", "content": "one more"})
     more = conversation.fit(budget=400)
     assert more.cached == again.cached

@@ -92,7 +92,7 @@ class Contexts:
         except BudgetTooSmall:
             return Context(mode, "", Shown((), 0))
         ids = shown(self._on.conversation, window)
-        fell_back = picker is not None and window.report.by == "score"
+        fell_back = picker is not None and window.report.picked_by == "score"
         took = window.report.picker
         return Context(
             mode,
