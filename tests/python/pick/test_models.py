@@ -19,7 +19,7 @@ from warmset.pick import (
     OpenAIPicker,
     OpenAIResponsesPicker,
     Picked,
-    choose,
+    ask_picker,
 )
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
@@ -55,7 +55,7 @@ def reply(llmock, text, finish=None):
 
 
 def ask(picker, limit=6):
-    return choose(picker, "which boat?", SHORTLIST, limit=limit)
+    return ask_picker(picker, "which boat?", SHORTLIST, limit=limit)
 
 
 @pytest.mark.parametrize(
@@ -292,7 +292,7 @@ def test_a_window_tells_what_its_picker_took(llmock):
 
         llmock.fail(401)
         failed = talk.window("boats", budget=9_000, index_share=0).report
-        assert failed.by == "score"
+        assert failed.picked_by == "score"
         assert "401" in failed.notes[-1]
         assert failed.picker.tokens == 0
         assert failed.picker.milliseconds > 0

