@@ -13,7 +13,7 @@ use crate::cold_arguments::{ids, wrong};
 use crate::convert::text;
 
 /// One record, read and verified: seq, kind, key, meta, payload, sources, hash.
-#[pyclass(frozen, module = "warmset")]
+#[pyclass(frozen, module = "warmset.native")]
 pub(crate) struct Record {
     inner: warmset_core::cold::Record,
 }

@@ -1,4 +1,4 @@
-//! The append-only store of records, as `warmset.ColdStore`.
+//! The append-only store of records, as `warmset.native.ColdStore`.
 
 use std::path::PathBuf;
 
@@ -18,7 +18,7 @@ use crate::signals::{run, tell};
 ///
 /// What `append` returned for is kept as the durability says; a payload comes back exactly, or not
 /// at all. Safe to use from several threads and processes.
-#[pyclass(frozen, module = "warmset")]
+#[pyclass(frozen, module = "warmset.native")]
 pub(crate) struct ColdStore {
     pub(crate) store: Store,
     path: Option<PathBuf>,

@@ -6,7 +6,7 @@ use pyo3::types::PyDict;
 use warmset_core::hot::{Explanation, Neighbours};
 
 /// What a search of a `HotIndex` did, and why its answer is that of a full scan.
-#[pyclass(frozen, module = "warmset")]
+#[pyclass(frozen, module = "warmset.native")]
 pub(crate) struct SearchExplanation {
     found: Neighbours,
     what: Explanation,

@@ -1,4 +1,4 @@
-//! The exact index of vectors, as `warmset.HotIndex`.
+//! The exact index of vectors, as `warmset.native.HotIndex`.
 
 use std::path::PathBuf;
 
@@ -27,7 +27,7 @@ use crate::signals::run;
 ///
 /// Raises:
 ///     InvalidInputError: The dimension or the metric is out of range.
-#[pyclass(frozen, module = "warmset")]
+#[pyclass(frozen, module = "warmset.native")]
 pub(crate) struct HotIndex {
     index: Guarded<Index>,
 }

@@ -1,4 +1,4 @@
-//! The index of terms, as `warmset.LexicalIndex`.
+//! The index of terms, as `warmset.native.LexicalIndex`.
 
 use std::sync::Arc;
 
@@ -25,7 +25,7 @@ use crate::hot_arguments::{Hits, arrays, positive};
 ///
 /// Raises:
 ///     InvalidInputError: `k1` or `b` is out of range.
-#[pyclass(frozen, module = "warmset")]
+#[pyclass(frozen, module = "warmset.native")]
 pub(crate) struct LexicalIndex {
     index: Guarded<Index>,
 }

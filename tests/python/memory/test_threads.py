@@ -9,9 +9,8 @@ from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from warmset import Conversation, Filter, Memory
+from warmset import Conversation, Filter, Memory, ingest
 from warmset.errors import Closed, InvalidInputError, InvalidMessageError
-from warmset.ingest import append as intake
 
 THREADS = 8
 
@@ -235,9 +234,9 @@ def test_a_sync_that_an_erasure_came_before_keeps_the_whole_list():
         conversation.append(turns)
         before = conversation._ledger
         memory.erase(conversation="log")
-        beside = intake.Beside(None, None, None, None)
-        synced = intake.sync(memory._engine, before, turns, beside)
+        beside = ingest.Beside(None, None, None, None)
+        synced = ingest.sync_messages(memory._engine, before, turns, beside)
         assert (synced.kept, synced.appended) == (0, conversation.ids)
         assert len(conversation) == len(turns)
         memory.erase(conversation="log")
-        assert intake.append(memory._engine, before, turns, beside) == conversation.ids
+        assert ingest.append_messages(memory._engine, before, turns, beside) == conversation.ids
