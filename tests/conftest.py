@@ -22,7 +22,15 @@ if TYPE_CHECKING:
 
 settings.register_profile("ci", derandomize=True, deadline=None, max_examples=100)
 settings.register_profile("deep", deadline=None, max_examples=5_000)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "ci"))
+PROFILE = os.environ.get("HYPOTHESIS_PROFILE", "ci")
+settings.load_profile(PROFILE)
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Let tests of the deep profile take as long as they need."""
+    if PROFILE == "deep":
+        for item in items:
+            item.add_marker(pytest.mark.timeout(0))
 
 
 @pytest.fixture
