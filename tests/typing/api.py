@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from warmset import (
     Budget,
+    CutResult,
     Filter,
     Hit,
     Memory,
@@ -22,6 +23,7 @@ from warmset import (
 )
 from warmset.native import HotIndex, LexicalIndex, pack, pack_batch, terms
 from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
+from warmset.receipts import ErasureResult
 from warmset.summarize import (
     Audit,
     ExtractiveSummarizer,
@@ -78,6 +80,25 @@ async def twins() -> None:
     assert_type(await chat.awindow("hello", budget=100), Window)
     assert_type(await memory.aprocess([], conversation="a", budget=100), Window)
     await memory.asearch("hello")
+    assert_type(await chat.afetch(1), Turn)
+    assert_type(await chat.afetch([1, 2]), list[Turn])
+    assert_type(await chat.a_sync([{"role": "user", "content": "hello"}]), Synced)
+    assert_type(await chat.afit(budget=100), CutResult)
+    assert_type(await memory.aflush(timeout=1.0), bool)
+    assert_type(await memory.aerase(conversation="a"), ErasureResult)
+    assert_type(await memory.aremember("the pool has 12", memory_type="decision"), int)
+    await memory.aclose(timeout=1.0)
+    async with await Memory.aopen("store", durability="interval", sync_interval=0.5) as other:
+        assert_type(other, Memory)
+
+
+def options(memory: Memory) -> None:
+    """Wrong options are errors of the type checker: each line below has one."""
+    chat = memory.conversation("support")
+    chat.window(budget=9, recents=4)  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+    chat.window(budget=9, recent="4")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Memory.open(None, durability="never")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
+    Memory.open(None, tenent="a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
 
 
 def low_level() -> None:
