@@ -104,7 +104,7 @@ def test_tenants_and_conversations_see_their_own(tmp_path):
 def test_an_edit_replaces_the_words_and_keeps_the_rest(tmp_path):
     with Memory.open(tmp_path, embedder=WordEmbedder(), durability="os") as memory:
         [turn] = memory.conversation("a").append({"role": "user", "content": FERRY})
-        own = {"kind": "habit", "confidence": 0.6, "meta": {"x": 1}, "conversation": "a"}
+        own = {"memory_type": "habit", "confidence": 0.6, "meta": {"x": 1}, "conversation": "a"}
         first = memory.remember(FERRY, **own)
         new = memory.revise(first, "the ferry leaves at 8:20 nowadays")
         assert new > first > turn
