@@ -79,6 +79,7 @@ class Library(Catalog):
     def relink(self, ledger: Ledger, links: Links) -> None:
         """Let messages follow what is left of what they followed, in memory only."""
         history = ledger.history
+        history.branched = True  # the order alone no longer says it, whatever is left
         for id_ in links.of:
             if id_ in history:
                 history.relink(id_, links.parent(id_, history))

@@ -350,3 +350,18 @@ def test_messages_that_say_the_same_behind_an_erased_one_are_both_kept(tmp_path)
         assert memory.conversation("log").ids == again
         more = memory.conversation("log").sync([*talk("ab")[1:], *talk("abc")[2:]])
         assert (more.kept, more.branched_at) == (1, 1)
+
+
+def test_an_erasure_after_a_shorter_list_and_an_erasure_leaves_the_path(tmp_path):
+    """The first erasure leaves a line of messages, and a record that names erased ones."""
+    said = [{"role": "user", "content": f"part {n}"} for n in range(5)]
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        ids = log.append(said)
+        log.sync(said[:3])
+        memory.erase(ids=ids[2:])
+        assert log.ids == ids[:2]
+        memory.erase(ids=[ids[1]])
+        assert log.ids == ids[:1]
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert memory.conversation("log").ids == ids[:1]
