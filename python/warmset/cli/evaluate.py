@@ -60,9 +60,9 @@ def locomo(
         json: Where to write the figures.
         html: Where to write a report.
         svg: Where to write the plot of recall against cost by itself.
-        reader: What answers: openai:model, anthropic:model, or module:callable, a function of a
-            prompt that returns a text. Its answers are kept beside the figures, or the report, so
-            that a run which broke off goes on.
+        reader: What answers: openai:model, openai-responses:model, anthropic:model, or
+            module:callable, a function of a prompt that returns a text. Its answers are kept beside
+            the figures, or the report, so that a run which broke off goes on.
         judge: What judges the answers, named likewise.
         limit: How many questions to ask.
         roles: Take the speakers' names off: user and assistant only.

@@ -2,10 +2,10 @@
 
 What this package promises:
 
-- The providers' own SDKs are used as they are: their retries, their errors, their environment
-  variables. They are imported when they are asked for.
+- Each provider is written once, whoever asks; the providers' own SDKs are used as they are: their
+  retries, their errors, their environment variables. They are imported when they are asked for.
 - A reply that was cut, refused or withheld says so; whoever asked decides what to do then.
-- What a call took comes from the provider's usage, or is missing; nothing is made up here.
+- What a call took comes from the provider's usage, or is counted here and called estimated.
 """
 
 from typing import TYPE_CHECKING
@@ -13,27 +13,34 @@ from typing import TYPE_CHECKING
 from warmset._lazy import lazy
 
 if TYPE_CHECKING:
-    from warmset.llm.asker import Asker, Completing, Providing
+    from warmset.llm.asker import Answer, Asker, Terms
     from warmset.llm.base import Model, Prompt, Reply, Settings
     from warmset.llm.deadline import Deadline, OutOfTimeError
+    from warmset.llm.function import FunctionModel
+    from warmset.llm.providers import PROVIDERS, connected
 
 __all__ = [
+    "PROVIDERS",
+    "Answer",
     "Asker",
-    "Completing",
     "Deadline",
+    "FunctionModel",
     "Model",
     "OutOfTimeError",
     "Prompt",
-    "Providing",
     "Reply",
     "Settings",
+    "Terms",
+    "connected",
 ]
 
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "asker": ["Asker", "Completing", "Providing"],
+        "asker": ["Answer", "Asker", "Terms"],
         "base": ["Model", "Prompt", "Reply", "Settings"],
         "deadline": ["Deadline", "OutOfTimeError"],
+        "function": ["FunctionModel"],
+        "providers": ["PROVIDERS", "connected"],
     },
 )

@@ -1,32 +1,28 @@
-"""What pickers and summarizers share that ask a model: how long they wait, what went wrong."""
+"""Asking a model within a time, with what it took and what went wrong."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from typing import TYPE_CHECKING, Any, ClassVar, Self
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
 
 from warmset._core import count_text
-from warmset.errors import (
-    InvalidInputError,
-    ModelError,
-    PickerError,
-    SummarizerError,
-    WarmsetError,
-)
-from warmset.llm.deadline import Deadline, OutOfTimeError
+from warmset.errors import InvalidInputError, ModelError
+from warmset.llm.base import Reply
+from warmset.llm.deadline import Deadline, OutOfTimeError, TooManyCallsError
 from warmset.tokens import known_encoding
 from warmset.usage import Usage
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
+    from warmset.errors import PickerError, SummarizerError
+    from warmset.llm.base import Model, Prompt
 
-    from warmset.llm.base import Connected, Prompt, Reply, Settings
 
-
-class Asker(ABC):
-    """Asks a model.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Terms:
+    """How a model is asked.
 
     Args:
+        failure: What is raised where no answer can be had.
         timeout: Seconds to wait for the model.
         encoding: The vocabulary that tokens are counted with where nobody reports them.
 
@@ -34,116 +30,91 @@ class Asker(ABC):
         InvalidInputError: An option is out of its range.
     """
 
-    FAILURE: ClassVar[type[PickerError | SummarizerError]]
-    """What is raised."""
+    failure: type[PickerError | SummarizerError]
+    timeout: float
+    encoding: str = "o200k_base"
 
-    def __init__(self, *, timeout: float, encoding: str) -> None:
-        if isinstance(timeout, bool) or not isinstance(timeout, (int, float)):
-            raise InvalidInputError(f"timeout: expected seconds, found {timeout!r}")
-        if not 0 < timeout < float("inf"):
-            raise InvalidInputError(f"timeout: expected seconds above 0, found {timeout}")
-        known_encoding(encoding)
-        self._deadline = Deadline(float(timeout))
-        self._encoding = encoding
+    def __post_init__(self) -> None:
+        if isinstance(self.timeout, bool) or not isinstance(self.timeout, (int, float)):
+            raise InvalidInputError(f"timeout: expected seconds, found {self.timeout!r}")
+        if not 0 < self.timeout < float("inf"):
+            raise InvalidInputError(f"timeout: expected seconds above 0, found {self.timeout}")
+        known_encoding(self.encoding)
 
-    @abstractmethod
-    def ask(self, prompt: Prompt, timeout: float) -> Any:
-        """Ask the model.
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What a model answered.
+
+    Args:
+        text: What it said; of a caller's own function, nothing says that it is a text.
+        spent: What it took; counted here, and called estimated, if the provider does not say.
+        fault: Why the text is not the whole answer, else None.
+    """
+
+    text: str
+    spent: Usage
+    fault: str | None = None
+
+
+class Asker:
+    """Asks a model.
+
+    Args:
+        model: Who answers.
+        terms: How it is asked.
+    """
+
+    def __init__(self, model: Model, terms: Terms) -> None:
+        self.terms = terms
+        self._model = model
+        self._deadline = Deadline(float(terms.timeout))
+
+    def ask(self, prompt: Prompt, *, seconds: float | None = None) -> Answer:
+        """Ask the model, and wait no longer than that.
 
         Args:
             prompt: What is asked.
-            timeout: Seconds for one attempt.
-
-        Returns:
-            A `Reply` or a text, or an awaitable of one.
-        """
-
-    def answer(self, prompt: Prompt, seconds: float) -> Any:
-        """Ask the model, and wait no longer than that many seconds.
-
-        Returns:
-            What it returned; nothing says that it is an answer.
+            seconds: How long to wait, if not as long as the terms say.
 
         Raises:
-            PickerError, SummarizerError: What `FAILURE` says.
+            PickerError, SummarizerError: What the terms say.
         """
-        try:
-            return self._deadline.run(lambda: self.ask(prompt, seconds), seconds=seconds)
-        except OutOfTimeError as error:
-            # The request is out, and will be charged.
-            raise self.failed(self.late(error), self.estimate(prompt, "")) from error
-        except ModelError as error:
-            raise self.FAILURE(str(error)) from error
-        except Exception as error:
-            raise self.FAILURE(f"the model's client failed: {error!r}") from error
-
-    def late(self, error: OutOfTimeError) -> str:
-        """Say why there is no answer in time."""
-        return str(error)
+        wait = self._deadline.seconds if seconds is None else seconds
+        if wait <= 0:
+            raise self.terms.failure(self._late())
+        said = self._wait(prompt, wait)
+        reply = said if isinstance(said, Reply) else Reply(said)
+        spent = reply.spent or self._estimate(prompt, reply.text)
+        return Answer(reply.text, spent, reply.fault)
 
     def failed(self, why: str, spent: Usage) -> PickerError | SummarizerError:
         """Make an error with what was spent all the same."""
-        error = self.FAILURE(why)
+        error = self.terms.failure(why)
         error.spent = spent
         return error
 
-    def estimate(self, prompt: Prompt, answer: object) -> Usage:
-        """Count what was asked and said, where nobody reports it."""
-        said = answer if isinstance(answer, str) else ""
-        asked, told = (count_text(one, self._encoding)[0] for one in (prompt.text, said))
-        return Usage(asked, told, estimated=True)
-
-
-class Completing(Asker):
-    """Asks a function of a text, which may be a coroutine function."""
-
-    def set_up(self, complete: Callable[[str], str] | Callable[[str], Awaitable[str]]) -> None:
-        """Take the function.
-
-        Raises:
-            InvalidInputError: It cannot be called.
-        """
-        if not callable(complete):
-            raise InvalidInputError(f"complete: expected a function, found {complete!r}")
-        self._complete = complete
-
-    def ask(self, prompt: Prompt, timeout: float) -> Any:
-        """Ask the function; see `Asker.ask`."""
-        del timeout
-        return self._complete(prompt.text)
-
-
-class Providing(Asker):
-    """Asks through a provider's SDK, whose retries are its own."""
-
-    MODEL: ClassVar[type[Connected]]
-    """The provider's model."""
-
-    def connect(self, model: str, settings: Settings) -> None:
-        """Connect to a model.
-
-        Raises:
-            MissingExtraError: The SDK is not installed.
-            InvalidInputError: The client is of another kind.
-            PickerError, SummarizerError: The SDK refused its configuration; what `FAILURE` says.
-        """
-        try:
-            self._model = self.MODEL(model, settings)
-        except WarmsetError:
-            raise
-        except Exception as error:
-            raise self.FAILURE(f"{type(self).__name__} cannot be used: {error}") from error
-
-    def ask(self, prompt: Prompt, timeout: float) -> Reply:
-        """Ask through the SDK; see `Asker.ask`."""
-        return self._model.ask(prompt, timeout=timeout)
-
     def close(self) -> None:
-        """Close the client, unless it was given; a `with` block does it too."""
+        """Close the model's client, unless the caller gave it."""
         self._model.close()
 
-    def __enter__(self) -> Self:
-        return self
+    def _wait(self, prompt: Prompt, wait: float) -> Any:
+        try:
+            return self._deadline.run(lambda: self._model.ask(prompt, timeout=wait), seconds=wait)
+        except OutOfTimeError as error:
+            why = str(error) if isinstance(error, TooManyCallsError) else self._late()
+            # The request is out, and will be charged.
+            raise self.failed(why, self._estimate(prompt, "")) from error
+        except ModelError as error:
+            raise self.terms.failure(str(error)) from error
+        except Exception as error:
+            raise self.terms.failure(f"the model's client failed: {error!r}") from error
 
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
+    def _late(self) -> str:
+        return f"the model did not answer within {self._deadline.seconds:g} s"
+
+    def _estimate(self, prompt: Prompt, answer: object) -> Usage:
+        """Count what was asked and said, where nobody reports it."""
+        said = answer if isinstance(answer, str) else ""
+        asked, told = (count_text(one, self.terms.encoding)[0] for one in (prompt.text, said))
+        return Usage(asked, told, estimated=True)

@@ -16,7 +16,11 @@ MOST: Final = 8
 
 
 class OutOfTimeError(Exception):
-    """There was no answer in time, or too many earlier calls still wait for theirs."""
+    """There was no answer in time."""
+
+
+class TooManyCallsError(OutOfTimeError):
+    """Too many earlier calls still wait for their answers."""
 
 
 class Deadline:
@@ -47,12 +51,15 @@ class Deadline:
 
         Raises:
             OutOfTimeError: It did not return in time.
+            TooManyCallsError: It was not called, as too many others still run.
             Exception: What the call raised.
         """
         wait = self.seconds if seconds is None else seconds
         with self._lock:
             if self._stray >= MOST:
-                raise OutOfTimeError(f"{MOST} earlier calls were given up and have not ended yet")
+                raise TooManyCallsError(
+                    f"{MOST} earlier calls were given up and have not ended yet"
+                )
         one = _Call(call, wait)
         thread = threading.Thread(target=self._run, args=(one,), name="warmset-llm", daemon=True)
         thread.start()

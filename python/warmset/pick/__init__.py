@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 from warmset._lazy import lazy
 
 if TYPE_CHECKING:
-    from warmset.pick.asking import Asking, LLMPicker
+    from warmset.pick.asking import LLMPicker
     from warmset.pick.base import Candidate, Picked, Picker, Picks, ScorePicker
     from warmset.pick.choose import ask_picker
     from warmset.pick.prompt import parse
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = [
     "AnthropicPicker",
-    "Asking",
     "Candidate",
     "LLMPicker",
     "OpenAIPicker",
@@ -46,7 +45,7 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "asking": ["Asking", "LLMPicker"],
+        "asking": ["LLMPicker"],
         "base": ["Candidate", "Picked", "Picker", "Picks", "ScorePicker"],
         "choose": ["ask_picker"],
         "prompt": ["parse"],

@@ -2,23 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from warmset.errors import InvalidInputError
-from warmset.llm import Providing, Settings
-from warmset.llm.anthropic import AnthropicMessages
-from warmset.llm.openai import OpenAIChat, OpenAIResponses
+from warmset.errors import InvalidInputError, PickerError
+from warmset.llm import Asker, Settings, Terms, connected
 from warmset.options import MAX_PICKED
-from warmset.pick.asking import TIMEOUT, Asking
+from warmset.pick.asking import TIMEOUT, max_picked_of, picked_by
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Mapping, Sequence
+
+    from warmset.pick.base import Candidate, Picks
 
 MAX_TOKENS: Final = 1_024
 """Tokens of an answer: a few ids, and what a model thinks before."""
 
 
-class ProviderPicker(Providing, Asking):
+class ProviderPicker:
     """Asks through an SDK, whose retries are its own; tokens are those of the provider's usage.
 
     Args:
@@ -40,6 +40,8 @@ class ProviderPicker(Providing, Asking):
         InvalidInputError: An option is out of its range.
     """
 
+    _PROVIDER: ClassVar[str]
+
     def __init__(
         self,
         model: str,
@@ -53,7 +55,8 @@ class ProviderPicker(Providing, Asking):
         strict: bool = True,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(max_picked=max_picked, timeout=timeout)
+        self.max_picked = max_picked_of(max_picked)
+        terms = Terms(failure=PickerError, timeout=timeout)
         settings = Settings(
             base_url=base_url,
             api_key=api_key,
@@ -62,13 +65,29 @@ class ProviderPicker(Providing, Asking):
             strict=strict,
             options=options,
         )
-        self.connect(model, settings)
+        by = type(self).__name__
+        one = connected(self._PROVIDER, model, settings, by=by, failure=PickerError)
+        self._asker = Asker(one, terms)
+
+    def pick(self, request: str, candidates: Sequence[Candidate], *, limit: int) -> Picks:
+        """Ask the model; see `Picker.pick`."""
+        return picked_by(self._asker, request, candidates, limit=limit)
+
+    def close(self) -> None:
+        """Close the client, unless it was given; a `with` block does it too."""
+        self._asker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
 
 
 class OpenAIPicker(ProviderPicker):
     """Asks a model behind OpenAI's Chat Completions; the arguments are `ProviderPicker`'s."""
 
-    MODEL = OpenAIChat
+    _PROVIDER = "openai"
 
 
 class OpenAIResponsesPicker(ProviderPicker):
@@ -77,16 +96,16 @@ class OpenAIResponsesPicker(ProviderPicker):
     Nothing is stored at the provider.
     """
 
-    MODEL = OpenAIResponses
+    _PROVIDER = "openai-responses"
 
 
 class AnthropicPicker(ProviderPicker):
     """Asks a model behind Anthropic's Messages; the arguments are `ProviderPicker`'s."""
 
-    MODEL = AnthropicMessages
+    _PROVIDER = "anthropic"
 
 
-_KINDS: Final[dict[str, Callable[[str], ProviderPicker]]] = {
+_KINDS: Final[Mapping[str, type[ProviderPicker]]] = {
     "openai": OpenAIPicker,
     "openai-responses": OpenAIResponsesPicker,
     "anthropic": AnthropicPicker,

@@ -15,11 +15,10 @@ from typing import TYPE_CHECKING
 from warmset._lazy import lazy
 
 if TYPE_CHECKING:
-    from warmset.summarize.asking import AskingSummarizer, LLMSummarizer
+    from warmset.summarize.asking import LLMSummarizer
     from warmset.summarize.base import HEADING, Summarizer, Summary, SummaryReply
     from warmset.summarize.extract import ExtractiveSummarizer
-    from warmset.summarize.fact import Fact
-    from warmset.summarize.losses import Audit, audit
+    from warmset.summarize.losses import Audit, Fact, audit
     from warmset.summarize.making import SHARE, summary_of
     from warmset.summarize.providers import (
         AnthropicSummarizer,
@@ -33,7 +32,6 @@ __all__ = [
     "HEADING",
     "SHARE",
     "AnthropicSummarizer",
-    "AskingSummarizer",
     "Audit",
     "ExtractiveSummarizer",
     "Fact",
@@ -52,11 +50,10 @@ __all__ = [
 __getattr__, __dir__ = lazy(
     __name__,
     {
-        "asking": ["AskingSummarizer", "LLMSummarizer"],
+        "asking": ["LLMSummarizer"],
         "base": ["HEADING", "Summarizer", "Summary", "SummaryReply"],
         "extract": ["ExtractiveSummarizer"],
-        "fact": ["Fact"],
-        "losses": ["Audit", "audit"],
+        "losses": ["Audit", "Fact", "audit"],
         "making": ["SHARE", "summary_of"],
         "providers": [
             "AnthropicSummarizer",

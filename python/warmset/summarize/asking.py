@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
-from warmset.llm import Asker, Completing, Reply
+from warmset.errors import InvalidInputError, SummarizerError
+from warmset.llm import Asker, FunctionModel, Terms
 from warmset.messages import accept, facts, resolve
 from warmset.summarize.base import SummaryReply
-from warmset.summarize.job import Job, failed
+from warmset.summarize.job import Job
 from warmset.summarize.prompt import TURN, chunks, write
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
-    from warmset.llm import OutOfTimeError, Prompt
     from warmset.messages import Message
 
 TIMEOUT: Final = 60.0
@@ -27,117 +27,76 @@ MAX_PROMPTS: Final = 64
 """Prompts that one summary may take; more of them are a bill that nobody asked for."""
 
 
-class AskingSummarizer(Asker):
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Parts:
+    """How much goes into the prompts of a summary.
+
+    Args:
+        prompt_tokens: Tokens of turns in one prompt.
+        max_prompts: Prompts that one summary may take.
+        turn_chars: Characters of a turn that the model sees; of a longer one, beginning and end.
+
+    Raises:
+        InvalidInputError: An option is out of its range.
+    """
+
+    prompt_tokens: int
+    max_prompts: int
+    turn_chars: int = TURN
+
+    def __post_init__(self) -> None:
+        for name, number, least in (
+            ("prompt_tokens", self.prompt_tokens, 256),
+            ("max_prompts", self.max_prompts, 1),
+            ("turn_chars", self.turn_chars, 80),
+        ):
+            if isinstance(number, bool) or not isinstance(number, int) or number < least:
+                raise InvalidInputError(f"{name}: expected at least {least}, found {number!r}")
+
+
+class Writer:
     """Asks a model for summaries, and makes sure that they are some.
 
     What does not fit one prompt is summarised in parts, and the parts then together with the
     earlier summary.
 
     Args:
-        timeout: Seconds to wait for the model, retries and all parts included.
-        prompt_tokens: Tokens of turns in one prompt.
-        max_prompts: Prompts that one summary may take.
-        turn_chars: Characters of a turn that the model sees; of a longer one, beginning and end.
-        encoding: The vocabulary that tokens are counted with where nobody reports them.
-
-    Raises:
-        InvalidInputError: An option is out of its range.
+        asker: Asks the model; raises `SummarizerError`.
+        parts: How much goes into a prompt.
     """
 
-    FAILURE = SummarizerError
+    def __init__(self, asker: Asker, parts: Parts) -> None:
+        self._asker = asker
+        self._parts = parts
 
-    def __init__(
-        self,
-        *,
-        timeout: float = TIMEOUT,
-        prompt_tokens: int = PROMPT_TOKENS,
-        max_prompts: int = MAX_PROMPTS,
-        turn_chars: int = TURN,
-        encoding: str = "o200k_base",
-    ) -> None:
-        super().__init__(timeout=timeout, encoding=encoding)
-        for name, number, least in (
-            ("prompt_tokens", prompt_tokens, 256),
-            ("max_prompts", max_prompts, 1),
-            ("turn_chars", turn_chars, 80),
-        ):
-            if isinstance(number, bool) or not isinstance(number, int) or number < least:
-                raise InvalidInputError(f"{name}: expected at least {least}, found {number!r}")
-        self._prompt_tokens = prompt_tokens
-        self._max_prompts = max_prompts
-        self._turn_chars = turn_chars
-
-    def __call__(
-        self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
+    def write(
+        self, messages: Sequence[Message], *, max_tokens: int, previous: str | None
     ) -> SummaryReply:
-        """Summarise messages.
-
-        Args:
-            messages: Messages of one dialect.
-            max_tokens: Tokens that the summary should have at most.
-            previous: A summary of what came before them, to be taken up.
-
-        Returns:
-            The summary, with what the model took.
-
-        Raises:
-            SummarizerError: The model could not be asked, or did not answer in time.
-            SummaryRefused: Its answer is no summary.
-            InvalidInputError: A message is malformed.
-        """
+        """Summarise messages; see `LLMSummarizer`."""
         plain = accept(messages)
         dialect = resolve(plain)
         turns = [facts(message, dialect) for message in plain]
-        made = list(
-            chunks(
-                turns,
-                budget=self._prompt_tokens,
-                encoding=self._encoding,
-                longest=self._turn_chars,
-            )
-        )
-        if len(made) > self._max_prompts:
+        parts, encoding = self._parts, self._asker.terms.encoding
+        budget = parts.prompt_tokens
+        made = list(chunks(turns, budget=budget, encoding=encoding, longest=parts.turn_chars))
+        if len(made) > parts.max_prompts:
             why = (
-                f"{len(turns)} turns take {len(made)} prompts of {self._prompt_tokens} tokens, "
-                f"more than max_prompts ({self._max_prompts}); summarise fewer turns at a time"
+                f"{len(turns)} turns take {len(made)} prompts of {budget} tokens, "
+                f"more than max_prompts ({parts.max_prompts}); summarise fewer turns at a time"
             )
             raise SummarizerError(why)
-        job = Job(self, max_tokens)
+        job = Job(self._asker, max_tokens)
         if len(made) == 1:
             text = job.ask(write(made[0].text, previous=previous, max_tokens=max_tokens))
         else:
-            parts = [
+            several = [
                 job.ask(write(chunk.text, previous=None, max_tokens=max_tokens)) for chunk in made
             ]
-            text = job.fold(parts, previous, self._prompt_tokens, self._encoding)
+            text = job.fold(several, previous, budget, encoding)
         return SummaryReply(text, job.spent, _notes(len(made), sum(one.shortened for one in made)))
 
-    def reply(self, prompt: Prompt, seconds: float) -> Reply:
-        """Ask the model, and wait no longer than that many seconds; what it took is filled in."""
-        if seconds <= 0:
-            raise SummarizerError(self._in_all())
-        answer = self.answer(prompt, seconds)
-        said = answer if isinstance(answer, Reply) else Reply(answer)
-        spent = said.spent or self.estimate(prompt, said.text)
-        if said.fault is not None:
-            reason = "refusal" if "refused" in said.fault or "withheld" in said.fault else "cut"
-            raise failed(SummaryRefused(reason, said.fault), spent)
-        return Reply(said.text, spent)
 
-    @property
-    def seconds(self) -> float:
-        """Seconds that the model has for one summary."""
-        return self._deadline.seconds
-
-    def late(self, error: OutOfTimeError) -> str:
-        """Say why there is no answer in time; the time of all parts together counts."""
-        return self._in_all() if "did not answer" in str(error) else str(error)
-
-    def _in_all(self) -> str:
-        return f"the model did not answer within {self.seconds:g} s"
-
-
-class LLMSummarizer(Completing, AskingSummarizer):
+class LLMSummarizer:
     """Asks any model.
 
     Its tokens are counted here, so a report calls them estimated.
@@ -165,14 +124,29 @@ class LLMSummarizer(Completing, AskingSummarizer):
         turn_chars: int = TURN,
         encoding: str = "o200k_base",
     ) -> None:
-        super().__init__(
-            timeout=timeout,
-            prompt_tokens=prompt_tokens,
-            max_prompts=max_prompts,
-            turn_chars=turn_chars,
-            encoding=encoding,
-        )
-        self.set_up(complete)
+        terms = Terms(failure=SummarizerError, timeout=timeout, encoding=encoding)
+        parts = Parts(prompt_tokens=prompt_tokens, max_prompts=max_prompts, turn_chars=turn_chars)
+        self._writer = Writer(Asker(FunctionModel(complete), terms), parts)
+
+    def __call__(
+        self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
+    ) -> SummaryReply:
+        """Summarise messages of one dialect.
+
+        Args:
+            messages: The messages.
+            max_tokens: Tokens that the summary should have at most.
+            previous: A summary of what came before them, to be taken up.
+
+        Returns:
+            The summary, with what the model took.
+
+        Raises:
+            SummarizerError: The model could not be asked, or did not answer in time.
+            SummaryRefused: Its answer is no summary.
+            InvalidInputError: A message is malformed.
+        """
+        return self._writer.write(messages, max_tokens=max_tokens, previous=previous)
 
 
 def _notes(prompts: int, shortened: int) -> list[str]:

@@ -3,42 +3,28 @@
 from __future__ import annotations
 
 import time
-from dataclasses import replace
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 from warmset._core import count_texts
-from warmset.errors import SummarizerError
+from warmset.errors import SummarizerError, SummaryRefused
 from warmset.summarize.checks import checked_text
 from warmset.summarize.prompt import join
 from warmset.usage import Usage
 
 if TYPE_CHECKING:
-    from warmset.llm import Prompt, Reply
-
-
-class Asked(Protocol):
-    """What a job asks."""
-
-    @property
-    def seconds(self) -> float:
-        """Seconds that it has for all of its answers."""
-        ...
-
-    def reply(self, prompt: Prompt, seconds: float) -> Reply:
-        """Answer within that many seconds."""
-        ...
+    from warmset.llm import Answer, Asker, Prompt
 
 
 class Job:
     """One summary in work.
 
     Args:
-        asking: Who is asked.
+        asker: Asks the model; raises `SummarizerError`.
         max_tokens: Tokens that the summary should have at most.
     """
 
-    def __init__(self, asking: Asked, max_tokens: int) -> None:
-        self._asking = asking
+    def __init__(self, asker: Asker, max_tokens: int) -> None:
+        self._asker = asker
         self._max_tokens = max_tokens
         self._started = time.perf_counter()
         self.spent = Usage(0, 0)
@@ -46,10 +32,9 @@ class Job:
     def ask(self, prompt: Prompt) -> str:
         """Ask once, and see that the answer can be a summary."""
         try:
-            reply = self._asking.reply(prompt, self._asking.seconds - self._passed())
-            if reply.spent is not None:
-                self._add(reply.spent)
-            return checked_text(reply.text)
+            answer = self._asker.ask(prompt, seconds=self._asker.terms.timeout - self._passed())
+            self._add(answer.spent)
+            return _whole(answer)
         except SummarizerError as error:
             if error.spent is not None:
                 self._add(error.spent)
@@ -83,7 +68,8 @@ class Job:
         return time.perf_counter() - self._started
 
 
-def failed(error: SummarizerError, spent: Usage) -> SummarizerError:
-    """Return an error with what was spent all the same."""
-    error.spent = replace(spent)
-    return error
+def _whole(answer: Answer) -> str:
+    if answer.fault is None:
+        return checked_text(answer.text)
+    reason = "refusal" if "refused" in answer.fault or "withheld" in answer.fault else "cut"
+    raise SummaryRefused(reason, answer.fault)

@@ -2,21 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
-from warmset.llm import Providing, Settings
-from warmset.llm.anthropic import AnthropicMessages
-from warmset.llm.openai import OpenAIChat, OpenAIResponses
-from warmset.summarize.asking import MAX_PROMPTS, PROMPT_TOKENS, TIMEOUT, AskingSummarizer
+from warmset.errors import SummarizerError
+from warmset.llm import Asker, Settings, Terms, connected
+from warmset.summarize.asking import MAX_PROMPTS, PROMPT_TOKENS, TIMEOUT, Parts, Writer
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
+
+    from warmset.messages import Message
+    from warmset.summarize.base import SummaryReply
 
 MAX_TOKENS: Final = 8_192
 """Tokens of an answer: a summary, and what a model thinks before."""
 
 
-class ProviderSummarizer(Providing, AskingSummarizer):
+class ProviderSummarizer:
     """Asks through an SDK, whose retries are its own; tokens are those of the provider's usage.
 
     Args:
@@ -38,6 +40,8 @@ class ProviderSummarizer(Providing, AskingSummarizer):
         InvalidInputError: An option is out of its range.
     """
 
+    _PROVIDER: ClassVar[str]
+
     def __init__(
         self,
         model: str,
@@ -51,7 +55,8 @@ class ProviderSummarizer(Providing, AskingSummarizer):
         max_prompts: int = MAX_PROMPTS,
         options: Mapping[str, Any] | None = None,
     ) -> None:
-        super().__init__(timeout=timeout, prompt_tokens=prompt_tokens, max_prompts=max_prompts)
+        terms = Terms(failure=SummarizerError, timeout=timeout)
+        parts = Parts(prompt_tokens=prompt_tokens, max_prompts=max_prompts)
         settings = Settings(
             base_url=base_url,
             api_key=api_key,
@@ -59,13 +64,32 @@ class ProviderSummarizer(Providing, AskingSummarizer):
             max_tokens=max_tokens,
             options=options,
         )
-        self.connect(model, settings)
+        by = type(self).__name__
+        one = connected(self._PROVIDER, model, settings, by=by, failure=SummarizerError)
+        self._asker = Asker(one, terms)
+        self._writer = Writer(self._asker, parts)
+
+    def __call__(
+        self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
+    ) -> SummaryReply:
+        """Summarise messages; see `LLMSummarizer`."""
+        return self._writer.write(messages, max_tokens=max_tokens, previous=previous)
+
+    def close(self) -> None:
+        """Close the client, unless it was given; a `with` block does it too."""
+        self._asker.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_exc: object) -> None:
+        self.close()
 
 
 class OpenAISummarizer(ProviderSummarizer):
     """Asks a model behind OpenAI's Chat Completions; the arguments are `ProviderSummarizer`'s."""
 
-    MODEL = OpenAIChat
+    _PROVIDER = "openai"
 
 
 class OpenAIResponsesSummarizer(ProviderSummarizer):
@@ -74,10 +98,10 @@ class OpenAIResponsesSummarizer(ProviderSummarizer):
     Nothing is stored at the provider.
     """
 
-    MODEL = OpenAIResponses
+    _PROVIDER = "openai-responses"
 
 
 class AnthropicSummarizer(ProviderSummarizer):
     """Asks a model behind Anthropic's Messages; the arguments are `ProviderSummarizer`'s."""
 
-    MODEL = AnthropicMessages
+    _PROVIDER = "anthropic"

@@ -301,7 +301,11 @@ def test_anthropic_by_its_own_client(monkeypatch):
 
 @pytest.mark.parametrize(
     ("module", "spec", "name"),
-    [("anthropic", "anthropic:m", "anthropic"), ("openai", "openai:m", "openai")],
+    [
+        ("anthropic", "anthropic:m", "anthropic"),
+        ("openai", "openai:m", "openai"),
+        ("openai", "openai-responses:m", "openai"),
+    ],
 )
 def test_an_absent_sdk_names_its_extra(monkeypatch, module, spec, name):
     monkeypatch.setitem(sys.modules, module, None)

@@ -11,16 +11,16 @@ import pytest
 from model_refusals import CHAT, REFUSALS
 from werkzeug import Response
 
-from warmset import Memory
-from warmset.errors import InvalidInputError, MissingExtraError, PickerError
-from warmset.pick import (
+from warmset import (
     AnthropicPicker,
     Candidate,
+    LLMPicker,
+    Memory,
     OpenAIPicker,
     OpenAIResponsesPicker,
-    Picked,
-    ask_picker,
 )
+from warmset.errors import InvalidInputError, MissingExtraError, PickerError
+from warmset.pick import Picked
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
@@ -42,12 +42,24 @@ def _no_proxy(monkeypatch):
 
 
 @pytest.fixture(params=KINDS)
-def made(request, llmock):
-    """A picker of each kind, on a client of the caller's."""
-    kind, provider, _ = KINDS[request.param]
+def kind(request):
+    """Each kind by its name."""
+    return request.param
+
+
+@pytest.fixture
+def client(kind, llmock):
+    """A client of the caller's."""
+    _, provider, _ = KINDS[kind]
     sdk = anthropic.Anthropic if provider == "anthropic" else openai.OpenAI
-    with sdk(base_url=llmock.base_url(provider), api_key="k") as client:
-        yield kind("m", client=client, timeout=20)
+    with sdk(base_url=llmock.base_url(provider), api_key="k") as one:
+        yield one
+
+
+@pytest.fixture
+def made(kind, client):
+    """A picker of each kind, on a client of the caller's."""
+    return KINDS[kind][0]("m", client=client, timeout=20)
 
 
 def reply(llmock, text, finish=None):
@@ -159,9 +171,9 @@ def test_what_the_sdk_gives_up_on_falls_back(made, llmock, status, tries):
     assert (picked.spent.tokens, len(llmock.requests)) == (0, tries)
 
 
-def test_a_server_that_stalls_is_not_waited_for(made, llmock):
+def test_a_server_that_stalls_is_not_waited_for(kind, client, llmock):
     llmock.delay(1.5, times=None)
-    impatient = type(made)("m", client=made._model._client, timeout=0.2)
+    impatient = KINDS[kind][0]("m", client=client, timeout=0.2)
     picked = ask(impatient)
     assert (picked.ids, picked.by) == (BY_SCORE, "score")
     assert "0.2 s" in picked.why or "Timeout" in picked.why
@@ -181,7 +193,6 @@ def asked(httpserver, kind, body):
         return ask(picker)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_refusal_is_told_with_what_it_took(httpserver, kind):
     picked = asked(httpserver, kind, REFUSALS[kind])
     assert (picked.ids, picked.by) == (BY_SCORE, "score")
@@ -189,7 +200,6 @@ def test_a_refusal_is_told_with_what_it_took(httpserver, kind):
     assert (picked.spent.input, picked.spent.output) == (70, 6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
     """Every byte comes in time, the answer never does: no time-out of the SDK sees that."""
     over = threading.Event()
@@ -214,7 +224,6 @@ def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
                 thread.join(20)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "body",
     ["{}", "[]", "null", '"no"', "7", "{", "", '{"choices": [], "output": null, "content": 3}'],
@@ -248,7 +257,13 @@ def test_a_server_without_usage_is_counted_here(httpserver):
 # --- making one -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_a_picker_has_no_attributes_but_what_a_caller_needs(made):
+    shown = {name for name in dir(made) if not name.startswith("_")}
+    assert shown == {"close", "max_picked", "pick"}
+    shown = {name for name in dir(LLMPicker(str)) if not name.startswith("_")}
+    assert shown == {"max_picked", "pick"}
+
+
 def test_an_absent_sdk_names_its_extra(monkeypatch, kind):
     cls, extra, _ = KINDS[kind]
     monkeypatch.setitem(sys.modules, extra, None)

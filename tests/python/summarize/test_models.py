@@ -15,6 +15,7 @@ from warmset.errors import InvalidInputError, MissingExtraError, SummarizerError
 from warmset.summarize import (
     AnthropicSummarizer,
     ExtractiveSummarizer,
+    LLMSummarizer,
     OpenAIResponsesSummarizer,
     OpenAISummarizer,
 )
@@ -43,12 +44,24 @@ def _no_proxy(monkeypatch):
 
 
 @pytest.fixture(params=KINDS)
-def made(request, llmock):
-    """A summarizer of each kind, on a client of the caller's."""
-    kind, provider, _ = KINDS[request.param]
+def kind(request):
+    """Each kind by its name."""
+    return request.param
+
+
+@pytest.fixture
+def client(kind, llmock):
+    """A client of the caller's."""
+    _, provider, _ = KINDS[kind]
     sdk = anthropic.Anthropic if provider == "anthropic" else openai.OpenAI
-    with sdk(base_url=llmock.base_url(provider), api_key="k") as client:
-        yield kind("m", client=client, timeout=20)
+    with sdk(base_url=llmock.base_url(provider), api_key="k") as one:
+        yield one
+
+
+@pytest.fixture
+def made(kind, client):
+    """A summarizer of each kind, on a client of the caller's."""
+    return KINDS[kind][0]("m", client=client, timeout=20)
 
 
 def reply(llmock, text, finish=None):
@@ -98,9 +111,9 @@ def test_a_cut_reply_is_no_summary(made, llmock):
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
-def test_a_server_that_refuses_is_told_and_the_fallback_writes(made, llmock, status):
+def test_a_server_that_refuses_is_told_and_the_fallback_writes(kind, client, llmock, status):
     llmock.fail(status, times=None)
-    impatient = type(made)("m", client=made._model._client.with_options(max_retries=0))
+    impatient = KINDS[kind][0]("m", client=client.with_options(max_retries=0))
     with pytest.raises(SummarizerError, match=str(status)) as caught:
         summary_of(TALK, impatient)
     assert caught.value.__cause__ is not None
@@ -117,9 +130,9 @@ def test_the_sdk_retries_a_rate_limit(made, llmock):
     assert len(llmock.requests) > 1
 
 
-def test_a_server_that_stalls_is_not_waited_for(made, llmock):
+def test_a_server_that_stalls_is_not_waited_for(kind, client, llmock):
     llmock.delay(1.5, times=None)
-    impatient = type(made)("m", client=made._model._client, timeout=0.2)
+    impatient = KINDS[kind][0]("m", client=client, timeout=0.2)
     summary = summary_of(TALK, impatient, fallback=ExtractiveSummarizer())
     assert summary.by == "ExtractiveSummarizer"
     assert "0.2 s" in summary.notes[0] or "Timeout" in summary.notes[0]
@@ -146,7 +159,6 @@ def served(httpserver, kind, body, **options):
     return cls("m", base_url=url, api_key="k", **({"timeout": 20} | options))
 
 
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_refusal_of_the_api_is_told_with_what_it_took(httpserver, kind):
     one = served(httpserver, kind, REFUSALS[kind])
     with one, pytest.raises(SummaryRefused) as caught:
@@ -156,7 +168,6 @@ def test_a_refusal_of_the_api_is_told_with_what_it_took(httpserver, kind):
     assert (caught.value.spent.input, caught.value.spent.output) == (70, 6)
 
 
-@pytest.mark.parametrize("kind", KINDS)
 @pytest.mark.parametrize(
     "body", ["{}", "[]", "null", '"no"', "7", "{", "", '{"choices": [], "output": null}']
 )
@@ -168,7 +179,6 @@ def test_a_server_that_answers_nonsense_falls_back(httpserver, kind, body):
     assert "\n" not in why
 
 
-@pytest.mark.parametrize("kind", KINDS)
 def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
     """Every byte comes in time, the answer never does: no time-out of the SDK sees that."""
     over = threading.Event()
@@ -191,7 +201,11 @@ def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
 # --- making one -----------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("kind", KINDS)
+def test_a_summarizer_has_no_attributes_but_what_a_caller_needs(made):
+    assert {name for name in dir(made) if not name.startswith("_")} == {"close"}
+    assert not [name for name in dir(LLMSummarizer(str)) if not name.startswith("_")]
+
+
 def test_an_absent_sdk_names_its_extra(monkeypatch, kind):
     cls, extra, _ = KINDS[kind]
     monkeypatch.setitem(sys.modules, extra, None)

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warmset.errors import InvalidInputError, ReaderError, WarmsetError
+from warmset.errors import InvalidInputError, ReaderError
 from warmset.lab.eval.plugins import load
-from warmset.llm import Prompt
-from warmset.llm.anthropic import AnthropicMessages
-from warmset.llm.openai import OpenAIChat
+from warmset.llm import PROVIDERS, Prompt, connected
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -20,8 +18,9 @@ def completer(spec: str) -> Callable[[str], str]:
     """Return what completes a prompt.
 
     Args:
-        spec: "openai:model" or "anthropic:model", through their own SDKs and environment variables
-            (key, base URL), or "module:callable", a function of a prompt that returns a text.
+        spec: "openai:model", "openai-responses:model" or "anthropic:model", through their own SDKs
+            and environment variables (key, base URL), or "module:callable", a function of a prompt
+            that returns a text.
 
     Returns:
         A function that raises `ReaderError` whatever goes wrong.
@@ -33,23 +32,11 @@ def completer(spec: str) -> Callable[[str], str]:
     """
     provider, _, model = spec.partition(":")
     if not model:
-        raise InvalidInputError(
-            f"expected openai:model, anthropic:model or module:callable, found {spec!r}"
-        )
-    return _guarded(spec, _inner(spec, provider, model))
-
-
-def _inner(spec: str, provider: str, model: str) -> Callable[[str], object]:
-    try:
-        if provider == "openai":
-            return _asker(OpenAIChat(model))
-        if provider == "anthropic":
-            return _asker(AnthropicMessages(model))
-    except WarmsetError:
-        raise
-    except Exception as error:
-        raise ReaderError(f"{spec} cannot be used: {error}") from error
-    return load(spec)
+        wanted = ", ".join(f"{one}:model" for one in PROVIDERS)
+        raise InvalidInputError(f"expected {wanted} or module:callable, found {spec!r}")
+    if provider in PROVIDERS:
+        return _guarded(spec, _asker(connected(provider, model, by=spec, failure=ReaderError)))
+    return _guarded(spec, load(spec))
 
 
 def _asker(model: Model) -> Callable[[str], str]:
