@@ -5,6 +5,8 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Final
 
+from warmset.text.stopwords import EMPTY
+
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
@@ -109,16 +111,6 @@ _OPEN: Final = re.compile(
 _OPEN_CJK: Final = re.compile(r"待办|待辦|下一步|还需要|未完成|まだ|残り|次に")
 _WORD: Final = re.compile(r"[^\W_][\w'’.-]*[^\W_]|[^\W_]")
 _CJK: Final = re.compile(r"[\u3040-\u30ff\u3400-\u9fff\uac00-\ud7af]")
-_EMPTY: Final = frozenset(
-    """
-    a about after all also am an and any are as at be been before being but by can could did do does
-    doing done each for from get gets go going had has have he her here him his how i if in into is
-    it its just let like may me might more most my need needs no not of off on one only or other our
-    out over own please put s said same shall she should so some still such t task than that the
-    their them then there these they this those to todo too under until up us very was we were what
-    when where which while who will with would you your always must never next ever don't cannot
-    """.split()  # noqa: SIM905 - a table to be read
-)
 _STEM: Final = 5
 _ENOUGH: Final = 0.7
 _LONG: Final = 8
@@ -174,7 +166,7 @@ def content(sentence: str) -> frozenset[str]:
     found = {
         word.casefold().replace("’", "'")[:_STEM]
         for word in _WORD.findall(sentence)
-        if word.casefold().replace("’", "'") not in _EMPTY
+        if word.casefold().replace("’", "'") not in EMPTY
     }
     if _CJK.search(sentence):
         signs = "".join(_CJK.findall(sentence))

@@ -10,6 +10,7 @@ from functools import cache
 from typing import Final
 
 from warmset.options import SUMMARY_CHARS
+from warmset.text.stopwords import STARTERS
 
 MAX_ENTITIES: Final = 8
 
@@ -30,17 +31,6 @@ DECISIONS: Final = (
 
 READ: Final = 20_000
 """Characters of a turn that are read; it may be fifty megabytes long."""
-
-STARTERS: Final = frozenset(
-    """
-    a after all also an and any are as at before but by can could did do does each first for
-    from had has have he her here his how i if in is it its let let's looks maybe my next no not
-    now of ok okay on one or our please she since so some sorry sure thanks that the their then
-    there these they this those to two was we were what when where which while who why will with
-    would yes yesterday yet you your
-    """.split()  # noqa: SIM905 - a table to be read
-)
-"""Words that begin sentences and name nothing."""
 
 _PHRASES = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in DECISIONS)
 _DECISION = re.compile(rf"(?<!\w)(?:{_PHRASES})(?!\w)", re.IGNORECASE)

@@ -47,6 +47,7 @@ _NO_NAMES: Final = frozenset(
     sorry sure team thanks that there this totally well what why wow yeah yep yes you
     """.split()  # noqa: SIM905 - a table to be read
 )
+"""Words behind a greeting that call nobody; `NO_NAMES` has some that are called: May, Will."""
 
 CALLS: Final = 3
 """How often a name is called before it counts; once or twice may be a quotation."""

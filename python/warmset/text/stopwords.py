@@ -1,31 +1,69 @@
-"""Common English words that name nothing, as tables."""
+"""Common English words that name nothing, as tables; what several of them share is written once."""
 
 from __future__ import annotations
 
 from typing import Final
 
-NO_NAMES: Final = frozenset(
+_GRAMMAR: Final = frozenset(
     """
-    a about after again ah all also always an and another any are aren't as at aw aww be because
-    been before being both but by bye can can't cannot could couldn't damn did didn't do does
-    doesn't don't done dr each either else error etc even ever every everyone everything false
-    few first for from further had hadn't has hasn't have haven't having he he'd he'll he's
-    hello her here here's hers hey hi him his how how's however huh i i'd i'll i'm i've if in
-    into is isn't it it'd it'll it's its itself just last lastly later let let's lol lot lots
-    many may maybe me mine mmm most mr mrs ms much must my myself nah near never nevertheless
-    next no nobody none nope nor not note nothing now null of off oh ok okay on once one only
-    ooh or other others otherwise our ours out over own per perhaps please rather same second
-    see shall she she'd she'll she's should shouldn't since so some somebody someone something
-    sometimes soon sorry still such sure than thank thanks that that'd that's the their theirs
-    them then there there's therefore these they they'd they'll they're they've third this those
-    though through thus till to today todo tomorrow tonight too true two under unless until up
-    upon us very via warning was wasn't we we'd we'll we're we've well were weren't what what's
-    whatever when whenever where where's whether which while who who's whose why will with
-    within without won't would wouldn't wow yay yeah yep yes yesterday yet you you'd you'll
-    you're you've your yours yourself
+    a after all also an and any are as at before but by can could did do does each for from had has
+    have he her here his how i if in is it its let my next no not of on one or our please she so
+    some that the their then there these they this those to was we were what when where which while
+    who will with would you your
     """.split()  # noqa: SIM905 - a table to be read
 )
+"""Words of grammar that begin sentences, too."""
+
+_INSIDE: Final = frozenset(
+    """
+    about always be been being cannot don't done ever him into just may me most must never off only
+    other out over own same shall should still such than them todo too under until up us very
+    """.split()  # noqa: SIM905
+)
+"""Words of grammar that seldom do."""
+
+_TALK: Final = frozenset(
+    """
+    first let's maybe now ok okay since sorry sure thanks two why yes yesterday yet
+    """.split()  # noqa: SIM905
+)
+"""Words of talk that begin sentences."""
+
+NO_NAMES: Final = (
+    _GRAMMAR
+    | _INSIDE
+    | _TALK
+    | frozenset(
+        """
+    again ah another aren't aw aww because both bye can't couldn't damn didn't doesn't dr either
+    else error etc even every everyone everything false few further hadn't hasn't haven't having
+    he'd he'll he's hello here's hers hey hi how's however huh i'd i'll i'm i've isn't it'd it'll
+    it's itself last lastly later lol lot lots many mine mmm mr mrs ms much myself nah near
+    nevertheless nobody none nope nor note nothing null oh once ooh others otherwise ours per
+    perhaps rather second see she'd she'll she's shouldn't somebody someone something sometimes soon
+    thank that'd that's theirs there's therefore they'd they'll they're they've third though through
+    thus till today tomorrow tonight true unless upon via warning wasn't we'd we'll we're we've well
+    weren't what's whatever whenever where's whether who's whose within without won't wouldn't wow
+    yay yeah yep you'd you'll you're you've yours yourself
+    """.split()  # noqa: SIM905
+    )
+)
 """Words that name nothing, wherever they stand."""
+
+STARTERS: Final = _GRAMMAR | _TALK | {"looks"}
+"""Words that name nothing at the beginning of a sentence, as an index line has them.
+
+Fewer than `NO_NAMES` and `OPENERS` together, as nothing is lost by a name too many there.
+"""
+
+EMPTY: Final = (
+    _GRAMMAR
+    | _INSIDE
+    | frozenset(
+        "am doing get gets go going like might more need needs put s said t task".split()  # noqa: SIM905
+    )
+)
+"""Words that carry nothing of what a sentence says: grammar, and verbs of any sentence."""
 
 OPENERS: Final = frozenset(
     """
