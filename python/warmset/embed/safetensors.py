@@ -1,22 +1,16 @@
-"""Reading a safetensors file: a length, a JSON header, the tensors' bytes, little-endian."""
+"""Reading a safetensors file whole."""
 
 from __future__ import annotations
 
-import json
-import math
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
+from warmset._extras import extra
 from warmset.errors import ModelDamaged
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from numpy.typing import NDArray
-
-_TYPES = {"F64": "<f8", "F32": "<f4", "F16": "<f2", "I64": "<i8", "I32": "<i4", "U8": "u1"}
-_LENGTH = 8
 
 
 def read(path: Path) -> dict[str, NDArray[Any]]:
@@ -26,27 +20,19 @@ def read(path: Path) -> dict[str, NDArray[Any]]:
         path: A safetensors file.
 
     Returns:
-        Read-only arrays by name; they share the bytes of the one read.
+        Arrays by name.
 
     Raises:
-        ModelDamaged: The header is not one, or a tensor does not fit the file.
+        MissingExtraError: The package safetensors is not installed.
+        ModelDamaged: The header is not one, or a tensor does not fit the file or has a type that
+            numpy does not know.
         OSError: The file cannot be read.
     """
-    data = path.read_bytes()
-    body = _LENGTH + int.from_bytes(data[:_LENGTH], "little")
+    with extra("local"):
+        from safetensors import SafetensorError  # noqa: PLC0415 - an extra
+        from safetensors.numpy import load_file  # noqa: PLC0415
+
     try:
-        header: dict[str, Any] = json.loads(data[_LENGTH:body])
-        header.pop("__metadata__", None)
-        return {name: _tensor(data, body, entry) for name, entry in header.items()}
-    except (AttributeError, KeyError, TypeError, ValueError) as error:
+        return load_file(path)
+    except (SafetensorError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise ModelDamaged(f"{path} is not a safetensors file: {error!r}") from error
-
-
-def _tensor(data: bytes, body: int, entry: dict[str, Any]) -> NDArray[Any]:
-    dtype = np.dtype(_TYPES[entry["dtype"]])
-    shape = tuple(entry["shape"])
-    start, end = entry["data_offsets"]
-    count = math.prod(shape)
-    if start < 0 or end - start != count * dtype.itemsize:
-        raise ValueError(f"bytes {start} to {end} do not hold a tensor of shape {shape}")
-    return np.frombuffer(data, dtype, count, body + start).reshape(shape)

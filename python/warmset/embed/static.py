@@ -7,17 +7,17 @@ weighs a piece by how rare it is lies in the table already, so there is nothing 
 from __future__ import annotations
 
 import threading
+from importlib import util
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset._extras import extra
 from warmset.embed import safetensors, weights
 from warmset.embed.base import Vectors, checked, listed, readable
 from warmset.embed.passages import passages
 from warmset.embed.pins import POTION
 from warmset.embed.wordpiece import WordPieces
-from warmset.errors import ModelDamaged
+from warmset.errors import MissingExtraError, ModelDamaged
 
 if TYPE_CHECKING:
     import os
@@ -51,7 +51,7 @@ class StaticEmbedder:
         progress: Is told how the download comes along.
 
     Raises:
-        MissingExtraError: The package tokenizers, of the extra ``local``, is not installed.
+        MissingExtraError: A package of the extra ``local`` is not installed.
         ModelMissing: The model is not here and could not be fetched.
         ModelDamaged: A file has not the pinned digest.
     """
@@ -59,8 +59,9 @@ class StaticEmbedder:
     def __init__(
         self, *, path: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> None:
-        with extra("local"):
-            import tokenizers  # noqa: F401, PLC0415 - an extra; told now, not at the first text
+        for module in ("safetensors", "tokenizers"):  # told now, not at the first text
+            if util.find_spec(module) is None:
+                raise MissingExtraError(module, "local")
         self._files = weights.resolve(POTION, path=path, progress=progress)
         self._lock = threading.Lock()
         self._loaded: tuple[WordPieces, NDArray[np.float32]] | None = None

@@ -101,10 +101,11 @@ def test_a_missing_package_names_the_extra(monkeypatch, module):
         MiniLM()
 
 
-def test_building_needs_onnx(weights, tmp_path, monkeypatch):
+@pytest.mark.parametrize("module", ["onnx", "safetensors"])
+def test_building_needs_packages_of_the_extra(weights, tmp_path, monkeypatch, module):
     monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
-    monkeypatch.setitem(sys.modules, "onnx", None)
-    with pytest.raises(MissingExtraError, match=r'onnx .*"warmset\[local\]"'):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf'{module} .*"warmset\[local\]"'):
         MiniLM(path=weights.tensors.parent)
 
 

@@ -151,8 +151,12 @@ def test_a_machine_without_it_is_told_what_to_do(tmp_path, monkeypatch):
     monkeypatch.setattr(weights_module, "SOURCES", {})
     with pytest.raises(ModelMissing, match="warmset model pull --model static"):
         StaticEmbedder()
-    monkeypatch.setitem(sys.modules, "tokenizers", None)
-    with pytest.raises(MissingExtraError, match=r'"warmset\[local\]"'):
+
+
+@pytest.mark.parametrize("module", ["safetensors", "tokenizers"])
+def test_a_missing_package_names_the_extra_at_once(monkeypatch, module):
+    monkeypatch.setitem(sys.modules, module, None)
+    with pytest.raises(MissingExtraError, match=rf'{module} .*"warmset\[local\]"'):
         StaticEmbedder()
 
 

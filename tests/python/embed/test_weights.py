@@ -250,12 +250,26 @@ def headed(header: bytes, body: bytes) -> bytes:
         headed(b'{"x":{"dtype":"F32","shape":[2],"data_offsets":[-8,0]}}', b"\0" * 8),
         headed(b'{"x":{"dtype":"F32","shape":[1],"data_offsets":[0,8]}}', b"\0" * 8),
         headed(b'{"x":{"dtype":"F8","shape":[2],"data_offsets":[0,2]}}', b"\0" * 8),
+        headed(b'{"x":{"dtype":"F8_E4M3","shape":[2],"data_offsets":[0,2]}}', b"\0" * 2),
     ],
 )
 def test_a_file_that_is_no_safetensors_is_refused(tmp_path, data):
     (tmp_path / "x").write_bytes(data)
     with pytest.raises(ModelDamaged, match="not a safetensors file"):
         safetensors.read(tmp_path / "x")
+
+
+def test_a_file_that_is_not_there_is_no_damage(tmp_path):
+    with pytest.raises(FileNotFoundError):
+        safetensors.read(tmp_path / "x")
+
+
+def test_what_was_read_outlives_its_file(tmp_path):
+    header = b'{"a":{"dtype":"F32","shape":[2],"data_offsets":[0,8]}}'
+    (tmp_path / "x").write_bytes(headed(header, b"\0\0\x80?\0\0\0\xc0"))
+    found = safetensors.read(tmp_path / "x")
+    (tmp_path / "x").write_bytes(b"")
+    assert found["a"].tolist() == [1.0, -2.0]
 
 
 def test_safetensors_are_read(tmp_path):

@@ -99,7 +99,7 @@ def test_what_is_handed_out_is_frozen():
 
 def test_importing_loads_nothing_heavy():
     loaded = "print(sorted({'numpy', 'warmset._core', 'asyncio', 'onnx', 'onnxruntime', 'openai',"
-    loaded += "'anthropic', 'tokenizers', 'rich', 'cyclopts', 'huggingface_hub', 'requests',"
+    loaded += "'anthropic', 'tokenizers', 'rich', 'cyclopts', 'huggingface_hub', 'safetensors', 'requests',"
     loaded += "'httpx', 'pydantic', 'warmset.memory', 'warmset.summarize.extract',"
     loaded += "'warmset.pick.providers', 'warmset.embed.minilm'} & set(sys.modules)))"
     assert run(f"import sys, warmset; {loaded}") == "[]\n"
@@ -110,7 +110,8 @@ def test_importing_loads_nothing_heavy():
 def test_a_memory_that_searches_by_words_needs_no_extra():
     code = (
         "import sys\n"
-        "for name in ('onnx', 'onnxruntime', 'tokenizers', 'openai', 'rich', 'cyclopts'):\n"
+        "for name in ('onnx', 'onnxruntime', 'tokenizers', 'openai', 'rich', 'cyclopts',\n"
+        "             'huggingface_hub', 'safetensors'):\n"
         "    sys.modules[name] = None\n"
         "from warmset import Memory\n"
         "with Memory.open(None, embedder='lexical') as memory:\n"
