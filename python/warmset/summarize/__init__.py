@@ -18,7 +18,8 @@ if TYPE_CHECKING:
     from warmset.summarize.asking import LLMSummarizer
     from warmset.summarize.base import HEADING, Summarizer, Summary, SummaryReply
     from warmset.summarize.extract import ExtractiveSummarizer
-    from warmset.summarize.losses import Audit, Fact, audit
+    from warmset.summarize.fact import Fact
+    from warmset.summarize.losses import Audit, audit
     from warmset.summarize.making import SHARE, summary_of
     from warmset.summarize.providers import (
         AnthropicSummarizer,
@@ -53,7 +54,8 @@ __getattr__, __dir__ = lazy(
         "asking": ["LLMSummarizer"],
         "base": ["HEADING", "Summarizer", "Summary", "SummaryReply"],
         "extract": ["ExtractiveSummarizer"],
-        "losses": ["Audit", "Fact", "audit"],
+        "fact": ["Fact"],
+        "losses": ["Audit", "audit"],
         "making": ["SHARE", "summary_of"],
         "providers": [
             "AnthropicSummarizer",

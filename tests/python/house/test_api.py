@@ -99,7 +99,8 @@ def test_what_is_handed_out_is_frozen():
 
 def test_importing_loads_nothing_heavy():
     loaded = "print(sorted({'numpy', 'warmset._core', 'asyncio', 'onnx', 'onnxruntime', 'openai',"
-    loaded += "'anthropic', 'tokenizers', 'rich', 'cyclopts', 'huggingface_hub', 'safetensors', 'requests',"
+    loaded += "'anthropic', 'tokenizers', 'rich', 'cyclopts', 'huggingface_hub', 'safetensors',"
+    loaded += "'requests',"
     loaded += "'httpx', 'pydantic', 'warmset.memory', 'warmset.summarize.extract',"
     loaded += "'warmset.pick.providers', 'warmset.embed.minilm'} & set(sys.modules)))"
     assert run(f"import sys, warmset; {loaded}") == "[]\n"

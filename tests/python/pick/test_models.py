@@ -11,16 +11,17 @@ import pytest
 from model_refusals import CHAT, REFUSALS
 from werkzeug import Response
 
-from warmset import (
+from warmset import Memory
+from warmset.errors import InvalidInputError, MissingExtraError, PickerError
+from warmset.pick import (
     AnthropicPicker,
     Candidate,
     LLMPicker,
-    Memory,
     OpenAIPicker,
     OpenAIResponsesPicker,
+    Picked,
+    ask_picker,
 )
-from warmset.errors import InvalidInputError, MissingExtraError, PickerError
-from warmset.pick import Picked
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
