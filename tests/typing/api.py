@@ -133,7 +133,7 @@ def summaries(messages: list[dict[str, Any]]) -> None:
     made = summary_of(messages, write, previous="", fallback=ExtractiveSummarizer(), carry_tokens=9)
     assert_type(made, Summary)
     assert_type(made.audit, Audit)
-    assert_type(made.spent, Usage | None)
+    assert_type(made.usage, Usage | None)
     assert_type(write(messages, max_tokens=90, previous=made.text), SummaryReply)
     assert_type(audit(messages, made.text).lost, tuple[Fact, ...])
     assert_type(made.audit.carried(90), str)

@@ -2,12 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from warmset.errors.base import WarmsetError
 
-if TYPE_CHECKING:
-    from warmset.usage import Usage
+
+class Cost(Protocol):
+    """What asking a model took, as far as an error has to know; see `warmset.usage.Usage`."""
+
+    @property
+    def tokens(self) -> int:
+        """Input and output together."""
+        ...
+
+    @property
+    def milliseconds(self) -> float:
+        """How long it took."""
+        ...
 
 
 class EmbedderError(WarmsetError):
@@ -50,20 +61,20 @@ class PickerError(WarmsetError):
     """A picker's answer could not be used; callers fall back to the score.
 
     Attributes:
-        spent: What the picker's model took all the same, where that is known.
+        usage: What the picker's model took all the same, where that is known.
     """
 
-    spent: Usage | None = None
+    usage: Cost | None = None
 
 
 class SummarizerError(WarmsetError):
     """A summarizer failed: its model, its client or its own code; the cause is attached.
 
     Attributes:
-        spent: What the summarizer's model took all the same, where that is known.
+        usage: What the summarizer's model took all the same, where that is known.
     """
 
-    spent: Usage | None = None
+    usage: Cost | None = None
 
 
 class SummaryRefused(SummarizerError):  # noqa: N818 - it says what became of the summary

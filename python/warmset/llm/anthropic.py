@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset._extras import extra
 from warmset.errors import ModelError
-from warmset.llm.base import Connected, Reply, brief, spent
+from warmset.llm.base import Connected, Reply, brief, usage_of
 
 if TYPE_CHECKING:
     from warmset.llm.base import Prompt
@@ -41,7 +41,7 @@ class AnthropicMessages(Connected):
         try:
             return Reply(
                 "".join(block.text for block in done.content if block.type == "text"),
-                spent(
+                usage_of(
                     getattr(done, "usage", None),
                     "input_tokens",
                     "cache_creation_input_tokens",

@@ -48,12 +48,12 @@ class Answer:
 
     Args:
         text: What it said; of a caller's own function, nothing says that it is a text.
-        spent: What it took; counted here, and called estimated, if the provider does not say.
+        usage: What it took; counted here, and called estimated, if the provider does not say.
         fault: Why the text is not the whole answer, else None.
     """
 
     text: str
-    spent: Usage
+    usage: Usage
     fault: str | None = None
 
 
@@ -85,13 +85,13 @@ class Asker:
             raise self.terms.failure(self._late())
         said = self._wait(prompt, wait)
         reply = said if isinstance(said, Reply) else Reply(said)
-        spent = reply.spent or self._estimate(prompt, reply.text)
-        return Answer(reply.text, spent, reply.fault)
+        usage = reply.usage or self._estimate(prompt, reply.text)
+        return Answer(reply.text, usage, reply.fault)
 
-    def failed(self, why: str, spent: Usage) -> PickerError | SummarizerError:
-        """Make an error with what was spent all the same."""
+    def failed(self, why: str, usage: Usage) -> PickerError | SummarizerError:
+        """Make an error with what it took all the same."""
         error = self.terms.failure(why)
-        error.spent = spent
+        error.usage = usage
         return error
 
     def close(self) -> None:

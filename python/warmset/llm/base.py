@@ -43,12 +43,12 @@ class Reply:
 
     Args:
         text: What it said.
-        spent: What the provider says that it took; None if it does not say.
+        usage: What the provider says that it took; None if it does not say.
         fault: Why the text is not the whole answer, else None.
     """
 
     text: str
-    spent: Usage | None = None
+    usage: Usage | None = None
     fault: str | None = None
 
 
@@ -156,18 +156,18 @@ class Connected(ABC):
         self._settings.disconnect(self._client)
 
 
-def spent(usage: Any, *fields: str, output: str) -> Usage | None:
+def usage_of(reported: Any, *fields: str, output: str) -> Usage | None:
     """Read a provider's usage.
 
     Args:
-        usage: The object that the SDK hands out; None where the server sent none.
+        reported: The object that the SDK hands out; None where the server sent none.
         fields: Names of what adds up to the input; the first must be there.
         output: The name of the output's.
 
     Returns:
         What it took, or None if the server does not say.
     """
-    counts = [getattr(usage, name, None) for name in (fields[0], output, *fields[1:])]
+    counts = [getattr(reported, name, None) for name in (fields[0], output, *fields[1:])]
     first, answer, *more = [one if type(one) is int and one >= 0 else None for one in counts]
     if first is None or answer is None:
         return None

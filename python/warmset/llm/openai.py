@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset._extras import extra
 from warmset.errors import ModelError
-from warmset.llm.base import Connected, Reply, brief, spent
+from warmset.llm.base import Connected, Reply, brief, usage_of
 
 if TYPE_CHECKING:
     from warmset.llm.base import Prompt
@@ -41,7 +41,7 @@ class OpenAIChat(_OpenAI):
             choice = done.choices[0]
             return Reply(
                 choice.message.content or "",
-                spent(getattr(done, "usage", None), "prompt_tokens", output="completion_tokens"),
+                usage_of(getattr(done, "usage", None), "prompt_tokens", output="completion_tokens"),
                 _chat_fault(choice),
             )
         except (AttributeError, IndexError, TypeError) as error:
@@ -67,7 +67,7 @@ class OpenAIResponses(_OpenAI):
         try:
             return Reply(
                 done.output_text,
-                spent(getattr(done, "usage", None), "input_tokens", output="output_tokens"),
+                usage_of(getattr(done, "usage", None), "input_tokens", output="output_tokens"),
                 _response_fault(done),
             )
         except (AttributeError, TypeError) as error:

@@ -38,11 +38,11 @@ def picked_by(asker: Asker, request: str, candidates: Sequence[Candidate], *, li
     elif why is None and not answer.text.strip():
         why = "the answer is empty"
     if why is not None:
-        raise asker.failed(why, answer.spent)
+        raise asker.failed(why, answer.usage)
     try:
-        return Picks(parse(answer.text), answer.spent)
+        return Picks(parse(answer.text), answer.usage)
     except PickerError as error:
-        raise asker.failed(str(error), answer.spent) from error
+        raise asker.failed(str(error), answer.usage) from error
 
 
 def max_picked_of(number: int) -> int:

@@ -79,15 +79,15 @@ class Picks(tuple[int, ...]):  # noqa: SLOT001 - a tuple's subclass can have non
 
     Args:
         ids: Ids, the most needed first.
-        spent: What the picker's model took.
+        usage: What the picker's model took.
     """
 
-    spent: Usage
+    usage: Usage
 
-    def __new__(cls, ids: Iterable[int], spent: Usage) -> Self:
+    def __new__(cls, ids: Iterable[int], usage: Usage) -> Self:
         """Put the two together."""
         made = super().__new__(cls, ids)
-        made.spent = spent
+        made.usage = usage
         return made
 
 
@@ -99,13 +99,13 @@ class Picked:
         ids: Ids, the most needed first.
         by: "score" or "picker".
         why: Why the score decided although there is a picker, else None.
-        spent: What the picker took; None where none was asked.
+        usage: What the picker took; None where none was asked.
     """
 
     ids: tuple[int, ...]
     by: str
     why: str | None = None
-    spent: Usage | None = field(default=None, compare=False)
+    usage: Usage | None = field(default=None, compare=False)
 
 
 @dataclass(frozen=True, slots=True)

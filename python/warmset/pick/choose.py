@@ -41,7 +41,7 @@ def ask_picker(
     ids, by, why = by_score, "score", None
     try:
         answer = picker.pick(request, candidates, limit=limit)
-        told = answer.spent if isinstance(answer, Picks) else None
+        told = answer.usage if isinstance(answer, Picks) else None
         listed = list(answer)
         known = set(by_score)
         chosen = tuple(dict.fromkeys(id_ for id_ in listed if id_ in known))
@@ -50,9 +50,9 @@ def ask_picker(
         else:
             ids, by = chosen[:limit], "picker"
     except Exception as error:  # noqa: BLE001 - a picker never costs an answer
-        told = (error.spent if isinstance(error, PickerError) else None) or told
+        told = (error.usage if isinstance(error, PickerError) else None) or told
         why = str(error) or repr(error)
-    spent = told if isinstance(told, Usage) else Usage(0, 0)
+    usage = told if isinstance(told, Usage) else Usage(0, 0)
     took = (time.perf_counter() - started) * 1000
     reason = None if why is None else " ".join(why[: 2 * _WHY].split())[:_WHY]
-    return Picked(ids, by, reason, replace(spent, milliseconds=took))
+    return Picked(ids, by, reason, replace(usage, milliseconds=took))

@@ -248,5 +248,5 @@ class Writing:
 
 def _spent(made: Summary | Exception) -> int:
     """Return the tokens that a model took for a summary, or for none."""
-    spent: Usage | None = getattr(made, "spent", None)
-    return 0 if spent is None else spent.tokens
+    usage: Usage | None = getattr(made, "usage", None)
+    return 0 if usage is None else usage.tokens

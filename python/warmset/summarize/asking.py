@@ -93,7 +93,7 @@ class Writer:
                 job.ask(write(chunk.text, previous=None, max_tokens=max_tokens)) for chunk in made
             ]
             text = job.fold(several, previous, budget, encoding)
-        return SummaryReply(text, job.spent, _notes(len(made), sum(one.shortened for one in made)))
+        return SummaryReply(text, job.usage, _notes(len(made), sum(one.shortened for one in made)))
 
 
 class LLMSummarizer:

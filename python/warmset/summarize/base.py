@@ -33,19 +33,19 @@ class SummaryReply(str):
 
     Args:
         text: The summary.
-        spent: What the summarizer's model took; None where there is none.
+        usage: What the summarizer's model took; None where there is none.
         notes: What a reader of a report should know: "3 turns were shortened", for example.
     """
 
-    __slots__ = ("notes", "spent")
+    __slots__ = ("notes", "usage")
 
-    spent: Usage | None
+    usage: Usage | None
     notes: tuple[str, ...]
 
-    def __new__(cls, text: str, spent: Usage | None = None, notes: Iterable[str] = ()) -> Self:
+    def __new__(cls, text: str, usage: Usage | None = None, notes: Iterable[str] = ()) -> Self:
         """Put them together."""
         made = super().__new__(cls, text)
-        made.spent = spent
+        made.usage = usage
         made.notes = tuple(notes)
         return made
 
@@ -60,7 +60,7 @@ class Summary:
         replaced: Tokens of the messages, and of the earlier summary, that it stands for.
         by: Who wrote it: the summarizer's name.
         audit: Which facts of the messages are in the text, and which are not.
-        spent: What the summarizer took, that of a failed one before it included; None where no
+        usage: What the summarizer took, that of a failed one before it included; None where no
             model is known to have been asked.
         notes: What was shortened or went wrong, in words; why a fallback wrote it, for example.
     """
@@ -70,5 +70,5 @@ class Summary:
     replaced: int
     by: str
     audit: Audit
-    spent: Usage | None = field(default=None, compare=False)
+    usage: Usage | None = field(default=None, compare=False)
     notes: tuple[str, ...] = ()

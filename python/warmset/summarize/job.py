@@ -27,18 +27,18 @@ class Job:
         self._asker = asker
         self._max_tokens = max_tokens
         self._started = time.perf_counter()
-        self.spent = Usage(0, 0)
+        self.usage = Usage(0, 0)
 
     def ask(self, prompt: Prompt) -> str:
         """Ask once, and see that the answer can be a summary."""
         try:
             answer = self._asker.ask(prompt, seconds=self._asker.terms.timeout - self._passed())
-            self._add(answer.spent)
+            self._add(answer.usage)
             return _whole(answer)
         except SummarizerError as error:
-            if error.spent is not None:
-                self._add(error.spent)
-            error.spent = self.spent
+            if isinstance(error.usage, Usage):
+                self._add(error.usage)
+            error.usage = self.usage
             raise
 
     def fold(self, parts: list[str], previous: str | None, budget: int, encoding: str) -> str:
@@ -57,11 +57,11 @@ class Job:
         return previous or ""
 
     def _add(self, more: Usage) -> None:
-        self.spent = Usage(
-            self.spent.input + more.input,
-            self.spent.output + more.output,
+        self.usage = Usage(
+            self.usage.input + more.input,
+            self.usage.output + more.output,
             self._passed() * 1000,
-            estimated=self.spent.estimated or more.estimated,
+            estimated=self.usage.estimated or more.estimated,
         )
 
     def _passed(self) -> float:

@@ -16,13 +16,13 @@ from warmset.summarize.checks import checked_earlier, checked_text
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
 from warmset.tokens import PER_MESSAGE, known_encoding, message_tokens
+from warmset.usage import Usage
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
     from warmset.messages import Dialect, Message
     from warmset.summarize.base import Summarizer
-    from warmset.usage import Usage
 
 SHARE: Final = 0.25
 """The part of what it replaces that a summary is asked to have at most."""
@@ -85,7 +85,7 @@ def summary_of(
             raise InvalidInputError(f"{name}: expected a function of messages, found {one!r:.80}")
     limit = replaced - PER_MESSAGE - _tokens(f"{HEADING}\n", encoding)
     notes: list[str] = []
-    spent: Usage | None = None
+    usage: Usage | None = None
     writer = first
     try:
         written = _written(first, plain, tongue, wanted, previous)
@@ -94,7 +94,7 @@ def summary_of(
         if fallback is None:
             raise
         notes.append(f"{_name(first)} failed: {_line(error)}")
-        spent = error.spent
+        usage = error.usage if isinstance(error.usage, Usage) else None
         writer = fallback
         written = _written(fallback, plain, tongue, min(wanted, max(1, limit - 1)), previous)
         _shorter(written, limit, encoding)
@@ -111,7 +111,7 @@ def summary_of(
         replaced=replaced,
         by=_name(writer),
         audit=audit,
-        spent=_together(spent, written.spent),
+        usage=_together(usage, written.usage),
         notes=tuple(notes),
     )
 
@@ -139,12 +139,12 @@ def _written(
     if inspect.iscoroutine(answer):
         answer.close()
         raise SummaryRefused("not_text", "it is a coroutine; give LLMSummarizer such a function")
-    spent = answer.spent if isinstance(answer, SummaryReply) else None
+    usage = answer.usage if isinstance(answer, SummaryReply) else None
     notes = answer.notes if isinstance(answer, SummaryReply) else ()
     try:
-        return SummaryReply(checked_text(answer), spent, notes)
+        return SummaryReply(checked_text(answer), usage, notes)
     except SummaryRefused as error:
-        error.spent = spent
+        error.usage = usage
         raise
 
 
@@ -165,7 +165,7 @@ def _shorter(written: SummaryReply, limit: int, encoding: str) -> None:
         error = SummaryRefused(
             "not_shorter", f"it has {tokens} tokens where {max(0, limit - 1)} would be a gain"
         )
-        error.spent = written.spent
+        error.usage = written.usage
         raise error
 
 

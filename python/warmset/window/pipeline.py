@@ -120,7 +120,7 @@ class Windows:
 
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
-            found, picked = kept.found, replace(kept.picked, spent=None)  # nobody is asked again
+            found, picked = kept.found, replace(kept.picked, usage=None)  # nobody is asked again
             with engine.lock:
                 draft = again(ledger, base, kept)
         else:

@@ -104,7 +104,7 @@ class ReportBuilder:
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer
         pending = 0 if indexer is None else indexer.pending()
-        picker = None if self._picked is None else self._picked.spent
+        picker = None if self._picked is None else self._picked.usage
         report = Report(
             mode=self._mode,
             active=active,

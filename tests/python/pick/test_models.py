@@ -86,10 +86,10 @@ def test_a_model_picks(made, llmock, text, ids):
     assert picked == Picked(ids, "picker")
     usage = llmock.last_request.body
     assert usage["model"] == "m"
-    assert picked.spent.input > 50
-    assert 0 < picked.spent.output < 50
-    assert not picked.spent.estimated
-    assert picked.spent.milliseconds > 0
+    assert picked.usage.input > 50
+    assert 0 < picked.usage.output < 50
+    assert not picked.usage.estimated
+    assert picked.usage.milliseconds > 0
 
 
 def test_the_schema_is_strict_and_the_summaries_are_data(llmock):
@@ -152,8 +152,8 @@ def test_a_reply_that_cannot_be_used_leaves_it_to_the_score(made, llmock, text, 
     picked = ask(made)
     assert (picked.ids, picked.by) == (BY_SCORE, "score")
     assert any(part in picked.why for part in why.split("|")), picked.why
-    assert picked.spent.input > 50, "the tokens are gone all the same"
-    assert not picked.spent.estimated
+    assert picked.usage.input > 50, "the tokens are gone all the same"
+    assert not picked.usage.estimated
 
 
 def test_a_rate_limit_is_waited_for_by_the_sdk(made, llmock):
@@ -169,7 +169,7 @@ def test_what_the_sdk_gives_up_on_falls_back(made, llmock, status, tries):
     picked = ask(made)
     assert (picked.ids, picked.by) == (BY_SCORE, "score")
     assert str(status) in picked.why
-    assert (picked.spent.tokens, len(llmock.requests)) == (0, tries)
+    assert (picked.usage.tokens, len(llmock.requests)) == (0, tries)
 
 
 def test_a_server_that_stalls_is_not_waited_for(kind, client, llmock):
@@ -178,7 +178,7 @@ def test_a_server_that_stalls_is_not_waited_for(kind, client, llmock):
     picked = ask(impatient)
     assert (picked.ids, picked.by) == (BY_SCORE, "score")
     assert "0.2 s" in picked.why or "Timeout" in picked.why
-    assert picked.spent.input > 50 or "Timeout" in picked.why
+    assert picked.usage.input > 50 or "Timeout" in picked.why
 
 
 # --- bytes that no mock would send ----------------------------------------------------------------
@@ -198,7 +198,7 @@ def test_a_refusal_is_told_with_what_it_took(httpserver, kind):
     picked = asked(httpserver, kind, REFUSALS[kind])
     assert (picked.ids, picked.by) == (BY_SCORE, "score")
     assert picked.why == "the model refused: I would rather not."
-    assert (picked.spent.input, picked.spent.output) == (70, 6)
+    assert (picked.usage.input, picked.usage.output) == (70, 6)
 
 
 def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
@@ -217,8 +217,8 @@ def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
         picked = ask(picker)
         assert (picked.ids, picked.by) == (BY_SCORE, "score")
         assert picked.why == "the model did not answer within 0.5 s"
-        assert picked.spent.estimated
-        assert picked.spent.input > 50
+        assert picked.usage.estimated
+        assert picked.usage.input > 50
         over.set()
         for thread in threading.enumerate():
             if thread.name == "warmset-llm":
@@ -251,8 +251,8 @@ def test_a_server_without_usage_is_counted_here(httpserver):
     done = CHAT | {"choices": [{"index": 0, "finish_reason": "stop", "message": message}]}
     picked = asked(httpserver, "chat", done)
     assert picked == Picked((2,), "picker")
-    assert picked.spent.estimated
-    assert picked.spent.input > 50
+    assert picked.usage.estimated
+    assert picked.usage.input > 50
 
 
 # --- making one -----------------------------------------------------------------------------------

@@ -212,7 +212,7 @@ def test_a_picker_sees_beginnings_only():
 
 def test_tokens_are_counted_here_where_nobody_reports_them():
     model = Model('{"ids": [3]}')
-    spent = ask_picker(LLMPicker(model), "which?", candidates(), limit=3).spent
+    spent = ask_picker(LLMPicker(model), "which?", candidates(), limit=3).usage
     assert (spent.input, spent.output) == tuple(
         map(count_tokens, (model.prompts[0], '{"ids": [3]}'))
     )
@@ -221,22 +221,22 @@ def test_tokens_are_counted_here_where_nobody_reports_them():
     for answer, output in (("nonsense", 1), ("", 0)):
         picked = ask_picker(LLMPicker(Model(answer)), "which?", candidates(), limit=3)
         assert picked.by == "score"
-        assert (picked.spent.input, picked.spent.output) == (spent.input, count_tokens(answer))
-        assert output <= picked.spent.output + 1
+        assert (picked.usage.input, picked.usage.output) == (spent.input, count_tokens(answer))
+        assert output <= picked.usage.output + 1
     slow = LLMPicker(lambda _prompt: time.sleep(0.4) or "", timeout=0.05)
-    assert ask_picker(slow, "which?", candidates(), limit=3).spent.input == spent.input
+    assert ask_picker(slow, "which?", candidates(), limit=3).usage.input == spent.input
     failed = ask_picker(LLMPicker(Model(ValueError("no"))), "which?", candidates(), limit=3)
-    assert failed.spent.tokens == 0, "a request that failed is not charged"
+    assert failed.usage.tokens == 0, "a request that failed is not charged"
 
 
 def test_a_picker_of_one_s_own_may_tell_what_it_took():
     picked = ask_picker(Own(Picks([4, 2], Usage(70, 6))), "?", candidates(), limit=2)
     assert picked == Picked((4, 2), "picker")
-    assert (picked.spent.tokens, picked.spent.estimated) == (76, False)
-    assert ask_picker(Own([4]), "?", candidates(), limit=2).spent.tokens == 0
-    assert ask_picker(Own(Picks([4], None)), "?", candidates(), limit=2).spent.tokens == 0
-    assert ask_picker(None, "?", candidates(), limit=2).spent is None
-    assert ask_picker(ScorePicker(), "?", candidates(), limit=2).spent is None
+    assert (picked.usage.tokens, picked.usage.estimated) == (76, False)
+    assert ask_picker(Own([4]), "?", candidates(), limit=2).usage.tokens == 0
+    assert ask_picker(Own(Picks([4], None)), "?", candidates(), limit=2).usage.tokens == 0
+    assert ask_picker(None, "?", candidates(), limit=2).usage is None
+    assert ask_picker(ScorePicker(), "?", candidates(), limit=2).usage is None
 
 
 # --- coroutines, threads, options -----------------------------------------------------------------

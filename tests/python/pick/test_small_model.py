@@ -68,9 +68,9 @@ def test_a_real_model_answers_in_the_schema(server, kind, path):
         picked = ask_picker(picker, "How many connections has the pool?", shortlist, limit=3)
     assert set(picked.ids) <= {1, 2, 3}
     assert picked.by == "picker" or picked.why
-    assert picked.spent.input > 100
-    assert 0 < picked.spent.output <= 64
-    assert not picked.spent.estimated
+    assert picked.usage.input > 100
+    assert 0 < picked.usage.output <= 64
+    assert not picked.usage.estimated
 
 
 def test_a_window_with_a_real_model(server):

@@ -72,10 +72,10 @@ def test_a_model_writes(made, llmock):
     reply(llmock, GOOD)
     summary = summary_of(TALK, made, previous="Ada chose blue.")
     assert (summary.text, summary.by) == (GOOD, type(made).__name__)
-    assert not summary.spent.estimated
-    assert summary.spent.input > 200
-    assert 0 < summary.spent.output < 60
-    assert summary.spent.milliseconds > 0
+    assert not summary.usage.estimated
+    assert summary.usage.input > 200
+    assert 0 < summary.usage.output < 60
+    assert summary.usage.milliseconds > 0
     body = llmock.last_request.body
     assert body["model"] == "m"
     assert "Ada chose blue." in json.dumps(body)
@@ -107,7 +107,7 @@ def test_a_cut_reply_is_no_summary(made, llmock):
     with pytest.raises(SummaryRefused) as caught:
         summary_of(TALK, made)
     assert caught.value.reason == "cut"
-    assert caught.value.spent.output > 0
+    assert caught.value.usage.output > 0
 
 
 @pytest.mark.parametrize("status", [401, 429, 500])
@@ -143,8 +143,8 @@ def test_a_reply_that_is_no_summary_is_refused_with_what_it_took(made, llmock, t
     reply(llmock, text)
     with pytest.raises(SummaryRefused) as caught:
         summary_of(TALK, made)
-    assert caught.value.spent.input > 100
-    assert not caught.value.spent.estimated
+    assert caught.value.usage.input > 100
+    assert not caught.value.usage.estimated
 
 
 # --- bytes that no mock would send ----------------------------------------------------------------
@@ -165,7 +165,7 @@ def test_a_refusal_of_the_api_is_told_with_what_it_took(httpserver, kind):
         summary_of(TALK, one)
     assert caught.value.reason == "refusal"
     assert caught.value.why == "the model refused: I would rather not."
-    assert (caught.value.spent.input, caught.value.spent.output) == (70, 6)
+    assert (caught.value.usage.input, caught.value.usage.output) == (70, 6)
 
 
 @pytest.mark.parametrize(
@@ -191,7 +191,7 @@ def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
     with served(httpserver, kind, answer, timeout=0.5) as one:
         with pytest.raises(SummarizerError, match=r"did not answer within 0\.5 s") as caught:
             summary_of(TALK, one)
-        assert caught.value.spent.estimated
+        assert caught.value.usage.estimated
         over.set()
         for thread in threading.enumerate():
             if thread.name == "warmset-llm":

@@ -186,15 +186,15 @@ def test_a_fallback_writes_and_says_why(text):
     assert "Never touch src/auth/login.py." in made.text
     (why,) = made.notes
     assert "by.<locals>.write failed" in why
-    assert made.spent is None
+    assert made.usage is None
 
 
 def test_what_a_failure_took_is_not_forgotten():
     refusing = LLMSummarizer(lambda _prompt: REFUSALS[0])
     made = summary_of(TALK, refusing, fallback=lambda *_a, **_k: SummaryReply(GOOD, Usage(5, 6)))
-    assert made.spent.output == count_tokens(REFUSALS[0]) + 6
-    assert made.spent.input > 100
-    assert made.spent.estimated
+    assert made.usage.output == count_tokens(REFUSALS[0]) + 6
+    assert made.usage.input > 100
+    assert made.usage.estimated
 
 
 # --- any summarizer -------------------------------------------------------------------------------
@@ -205,7 +205,7 @@ def test_a_summary_says_who_and_what():
     assert made.text == GOOD
     assert made.tokens == count_tokens(GOOD)
     assert made.replaced == sum(count_tokens([one]) - 3 for one in TALK)
-    assert (made.spent, made.notes) == (None, ())
+    assert (made.usage, made.notes) == (None, ())
     assert {fact.text for fact in made.audit.lost} >= {"LED-42"}
     assert "12" in {fact.text for fact in made.audit.kept}
 
@@ -301,9 +301,9 @@ def test_a_model_is_asked_with_the_turns_as_data():
         assert wanted in prompt
     assert "<earlier_summary>\nAda chose blue.\n</earlier_summary>\n<transcript>" in prompt
     assert '<turn n="1" by="user">\nMove the ledger to Postgres 16.' in prompt
-    assert made.spent.input == count_tokens(prompt)
-    assert made.spent.output == count_tokens(GOOD)
-    assert made.spent.estimated
+    assert made.usage.input == count_tokens(prompt)
+    assert made.usage.output == count_tokens(GOOD)
+    assert made.usage.estimated
 
 
 @pytest.mark.parametrize(
@@ -364,7 +364,7 @@ def test_many_turns_are_summarised_in_parts_and_then_together():
         assert f'<part n="{number}">\npart {number} of the ledger\n</part>' in last
     assert made == f"part {len(prompts)} of the ledger"
     assert made.notes == (f"summarised in {len(parts)} parts",)
-    assert made.spent.input == sum(map(count_tokens, prompts))
+    assert made.usage.input == sum(map(count_tokens, prompts))
     with pytest.raises(SummarizerError, match="max_prompts"):
         LLMSummarizer(complete, prompt_tokens=512, max_prompts=2)(messages, max_tokens=60)
 
@@ -377,7 +377,7 @@ def test_a_part_that_fails_fails_the_whole_and_tells_what_it_took():
     messages = [{"role": "user", "content": f"Turn {n}. " + "word " * 90} for n in range(20)]
     with pytest.raises(SummaryRefused) as caught:
         write(messages, max_tokens=60)
-    assert caught.value.spent.output == 2 * count_tokens("fine so far") + count_tokens(REFUSALS[0])
+    assert caught.value.usage.output == 2 * count_tokens("fine so far") + count_tokens(REFUSALS[0])
 
 
 def test_chunks_keep_to_their_budget():
@@ -396,7 +396,7 @@ def test_a_model_that_sleeps_is_not_waited_for():
     over.set()
     assert made.by == "ExtractiveSummarizer"
     assert "did not answer within 0.2 s" in made.notes[0]
-    assert made.spent.input > 100
+    assert made.usage.input > 100
 
 
 def test_all_parts_together_have_one_time_limit():
