@@ -75,8 +75,8 @@ print("ok")
 
 
 def test_an_unknown_name_is_an_attribute_error():
-    with pytest.raises(AttributeError, match="module 'warmset' has no attribute 'Memroy'"):
-        _ = warmset.Memroy
+    with pytest.raises(AttributeError, match="module 'warmset' has no attribute 'NoSuchName'"):
+        _ = warmset.NoSuchName
     assert {"Memory", "native", "__version__"} <= set(dir(warmset))
     assert warmset.__version__
 
