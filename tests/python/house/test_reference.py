@@ -272,3 +272,35 @@ def test_pictures_are_well_formed_small_and_said_in_words(picture):
 @pytest.mark.parametrize("page", OURS, ids=lambda page: page.name)
 def test_a_page_opens_with_its_title(page):
     assert page.read_text().startswith("# ")
+
+
+# --- the rooms, and the bytes ---------------------------------------------------------------------
+
+
+def test_every_room_is_on_the_map_and_no_reserved_one_is_built():
+    page = sections(ROOT / ".github" / "CONTRIBUTING.md", "##")["The house"]
+    table, _, reserved = page.partition("### Reserved rooms")
+    rooms = {name.rstrip("/") for row in rows(table) for name in named(row[1])}
+    package = ROOT / "python" / "warmset"
+    folders = {one.parent.name for one in package.glob("*/__init__.py")}
+    assert folders == {name for name in rooms if not name.endswith(".py") and name}
+    assert all((package / name).exists() for name in rooms)
+    free = [name for name in first_names(reserved) if "<" not in name]
+    assert len(free) > 5
+    assert not any((package / name).is_dir() for name in free)
+
+
+def test_kinds_of_records_are_those_of_the_core():
+    source = (ROOT / "rust" / "core" / "src" / "entry.rs").read_text()
+    known = re.findall(r'\(Self::\w+, (\d+), "(\w+)"\)', source)
+    found = rows(sections(REFERENCE / "file-formats.md", "###")["Kinds of records"].split("##")[0])
+    assert [(row[0], named(row[1])[0]) for row in found] == known
+    assert len(known) > 10
+
+
+def test_magic_words_are_those_of_the_core():
+    page = (REFERENCE / "file-formats.md").read_text()
+    words = re.findall(r'magic "(\w+)[\\"]', page)
+    assert len(words) == 10
+    code = "".join(path.read_text() for path in (ROOT / "rust" / "core" / "src").rglob("*.rs"))
+    assert [word for word in words if f'b"{word}' not in code] == []
