@@ -248,7 +248,11 @@ def anchors(page: Path) -> set[str]:
     return {re.sub(r"[^\w\- ]", "", title.lower()).replace(" ", "-") for title in titles}
 
 
-@pytest.mark.parametrize("page", OURS, ids=lambda page: page.name)
+NOTES = [ROOT / name / "README.md" for name in ("rust", "benches")]
+LINKING = [*OURS, *NOTES, ROOT / ".github" / "CONTRIBUTING.md"]
+
+
+@pytest.mark.parametrize("page", LINKING, ids=lambda page: f"{page.parent.name}/{page.name}")
 def test_links_lead_somewhere(page):
     for target in re.findall(r"\]\(([^)\s]+)\)", page.read_text()):
         if target.startswith("http"):
