@@ -241,8 +241,8 @@ class Memory:
         Args:
             text: What is to be known; the first 600 characters of it.
             memory_type: "correction", "preference", "habit", "decision", "fact" or "episode".
-            memory_id: Your own name for it, "memory:" and its id if not given. A memory that there
-                is already keeps the name that it has.
+            memory_id: Your own name for it, "memory:" and its id if not given. A memory with a name
+                is kept although another one says the same.
             confidence: How sure it is, 0 to 1.
             conversation: The conversation that it belongs to, and is erased with; None for all.
             meta: Your own fields, plain JSON.

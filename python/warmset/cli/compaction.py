@@ -50,7 +50,7 @@ def compact(
     """Drop the turns of a list that are worth least, and say which and why.
 
     Args:
-        file: OpenAI or Anthropic messages as JSON or JSONL, or a Claude Code transcript; "-" reads
+        file: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, or a Claude Code transcript; "-" reads
             standard input.
         query: What the turns that stay are to be near to.
         ratio: The part of the list's tokens that may stay, 0.05 to 1.

@@ -35,7 +35,7 @@ def demo(
     far back, and five ways to choose a window are compared.
 
     Args:
-        file: Your own transcript: OpenAI or Anthropic messages as JSON or JSONL, a Claude Code
+        file: Your own transcript: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, a Claude Code
             transcript, or a LoCoMo file.
         query: Requests to make windows for; of a transcript without known answers, the last user
             message if not given.

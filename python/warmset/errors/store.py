@@ -1,4 +1,4 @@
-"""What the cold store raises, and a saved index."""
+"""What the cold store raises."""
 
 from __future__ import annotations
 

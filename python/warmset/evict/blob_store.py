@@ -48,9 +48,9 @@ class BlobStore:
             StoreError: It could not be kept.
         """
         if not isinstance(text, str):
-            raise InvalidInputError(f"shelf: expected a text, found {text!r:.80}")
+            raise InvalidInputError(f"blob store: expected a text, found {text!r:.80}")
         data = text.encode("utf-8", "surrogatepass")
-        handle = f"shelf:{content_hash(data).hex()}"
+        handle = f"blob:{content_hash(data).hex()}"
         if handle not in self._known:
             self._look()
         if handle not in self._known:
@@ -79,7 +79,7 @@ class BlobStore:
         if handle not in self._known:
             self._look()
         if handle not in self._known:
-            raise NotFound(f"{handle!r} is no handle of this shelf")
+            raise NotFound(f"{handle!r} is no handle of this blob store")
         data = self._store.get(self._known[handle]).payload
         text = data.decode("utf-8", "surrogatepass")
         return (
@@ -93,6 +93,6 @@ class BlobStore:
         while page := self._store.page(self._read_to + 1):
             for record in page:
                 if list(record.key) == _KEY:
-                    handle = f"shelf:{content_hash(record.payload).hex()}"
+                    handle = f"blob:{content_hash(record.payload).hex()}"
                     self._known.setdefault(handle, record.seq)
             self._read_to = page[-1].seq

@@ -78,8 +78,8 @@ class Dropping:
         """Return the memories that are stored, with an embedder's vectors."""
         if given is None:
             return None
-        shelf = item_index(self._engine, self._tenant, self._conversation)
-        return shelf.with_vectors(given)
+        index = item_index(self._engine, self._tenant, self._conversation)
+        return index.with_vectors(given)
 
     def keep(self, leaving: Leaving, /) -> Left:
         """Keep messages, make memories of what is known nowhere, and record the run.
@@ -148,8 +148,8 @@ class Dropping:
             for read, coverage, source in zip(leaving.reads, leaving.coverage, sources, strict=True)
             if is_novel(read.facts.text, coverage) and not stands_in(read.facts)
         ]
-        shelf = item_index(self._engine, self._tenant, None)
-        kept = keep_novel(self._engine, shelf, fresh, self._conversation, self.embedder)
+        index = item_index(self._engine, self._tenant, None)
+        kept = keep_novel(self._engine, index, fresh, self._conversation, self.embedder)
         kinds = (one.memory_type for one, (_, new) in zip(fresh, kept, strict=True) if new)
         return dict(sorted(Counter[str](kinds).items()))
 

@@ -38,7 +38,7 @@ class _Alike:
 
 def keep_novel(
     engine: Engine,
-    shelf: ItemIndex,
+    index: ItemIndex,
     fresh: Sequence[Fresh],
     conversation: str | None,
     embedder: Embedder | None,
@@ -50,7 +50,7 @@ def keep_novel(
 
     Args:
         engine: The store.
-        shelf: All of the tenant's memories.
+        index: All of the tenant's memories.
         fresh: The memories.
         conversation: The conversation that they belong to; None for the tenant's own.
         embedder: What makes vectors; None compares what they say alone.
@@ -65,20 +65,22 @@ def keep_novel(
     """
     if not fresh:
         return []
-    with shelf.lock:
+    with index.lock:
         facts = [facts_of(one.text) for one in fresh]
-        near = _near(shelf, [one.text for one in fresh], embedder)
-        there = shelf.refresh()
+        near = _near(index, [one.text for one in fresh], embedder)
+        there = index.refresh()
         said: dict[bytes, int] = {}
         known: dict[int, int] = {}  # place in the batch: the memory that says it
         twins: dict[int, int] = {}  # place in the batch: the one before it that says it
         for at, one in enumerate(fresh):
+            if one.memory_id is not None:  # the caller's name tells it from all others
+                continue
             earlier = said.setdefault(says(one.text), at)
-            found = shelf.known_as(conversation, one.text)
+            found = index.known_as(conversation, one.text)
             if found is None:
                 alike = (there[id_] for id_ in near[at].memories if id_ in there)
                 ours = (one.id for one in alike if one.conversation == conversation)
-                found = next((id_ for id_ in ours if shelf.hard(id_) == facts[at]), None)
+                found = next((id_ for id_ in ours if index.hard(id_) == facts[at]), None)
             if found is not None:
                 known[at] = found
                 continue
@@ -88,10 +90,10 @@ def keep_novel(
                 twins[at] = twins.get(before, before)
         new = [at for at in range(len(fresh)) if at not in known and at not in twins]
         now = time.time()
-        drafts = [fresh[at].draft(shelf.tenant, conversation, now) for at in new]
+        drafts = [fresh[at].draft(index.tenant, conversation, now) for at in new]
         made = dict(zip(new, put(engine, drafts), strict=True)) | known
         if new and embedder is not None:
-            shelf.with_vectors(embedder)  # they were made above, and are kept with the memories
+            index.with_vectors(embedder)  # they were made above, and are kept with the memories
         return [(made[twins.get(at, at)], at in new) for at in range(len(fresh))]
 
 
@@ -109,12 +111,12 @@ def put(engine: Engine, drafts: Sequence[Draft]) -> list[int]:
     return ids
 
 
-def _near(shelf: ItemIndex, texts: Sequence[str], embedder: Embedder | None) -> list[_Alike]:
+def _near(index: ItemIndex, texts: Sequence[str], embedder: Embedder | None) -> list[_Alike]:
     out = [_Alike() for _ in texts]
     if embedder is None:
         return out
-    rows = shelf.rows(texts, embedder)
-    if (known := shelf.with_vectors(embedder)) is not None:
+    rows = index.rows(texts, embedder)
+    if (known := index.with_vectors(embedder)) is not None:
         ids, scores, counts = known.nearest(rows, _LOOKED_AT)
         for at, count in enumerate(counts.tolist()):
             near = scores[at, :count] >= SAME

@@ -113,7 +113,7 @@ class Memories:
             fresh, sources=old.sources, replaces=there[id_].hash, memory_id=named(there[id_])
         )
         new = index.known_as(old.conversation, fresh.text)
-        if new is None or new == id_:
+        if new is None or new == id_ or fresh.memory_id is not None:
             [new] = put(engine, [fresh.draft(self._handle.tenant, old.conversation, time.time())])
         engine.erase(records=[id_])
         return new

@@ -60,7 +60,10 @@ _COMPACT: Final[dict[str, Any]] = {
     },
 }
 _RESTORE: Final[dict[str, Any]] = {
-    "handle": {"type": "string", "description": "The handle of a drop of compact_context."},
+    "handle": {
+        "type": "string",
+        "description": "The handle of a message that compact_context dropped.",
+    },
 }
 
 

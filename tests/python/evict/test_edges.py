@@ -110,7 +110,7 @@ def test_costs_saturate_one_by_one():
         lambda: fit(session(), budget=10**6, policy=Salience(None)),
         lambda: fit(session(), budget=99, policy=Salience([10**400] * 40)),
         lambda: BlobStore().put(5),
-        lambda: BlobStore().read("shelf:0", "x"),
+        lambda: BlobStore().read("blob:0", "x"),
         lambda: retry_on_overflow(None, budget=5),
         lambda: retry_on_overflow(str, budget=10**400),
     ],

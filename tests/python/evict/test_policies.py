@@ -150,7 +150,7 @@ def test_a_large_result_goes_to_the_store_and_can_be_read_in_parts(tmp_path):
     with ColdStore.open(tmp_path / "store") as cold:
         assert BlobStore(cold).read(handle, 1999) == "line 1999 of the log\n"
         with pytest.raises(NotFound):
-            BlobStore(cold).read("shelf:00")
+            BlobStore(cold).read("blob:00")
 
 
 def test_one_long_line_is_cut_as_well():

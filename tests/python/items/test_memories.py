@@ -162,6 +162,9 @@ def test_a_memory_has_the_callers_name_or_one_made_of_its_id(memory):
     assert memory.remember("The harbour closes at ten.", memory_id="harbour") == first
     with pytest.raises(InvalidInputError, match=f"memory_id: 'harbour' is memory {first}"):
         memory.remember("the harbour closes at nine", memory_id="harbour")
+    again = memory.remember("the ferry takes bicycles", memory_id="ferry")
+    assert again != other, "the caller's name tells it from what says the same"
+    memory.erase(ids=[again])
     later = memory.revise(first, "the harbour closes at eleven")
     assert {one.id: one.memory_id for one in memory.memories()} == {
         later: "harbour",

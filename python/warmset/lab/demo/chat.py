@@ -41,7 +41,7 @@ def read(rows: Iterable[Row]) -> Iterator[Line]:
         else:
             raise InvalidInputError(
                 f"{where}: neither a message (it has no role) nor a row with a message; "
-                "give OpenAI or Anthropic messages, a Claude Code transcript, or LoCoMo"
+                "give messages of OpenAI, Anthropic or Gemini, a Claude Code transcript, or LoCoMo"
             )
 
 
