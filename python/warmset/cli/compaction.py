@@ -50,8 +50,8 @@ def compact(
     """Drop the turns of a list that are worth least, and say which and why.
 
     Args:
-        file: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, or a Claude Code transcript; "-" reads
-            standard input.
+        file: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, or a Claude Code transcript;
+            "-" reads standard input.
         query: What the turns that stay are to be near to.
         ratio: The part of the list's tokens that may stay, 0.05 to 1.
         budget: Tokens that may stay, instead of the ratio.

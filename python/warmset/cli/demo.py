@@ -35,8 +35,8 @@ def demo(
     far back, and five ways to choose a window are compared.
 
     Args:
-        file: Your own transcript: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, a Claude Code
-            transcript, or a LoCoMo file.
+        file: Your own transcript: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, a
+            Claude Code transcript, or a LoCoMo file.
         query: Requests to make windows for; of a transcript without known answers, the last user
             message if not given.
         budget: Tokens that a window may have; 5 % of the conversation if not given, and 12,000 with

@@ -22,8 +22,8 @@ def read(path: str | PathLike[str], *, conversation: str | None = None) -> Trans
     JSONL is streamed, so that a file may be far larger than what is said in it.
 
     Args:
-        path: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, a Claude Code transcript, or a file of
-            LoCoMo conversations.
+        path: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, a Claude Code transcript, or
+            a file of LoCoMo conversations.
         conversation: Which conversation of a LoCoMo file; None for the first.
 
     Returns:
