@@ -46,8 +46,8 @@ def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
         key_file: A file with the store's master key, if it has one.
         as_json: Print one JSON object.
     """
-    with _bar(_READ) as told:
-        health = examine(Access(path=path, key_file=key_file), told)
+    with _bar(_READ) as progress:
+        health = examine(Access(path=path, key_file=key_file), progress)
     if as_json:
         print(json.dumps(health.as_json(), indent=1))
     else:
@@ -66,8 +66,8 @@ def verify(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
         as_json: Print one JSON object.
     """
     access = Access(path=path, key_file=key_file)
-    with _bar(_READ) as told, open_store(access, mode="read") as store:
-        report = store.verify(told)
+    with _bar(_READ) as progress, open_store(access, mode="read") as store:
+        report = store.verify(progress)
         locked = undecipherable(store)
     damages = [plain(damage) for damage in report["damages"]]
     if as_json:
@@ -139,8 +139,8 @@ def export(
     whole = conversation is None and tenant is None
     prefix = [] if whole else scope_of(tenant or "default", conversation)
     access = Access(path=path, key_file=key_file)
-    with _bar(_READ) as told, open_store(access, mode="read") as store, _sink(out) as file:
-        made = write_export(store, file, prefix=prefix, told=told)
+    with _bar(_READ) as progress, open_store(access, mode="read") as store, _sink(out) as file:
+        made = write_export(store, file, prefix=prefix, progress=progress)
         if not whole and not made.records + made.vectors + made.unknown:
             what = f"tenant {tenant or 'default'!r} has no "
             what += "records" if conversation is None else f"conversation {conversation!r}"
@@ -172,8 +172,8 @@ def import_(path: Path, file: Path, /, *, key_file: Path | None = None) -> int:
     with open_store(access, mode="shared", make=True) as store:
         work = Import(store, found)
         try:
-            with _bar("keep the records") as told:
-                work.run(told)
+            with _bar("keep the records") as progress:
+                work.run(progress)
         finally:
             print(f"{work.done:,} of {work.total:,} records imported", file=sys.stderr)
     for count, what in (

@@ -136,12 +136,14 @@ class Indexer:
         if (thread := self._thread) is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
-    def renew(self, wanted: Callable[[], Sequence[Job]], told: Callable[[int, int], None]) -> None:
+    def renew(
+        self, wanted: Callable[[], Sequence[Job]], progress: Callable[[int, int], None]
+    ) -> None:
         """Make all vectors anew with this embedder; the old ones count until the last is kept.
 
         Args:
             wanted: Returns every view of every turn that has something to say.
-            told: Is called with jobs done and jobs in all.
+            progress: Called with the number of jobs done so far and the total number.
 
         Raises:
             EmbedderError: The embedder failed; the store's vectors are as they were.
@@ -157,7 +159,7 @@ class Indexer:
                 done = 0
                 while done < len(jobs):
                     made += self._make(jobs[done : (done := done + self._pace.size)])
-                    told(min(done, len(jobs)), len(jobs))
+                    progress(min(done, len(jobs)), len(jobs))
                 if maker.identity is not None:
                     self.book.keep([maker.identity.draft()], [])
             except BaseException:

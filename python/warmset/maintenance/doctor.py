@@ -67,12 +67,12 @@ class Health:
         return {"healthy": self.is_healthy, **asdict(self)}
 
 
-def examine(access: Access, told: Callable[[int, int], object] | None = None) -> Health:
+def examine(access: Access, progress: Callable[[int, int], object] | None = None) -> Health:
     """Look at a store and change nothing.
 
     Args:
         access: Which store.
-        told: Is called with records read and records in all.
+        progress: Called with the number of records read so far and the total number.
 
     Raises:
         StoreError: It cannot be opened.
@@ -80,7 +80,7 @@ def examine(access: Access, told: Callable[[int, int], object] | None = None) ->
     encryption = cipher_of(access.path)
     with open_store(access, mode="read") as store:
         problems: list[str] = []
-        kinds, keys, locked = _read(store, told)
+        kinds, keys, locked = _read(store, progress)
         if locked:
             problems.append(
                 f"{len(locked):,} records could not be decrypted, the first is #{locked[0]}: their "
@@ -126,15 +126,15 @@ def plain(damage: Damage) -> dict[str, Any]:
 
 
 def _read(
-    store: ColdStore, told: Callable[[int, int], object] | None
+    store: ColdStore, progress: Callable[[int, int], object] | None
 ) -> tuple[Counter[str], set[tuple[bytes, ...]], list[int]]:
     kinds: Counter[str] = Counter()
     keys: set[tuple[bytes, ...]] = set()
     locked: list[int] = []
     total = store.stats()["records"]
     for done, record in enumerate(pages(store, locked)):
-        if told is not None and done % 1000 == 0:
-            told(done, total)
+        if progress is not None and done % 1000 == 0:
+            progress(done, total)
         kinds[record.kind] += 1
         if len(record.key) > 1:
             keys.add(record.key[:2])

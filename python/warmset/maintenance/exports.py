@@ -40,7 +40,7 @@ def export(
     out: IO[str],
     *,
     prefix: Sequence[bytes] = (),
-    told: Callable[[int, int], object] | None = None,
+    progress: Callable[[int, int], object] | None = None,
 ) -> Exported:
     """Write records in their order, one a line, behind a line that says what the file is.
 
@@ -48,7 +48,7 @@ def export(
         store: Where they are.
         out: Where to write.
         prefix: What their keys begin with; nothing for all.
-        told: Is called with records read and records in all.
+        progress: Called with the number of records read so far and the total number.
 
     Returns:
         What was written; nothing at all, no first line either, where no key begins so.
@@ -62,8 +62,8 @@ def export(
     header = json.dumps(HEADER) + "\n"
     total = store.stats()["records"]
     for done, record in enumerate(pages(store)):
-        if told is not None and done % 1000 == 0:
-            told(done, total)
+        if progress is not None and done % 1000 == 0:
+            progress(done, total)
         if list(record.key[: len(prefix)]) != list(prefix):
             continue
         if _is_about_vectors(record):

@@ -94,11 +94,11 @@ class Import:
                     "import into another store"
                 )
 
-    def run(self, told: Callable[[int, int], object] | None = None) -> None:
+    def run(self, progress: Callable[[int, int], object] | None = None) -> None:
         """Append everything, in the file's order.
 
         Args:
-            told: Is called with records appended and records in all.
+            progress: Called with the number of records appended so far and the total number.
 
         Raises:
             StoreError: A batch could not be appended; those before it were.
@@ -112,22 +112,22 @@ class Import:
             waiting = {old for old, _ in batch}
             full = len(batch) == _RECORDS or size + len(draft[3]) > _BYTES
             if batch and (full or waiting & self._points_to(draft)):
-                self._append(batch, told)
+                self._append(batch, progress)
                 batch, size = [], 0
             again = self._pointed(draft)
             if again is not None:
                 batch.append((id_, again))
                 size += len(draft[3])
-        self._append(batch, told)
+        self._append(batch, progress)
 
     def _append(
-        self, batch: list[tuple[int, Draft]], told: Callable[[int, int], object] | None
+        self, batch: list[tuple[int, Draft]], progress: Callable[[int, int], object] | None
     ) -> None:
         ids = self._store.append([draft for _, draft in batch])
         self._ids.update(zip((old for old, _ in batch), ids, strict=True))
         self.done += len(ids)
-        if told is not None:
-            told(self.done, self.total)
+        if progress is not None:
+            progress(self.done, self.total)
 
     def _points_to(self, draft: Draft) -> set[int]:
         found = pointer(draft)

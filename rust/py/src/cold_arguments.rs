@@ -65,17 +65,17 @@ impl FromPyObject<'_, '_> for Place {
     }
 }
 
-/// What is told how far a long call has come; `None` if nobody is.
-pub(crate) struct Told(pub(crate) Option<Py<PyAny>>);
+/// A progress callback of a long call; `None` if the caller gave none.
+pub(crate) struct Progress(pub(crate) Option<Py<PyAny>>);
 
-impl FromPyObject<'_, '_> for Told {
+impl FromPyObject<'_, '_> for Progress {
     type Error = PyErr;
 
     fn extract(given: Borrowed<'_, '_, PyAny>) -> PyResult<Self> {
         match (given.is_none(), given.is_callable()) {
             (true, _) => Ok(Self(None)),
             (_, true) => Ok(Self(Some(given.to_owned().unbind()))),
-            _ => Err(expected("told", "a function or None", &given)),
+            _ => Err(expected("progress", "a function or None", &given)),
         }
     }
 }

@@ -55,14 +55,22 @@ pub(crate) fn spooled(py: Python<'_>, token: [u8; 16]) -> PyResult<Bound<'_, PyA
     made(py, "Spooled", (token,))
 }
 
-/// A `warmset.Removed`.
-pub(crate) fn removed(py: Python<'_>, told: Erased) -> PyResult<Bound<'_, PyAny>> {
-    made(py, "ErasureResult", (told.records, told.derived, told.keys))
+/// Makes a `warmset.ErasureResult`.
+pub(crate) fn removed(py: Python<'_>, erased: Erased) -> PyResult<Bound<'_, PyAny>> {
+    made(
+        py,
+        "ErasureResult",
+        (erased.records, erased.derived, erased.keys),
+    )
 }
 
-/// A `warmset.Rewritten`.
-pub(crate) fn compacted(py: Python<'_>, told: Compacted) -> PyResult<Bound<'_, PyAny>> {
-    made(py, "RewriteResult", (told.segments, told.records, told.bytes))
+/// Makes a `warmset.RewriteResult`.
+pub(crate) fn compacted(py: Python<'_>, compacted: Compacted) -> PyResult<Bound<'_, PyAny>> {
+    made(
+        py,
+        "RewriteResult",
+        (compacted.segments, compacted.records, compacted.bytes),
+    )
 }
 
 fn made<'py>(

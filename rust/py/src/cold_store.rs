@@ -7,7 +7,7 @@ use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use warmset_core::Seq;
 use warmset_core::cold::{Appended, Mode, OnBusy, Options, Read, Scope, Store};
 
-use crate::cold_arguments::{AtOnce, Id, Place, Told, ids, numbers};
+use crate::cold_arguments::{AtOnce, Id, Place, Progress, ids, numbers};
 use crate::cold_options::{self as options_of, Level, Wait, Word, agree, keywords, portable, size};
 use crate::cold_record::{Record, byte_strings, drafts, keys, rows, slices};
 use crate::cold_report as report;
@@ -216,7 +216,7 @@ impl ColdStore {
         prefix: Option<Bound<'py, PyAny>>,
         records: Option<Bound<'py, PyAny>>,
     ) -> PyResult<Bound<'py, PyAny>> {
-        let told = match (prefix, records) {
+        let erased = match (prefix, records) {
             (Some(prefix), None) => {
                 let parts = byte_strings("prefix", &prefix)?;
                 let parts = slices(&parts);
@@ -228,7 +228,7 @@ impl ColdStore {
             }
             _ => return Err(invalid("erase: expected either prefix or records")),
         };
-        report::removed(py, told)
+        report::removed(py, erased)
     }
 
     /// Write the segments anew that hold erased records, so that no byte of them is left.
@@ -259,13 +259,18 @@ impl ColdStore {
     /// Read and check everything: records, bytes, damages.
     ///
     /// Args:
-    ///     told: Is called with bytes read and bytes in all, now and then; what it raises ends this.
-    #[pyo3(signature = (told=Told(None)), text_signature = "($self, told=None)")]
+    ///     progress: Called now and then with the bytes read so far and the total number of bytes;
+    ///         an exception that it raises ends the check.
+    #[pyo3(signature = (progress=Progress(None)), text_signature = "($self, progress=None)")]
     #[expect(clippy::needless_pass_by_value, reason = "how arguments arrive")]
-    fn verify<'py>(&self, py: Python<'py>, told: Told) -> PyResult<Bound<'py, PyDict>> {
-        let told =
-            |done: u64, all: u64| told.0.as_ref().map_or(Ok(()), |told| tell(told, done, all));
-        report::verified(py, &run(py, || self.store.verify_telling(&told))?)
+    fn verify<'py>(&self, py: Python<'py>, progress: Progress) -> PyResult<Bound<'py, PyDict>> {
+        let progress = |done: u64, all: u64| {
+            progress
+                .0
+                .as_ref()
+                .map_or(Ok(()), |one| tell(one, done, all))
+        };
+        report::verified(py, &run(py, || self.store.verify_telling(&progress))?)
     }
 
     /// Close the store; doing it twice does nothing.

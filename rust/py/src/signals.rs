@@ -26,13 +26,13 @@ pub(crate) fn watch() {
     interrupt::watch(asked);
 }
 
-/// Calls a function of the caller's inside a call; what it raises, [`run`] raises.
+/// Calls the caller's progress callback during a long call; [`run`] raises what it raises.
 ///
 /// # Errors
 ///
 /// [`Error::Interrupted`] if it raised.
-pub(crate) fn tell(told: &Py<PyAny>, done: u64, all: u64) -> warmset_core::Result<()> {
-    let raised = Python::attach(|py| told.call1(py, (done, all)).err());
+pub(crate) fn tell(progress: &Py<PyAny>, done: u64, all: u64) -> warmset_core::Result<()> {
+    let raised = Python::attach(|py| progress.call1(py, (done, all)).err());
     raised.map_or(Ok(()), |error| {
         keep(error);
         Err(Error::Interrupted)

@@ -102,10 +102,10 @@ def test_one_question_is_judged_as_among_many(bag, words_only):
     """No method takes over what another one chose for the same question."""
     asked = transcripts.sample().questions[:3]
     with stage(
-        transcripts.sample(), store=None, model=None if words_only else bag, told=quiet
+        transcripts.sample(), store=None, model=None if words_only else bag, progress=quiet
     ) as on:
-        among = compare(on, asked, budget=2_000, told=quiet)
-        alone = compare(on, asked[1:2], budget=2_000, told=quiet)
+        among = compare(on, asked, budget=2_000, progress=quiet)
+        alone = compare(on, asked[1:2], budget=2_000, progress=quiet)
     assert len(alone) == (4 if words_only else 5)
     assert [m.outcomes[0] for m in alone] == [m.outcomes[1] for m in among]
 
@@ -130,7 +130,7 @@ def test_vectors_are_made_once_and_ranked_by_the_best_passage(bag):
 
 
 def test_a_line_of_the_index_is_no_evidence():
-    with stage(transcripts.sample(), store=None, model=None, told=quiet) as on:
+    with stage(transcripts.sample(), store=None, model=None, progress=quiet) as on:
         window = on.conversation.window("What about SLB-231?", budget=1_200, index_share=0.5)
         listed = {id_ for part in window.parts if part.name == "index" for id_ in part.ids}
         assert listed
@@ -143,7 +143,7 @@ def test_a_task_that_was_shortened_is_no_evidence(tmp_path):
     rows += [{"role": ("assistant", "user")[n % 2], "content": f"{n}: {LONG}"} for n in range(40)]
     file = tmp_path / "a.json"
     file.write_text(json.dumps(rows))
-    with stage(transcripts.read(file), store=None, model=None, told=quiet) as on:
+    with stage(transcripts.read(file), store=None, model=None, progress=quiet) as on:
         for budget, there in ((120, False), (1_000, True)):
             window = on.conversation.window("What is next?", budget=budget, recent=0)
             assert "anchor" in {part.name for part in window.parts}

@@ -82,7 +82,7 @@ def test_a_window_is_neither_tiny_nor_huge_where_nothing_is_compared(tmp_path, w
 def test_a_store_is_taken_up_again(tmp_path):
     store = tmp_path / "store"
     first = measure(Options(words_only=True, store=store, limit=3), quiet)
-    with stage(transcripts.sample(), store=store, model=None, told=quiet) as on:
+    with stage(transcripts.sample(), store=store, model=None, progress=quiet) as on:
         assert len(on.ids) == 467
         assert on.words.stats()["messages"] == 467
         window = take(on.conversation, "What is SLB-231?", budget=2_000, stretch=False)
@@ -112,7 +112,7 @@ def test_lines_without_a_time_take_their_neighbours(tmp_path):
     ]
     file = tmp_path / "a.jsonl"
     file.write_text("\n".join(map(json.dumps, rows)))
-    with stage(transcripts.read(file), store=None, model=None, told=quiet) as on:
+    with stage(transcripts.read(file), store=None, model=None, progress=quiet) as on:
         times = {turn.at.isoformat() for turn in on.conversation.fetch(on.ids)}
     assert times == {"2020-02-02T02:02:02+00:00"}
 
@@ -121,7 +121,7 @@ def test_a_long_batch_is_kept_in_order(tmp_path):
     rows = [{"role": "user", "content": f"message {n}"} for n in range(2_500)]
     file = tmp_path / "a.json"
     file.write_text(json.dumps(rows))
-    with stage(transcripts.read(file), store=None, model=None, told=quiet) as on:
+    with stage(transcripts.read(file), store=None, model=None, progress=quiet) as on:
         assert [dict(turn) for turn in on.conversation.fetch(on.ids)] == rows
 
 

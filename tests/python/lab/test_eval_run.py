@@ -115,7 +115,7 @@ def test_scored_windows_have_neither_recent_turns_nor_index(file, monkeypatch):
 
 def test_controls_fill_what_they_may(file, bag):
     (transcript, _) = run.datasets.read(Options(dataset="locomo", path=file))
-    with staging.stage(transcript, store=None, model=bag, told=quiet) as on:
+    with staging.stage(transcript, store=None, model=bag, progress=quiet) as on:
         quoting = Quoting(on.conversation)
         each = [quoting.all([id_]).tokens for id_ in on.ids]
         spare = max(each) - quoting.all([]).tokens
@@ -334,5 +334,5 @@ def test_turns_may_be_embedded_alone(file, with_bag):  # noqa: ARG001
 
 def test_ids_do_not_depend_on_how_fast_the_model_is(file, bag):
     transcript = next(run.datasets.read(Options(dataset="locomo", path=file)))
-    with staging.stage(transcript, store=None, model=bag, told=quiet) as on:
+    with staging.stage(transcript, store=None, model=bag, progress=quiet) as on:
         assert on.ids == list(range(1, len(transcript.lines) + 1))

@@ -57,10 +57,10 @@ def test_what_are_no_ids_erase_nothing(records, store):
     assert payloads(store) == [b"1", b"2"]
 
 
-@pytest.mark.parametrize("told", [1, "told", object()])
-def test_what_cannot_be_told_is_refused(told, store):
-    with pytest.raises(InvalidInputError, match=r"^told: expected a function or None"):
-        store.verify(told)
+@pytest.mark.parametrize("progress", [1, "told", object()])
+def test_a_progress_callback_must_be_callable(progress, store):
+    with pytest.raises(InvalidInputError, match=r"^progress: expected a function or None"):
+        store.verify(progress)
 
 
 @pytest.mark.parametrize(

@@ -29,11 +29,11 @@ _GLANCE: Final = 0.05
 """Seconds between two looks at what is still pending."""
 
 
-class Told(Protocol):
-    """Is told how far a stage has come."""
+class Progress(Protocol):
+    """A progress callback: gets the stage, the steps done and the total number of steps."""
 
     def __call__(self, stage: str, done: int, total: int | None, /) -> None:
-        """Take note of a stage, what is done, and what there is to do."""
+        """Report the progress of a stage; `total` is None while it is unknown."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -68,7 +68,7 @@ def stage(
     *,
     store: Path | None,
     model: Embedder | None,
-    told: Told,
+    progress: Progress,
     views: Views = "both",
 ) -> Iterator[Stage]:
     """Keep a transcript and embed it.
@@ -78,7 +78,7 @@ def stage(
         store: Where; None for a directory that is gone afterwards. Messages that are there already
             are not kept twice.
         model: Makes the vectors; None searches by words alone.
-        told: Is told of the stages "keep" and "embed".
+        progress: Called during the stages "keep" and "embed".
         views: What is embedded of a turn, as `Memory.open` takes it.
 
     Yields:
@@ -104,9 +104,9 @@ def stage(
         conversation = memory.conversation(transcript.name)
         started = time.perf_counter()
         with _still(memory):
-            _keep(conversation, transcript, told)
+            _keep(conversation, transcript, progress)
         kept = time.perf_counter()
-        _embed(memory, told)
+        _embed(memory, progress)
         yield Stage(
             conversation=conversation,
             ids=conversation.ids,
@@ -142,7 +142,7 @@ def _still(memory: Memory) -> AbstractContextManager[object]:
     return memory.paused()
 
 
-def _keep(conversation: Conversation, transcript: Transcript, told: Told) -> None:
+def _keep(conversation: Conversation, transcript: Transcript, progress: Progress) -> None:
     lines = transcript.lines
     known = conversation.ids
     there = [dict(turn) for turn in conversation.fetch(known)]
@@ -161,19 +161,19 @@ def _keep(conversation: Conversation, transcript: Transcript, told: Told) -> Non
             part = batch[start : start + _BATCH]
             conversation.append(part, at=last, speaker=speaker, session=session)
             done += len(part)
-            told("keep", done, len(lines))
+            progress("keep", done, len(lines))
 
 
 def _beside(line: Line) -> tuple[float | None, str | None, str | None]:
     return line.at, line.speaker, line.session
 
 
-def _embed(memory: Memory, told: Told) -> None:
+def _embed(memory: Memory, progress: Progress) -> None:
     total = pending = int(memory.stats()["pending"])
     while pending:
         time.sleep(_GLANCE)
         pending = int(memory.stats()["pending"])
-        told("embed", max(total - pending, 0), total)
+        progress("embed", max(total - pending, 0), total)
     failed: dict[int, str] = memory.stats()["failed"]
     if failed:
         id_, why = next(iter(failed.items()))

@@ -18,7 +18,7 @@ from warmset.lab.corpus.shown import EVERYTHING, shown, text_of
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
-    from warmset.lab.corpus.stage import Stage, Told
+    from warmset.lab.corpus.stage import Progress, Stage
     from warmset.lab.corpus.transcript import Question
     from warmset.pick import Candidate
     from warmset.window.result import Window
@@ -91,14 +91,16 @@ class Ranked:
         return self.ids
 
 
-def compare(on: Stage, questions: Sequence[Question], *, budget: int, told: Told) -> list[Method]:
+def compare(
+    on: Stage, questions: Sequence[Question], *, budget: int, progress: Progress
+) -> list[Method]:
     """Ask every question by every method.
 
     Args:
         on: The conversation with its baselines.
         questions: Questions with known evidence, at least one.
         budget: Tokens that a window may have; "full" has as many as it needs.
-        told: Is told of the stage "ask".
+        progress: Called during the stage "ask".
 
     Returns:
         The methods: full, recency, plain BM25, plain dense (where there are vectors), jit.
@@ -116,7 +118,7 @@ def compare(on: Stage, questions: Sequence[Question], *, budget: int, told: Told
         outcomes: list[Outcome] = []
         for question in questions:
             outcomes.append(_judge(on, question, ask(question.text)))
-            told("ask", len(methods) * len(questions) + len(outcomes), total)
+            progress("ask", len(methods) * len(questions) + len(outcomes), total)
         methods.append(Method(name, outcomes))
     return methods
 

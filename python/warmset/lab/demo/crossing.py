@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.conversation import Conversation
-    from warmset.lab.corpus.stage import Told
+    from warmset.lab.corpus.stage import Progress
     from warmset.lab.corpus.transcript import Transcript
     from warmset.lab.demo.reach import Reach
     from warmset.window.result import Window
@@ -116,18 +116,18 @@ class Run:
 
 
 def cross(
-    transcript: Transcript, keys: Sequence[str], *, budget: int, pace: Pace, told: Told
+    transcript: Transcript, keys: Sequence[str], *, budget: int, pace: Pace, progress: Progress
 ) -> list[Run]:
     """Let the agent run twice.
 
     Args:
-        transcript: What the agent said and was told; its model is called before each message of
-            its own.
+        transcript: The messages that the agent sent and received; the model is called before each
+            message of its own.
         keys: The words of each of the transcript's questions' answers that count; none where they
             are not known.
         budget: Tokens that a call may have.
         pace: How long things take that are not there.
-        told: Is told of the stage "ask".
+        progress: Called during the stage "ask".
 
     Returns:
         The run with summaries at the wall, and the one with prepared summaries.
@@ -151,7 +151,7 @@ def cross(
                     window = _call(one, clock, budget, steps)
                     clock.pass_to(clock.now + pace.agent)
                 one.append([line.message], at=line.at, speaker=line.speaker, session=line.session)
-                told("ask", before + at + 1, total)
+                progress("ask", before + at + 1, total)
             if window is None:
                 raise InvalidInputError("no model answers in it; give the run of an agent")
             runs.append(

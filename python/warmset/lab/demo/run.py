@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from warmset.lab.corpus.stage import Stage, Told
+    from warmset.lab.corpus.stage import Progress, Stage
     from warmset.lab.corpus.transcript import Question, Transcript
     from warmset.pick import Picker
 
@@ -92,12 +92,12 @@ def run(options: Options) -> None:
         show.show(figures, show.console(sys.stdout))
 
 
-def measure(options: Options, told: Told) -> Figures:
+def measure(options: Options, progress: Progress) -> Figures:
     """Run the demo without printing.
 
     Args:
         options: What to measure.
-        told: Is told how far each stage has come.
+        progress: Called as each stage advances.
 
     Returns:
         The figures.
@@ -111,14 +111,14 @@ def measure(options: Options, told: Told) -> Figures:
     budget = options.budget or max(round(SHARE * tokens), 1)
     if options.budget is None and not questions:
         budget = min(max(budget, _LEAST), _MOST)
-    model = models.model_of(options.embedder, words_only=options.words_only, progress=told)
+    model = models.model_of(options.embedder, words_only=options.words_only, progress=progress)
     picking = nullcontext() if options.picker is None else picker_named(options.picker)
     with (
         picking as picker,
-        stage(transcript, store=options.store, model=model, told=told) as on,
+        stage(transcript, store=options.store, model=model, progress=progress) as on,
     ):
         started = time.perf_counter()
-        methods = compare(on, questions, budget=budget, told=told) if questions else []
+        methods = compare(on, questions, budget=budget, progress=progress) if questions else []
         evidence = [[on.ids[place] for place in question.evidence] for question in questions]
         pictures = _pictures(on, options, questions, methods, budget, picker)
         asked = time.perf_counter() - started

@@ -22,7 +22,7 @@ from warmset.tokens import count_tokens
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from warmset.lab.corpus.stage import Told
+    from warmset.lab.corpus.stage import Progress
 
 BUDGET: Final = 12_000
 LATENCY: Final = 8_000.0
@@ -76,12 +76,12 @@ def run_crossing(options: CrossingOptions) -> None:
         show_crossing.show(found, console(sys.stdout))
 
 
-def crossing(options: CrossingOptions, told: Told) -> Crossing:
+def crossing(options: CrossingOptions, progress: Progress) -> Crossing:
     """Run it without printing.
 
     Args:
         options: What to measure.
-        told: Is told how far each stage has come.
+        progress: Called as each stage advances.
 
     Raises:
         WarmsetError: As for `run_crossing`.
@@ -92,7 +92,7 @@ def crossing(options: CrossingOptions, told: Told) -> Crossing:
         transcript = transcripts.read(options.file, conversation=options.conversation)
         keys = []
     pace = Pace(latency=options.latency / 1000, agent=options.pace / 1000)
-    runs = cross(transcript, keys, budget=options.budget, pace=pace, told=told)
+    runs = cross(transcript, keys, budget=options.budget, pace=pace, progress=progress)
     return Crossing(
         name=transcript.name,
         kind=transcript.kind,

@@ -22,7 +22,7 @@ from warmset.lab.eval.quoting import Quoting
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.lab.corpus.stage import Stage, Told
+    from warmset.lab.corpus.stage import Progress, Stage
     from warmset.lab.corpus.transcript import Question
     from warmset.pick import Candidate
     from warmset.window.result import Window
@@ -75,12 +75,12 @@ class _Best:
         return [candidate.id for candidate in candidates[:limit]]
 
 
-def needle(settings: Settings, told: Told) -> dict[str, Any]:
+def needle(settings: Settings, progress: Progress) -> dict[str, Any]:
     """Try every length.
 
     Args:
         settings: What to try.
-        told: Is told how far it has come.
+        progress: Called after each trial.
 
     Returns:
         Figures ready for JSON: for each length and mode the mean tokens, the part of the full
@@ -90,18 +90,18 @@ def needle(settings: Settings, told: Told) -> dict[str, Any]:
     Raises:
         WarmsetError: The model, the store or a window failed.
     """
-    model = models.model_of(settings.embedder, words_only=settings.words_only, progress=told)
+    model = models.model_of(settings.embedder, words_only=settings.words_only, progress=progress)
     total = len(settings.turns) * settings.trials
     name, rows = "lexical", list[dict[str, Any]]()
     for length in settings.turns:
         tried: dict[str, list[tuple[int, bool]]] = defaultdict(list)
         for seed in range(settings.trials):
             made = talk(length, depth=settings.depth / 100, seed=seed)
-            with stage(made, store=None, model=model, told=_quiet) as on:
+            with stage(made, store=None, model=model, progress=_quiet) as on:
                 name = on.name
                 for mode in MODES:
                     tried[mode].append(_try(on, made.questions[0], mode, settings.budget))
-            told("ask", len(rows) * settings.trials + seed + 1, total)
+            progress("ask", len(rows) * settings.trials + seed + 1, total)
         full = fmean(tokens for tokens, _ in tried["full"])
         rows.append(
             {

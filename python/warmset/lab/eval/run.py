@@ -18,19 +18,19 @@ from warmset.lab.eval.ways import CONTROLS, check, ways
 
 if TYPE_CHECKING:
     from warmset.embed import Embedder
-    from warmset.lab.corpus.stage import Told
+    from warmset.lab.corpus.stage import Progress
     from warmset.lab.corpus.transcript import Transcript
     from warmset.lab.eval.options import Options
 
 TOKENIZER: Final = "o200k_base"
 
 
-def measure(options: Options, told: Told) -> dict[str, Any]:
+def measure(options: Options, progress: Progress) -> dict[str, Any]:
     """Run the harness without printing.
 
     Args:
         options: What to measure.
-        told: Is told how far each stage has come.
+        progress: Called as each stage advances.
 
     Returns:
         The figures, ready for JSON.
@@ -49,7 +49,7 @@ def measure(options: Options, told: Told) -> dict[str, Any]:
     counts: Counter[str] = Counter()
     for transcript in transcripts:
         counts.update(transcript.counts)
-    run = _Run(options, told, total, reading)
+    run = _Run(options, progress, total, reading)
     for transcript in transcripts:
         if transcript.questions:
             run.conversation(transcript)
@@ -88,9 +88,11 @@ def _reading(options: Options) -> Reading | None:
 class _Run:
     """Asks conversation by conversation."""
 
-    def __init__(self, options: Options, told: Told, total: int, reading: Reading | None) -> None:
+    def __init__(
+        self, options: Options, progress: Progress, total: int, reading: Reading | None
+    ) -> None:
         self._options = options
-        self._told = told
+        self._progress = progress
         self._total = total
         self._reading = reading
         self._done = 0
@@ -105,7 +107,7 @@ class _Run:
         options = self._options
         if self._model is None:
             self._model = model_of(
-                options.embedder, words_only=options.words_only, progress=self._told
+                options.embedder, words_only=options.words_only, progress=self._progress
             )
         store = None if options.store is None else options.store / _safe(transcript.name)
         with ExitStack() as held:
@@ -114,7 +116,7 @@ class _Run:
                     transcript,
                     store=store,
                     model=self._model,
-                    told=self._told,
+                    progress=self._progress,
                     views=options.views,
                 )
             )
@@ -140,7 +142,7 @@ class _Run:
                 if self._reading is not None and contexts is not None:
                     self._reading.ask(on, contexts, question)
                 self._done += 1
-                self._told("ask", self._done, self._total)
+                self._progress("ask", self._done, self._total)
 
     def figures(self) -> dict[str, Any]:
         """Return the figures of every way, the controls last."""
