@@ -1,6 +1,6 @@
 """Virtual memory for the context window of a language model.
 
-What most programs need is here; the rest is in its room: `warmset.pick`, `warmset.summarize`,
+This module has what most programs need. The rest is in `warmset.pick`, `warmset.summarize`,
 `warmset.embed`, `warmset.messages`, `warmset.tokens`, `warmset.errors`, `warmset.native`,
 `warmset.testing`. Names are imported when they are first used, so that importing warmset is cheap.
 """

@@ -1,4 +1,4 @@
-"""Asynchronous twins: the core is synchronous, so they run it in a thread."""
+"""Asynchronous versions of methods: the core is synchronous, so they run it in a thread."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ R = TypeVar("R")
 
 
 def twin(function: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
-    """Make the asynchronous twin of a function: the same arguments, result and errors.
+    """Return the asynchronous version of a function: the same arguments, result and errors.
 
     Args:
-        function: What to run.
+        function: The function to run.
 
     Returns:
-        A coroutine function that runs it in a thread. Cancelling it does not stop the thread, so an
-        append that was cancelled may still have been kept.
+        A coroutine function that runs it in a thread. Cancelling it does not stop the thread, so a
+        cancelled append may still store its messages.
     """
 
     @functools.wraps(function)

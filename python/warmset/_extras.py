@@ -1,4 +1,4 @@
-"""Imports that an extra brings."""
+"""Imports that need an optional extra."""
 
 from __future__ import annotations
 
@@ -13,13 +13,14 @@ if TYPE_CHECKING:
 
 @contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Name the extra if an import inside of the block finds no module.
+    """Raise an error that names the extra if an import inside the block finds no module.
 
     Args:
-        name: The extra that brings the modules.
+        name: The extra that installs the modules.
 
     Raises:
-        MissingExtraError: A module is not installed. An import that fails otherwise is passed on.
+        MissingExtraError: A module is not installed. Imports that fail for another reason raise
+            their own errors.
     """
     try:
         yield

@@ -1,4 +1,4 @@
-"""Option classes behind keyword arguments: said once, checked once, shown in every signature."""
+"""Option classes behind keyword arguments: defined once, checked once, shown in every signature."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ F = TypeVar("F", bound="Callable[..., Any]")
 def spelled_out(*kinds: type) -> Callable[[F], F]:
     """Show the fields of option classes in a function's signature instead of ``**options``.
 
-    Type checkers read the `TypedDict` that the function is annotated with; `help()` and `inspect`
-    read what this sets.
+    Type checkers read the function's `TypedDict` annotation; `help()` and `inspect` read the
+    signature that this sets.
 
     Args:
         kinds: The dataclasses whose fields are the function's keyword arguments.

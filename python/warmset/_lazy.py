@@ -1,4 +1,4 @@
-"""Names of a package that are imported when they are first used (PEP 562)."""
+"""Lazy imports: names of a package that are imported when they are first used (PEP 562)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ if TYPE_CHECKING:
 def lazy(
     package: str, homes: Mapping[str, Sequence[str]]
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
-    """Make a package's `__getattr__` and `__dir__`.
+    """Return the `__getattr__` and `__dir__` of a package with lazy imports.
 
-    The package lists the same names in its `__all__`, and imports them where only type checkers
-    look; a test holds the three against each other.
+    The package lists the same names in its `__all__` and imports them under `TYPE_CHECKING`; a test
+    compares the three.
 
     Args:
         package: The package's `__name__`.
-        homes: Modules below it, each with the names that come from it. A module without names is
-            itself one.
+        homes: Its modules, each with the names that it defines. A module without names is itself a
+            name.
 
     Returns:
         Both functions.

@@ -1,4 +1,4 @@
-"""The version of what is installed."""
+"""The installed version of warmset."""
 
 from importlib.metadata import version
 

@@ -1,4 +1,4 @@
-"""One conversation of a memory: append, sync, fetch, search, window."""
+"""A conversation of a memory: append, sync, fetch, search, window."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 class Conversation:
     """A conversation of a memory; get one from `Memory.conversation`.
 
-    Handles are cheap, and any number of them may be used from any number of threads.
+    Handles are cheap and thread-safe; any number of them may exist for one conversation.
 
     Attributes:
         id: The conversation's name.
@@ -55,7 +55,7 @@ class Conversation:
 
     @property
     def dialect(self) -> Dialect | None:
-        """How its messages are written; None while all of them would fit every dialect."""
+        """The dialect of its messages; None while they are valid in every dialect."""
         return self._ledger.dialect
 
     @property
@@ -74,23 +74,26 @@ class Conversation:
         session: str | int | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> list[int]:
-        """Keep messages at the end of the conversation, exactly as they are; repeats are legal.
+        """Append messages to the conversation and store them unchanged; duplicates are allowed.
 
         Args:
-            messages: One message or several; SDK objects are dumped without their unset fields.
-            at: When they were said: a datetime (naive means UTC), seconds since 1970 UTC, or an ISO
-                8601 text; now if not given.
-            speaker: Who said them, for conversations between people with names.
-            session: The session's name; without one, 8 hours of silence begin a new session.
+            messages: One message or several; SDK objects are converted without their unset fields.
+            at: The time of the messages: a datetime (naive means UTC), seconds since 1970 UTC, or
+                an ISO 8601 text; now if not given.
+            speaker: The name of the speaker, for conversations between named people.
+            session: The session's name; without one, a new session begins after 8 hours without a
+                message.
             meta: Your own fields, plain JSON.
 
         Returns:
-            One id a message. When this returns, they are durable and can be found by their words.
+            The id of each message. When this returns, the messages are durable and can be found by
+            their words.
 
         Raises:
-            InvalidMessageError: One cannot be stored; none was.
-            InvalidInputError: An option has the wrong type, or the dialect is another one.
-            StoreError: They could not be kept; none was.
+            InvalidMessageError: A message cannot be stored; none was stored.
+            InvalidInputError: An option has the wrong type, or the messages have another dialect
+                than the conversation.
+            StoreError: The messages could not be stored; none was.
         """
         beside = ingest.Beside(at, speaker, session, meta)
         return ingest.append_messages(self._handle.live(), self._ledger, messages, beside)
@@ -104,25 +107,26 @@ class Conversation:
         session: str | int | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> Synced:
-        """Bring the conversation to a full list, keeping what it has in common with it.
+        """Make the conversation equal to a full list of messages; only new ones are appended.
 
-        An edited message or a shortened list opens a branch: what is left behind stays in the store
-        and can be fetched, and is never served in a window. A list that comes back to it finds it
-        again.
+        An edited message or a shortened list opens a branch. The messages on the abandoned branch
+        stay in the store and can be fetched, but windows never show them. If a later list returns
+        to that branch, its messages are used again and not stored twice.
 
         Args:
             full_list: All messages of the conversation.
-            at: When the new ones were said; see `append`.
-            speaker: Who said the new ones.
-            session: The session of the new ones.
-            meta: Your own fields for the new ones.
+            at: The time of the new messages; see `append`.
+            speaker: The speaker of the new messages.
+            session: The session of the new messages.
+            meta: Your own fields for the new messages.
 
         Returns:
-            How many were known, ids of the new ones, and where it branched.
+            The number of messages already stored, the ids of the new ones, and where the list
+            branched off.
 
         Raises:
             InvalidMessageError: A message cannot be stored; nothing changed.
-            StoreError: They could not be kept; nothing changed.
+            StoreError: The messages could not be stored; nothing changed.
         """
         beside = ingest.Beside(at, speaker, session, meta)
         return ingest.sync_messages(self._handle.live(), self._ledger, full_list, beside)
@@ -132,7 +136,7 @@ class Conversation:
     @overload
     def fetch(self, ids: Iterable[int]) -> list[Turn]: ...
     def fetch(self, ids: int | Iterable[int]) -> Turn | list[Turn]:
-        """Read messages back, whatever path they are on.
+        """Return messages by their ids, on the current path or an abandoned branch.
 
         Args:
             ids: One id or several.
@@ -142,7 +146,7 @@ class Conversation:
 
         Raises:
             NotFound: No message of this conversation has that id.
-            StoreError: It could not be read.
+            StoreError: A message could not be read.
         """
         engine, ledger = self._handle.live(), self._ledger
         if isinstance(ids, Iterable):
@@ -173,30 +177,30 @@ class Conversation:
         mode: Mode = "jit",
         **options: Unpack[WindowKeywords],
     ) -> Window:
-        """Make the messages of one call.
+        """Build the messages of one call within a token budget.
 
-        A short list passes untouched: under 12 messages beside the system's and under 6,000 tokens,
-        in mode "jit" and within the budget. Otherwise the window holds the system messages and the
-        task, a summary if one was prepared, the turns that the request needs, quoted with their
-        ids, the recent units, and the request last. Until the next request the choices stay, so
-        that a loop of tool calls keeps its prompt cache.
+        In mode "jit", a short conversation is returned unchanged: fewer than 12 messages, system
+        messages not counted, and fewer than 6,000 tokens, if the budget allows it. Otherwise the
+        window has the system messages, the task, a summary if one was prepared, the turns that the
+        request needs, quoted with their ids, the recent units, and the request. Until the next
+        request, the same turns are quoted, so that a loop of tool calls keeps its prompt cache.
 
         Args:
             query: The request; None for the last user message. A text that was not appended is sent
-                last as the user's.
-            budget: Tokens that the call's input may have, or a `Budget`.
-            mode: "jit" as above, "full" for everything, with a prepared summary in front once that
-                is over the budget, "recency" for the newest units that fit.
+                as a user message at the end.
+            budget: The most tokens that the call's input may have, or a `Budget`.
+            mode: "jit" as above, "full" for all messages, with a prepared summary in place of the
+                oldest once they exceed the budget, "recency" for the newest units that fit.
             options: The fields of `WindowOptions`.
 
         Returns:
             The window.
 
         Raises:
-            BudgetTooSmall: What must stay does not fit; the error has `need` and `have`.
+            BudgetTooSmall: The messages that must stay do not fit; the error has `need` and `have`.
             InvalidInputError: An option is out of its range.
-            ConversionError: The conversation cannot be said in that dialect without loss.
-            EmbedderError: The embedder failed, or is not the one of the store's vectors.
+            ConversionError: The conversation cannot be converted to that dialect without loss.
+            EmbedderError: The embedder failed, or did not make the store's vectors.
         """
         made = WindowOptions(**options)
         if made.compaction is not None:
@@ -212,26 +216,27 @@ class Conversation:
         system: System | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
     ) -> CutResult:
-        """Keep the newest units that fit, and cut where it was cut before as long as that fits.
+        """Return the newest units that fit the budget, and keep the previous cut while it fits.
 
-        Nothing is searched and nothing is quoted: it is `warmset.fit` with `TokenBudget()` for a
-        conversation that warmset holds, at the cost of what is new. Once the budget is crossed, the
-        oldest units leave down to its watermark, so that a provider's prompt cache keeps the front
-        of the list for as long as possible.
+        Nothing is searched or quoted. It is `warmset.fit` with `TokenBudget()` for a stored
+        conversation, and takes time only for new messages. When the budget is exceeded, the oldest
+        units are removed until the rest is within its watermark, so that a provider's prompt cache
+        can reuse the front of the list for as many calls as possible.
 
         Args:
-            budget: Tokens that the call's input may have, or a `Budget` with its watermark.
+            budget: The most tokens that the call's input may have, or a `Budget` with its
+                watermark.
             pins: Ids of messages that must stay.
-            system: A system prompt beside the conversation; it counts.
-            tools: Tool schemas that travel along; they count.
+            system: A system prompt that is sent beside the messages; its tokens count.
+            tools: Tool schemas that are sent with the call; their tokens count.
 
         Returns:
-            What stays, and what the cut costs a prompt cache.
+            The messages that stay, and what the cut costs a prompt cache.
 
         Raises:
-            BudgetTooSmall: What must stay does not fit; the error has `need` and `have`.
+            BudgetTooSmall: The messages that must stay do not fit; the error has `need` and `have`.
             NotFound: A pinned message is not on the current path.
-            InvalidInputError: The budget or the pins are not usable.
+            InvalidInputError: The budget or the pins are invalid.
         """
         ask = windows.cut_ask(budget, pins, system=system, tools=tools)
         engine = self._handle.live()
@@ -241,25 +246,26 @@ class Conversation:
     def tools(
         self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False
     ) -> TurnTools:
-        """Make the tools with which the model fetches and searches turns that it was not shown.
+        """Return tools that let the model fetch and search turns outside of its window.
 
-        Send `definitions` along as the request's tools, and let `run` answer the calls that
-        `handles` knows:
+        Send `definitions` as the request's tools, and answer every call that `handles` accepts with
+        `run`:
 
             kit = conversation.tools(budget=4_000)
             window = conversation.window(budget=16_000, tools=kit.definitions)
 
         Args:
-            budget: Tokens that all results may have together; make new tools for a new budget.
-            dialect: Whose tools, calls and results they are; the conversation's if not given.
-            strict: Whether the API is to hold the model to the schemas, which some models and
-                servers refuse; arguments are checked here all the same.
+            budget: The most tokens that all results may have together; create new tools for a new
+                budget.
+            dialect: The dialect of the tools, calls and results; the conversation's if not given.
+            strict: Whether the API should enforce the schemas, which some models and servers do not
+                support. The arguments are checked here in either case.
 
         Returns:
-            The definitions, and what carries their calls out.
+            The tool definitions, and the methods that run their calls.
 
         Raises:
-            InvalidInputError: The budget is no positive number.
+            InvalidInputError: The budget is not a positive integer.
             UnknownDialectError: The dialect is not known.
         """
         self._handle.live()
@@ -285,7 +291,7 @@ class Conversation:
         return await twin(self.fetch)(ids)
 
     def __warmset_keeper__(self) -> Keeper:
-        """Return what `compact_context` asks of a conversation."""
+        """Return the interface that `compact_context` uses to read and write this conversation."""
         return items.Dropping(self._handle.live(), self._handle.tenant, self.id)
 
     @property

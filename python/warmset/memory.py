@@ -1,12 +1,12 @@
-"""Virtual memory for the context window: conversations, and windows of the turns a call needs.
+"""Virtual memory for a context window: stored conversations, and windows of the turns a call needs.
 
 ```text
 message ─▶ units ─▶ count ─▶ append ─▶ embed ─▶ index ─▶ shortlist ─▶ pick ─▶ pack/evict ─▶ window
  PY         PY       RUST     RUST      PY       RUST     RUST         PY      RUST          PY
 ```
 
-A memory owns its parts and hands each call on: `ingest.append` goes the first half of the way,
-`window.pipeline` the second half, top to bottom.
+A memory owns its parts and passes each call on: `ingest.append` implements the first half of this
+pipeline, `window.pipeline` the second half.
 """
 
 from __future__ import annotations
@@ -61,18 +61,19 @@ class OpenKeywords(StoreKeywords, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryOptions:
-    """Who reads and writes a store, beside how it is opened (`StoreOptions`).
+    """The options of a memory apart from those of its store, which are in `StoreOptions`.
 
     Args:
-        embedder: What makes vectors: an `Embedder`, a function of a list of texts, or a name:
-            "minilm" (what None means), "static" for the fast local table, "openai", "cohere" or
-            "voyage", which may have a model ("voyage:voyage-3.5"), or "lexical" to search by words
-            alone.
-        tenant: Whose conversations this handle sees; nothing crosses tenants.
-        encoding: The vocabulary that tokens are counted with.
-        weights: How much each signal of the retriever counts.
-        picker: Chooses among the shortlist; without one the score does.
-        compaction: Has summaries ready for windows of modes "jit" and "full".
+        embedder: The source of vectors: an `Embedder`, a function of a list of texts, or a name.
+            Names are "minilm" (the default, None), "static" for the fast local table, "openai",
+            "cohere" and "voyage", optionally with a model ("voyage:voyage-3.5"), and "lexical" to
+            search by words alone.
+        tenant: The tenant whose conversations this handle sees; no call reads or writes another
+            tenant's data.
+        encoding: The name of the vocabulary that tokens are counted with.
+        weights: The weight of each signal of the retriever.
+        picker: Chooses turns from the shortlist; None chooses by score.
+        compaction: Prepares summaries for windows of modes "jit" and "full"; None prepares none.
 
     Raises:
         InvalidInputError: An option has the wrong type.
@@ -95,13 +96,13 @@ class MemoryOptions:
 
 
 class Memory:
-    """Conversations that are kept whole, and windows that hold the few turns that a call needs.
+    """Stores whole conversations and builds windows of the few turns that a call needs.
 
-    Use `Memory.open`. Memories are thread-safe; all memories on one path in one process share one
-    index.
+    Create one with `Memory.open`. Memories are thread-safe; all memories on one path in one process
+    share one index.
 
     Attributes:
-        tenant: Whose conversations this memory sees.
+        tenant: The tenant whose conversations this memory sees.
     """
 
     def __init__(self, handle: Handle, options: MemoryOptions) -> None:
@@ -120,18 +121,19 @@ class Memory:
     @classmethod
     @spelled_out(MemoryOptions, StoreOptions)
     def open(cls, path: str | PathLike[str] | None, **options: Unpack[OpenKeywords]) -> Self:
-        """Open a store, or make a new one.
+        """Open a store, or create it if it does not exist.
 
         Args:
-            path: The store's directory; None keeps everything in memory.
+            path: The store's directory; None keeps everything in memory and writes no file.
             options: The fields of `MemoryOptions` and of `StoreOptions`.
 
         Returns:
             The memory. Close it, or use it as a context manager.
 
         Raises:
-            ModelMissing: There is no local model; the message names the command that gets it.
-            Locked: Another process keeps the store busy.
+            ModelMissing: The local model is not installed; the message names the command that
+                installs it.
+            Locked: Another process holds the store's lock.
             StoreError: The store could not be opened.
             InvalidInputError: An option is out of its range.
         """
@@ -152,17 +154,17 @@ class Memory:
     # --- conversations and their windows ---------------------------------------------------------
 
     def conversation(self, id_: str, /) -> Conversation:
-        """Return a conversation by its name; it begins to exist with its first message.
+        """Return the conversation with a name; it is created with its first message.
 
         Raises:
-            InvalidInputError: The name is empty or no text.
+            InvalidInputError: The name is empty or not a string.
         """
         if not isinstance(id_, str) or not id_:
             raise InvalidInputError(f"conversation: expected a name, found {id_!r}")
         return Conversation(id_, self._handle, self._searcher, self._windows)
 
     def conversations(self) -> list[str]:
-        """Return the names of this tenant's conversations, in the order in which they began."""
+        """Return the names of this tenant's conversations, in the order of their first messages."""
         return self._handle.live().conversations(self.tenant)
 
     @spelled_out(WindowOptions)
@@ -175,16 +177,16 @@ class Memory:
         mode: Mode = "jit",
         **options: Unpack[WindowKeywords],
     ) -> Window:
-        """Keep what is new of a full list, and make the window of the next call.
+        """Store the new messages of a full list and build the window for the next call.
 
-        For callers that send whole lists: `Conversation.sync`, then `Conversation.window`, with
-        their errors.
+        Calls `Conversation.sync`, then `Conversation.window`, and raises their errors. For callers
+        that hold the whole list of messages.
 
         Args:
             messages: All messages of the conversation.
             conversation: The conversation's name.
-            budget: Tokens that the call's input may have, or a `Budget`.
-            mode: How the window is made; see `Conversation.window`.
+            budget: The most tokens that the call's input may have, or a `Budget`.
+            mode: How the window is built; see `Conversation.window`.
             options: The fields of `WindowOptions`.
 
         Returns:
@@ -207,18 +209,20 @@ class Memory:
 
         Args:
             query: The question.
-            query_vector: Its vector, shape (dim,), instead of embedding it.
-            k: Number of hits.
-            where: Which messages may be found; those that a branch left behind only if it says so.
+            query_vector: The query's vector, shape (dim,); the query is then not embedded.
+            k: The number of hits.
+            where: Which messages may be found. Messages on abandoned branches are found only with
+                `Filter(branches=True)`.
             wait: Seconds to wait for a remote embedder, and for turns that are still being
                 embedded.
 
         Returns:
-            Hits, best first, ties by id; `by` tells whether vectors took part.
+            The hits, best first, ties by id; `by` is "fused" if vectors were searched, else
+            "lexical".
 
         Raises:
-            InvalidInputError: `k`, the vector or the filter is not usable.
-            EmbedderError: The embedder failed, or is not the one of the store's vectors.
+            InvalidInputError: `k`, the vector or the filter is invalid.
+            EmbedderError: The embedder failed, or did not make the store's vectors.
         """
         return self._searcher.search(query, query_vector=query_vector, k=k, where=where, wait=wait)
 
@@ -232,28 +236,29 @@ class Memory:
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> int:
-        """Keep a memory: a short text that is found by its words and its vector.
+        """Store a memory: a short text that can be found by its words and its vector.
 
-        What is known counts for the coverage of `compact_context`. The same fact is not kept twice:
-        a text that differs in case or punctuation alone, or whose cosine is 0.95 and more with the
-        same numbers, paths and names, is the memory that there is.
+        Stored memories count towards the coverage in `compact_context`. The same fact is not stored
+        twice: a text is a duplicate of a stored memory if it differs only in case or punctuation,
+        or if their cosine is at least 0.95 and their numbers, paths and names are the same.
 
         Args:
-            text: What is to be known; the first 600 characters of it.
+            text: The text; only its first 600 characters are stored.
             memory_type: "correction", "preference", "habit", "decision", "fact" or "episode".
-            memory_id: Your own name for it, "memory:" and its id if not given. A memory with a name
-                is kept although another one says the same.
-            confidence: How sure it is, 0 to 1.
-            conversation: The conversation that it belongs to, and is erased with; None for all.
+            memory_id: Your own name for it; "memory:" and its id if not given. A memory with a name
+                is stored even if another memory says the same.
+            confidence: How certain the text is, from 0 to 1.
+            conversation: The conversation that it belongs to and is erased with; None for a memory
+                that all of the tenant's conversations share.
             meta: Your own fields, plain JSON.
 
         Returns:
-            Its id, or that of the memory that says the same.
+            The id of the new memory, or of the memory that it duplicates.
 
         Raises:
             InvalidInputError: An argument is out of its range.
-            EmbedderError: The embedder failed; nothing was kept.
-            StoreError: It could not be kept.
+            EmbedderError: The embedder failed; nothing was stored.
+            StoreError: The memory could not be stored.
         """
         return self._memories.remember(
             text,
@@ -275,10 +280,10 @@ class Memory:
         """List memories, or search them by words and by vector.
 
         Args:
-            query: What they are to answer; without it, the newest come first.
-            k: How many.
+            query: The question that they should answer; without it, the newest come first.
+            k: The number of memories.
             memory_type: Only those of this type.
-            conversation: Only those of this conversation, and those of none.
+            conversation: Only those of this conversation, and those that belong to no conversation.
 
         Returns:
             The memories, best first, ties by id.
@@ -292,87 +297,89 @@ class Memory:
         )
 
     def revise(self, id_: int, text: str, /) -> int:
-        """Give a memory another wording; the old one is erased, byte for byte.
+        """Replace the text of a memory; the old text is erased from the store's files.
 
         Args:
             id_: The memory's id.
-            text: What it is to say.
+            text: The new text.
 
         Returns:
-            Its new id; kind, confidence, conversation, sources and fields are as they were.
+            The memory's new id. Its type, confidence, conversation, sources and fields stay the
+            same.
 
         Raises:
             NotFound: This tenant has no memory with that id.
-            InvalidInputError: The text is blank or no text.
-            StoreError: It could not be kept, or the old one could not be erased.
+            InvalidInputError: The text is blank or not a string.
+            StoreError: The new text could not be stored, or the old one not erased.
         """
         return self._memories.revise(id_, text)
 
     def restore(self, handle: str, /) -> Message:
-        """Give a turn back that a compaction dropped, as it was.
+        """Return a turn that a compaction dropped, unchanged.
 
         Args:
-            handle: What `DroppedMessage.handle` says.
+            handle: The turn's `DroppedMessage.handle`.
 
         Returns:
-            The message; written as JSON it is the same bytes.
+            The message; its JSON is byte for byte that of the dropped message.
 
         Raises:
-            NotFound: It is no handle of this tenant.
+            NotFound: This tenant has no such handle.
             Erased: The turn was erased.
-            StoreError: It could not be read.
+            StoreError: The turn could not be read.
         """
         return self._memories.restore(handle)
 
     def episodes(self, *, conversation: str | None = None) -> list[Episode]:
-        """List what compactions did, oldest first.
+        """List past compactions, oldest first.
 
-        Runs of `compact_context`, and what became of summaries of a `PreparedCompaction`: "what"
-        tells which.
+        These are runs of `compact_context` and events of a `PreparedCompaction`'s summaries;
+        `Episode.what` tells them apart.
 
         Args:
             conversation: Only those of this conversation.
 
         Returns:
-            The runs, each with its figures.
+            The episodes, each with its figures.
 
         Raises:
-            InvalidInputError: The name is none.
+            InvalidInputError: The conversation's name is empty or not a string.
         """
         return self._memories.episodes(conversation=conversation)
 
     def stats(self) -> dict[str, Any]:
-        """Return figures of the store and the index.
+        """Return statistics of the store and the index.
 
         Returns:
             Messages and conversations of the tenant; records, bytes, segments and rows; the
-            instruction set and the embedder in use; turns pending, ready and failed; what opening
-            cut off, and what is damaged; whether the index was opened from its file, and why if
-            not.
+            instruction set and the embedder in use; turns pending, ready and failed; the incomplete
+            writes that opening the store cut off, and its damaged records; whether the index was
+            opened from its file, and if not, why.
         """
         there = self._handle.live()
         with there.lock:
             return engine.figures(there, self.tenant)
 
     def reembed(self, progress: Callable[[int, int], None] | None = None) -> None:
-        """Make all vectors anew with this handle's embedder, and make it the store's embedder.
+        """Embed everything again with this handle's embedder, which becomes the store's embedder.
 
-        Until the last vector is kept the old ones count, so an interrupted run changes nothing.
+        The old vectors stay in use until the last new one is stored, so an interrupted run changes
+        nothing.
 
         Args:
-            progress: Is called with what is done and what there is to do.
+            progress: Called with the number of embeddings done so far and the total number.
 
         Raises:
-            InvalidInputError: This handle searches by words alone.
+            InvalidInputError: This handle has no embedder: it searches by words alone.
             EmbedderError: The embedder failed.
         """
         self._handle.live().reembed(progress or (lambda _done, _total: None))
 
     def rebuild_index(self) -> None:
-        """Make the index anew from the records, and its file from the index.
+        """Rebuild the index from the store's records, and write its file again.
 
-        The file is a cache, checked when it is opened: this is for one that turns out to be damaged
-        later (`IndexDamaged`).
+        The file is a cache that is checked when it is opened. Call this if it turns out later that
+        the file is damaged (`IndexDamaged`).
 
         Raises:
             StoreError: The store could not be read.
@@ -380,55 +387,57 @@ class Memory:
         self._handle.live().rebuild_index()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until every turn has its vectors, trying again what failed.
+        """Wait until every turn is embedded; failed embeddings are retried.
 
         Args:
-            timeout: Seconds to wait at most; None waits as long as it takes.
+            timeout: The most seconds to wait; None waits without a limit.
 
         Returns:
-            Whether every turn has them; `stats()` tells what is pending or failed.
+            Whether every turn is embedded; `stats()` has the numbers of pending and failed turns.
         """
         return self._handle.live().flush(timeout)
 
     def paused(self) -> AbstractContextManager[object]:
-        """Let no vectors be made meanwhile; what was appended is embedded afterwards.
+        """Pause the embedding of turns; turns appended meanwhile are embedded afterwards.
 
-        For imports whose ids have to be the same every time: records of vectors take ids too.
+        Use it for imports whose ids must be the same every time: records of vectors take ids, too.
 
         Returns:
-            A context manager.
+            A context manager; embedding resumes at its end.
         """
         return self._handle.live().paused()
 
     def erase(
         self, *, conversation: str | None = None, ids: Iterable[int] | None = None
     ) -> ErasureResult:
-        """Erase a conversation, or some messages and memories, and what was made from them.
+        """Erase a conversation, or some messages and memories, and everything derived from them.
 
-        When this returns, nobody finds them any more, in any process, and no file of the store has
-        a byte of them. Windows that were made before are not called back.
+        When this returns, no process can find or read them, and no file of the store contains their
+        bytes. Windows that were built before are not changed.
 
         Args:
-            conversation: The conversation's name; all of it goes.
-            ids: Ids of messages, memories or episodes. A branch that began at a message continues
-                the path that is left.
+            conversation: The name of a conversation to erase as a whole.
+            ids: Ids of messages, memories or episodes. A branch that began at an erased message
+                then continues from the messages before it.
 
         Returns:
-            How many messages went, how many records that were made from them, and how many keys.
+            The numbers of erased records, of erased records that were derived from them, and of
+            removed encryption keys.
 
         Raises:
             NotFound: This tenant has no message and no memory with that id.
-            InvalidInputError: Neither or both were given, or what is no name or no ids.
-            StoreError: They could not be erased. After an error while the files were written anew
-                they are erased all the same, and the next call removes their bytes.
+            InvalidInputError: Neither or both arguments were given, or one is not a name or not
+                ids.
+            StoreError: They could not be erased. If the error occurred while the files were
+                rewritten, they are erased nevertheless, and the next call removes their bytes.
         """
         return items.erase(self._handle.live(), self.tenant, conversation=conversation, ids=ids)
 
     def close(self, *, timeout: float = 30.0) -> None:
-        """Close this handle; the last one on a path finishes pending vectors and closes the store.
+        """Close this handle; the last one on a path embeds pending turns and closes the store.
 
         Args:
-            timeout: Seconds to give the pending vectors; what is left is made at the next open.
+            timeout: Seconds to wait for pending vectors; the rest is embedded after the next open.
         """
         self._handle.close(timeout)
 
@@ -465,7 +474,7 @@ class Memory:
         return f"Memory({self._handle!r})"
 
     def __warmset_keeper__(self) -> Keeper:
-        """Return what `compact_context` asks of a memory."""
+        """Return the interface that `compact_context` uses to read and write this memory."""
         return self._memories.keeper()
 
     @cached_property

@@ -1,8 +1,8 @@
 """The Rust core by itself: the cold store, the exact index, packing under a budget.
 
-These classes know ids, counts, bytes, terms and vectors, and nothing of messages or models.
-`Memory` is built on them; use them where you bring your own storage of messages or your own
-vectors.
+These classes work on ids, counts, bytes, terms and vectors, and know nothing about messages or
+models. `Memory` is built on them; use them directly if you have your own storage of messages or
+your own vectors.
 """
 
 from warmset._core import (

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
 Mode: TypeAlias = Literal["jit", "full", "recency"]
-"""How a window is made: turns that the request needs, everything, or the newest turns only."""
+"""How a window is built: the turns that the request needs, all turns, or the newest turns only."""
 
 MODES: Final = ("jit", "full", "recency")
 
@@ -18,60 +18,65 @@ Reading: TypeAlias = Literal["map", "pread"]
 """How sealed segments of a store are read."""
 
 RECENT: Final = 4
-"""Units before the request that are shown verbatim."""
+"""The number of units before the request that are shown verbatim."""
 
 SHORTLIST: Final = 12
-"""Entries that a picker sees."""
+"""The number of entries that a picker chooses from."""
 
 MAX_PICKED: Final = 6
-"""Entries that a model picker may return; the score picker fills the token budget instead."""
+"""The most entries that a model picker may return; the score picker fills the token budget
+instead."""
 
 TOOL_TOKENS: Final = 4_000
-"""Tokens that turns may have together that a model fetches and searches by itself."""
+"""The token budget for all turns that a model fetches and searches with tools."""
 
 SMALL_MESSAGES: Final = 12
 SMALL_TOKENS: Final = 6_000
-"""Under both, a list passes untouched: there is nothing to gain and something to lose."""
+"""A list that is below both is not changed: that would save nothing and could lose information."""
 
 INDEX_SHARE: Final = 0.10
-"""The part of a budget that the scoped index may take; the full index cost more than it saved."""
+"""The share of a budget that the index of one-line summaries may take; an index of all turns cost
+more than it saved."""
 
 RECENT_SHARE: Final = 0.5
-"""The part of what is free that recent units may take, so that retrieval is never crowded out."""
+"""The share of the free budget that recent units may take, so that room is left for retrieved
+turns."""
 
 SUMMARY_SHARE: Final = 0.5
-"""The part of what verbatim messages leave that a settled summary may take, so that retrieval is
-never crowded out by it."""
+"""The share of the budget left by verbatim messages that a summary may take, so that room is left
+for retrieved turns."""
 
 SESSION_GAP: Final = 8 * 3600.0
 """Seconds of silence that begin a new session."""
 
 MAX_TURN: Final = 64 << 20
-"""Bytes that a message may have as JSON."""
+"""The most bytes that a message may have as JSON."""
 
 CONFIDENCE: Final = 0.75
-"""How sure a memory is of which the caller says nothing."""
+"""The confidence of a memory for which the caller gives none."""
 
 SUMMARY_CHARS: Final = 160
-"""Characters of a turn's one-line summary."""
+"""The most characters of a turn's one-line summary."""
 
 CATCH_UP: Final = 0.05
-"""Seconds that a search gives an in-process embedder to finish what was appended just before."""
+"""Seconds that a search waits for an in-process embedder to embed the turns appended just
+before."""
 
 WINDOW_WAIT: Final = 0.05
-"""Seconds that a window waits for a remote embedder before words alone answer."""
+"""Seconds that a window waits for a remote embedder before it searches by words alone."""
 
 SEARCH_WAIT: Final = 5.0
-"""Seconds that a plain search gives an embedder; it is not on the path of a model call."""
+"""Seconds that a plain search waits for an embedder; no model call waits for it, so it may take
+longer."""
 
 RANKED: Final = 256
-"""Hits that the score picker may fill a budget from."""
+"""The number of hits from which the score picker may fill a budget."""
 
 MIN_SCORE: Final = 0.18
 MIN_SHARE: Final = 0.45
-"""The score, and the part of the best score, below which nothing is picked, however much room there
-is. On LoCoMo a share of 0.45 costs nothing; 0.5 costs 0.1 points of recall at 5 % of the tokens and
-0.4 at 10 %."""
+"""Nothing is picked whose score is below `MIN_SCORE` or below `MIN_SHARE` of the best score,
+however much room is left. On LoCoMo a share of 0.45 costs nothing; 0.5 costs 0.1 points of recall
+at 5 % of the tokens and 0.4 at 10 %."""
 
 
 def least_score(scores: Sequence[float]) -> float:
@@ -85,20 +90,20 @@ def least_score(scores: Sequence[float]) -> float:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Weights:
-    """How much each signal of the retriever counts; a signal that has nothing to say adds nothing.
+    """The weight of each signal of the retriever; a signal that does not apply adds nothing.
 
     A turn's base score is the sum of the first eight, its score adds the two that follow.
 
     Args:
         dense: The mean of the cosines with the turn and with its context.
-        lexical: BM25 over the most that the query could reach.
+        lexical: BM25, divided by the highest score that the query could reach.
         speaker: The query names the turn's speaker.
-        date: The turn was said on, or speaks of, a day that the query speaks of.
-        when: The query asks for a time, and the turn tells one.
+        date: The turn was sent on, or mentions, a day that the query mentions.
+        when: The query asks for a time, and the turn mentions one.
         number: The query asks for a number, and the turn has one.
-        asking: Against the part of the turn that is a question itself.
+        asking: Minus the share of the turn that is a question itself.
         reply: The score of the question that the turn answers.
-        near: The best base score at most four turns away.
+        near: The best base score among the turns at most four turns away.
         session: The best base score in the turn's session.
         decision: The turn settles something.
     """
@@ -124,21 +129,21 @@ ONLY_WORDS: Final = Weights(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filter:
-    """Which entries a search may return; what is None lets everything pass.
+    """Restricts the entries that a search may return; a field that is None restricts nothing.
 
-    `Memory.search` takes names and times; `HotIndex.search` takes the numbers that its entries were
-    added with.
+    `Memory.search` takes names and times; `HotIndex.search` takes the numbers with which its
+    entries were added.
 
     Args:
         tenant: Only this tenant (`HotIndex` only: a `Memory` sees its own tenant and no other).
         conversation: Only this conversation.
         kind: Only records of this kind, as "turn".
         role: Only messages of this role.
-        since: Only what was said at or after this time.
-        before: Only what was said before this time.
+        since: Only messages from this time on.
+        before: Only messages before this time.
         ids: Only these ids.
         exclude: Never these ids.
-        branches: Entries that an edit or a branch left behind as well.
+        branches: Whether to include messages on abandoned branches.
     """
 
     tenant: int | None = None
@@ -154,7 +159,7 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Model:
-    """What is known of a model by its name.
+    """What warmset knows about a model.
 
     Args:
         encoding: The vocabulary that its tokens are counted with.
@@ -182,7 +187,8 @@ MODELS: Final[dict[str, Model]] = {
     "o3": Model("o200k_base", 200_000),
     "o4-mini": Model("o200k_base", 200_000),
 }
-"""Every model that is known, by the longest prefix of its name; any other is an estimate."""
+"""All known models by the prefix of their names; for any other model, token counts are
+estimates."""
 
 
 def model(name: str) -> Model | None:
@@ -192,7 +198,7 @@ def model(name: str) -> Model | None:
         name: The provider's name, with or without a date or a vendor before a slash.
 
     Returns:
-        What is known, or None: then counts are estimates, and say so.
+        The model, or None if it is unknown: then token counts are estimates and are marked as such.
     """
     bare = name.rsplit("/", 1)[-1].lower()
     known = [prefix for prefix in MODELS if bare.startswith(prefix)]

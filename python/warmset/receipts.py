@@ -1,4 +1,4 @@
-"""What a store says after an erasure, a compaction, or a batch left for another writer."""
+"""The results of an erasure, of a rewrite of segments, and of a batch left for another writer."""
 
 from __future__ import annotations
 
@@ -6,12 +6,13 @@ from dataclasses import dataclass
 
 
 class Spooled(list[int]):
-    """A batch that found the store busy: it is durable, and the next writer takes it up once.
+    """A batch that was stored in the spool because the store was busy.
 
-    It stands where ids would be and has none: they are given when it is taken up.
+    It is durable, and the next writer appends it exactly once. It is returned in place of ids and
+    is empty: its records get their ids when they are appended.
 
     Args:
-        token: What it is known by.
+        token: Identifies the batch.
     """
 
     def __init__(self, token: str) -> None:
@@ -32,12 +33,12 @@ class Spooled(list[int]):
 
 @dataclass(frozen=True, slots=True)
 class ErasureResult:
-    """What an erasure concerned.
+    """The counts of an erasure.
 
     Args:
-        records: Records in the scope.
-        derived: Records outside of it that were made from them.
-        keys: Keys that were removed.
+        records: Erased records in the scope that was given.
+        derived: Erased records outside of that scope that were derived from them.
+        keys: Encryption keys that were removed.
     """
 
     records: int
@@ -47,12 +48,12 @@ class ErasureResult:
 
 @dataclass(frozen=True, slots=True)
 class RewriteResult:
-    """What writing a store's segments anew came to.
+    """The counts of a rewrite of a store's segments.
 
     Args:
-        segments: Segments that were written anew.
-        records: Records that are gone from them.
-        bytes: Bytes that were given back.
+        segments: Segments that were rewritten.
+        records: Records that were removed from them.
+        bytes: Bytes that were freed.
     """
 
     segments: int

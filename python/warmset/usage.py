@@ -1,4 +1,4 @@
-"""What asking a model took: tokens and time."""
+"""The tokens and the time that a model call took."""
 
 from __future__ import annotations
 
@@ -7,13 +7,13 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Usage:
-    """What asking a model took.
+    """The tokens and the time that a model call took.
 
     Args:
         input: Tokens of the prompt.
         output: Tokens of the answer, reasoning included.
-        milliseconds: How long it took.
-        estimated: Whether the tokens were counted here, because nobody reported them.
+        milliseconds: How long the call took.
+        estimated: Whether warmset counted the tokens, because the provider reported none.
     """
 
     input: int
