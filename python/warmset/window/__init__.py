@@ -1,4 +1,4 @@
-"""From a request to the messages of one call."""
+"""Windows: the messages of one call, chosen for a request under a token budget."""
 
 from typing import TYPE_CHECKING
 

@@ -1,7 +1,7 @@
-"""From the chosen turns to the messages of one call: quoted, ordered, counted, made to fit.
+"""Assembles the messages of one call from the chosen turns, within the budget.
 
-What is planned with costs of single turns is counted again on the final messages, by the same
-counter as everything else, and the weakest choices leave until that count is within the budget.
+Turns are chosen by their single token counts. The final messages are counted again as a whole, and
+the weakest choices are dropped until that count is within the budget.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
-from warmset.window.layout import held
+from warmset.window.layout import protected
 from warmset.window.render import frame_tokens, render, total
 from warmset.window.result import Part, PartName
 
@@ -35,12 +35,12 @@ if TYPE_CHECKING:
 _TAIL: Final = ("recent", "current", "request")
 
 NO_ROOM: Final = "the budget has no room for it beside what is shown verbatim"
-"""Why a summary that there is may not be shown."""
+"""Why a summary that is ready is not shown."""
 
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Messages of a window, and the parts that they are; several parts share one message."""
+    """Messages of a window, and the parts that they show; several parts may share one message."""
 
     parts: tuple[Part, ...]
     messages: list[Message]
@@ -56,11 +56,11 @@ class Draft:
     """A window before it is checked against the budget.
 
     Args:
-        frame: What is shown verbatim.
+        frame: The units that are shown verbatim.
         quoted: Units that are quoted, the best first.
         lines: Messages in the scoped index, the best first.
-        summary: What stands behind the task for messages before a mark.
-        without: Why no summary does, where there is one.
+        summary: The summary that is shown after the task.
+        without: Why no summary is shown, if one is ready.
     """
 
     frame: Frame
@@ -72,7 +72,7 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """Messages of one call with what they cost, and what is known of those that are verbatim."""
+    """The messages of one call, their tokens, and the digests of those that are verbatim."""
 
     messages: list[Message]
     system: System | None
@@ -83,7 +83,7 @@ class Assembled:
 
 
 def verbatim(engine: Engine, entries: Sequence[Entry], known: Known) -> list[Message]:
-    """Read messages that are shown as they are, and note what is known of them.
+    """Read messages that are shown verbatim, and add them to `known`.
 
     Raises:
         StoreError: A message could not be read.
@@ -94,19 +94,19 @@ def verbatim(engine: Engine, entries: Sequence[Entry], known: Known) -> list[Mes
 
 
 def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
-    """Write the messages of a draft, and drop its weakest choices until they fit.
+    """Write the messages of a draft, and drop its weakest choices until they fit the budget.
 
     Args:
-        engine: Where texts are read.
-        call: What the messages are for.
-        draft: What they should show.
+        engine: The store, from which texts are read.
+        call: The call that the messages are for.
+        draft: The turns that they should show.
 
     Returns:
         The messages, within the budget.
 
     Raises:
-        BudgetTooSmall: Nothing is left to drop, and they do not fit.
-        ConversionError: The target dialect cannot say them.
+        BudgetTooSmall: They do not fit, and nothing is left to drop.
+        ConversionError: The target dialect cannot express them.
     """
     while True:
         made = write(engine, call, draft)
@@ -119,10 +119,10 @@ def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
 
 
 def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
-    """Write the messages of a draft, whatever they cost.
+    """Write the messages of a draft, regardless of the budget.
 
     Raises:
-        ConversionError: The target dialect cannot say them.
+        ConversionError: The target dialect cannot express them.
     """
     frame = draft.frame
     pieces: list[Piece] = []
@@ -140,19 +140,19 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     if frame.brief:
         task = frame.anchor[0][0]
         line = engine.cards.plain(brief_task(engine.text(task.id)))
-        pieces.append(_said(engine, call, "anchor", line, (task.id,)))
+        pieces.append(_user_piece(engine, call, "anchor", line, (task.id,)))
     else:
         show("anchor", frame.anchor)
     if draft.summary is not None:
         line = Line(draft.summary.text, draft.summary.tokens)
-        pieces.append(_said(engine, call, "summary", line, draft.summary.ids))
+        pieces.append(_user_piece(engine, call, "summary", line, draft.summary.ids))
     if draft.quoted or draft.lines:
         pieces.append(_retrieved(engine, call, draft))
     show("recent", frame.recent)
     show("current", frame.current)
     if call.request is not None:
         line = engine.cards.plain(call.request)
-        pieces.append(_said(engine, call, "request", line, ()))
+        pieces.append(_user_piece(engine, call, "request", line, ()))
     done = render(call, _in_order(pieces))
     beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     parts = [part for piece in pieces for part in piece.parts]
@@ -161,15 +161,17 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
         if call.source == call.target != "anthropic" and engine.encoding != "estimate"
         else total(
             engine, call, done, known
-        )  # messages are merged or written anew, or counts are rounded
+        )  # conversion merges or rewrites messages, or counts are rounded
     )
     if beside:
         parts.insert(0, Part("system", beside))
     return Assembled(done.messages, done.system, tokens, tuple(parts), draft, known)
 
 
-def _said(engine: Engine, call: Call, name: PartName, line: Line, ids: tuple[int, ...]) -> Piece:
-    """Say a text as the user."""
+def _user_piece(
+    engine: Engine, call: Call, name: PartName, line: Line, ids: tuple[int, ...]
+) -> Piece:
+    """Make a user message of a text."""
     part = Part(name, frame_tokens(call.source, engine.encoding) + line.tokens, ids)
     return Piece((part,), [messages.text_message(call.source, "user", line.text)])
 
@@ -195,7 +197,7 @@ def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
 
 
 def _in_order(pieces: list[Piece]) -> list[Message]:
-    """Return the messages of all pieces; a result that came late lies among recent messages."""
+    """Return the messages of all pieces; a late tool result is sorted in among recent messages."""
     tail = [
         (id_, message)
         for piece in pieces
@@ -219,7 +221,7 @@ def _weaker(draft: Draft) -> Draft | None:
         return replace(draft, summary=None, without=NO_ROOM)
     if frame.recent:
         return replace(draft, frame=replace(frame, recent=frame.recent[1:]))
-    for at in sorted(set(range(len(frame.current))) - held(frame)):
+    for at in sorted(set(range(len(frame.current))) - protected(frame)):
         current = [*frame.current[:at], *frame.current[at + 1 :]]
         return replace(draft, frame=replace(frame, current=current))
     return None

@@ -1,4 +1,4 @@
-"""What a search found, gathered to units: as columns, the best first; objects for what is shown."""
+"""The hits of a search, grouped by unit and sorted by score; kept as columns for speed."""
 
 from __future__ import annotations
 
@@ -29,18 +29,19 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """Units to choose from, and messages that may have a line.
+    """Units to choose from for quotes, and messages to choose from for index lines.
 
     Args:
         units: The units' numbers, the best first.
-        values: What each is worth, descending.
-        tokens: What each costs verbatim.
-        sizes: How many messages each has.
-        places: The positions on the path of the messages that may have a line, the best first.
+        values: The score of each, descending.
+        tokens: The tokens of each, shown verbatim.
+        sizes: The number of messages of each.
+        places: The positions on the path of the messages that may get an index line, the best
+            first.
         live: All messages of the path.
         accounts: The path's units.
         columns: The path's columns.
-        count: How many messages the path had: what came later is not in it.
+        count: The length of the path when the pool was made; later messages are not in it.
     """
 
     units: NDArray[np.int64]
@@ -54,9 +55,9 @@ class Pool:
     count: int
 
     def cost(self, cards: Cards, ranks: NDArray[np.int64]) -> int:
-        """Return about what quoting units costs, the lines that tell the day with it.
+        """Return the approximate tokens of quoting units, with the lines that name the days.
 
-        A unit counts as said on the day of its first message.
+        A unit belongs to the day of its first message.
 
         Args:
             cards: Makes quotes.
@@ -68,7 +69,7 @@ class Pool:
             fresh = np.flatnonzero(costs == 0)
             made = self._members(units[fresh])
             costs[fresh] = [sum([cards.quote(one).tokens for one in unit]) for unit in made]
-            if self.columns.count == self.count:  # else a unit may have grown
+            if self.columns.count == self.count:  # otherwise a unit may have grown meanwhile
                 self.columns.quoted[units] = costs
         days = self.columns.days[units]
         begins = [*days[:1].tolist(), *days[1:][days[1:] != days[:-1]].tolist()]
@@ -89,11 +90,11 @@ class Pool:
         return made
 
     def others(self, shown: Iterable[tuple[Entry, ...]], most: int) -> list[Entry]:
-        """Return the messages that may have a line: those that settle something come first.
+        """Return the messages that may get an index line; those with decisions come first.
 
         Args:
-            shown: Units that are shown otherwise.
-            most: Messages that may have a line, besides those that settle something.
+            shown: Units that are quoted, whose messages need no line.
+            most: The most messages to consider besides those with decisions.
         """
         taken = {entry.id for unit in shown for entry in unit}
         near = self.places[self.places >= 0]
@@ -105,16 +106,16 @@ class Pool:
 
 
 def gather(ledger: Ledger, found: Found, picked: Picked, weights: Weights) -> Pool:
-    """Gather what was found to units, under the engine's lock.
+    """Group the hits of a search by unit; the caller holds the engine's lock.
 
     Args:
         ledger: The conversation.
-        found: What the search found.
-        picked: What was chosen of it.
-        weights: How much it counts that a unit settles something.
+        found: The hits of the search.
+        picked: The hits that were picked.
+        weights: Has the weight of decisions.
 
     Returns:
-        The units that have something that was picked, and what was found that may have a line.
+        The units with picked messages, and the hits that may get an index line.
     """
     columns = columns_of(ledger)
     ids, scores = found.columns

@@ -1,4 +1,4 @@
-"""What was chosen for the last window of an exchange, so that the next one may keep it."""
+"""The choices of an exchange's last window, which its next window reuses."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """A summary that a window shows behind the task.
+    """A summary that a window shows after the task.
 
     Args:
-        id: Its record; None where that lies in the spool.
-        boundary: Messages before it are summarised, or stay as they are.
-        text: What the user's message says that shows it.
+        id: The id of its record; None while the record is in the spool.
+        boundary: The number of messages at the front that are summarised, or stay unchanged.
+        text: The text of the user message that shows it.
         tokens: Tokens of that text.
-        ids: The messages that it stands for, in order.
+        ids: The ids of the messages that it replaces, in order.
     """
 
     id: int | None
@@ -34,13 +34,13 @@ class Frozen:
     """Choices that hold until the next request, so that a tool loop keeps its prompt cache.
 
     Args:
-        key: What the choices were made for.
-        found: What the search found.
-        picked: What was chosen of it.
+        key: The request and options for which the choices were made.
+        found: The hits of the search.
+        picked: The hits that were picked.
         quoted: Ids of the quoted units' first messages.
         lines: Ids of the messages in the scoped index.
         since: Id of the oldest recent message; None if there was none.
-        summary: The summary that stood behind the task; None if there was none.
+        summary: The summary that was shown after the task; None if there was none.
     """
 
     key: tuple[object, ...]

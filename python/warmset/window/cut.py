@@ -1,7 +1,7 @@
-"""Cut a conversation that warmset holds: where it was cut before, as long as that fits.
+"""`Conversation.fit`: cut a stored conversation to a budget, and keep the cut while it fits.
 
-The cut moves only when the budget is crossed, and then down to the watermark, so that a provider's
-prompt cache keeps the front of the list between two cuts. A call costs what is new.
+The cut moves only when the budget is exceeded, and then down to the watermark, so that a provider's
+prompt cache keeps the front of the list between two cuts. A call takes time only for new messages.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ def cut_ask(
     system: System | None,
     tools: Sequence[Mapping[str, Any]] | None,
 ) -> CutAsk:
-    """Read the arguments of `Conversation.fit`.
+    """Check the arguments of `Conversation.fit`.
 
     Raises:
-        InvalidInputError: The budget or the pins are not usable.
+        InvalidInputError: The budget or the pins are invalid.
     """
     have = input_tokens(budget)
     mark = budget.watermark if isinstance(budget, Budget) else WATERMARK
@@ -59,7 +59,7 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
     """Cut a conversation; see `Conversation.fit`.
 
     Raises:
-        BudgetTooSmall: What must stay does not fit.
+        BudgetTooSmall: The messages that must stay do not fit.
         NotFound: A pinned message is not on the current path.
     """
     beside = PER_REPLY + extra_tokens(engine.encoding, system=ask.system, tools=ask.tools)
@@ -78,7 +78,7 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
     if before is not None:
         same, front, tokens_dropped = cutter.accounts.roll.change(before.sent, made.places)
         if same == len(before.sent) and before.brief == made.brief:
-            front = before.tokens  # with the stand-ins between its messages
+            front = before.tokens  # with the filler messages in it
         elif made.brief or before.brief:
             front = 0
     spoken = made.tokens - beside
@@ -104,7 +104,7 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
 
 @dataclass(frozen=True, slots=True)
 class _Made:
-    """A cut: where, what stays before it, and the messages of both."""
+    """A cut: its place, the messages that stay before it, and those after it."""
 
     start: int
     held: tuple[int, ...]
@@ -127,7 +127,7 @@ class _Cutter:
         self.dialect: Dialect = ledger.dialect or "openai"
 
     def again(self, before: Standing, budget: int) -> _Made | None:
-        """Cut where it was cut before; None if that is over the budget now, or void."""
+        """Keep the previous cut; None if it exceeds the budget now, or is no longer valid."""
         if before.start is None:
             return None
         start = before.start
@@ -138,10 +138,10 @@ class _Cutter:
         return made if made.tokens <= budget else None
 
     def anew(self, ask: CutAsk) -> _Made:
-        """Cut where the rest is within the watermark, or at least within the budget.
+        """Choose a new cut: the rest is within the watermark, or at least within the budget.
 
         Raises:
-            BudgetTooSmall: What must stay does not fit.
+            BudgetTooSmall: The messages that must stay do not fit.
         """
         if self._beside + self.accounts.roll.since(0) <= ask.budget:
             return self._made(0, (), brief=False)
@@ -167,7 +167,7 @@ class _Cutter:
             made = self._made(start, held, brief)
             if made.tokens <= target:
                 return made
-            room = tokens - saved - 1  # gaps need stand-ins: one unit more leaves
+            room = tokens - saved - 1  # gaps need filler messages: leave one unit more out
         return None
 
     def _made(self, start: int, held: tuple[int, ...], brief: bool) -> _Made:  # noqa: FBT001
@@ -179,7 +179,7 @@ class _Cutter:
         return _Made(start, held, places, fillers, tokens, brief)
 
     def _tokens(self, start: int, held: Iterable[int], brief: bool) -> int:  # noqa: FBT001
-        """Return what a cut costs, stand-ins for gaps not counted."""
+        """Return the tokens of a cut, without filler messages."""
         spoken = self.accounts.roll.since(start) + sum(map(self.accounts.cost, held))
         return self._beside + spoken - (self._saved if brief else 0)
 
@@ -199,7 +199,7 @@ class _Cutter:
 
     @cached_property
     def brief(self) -> tuple[int, Message] | None:
-        """The task's place on the path and one line that may stand for it; None if none may."""
+        """The task's place on the path, and its one-line form; None if it cannot be shortened."""
         live = self._ledger.live()
         place = next((at for at, entry in enumerate(live) if entry.facts.request), None)
         current = (self.accounts.asked, self.accounts.said)
@@ -215,7 +215,7 @@ class _Cutter:
 
     @cached_property
     def _saved(self) -> int:
-        """What one line instead of the task saves."""
+        """The tokens that the one-line form of the task saves."""
         if self.brief is None:
             return 0
         place, message = self.brief

@@ -1,4 +1,4 @@
-"""The part of a conversation that fits: what is asked for, and what comes of it."""
+"""The arguments and the result of `Conversation.fit`."""
 
 from __future__ import annotations
 
@@ -22,14 +22,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CutAsk:
-    """What a conversation is cut for.
+    """The checked arguments of `Conversation.fit`.
 
     Args:
-        budget: Tokens that the call's input may have.
-        low: Tokens down to which is cut when the budget is crossed.
+        budget: The most tokens that the call's input may have.
+        low: When the budget is exceeded, units are removed until the rest has at most this many
+            tokens.
         pins: Ids of messages that must stay.
-        system: A system prompt beside the conversation.
-        tools: Tool schemas that travel along.
+        system: A system prompt that is sent beside the messages.
+        tools: Tool schemas that are sent with the call.
     """
 
     budget: int
@@ -41,18 +42,19 @@ class CutAsk:
 
 @dataclass(frozen=True)
 class CutResult:
-    """The part of a conversation that fits, and what the cut costs a prompt cache.
+    """The part of a conversation that fits a budget, and what the cut costs a prompt cache.
 
     Args:
-        tokens: What it costs, what travels beside it included.
-        budget: What it was allowed to cost.
-        dialect: How the messages are written.
+        tokens: The tokens of the call, system prompt and tools included.
+        budget: The budget in tokens.
+        dialect: The dialect of the messages.
         moved: Whether the cut moved in this call.
-        moves: How often it moved since the conversation was opened, or cut for something else.
-        cached: Tokens at the front that are the same as in the last call: what a provider's prefix
-            cache can keep.
-        rewritten: Tokens behind them that the last call had otherwise, or had not; the price of a
-            move, and of what is new.
+        moves: How often the cut has moved since the conversation was opened, or since `fit` was
+            called with other arguments.
+        cached: Tokens at the front that are the same as in the last call: a provider's prompt cache
+            can reuse them.
+        rewritten: Tokens after them, which are new or differ from the last call; they are the price
+            of a moved cut and of new messages.
         tokens_dropped: Tokens of messages that the last call showed and this one does not.
     """
 
@@ -82,13 +84,13 @@ class CutResult:
     @cached_property
     def evicted(self) -> list[int]:
         """Ids of the messages of the current path that are left out, in order."""
-        gone = np.ones(self._length, dtype=bool)
-        gone[self._places] = False
-        return [self._path[at] for at in np.flatnonzero(gone).tolist()]
+        left_out = np.ones(self._length, dtype=bool)
+        left_out[self._places] = False
+        return [self._path[at] for at in np.flatnonzero(left_out).tolist()]
 
     @cached_property
     def messages(self) -> list[Message]:
-        """What to send: copies, read when they are asked for, and stand-ins for gaps.
+        """The messages to send: copies, read on first access, and filler messages for gaps.
 
         Raises:
             StoreError: A message could not be read.

@@ -5,7 +5,7 @@ system ─ anchor │ … earlier turns … │ recent units │ request, and th
    stable head  │ shown if retrieved │          verbatim tail
 ```
 
-What must stay: the head, the request, the last unit. The tail's other units leave oldest first.
+The head, the request and the last unit must stay. The tail's other units are left out oldest first.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """The units of a conversation by where they stand in a window; each is a list of entries.
+    """The units of a conversation by their place in a window; each unit is a list of entries.
 
     Args:
         system: System and developer messages.
@@ -33,7 +33,7 @@ class Frame:
         recent: The units before the current request, oldest first.
         current: The current request's unit and all units since; empty if the request is not
             appended.
-        brief: Whether the anchor is shown as one line, because it does not fit whole.
+        brief: Whether the anchor is shortened to one line, because it does not fit as a whole.
     """
 
     system: list[list[Entry]]
@@ -48,18 +48,17 @@ class Frame:
 
 
 def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> Frame:
-    """Part the current path of a conversation.
+    """Divide the current path of a conversation into the parts of a window.
 
     Args:
         ledger: The conversation.
-        recent: Units before the request that are recent.
-        since: Id of the oldest recent message instead, to keep an earlier choice.
-        appended: Whether the request is a message of the conversation, not a text that is sent
-            last.
+        recent: The number of units before the request that are recent.
+        since: The id of the oldest recent message, to keep an earlier choice; replaces `recent`.
+        appended: Whether the request is a message of the conversation, and not a text to send last.
 
     Returns:
-        The parts. Results whose call is nowhere, and calls that were left behind without a result,
-        are in none.
+        The frame. Tool results without a call, and old calls without a result, are in no part of
+        it.
     """
     live, accounts = ledger.live(), ledger.accounts()
     asked = accounts.asked_at if appended else None
@@ -68,7 +67,7 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
         return [live[place] for place in unit.members]
 
     def is_sent(unit: Unit) -> bool:
-        # No provider takes a result without its call, or a call that was left without its result.
+        # Every provider rejects a result without its call, and an old call without its result.
         return unit.kind not in {"orphan", "system"} and not unit.open
 
     now = [] if asked is None else [accounts.unit(number) for number in accounts.since(asked)]
@@ -95,21 +94,21 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
 
 
 def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
-    """Leave out the oldest units of the tail that do not fit.
+    """Leave out the oldest units of the tail until the rest fits.
 
     Args:
         parts: The frame.
         room: Tokens for everything but the head.
-        share: The part of what is left that recent units may take.
+        share: The share of the remaining room that recent units may take.
 
     Returns:
-        The frame with the tail that fits: all of the current exchange that can stay, then recent
+        The frame with the tail that fits: as much of the current exchange as possible, then recent
         units.
 
     Raises:
-        BudgetTooSmall: The request and the last unit alone do not fit; see `must_stay`.
+        BudgetTooSmall: Even the units that must stay do not fit; see `must_stay`.
     """
-    stays = held(parts)
+    stays = protected(parts)
     must = [place in stays for place in range(len(parts.current))]
     current = _newest(parts.current, must, room)
     free = int((room - sum(cost(unit) for unit in current)) * share)
@@ -118,7 +117,7 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
 
 
 def _newest(units: list[list[Entry]], must: list[bool], room: int) -> list[list[Entry]]:
-    """Return the newest units that fit, and those that must stay."""
+    """Return the units that must stay, and the newest others that fit."""
     costs = [cost(unit) for unit in units]
     if sum(costs) <= room:
         return units
@@ -126,13 +125,13 @@ def _newest(units: list[list[Entry]], must: list[bool], room: int) -> list[list[
 
 
 def must_stay(parts: Frame) -> int:
-    """Return what the request, the last unit, and reasoning that must stay cost."""
-    stays = held(parts)
+    """Return the tokens of the request, the last unit, and reasoning that must stay."""
+    stays = protected(parts)
     return sum(cost(unit) for at, unit in enumerate(parts.current) if at in stays)
 
 
-def held(parts: Frame) -> set[int]:
-    """Return which units of the current exchange stay; the request and the last may be one."""
+def protected(parts: Frame) -> set[int]:
+    """Return the positions of the units of the current exchange that must stay."""
     known = [entry.facts for unit in parts.current for entry in unit]
     homes = [at for at, unit in enumerate(parts.current) for _ in unit]
     others = (loop_start(known), last_said(known))
@@ -140,5 +139,5 @@ def held(parts: Frame) -> set[int]:
 
 
 def cost(unit: list[Entry]) -> int:
-    """Return what a unit costs verbatim."""
+    """Return the tokens of a unit shown verbatim."""
     return sum(entry.tokens for entry in unit)

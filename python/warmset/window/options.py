@@ -1,4 +1,4 @@
-"""The options of a window, which every call that makes one takes."""
+"""The options of a window, shared by every call that builds one."""
 
 from __future__ import annotations
 
@@ -34,22 +34,23 @@ class WindowKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class WindowOptions:
-    """The options of a window, beside its request, budget and mode.
+    """The options of a window apart from its request, budget and mode.
 
     Args:
-        query_vector: The request's vector, shape (dim,), instead of embedding it.
-        recent: Units before the request that are shown verbatim.
-        shortlist: Entries that a picker sees.
-        max_picked: Entries that a picker may return, as many as the picker says if not given, 6 if
-            it says nothing; without a picker the score fills the budget.
+        query_vector: The request's vector, shape (dim,); the request is then not embedded.
+        recent: The number of units before the request that are shown verbatim.
+        shortlist: The number of entries that a picker chooses from.
+        max_picked: The most entries that a picker may return; if not given, the picker's own
+            `max_picked`, or 6 if it has none. Without a picker, entries are picked by score until
+            the budget is full.
         wait: Seconds to wait for a remote embedder and for turns that are still being embedded.
-        index_share: The part of the budget that one-line summaries of further turns may take; 0
-            leaves them out.
-        dialect: How the window is to be written; as the conversation is if not given.
-        system: A system prompt beside the conversation.
-        tools: Tool schemas that travel along; they count.
-        picker: Who picks, instead of the memory's picker.
-        compaction: Has summaries ready for windows of modes "jit" and "full", instead of the
+        index_share: The share of the budget that one-line summaries of further turns may take; 0
+            shows none.
+        dialect: The dialect of the window; the conversation's if not given.
+        system: A system prompt that is sent beside the messages.
+        tools: Tool schemas that are sent with the call; their tokens count.
+        picker: Chooses turns instead of the memory's picker.
+        compaction: Prepares summaries for windows of modes "jit" and "full", instead of the
             memory's `PreparedCompaction`.
 
     Raises:
@@ -94,8 +95,8 @@ class WindowOptions:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells these options from other ones, as far as they change what is chosen.
+        """The options that decide which turns are chosen, to compare them with another window's.
 
-        The vector is left out: it is told apart by its bytes.
+        The query vector is not included: windows compare its bytes.
         """
         return (self.recent, self.shortlist, self.max_picked, self.index_share)

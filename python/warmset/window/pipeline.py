@@ -1,4 +1,4 @@
-"""The way of a window, top to bottom: from the request to the messages of one call.
+"""The pipeline of a window, from the request to the messages of one call.
 
 ```text
 request ─▶ untouched? ─▶ evict ─▶ shortlist ─▶ pick ─▶ pack ─▶ window
@@ -42,18 +42,18 @@ if TYPE_CHECKING:
     from warmset.window.summaries import CompactionPolicy, Prepare
 
 ERASED_MEANWHILE: Final = 3
-"""How often a window is made again because one of its messages was erased while it was made."""
+"""How often a window is rebuilt because one of its messages was erased meanwhile."""
 
 
 class Windows:
-    """Makes the windows of a tenant's conversations.
+    """Builds the windows of a tenant's conversations.
 
     Args:
         handle: The open store.
         searcher: Finds turns.
-        picker: Chooses among the shortlist; None lets the score choose.
-        compaction: Has summaries ready; None for nobody.
-        prepare: Finds a conversation's summaries.
+        picker: Chooses from the shortlist; None chooses by score.
+        compaction: Prepares summaries; None prepares none.
+        prepare: Returns the summaries of a conversation.
     """
 
     def __init__(
@@ -72,17 +72,17 @@ class Windows:
         self._prepare = prepare
 
     def window(self, conversation: str, ask: Ask) -> Window:
-        """Make a window; see `Conversation.window`.
+        """Build a window; see `Conversation.window`.
 
         Args:
             conversation: The conversation's name.
-            ask: What is asked for.
+            ask: The checked arguments.
 
         Returns:
             The window.
         """
         for _ in range(ERASED_MEANWHILE):
-            with suppress(Erased, NotFound):  # made again, of what is left
+            with suppress(Erased, NotFound):  # rebuild it without the erased message
                 return self._window(conversation, ask)
         return self._window(conversation, ask)
 
@@ -120,7 +120,10 @@ class Windows:
 
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
-            found, picked = kept.found, replace(kept.picked, usage=None)  # nobody is asked again
+            found, picked = (
+                kept.found,
+                replace(kept.picked, usage=None),
+            )  # the picker is not called again
             with engine.lock:
                 draft = again(ledger, base, kept)
         else:

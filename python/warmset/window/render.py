@@ -1,4 +1,4 @@
-"""What the messages of a window are for, and how a provider's call says and counts them."""
+"""The parameters of a call, and the conversion and counting of its messages."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """What the messages are for.
+    """The call that a window is built for.
 
     Args:
-        source: How the conversation is written.
-        target: How the window is to be written.
-        system: A system prompt beside the conversation.
-        tools: Tool schemas that travel along.
-        request: A text to send last, if the request is no message of the conversation.
-        budget: Tokens that it may cost.
+        source: The dialect of the conversation.
+        target: The dialect of the window.
+        system: A system prompt that is sent beside the messages.
+        tools: Tool schemas that are sent with the call.
+        request: A text to send last, if the request is not a message of the conversation.
+        budget: The most tokens that the call's input may have.
     """
 
     source: Dialect
@@ -40,10 +40,10 @@ class Call:
 
 
 def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
-    """Say messages in the target dialect, the system prompt where that dialect has it.
+    """Convert messages and the system prompt to the target dialect.
 
     Raises:
-        ConversionError: Something would be lost.
+        ConversionError: The conversion would lose something.
     """
     if call.source == call.target == "anthropic":
         return messages.ConversionResult(messages.alternate(plain), call.system)
@@ -63,13 +63,13 @@ def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
 def total(
     engine: Engine, call: Call, done: messages.ConversionResult, known: Known | None = None
 ) -> int:
-    """Count what a call costs in all.
+    """Count all tokens of a call.
 
     Args:
-        engine: Whose vocabulary counts.
-        call: What the messages are for.
-        done: The messages and what travels beside them.
-        known: Messages that are counted already.
+        engine: Has the vocabulary to count with.
+        call: The call that the messages are for.
+        done: The converted messages and system prompt.
+        known: Messages whose tokens are counted already.
     """
     seen = Known() if known is None else known
     found = seen.find(done.messages)
@@ -81,6 +81,6 @@ def total(
 
 @lru_cache(maxsize=64)
 def frame_tokens(dialect: Dialect, encoding: str) -> int:
-    """Return what a user's message costs beside its text."""
+    """Return the tokens of a user message besides its text."""
     message = messages.text_message(dialect, "user", "x")
     return message_tokens([message], encoding)[0] - count_text("x", encoding)[0]

@@ -1,4 +1,4 @@
-"""What a window's report tells: gathered while the window is made."""
+"""Builds a window's report from data gathered while the window is built."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 class Choices(Sequence[Choice]):
-    """Why each candidate is quoted or not; made when it is looked at."""
+    """A lazy sequence of `Choice`: why each candidate is quoted or not."""
 
     def __init__(
         self, found: Found, picked: Picked, entries: Mapping[int, Entry], draft: Draft
@@ -57,14 +57,14 @@ class Choices(Sequence[Choice]):
 
 
 class ReportBuilder:
-    """Gathers what a report needs.
+    """Gathers the data of a report.
 
     Args:
         engine: The store and its index.
         ledger: The conversation.
-        mode: How the window is made.
-        tokens_in: What sending everything would cost.
-        started: When it began, by `time.perf_counter`.
+        mode: How the window is built.
+        tokens_in: The tokens of the whole conversation.
+        started: When the call began, by `time.perf_counter`.
     """
 
     def __init__(
@@ -79,17 +79,17 @@ class ReportBuilder:
         self._picked: Picked | None = None
 
     def retrieved(self, found: Found, picked: Picked) -> None:
-        """Take note of what was found and picked."""
+        """Record what was found and picked."""
         self._found = found
         self._picked = picked
 
     def window(
         self, made: Assembled, call: Call, *, active: bool, compaction: Compaction | None = None
     ) -> Window:
-        """Make the window with its report.
+        """Return the window with its report.
 
         Raises:
-            BudgetTooSmall: A window that shows everything is over the budget.
+            BudgetTooSmall: A window that must show everything exceeds the budget.
         """
         if made.tokens > call.budget:
             raise BudgetTooSmall(made.tokens, call.budget)

@@ -1,4 +1,4 @@
-"""What a window is for: the last request of a conversation, or a text that is sent last."""
+"""The request of a window: the last user message of a conversation, or a text to send last."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is asked.
+    """The request that a window is built for.
 
     Args:
-        text: What is searched for; empty where nobody asks anything.
-        id: The message that asks it; None where the text is no message of the conversation.
-        send: The text to send last, where it is no message of the conversation.
+        text: The text to search for; empty if there is no request.
+        id: The id of its message; None if the text is not a message of the conversation.
+        send: The text to send last, if it is not a message of the conversation.
         after: The last request before that text.
     """
 
@@ -33,25 +33,25 @@ class Request:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells this request from another one."""
+        """Identifies this request among those of the conversation."""
         return (self.id, self.text, self.after)
 
 
 def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
-    """Find what is asked.
+    """Find the request.
 
     Args:
-        engine: Where texts are read.
+        engine: The store, from which texts are read.
         ledger: The conversation.
-        query: A text; None for the last user message.
+        query: The text of the request; None for the last user message.
 
     Returns:
         The request. A text that equals the pending user message is that message and is not sent
         twice.
 
     Raises:
-        InvalidInputError: The query is no text, or blank.
-        InvalidMessageError: The query would be sent behind tool calls that have no result yet.
+        InvalidInputError: The query is not a string, or blank.
+        InvalidMessageError: The query would follow tool calls that have no result yet.
     """
     live, accounts = ledger.live(), ledger.accounts()
     asked = accounts.asked_at
@@ -76,13 +76,13 @@ def read_request(engine: Engine, ledger: Ledger, query: str | None) -> Request:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ask:
-    """What a window is asked for, checked.
+    """The checked arguments of `Conversation.window`.
 
     Args:
         query: The request's text; None for the last user message.
-        budget: Tokens that the call's input may have.
-        mode: How the window is made.
-        options: The options that every way to a window shares.
+        budget: The most tokens that the call's input may have.
+        mode: How the window is built.
+        options: The options that all calls share that build windows.
     """
 
     query: str | None
@@ -92,7 +92,7 @@ class Ask:
 
     @property
     def key(self) -> tuple[object, ...]:
-        """What tells this from another ask, as far as it changes what is chosen."""
+        """The arguments that change which turns are chosen, for comparison with another call's."""
         vector = self.options.query_vector
         bytes_ = None if vector is None else hash(given_vector(vector).tobytes())
         return (self.budget, self.mode, *self.options.key, bytes_)

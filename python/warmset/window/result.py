@@ -1,4 +1,4 @@
-"""A window: the messages of one call, valid for the provider, token-exact, and explained."""
+"""The result of a window: the messages of one call, their token counts, and a report."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ class Part:
     """One part of a window.
 
     Args:
-        name: What it is.
-        tokens: What it costs.
-        ids: The messages that it shows; those of an index have a line each, those of a summary are
-            what it stands for.
+        name: The kind of the part.
+        tokens: Its tokens.
+        ids: The ids of the messages that it shows. For an index, these have one line each; for a
+            summary, these are the messages that it replaces.
     """
 
     name: PartName
@@ -36,16 +36,17 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Why one candidate is in a window or not.
+    """Explains why a candidate is in a window or not.
 
     Args:
-        id: The message.
+        id: The message's id.
         score: The retriever's score.
-        tokens: What it costs verbatim.
+        tokens: The tokens of the message when it is shown verbatim.
         shown: Whether it is quoted.
-        reason: "picked"; "already_in_window", quoted because a better candidate of its unit is;
-            "not_picked" by the picker; "below_cut", too weak beside the best; or "over_budget".
-        terms: What each signal gave, before its weight.
+        reason: "picked"; "already_in_window": quoted because a better candidate of the same unit
+            is; "not_picked": left out by the picker; "below_cut": its score is too low beside the
+            best; or "over_budget".
+        terms: The value of each signal, before its weight.
     """
 
     id: int
@@ -58,20 +59,21 @@ class Choice:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Compaction:
-    """What a prepared compaction did for a window.
+    """Reports what a prepared compaction did for a window.
 
     Args:
-        state: Where the conversation's preparation is; see `warmset.prepare`.
-        boundary: Messages at the front that a summary stands for, or that stay beside it; 0 if none
-            is shown.
-        tokens: What the summary costs.
-        tokens_saved: Tokens that it takes off the window; 0 in mode "jit", which would not show
-            what it stands for.
-        applied: Whether it took its messages' place in this call; in mode "jit", whether it is
-            shown for the first time.
-        waited: Seconds that the call waited for it.
-        left_out: Messages that were left out without a summary, because there was none in time.
-        why: What kept a summary from being there; None if nothing did.
+        state: The state of the conversation's preparation; see `warmset.prepare`.
+        boundary: The number of messages at the front that the summary replaces, or that are shown
+            beside it; 0 if no summary is shown.
+        tokens: The tokens of the summary.
+        tokens_saved: Tokens that the summary saves in this window; 0 in mode "jit", which would not
+            show the messages that it replaces.
+        applied: Whether the summary replaced its messages in this call; in mode "jit", whether it
+            is shown for the first time.
+        waited: Seconds that the call waited for the summary.
+        left_out: The number of messages that were left out without a summary, because none was
+            ready in time.
+        why: Why no summary is shown; None if one is, or if none was needed.
     """
 
     state: str
@@ -86,35 +88,36 @@ class Compaction:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Report:
-    """What happened, and why.
+    """Reports what a window contains, and why.
 
     Args:
-        mode: How the window was made.
-        active: Whether anything was left out or quoted; a small list passes untouched.
-        turns_in: Messages of the conversation.
-        turns_sent: Messages sent, quoted ones included.
+        mode: How the window was built.
+        active: Whether anything was left out or quoted; a small list is not changed.
+        turns_in: The number of messages of the conversation.
+        turns_sent: The number of messages sent, quoted ones included.
         picked: Ids of the quoted messages.
         recent: Ids of the recent messages.
-        tokens_in: What sending everything would cost.
-        tokens_sent: What the window costs.
-        saved: The part of `tokens_in` that is not sent, 0 to 1.
-        cached: Tokens at the front that are the same as in the last window of the conversation, so
-            that a provider's prefix cache can have them.
-        net_saved: Tokens that are not sent, less those that the picker's model took; below zero
-            where the window costs more than it saves.
-        picked_by: Who picked: "score" or "picker"; None where nothing was retrieved.
-        picker: What the picker took, its model's tokens and the time; None where no picker was
-            asked, as for a further window of the same exchange. A picker of one's own that does not
-            tell counts as no tokens.
-        searched_by: "fused", or "lexical" where no vector could be had; None where nothing was
-            searched.
-        notes: What did not go as it should: a picker's failure, a vector that came too late, turns
+        tokens_in: The tokens of the whole conversation.
+        tokens_sent: The tokens of the window.
+        saved: The share of `tokens_in` that is not sent, 0 to 1.
+        cached: Tokens at the front that are the same as in the conversation's last window, so that
+            a provider's prompt cache can reuse them.
+        net_saved: Tokens that are not sent, minus those that the picker's model used; negative if
+            the window costs more than it saves.
+        picked_by: "score" or "picker"; None if nothing was retrieved.
+        picker: The tokens and the time that the picker's model used; None if no picker was called,
+            as for a further window of the same exchange. Your own picker counts as 0 tokens if it
+            reports no usage.
+        searched_by: "fused", or "lexical" if there was no vector of the request; None if nothing
+            was searched.
+        notes: Problems on the way, in words: a picker's failure, a vector that came too late, turns
             whose vectors are pending.
-        pending: Turns that are found by their words only, because their vectors are not made yet.
-        milliseconds: What the call took.
-        compaction: What a prepared compaction did; None where there is none, in mode "recency", and
-            for a small list.
-        exact: Whether the counts are the reference's; formulas of providers never are.
+        pending: The number of turns that can be found by their words only, because they are not
+            embedded yet.
+        milliseconds: How long the call took.
+        compaction: What a prepared compaction did; None without one, in mode "recency", and for a
+            small list.
+        exact: Whether the counts are the provider's own; counts by a formula are never exact.
     """
 
     mode: str
@@ -144,13 +147,13 @@ class Window:
     """The messages of one call.
 
     Args:
-        messages: What to send.
-        system: The system prompt, where the dialect keeps it beside the messages.
-        dialect: How the messages are written.
-        tokens: What it costs, system prompt and tools included.
-        budget: What it was allowed to cost.
-        parts: What it is made of, in order.
-        report: What happened, and why.
+        messages: The messages to send.
+        system: The system prompt, if the dialect keeps it beside the messages.
+        dialect: The dialect of the messages.
+        tokens: The tokens of the whole call, system prompt and tools included.
+        budget: The budget in tokens.
+        parts: The parts of the window, in order.
+        report: What the window contains, and why.
     """
 
     messages: list[Message]

@@ -1,4 +1,4 @@
-"""Which turns are quoted, and which have a line in the scoped index, under a number of tokens."""
+"""Chooses the turns to quote, and those to list in the scoped index, within a token limit."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from warmset.window.candidates import Pool
 
 QUOTE_OVERHEAD: Final = 8
-"""Tokens of a quoted turn's id and speaker, for the plan; the final count is exact."""
+"""Tokens of a quoted turn's id and speaker, as an estimate; the final count is exact."""
 
 
 def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, ...], ...]:
-    """Choose units to quote within a number of tokens: the most valuable that fit.
+    """Choose the units to quote: those with the highest total score that fit.
 
     Args:
-        engine: Where texts are read.
+        engine: The store, from which texts are read.
         pool: Units to choose from, the best first.
-        room: Tokens for all of them.
+        room: The most tokens for all of them.
 
     Returns:
         The chosen units, the best first.
@@ -36,8 +36,8 @@ def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, .
     costs = pool.tokens + QUOTE_OVERHEAD * pool.sizes
     least = int(costs.min())
     taken = pack(costs, pool.values, free)
-    # The lines that tell the day are shared by its turns, so their cost is known only
-    # once a choice is made: choose, count, choose again with that taken off.
+    # Turns of one day share the line that names the day, so the tokens of these lines are known
+    # only after a choice: choose, count, and choose again with that many tokens less.
     actual, planned = pool.cost(cards, taken), int(costs[taken].sum())
     left = free - (actual - planned)
     if actual > free or left - planned >= least:
@@ -46,12 +46,12 @@ def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, .
 
 
 def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[Entry, ...]:
-    """Choose lines for the scoped index within a number of tokens, the first that fit.
+    """Choose the messages to list in the scoped index, in their order, while they fit.
 
     Args:
-        engine: Where texts are read.
-        entries: Messages that are not shown otherwise, the most important first.
-        room: Tokens for all lines.
+        engine: The store, from which texts are read.
+        entries: Messages that are not shown elsewhere, the most important first.
+        room: The most tokens for all lines.
 
     Returns:
         The chosen messages, the most important first.

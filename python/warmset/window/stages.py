@@ -1,4 +1,4 @@
-"""The steps of a window on one conversation: what is small, what stays, what is quoted."""
+"""The stages of building a window: pass small lists, choose what stays, choose what is quoted."""
 
 from __future__ import annotations
 
@@ -36,10 +36,10 @@ if TYPE_CHECKING:
 
 
 def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
-    """Say what the messages are for.
+    """Return the call that the messages are for.
 
     Raises:
-        UnknownDialectError: The dialect that is asked for is not known.
+        UnknownDialectError: The requested dialect is not known.
     """
     wanted = None if ask.options.dialect is None else known_dialect(ask.options.dialect)
     source = ledger.dialect or _read_as(ledger, wanted)
@@ -49,14 +49,14 @@ def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
 
 
 def _read_as(ledger: Ledger, wanted: Dialect | None) -> Dialect:
-    """Tell how messages are read that would fit several dialects, for one that is asked for."""
+    """Return the dialect as which to read messages that are valid in several dialects."""
     return "anthropic" if wanted == "anthropic" and not ledger.instructs else "openai"
 
 
 def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
     """Write a whole conversation, as it would be sent without warmset.
 
-    Messages come out untouched: what is sent is what was appended.
+    The messages are the appended ones, unchanged.
     """
     known = Known()
     plain = verbatim(engine, live, known)
@@ -76,14 +76,15 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
 
 
 def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:
-    """Return what sending everything would cost, without reading it."""
+    """Return the tokens of the whole conversation without reading its messages."""
     return ledger.accounts().roll.since(0) + _beside(engine, call)
 
 
 def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] | None:
-    """Return the whole list where it passes untouched: short, cheap, and within the budget.
+    """Return all entries if the list is sent unchanged, else None.
 
-    So it does in mode "full", whatever it costs. None where a window is to be made.
+    In mode "jit" that is a list of few messages and few tokens that is within the budget; in mode
+    "full" it is every list.
     """
     live = ledger.live()
     if ask.mode == "jit" and tokens < SMALL_TOKENS and tokens <= call.budget:
@@ -102,22 +103,22 @@ def stay(
     kept: Frozen | None,
     offered: Settled | None = None,
 ) -> Draft:
-    """Choose what is shown verbatim, and the summary behind the task.
+    """Choose the units that are shown verbatim, and the summary after the task.
 
     Args:
-        engine: Where texts are read.
+        engine: The store, from which texts are read.
         ledger: The conversation.
-        ask: The options.
-        request: What is asked.
-        call: What the messages are for.
+        ask: The arguments of the window.
+        request: The request.
+        call: The call that the messages are for.
         kept: The choices of the exchange's last window.
         offered: The summary that is ready.
 
     Returns:
-        The stable front and the tail, and nothing that is retrieved.
+        A draft with the stable front and the tail, without retrieved turns.
 
     Raises:
-        BudgetTooSmall: What must stay does not fit.
+        BudgetTooSmall: The messages that must stay do not fit.
     """
     recency = ask.mode == "recency"
     since = None if kept is None else kept.since
@@ -146,10 +147,9 @@ def quote_and_index(
     picked: Picked,
     weights: Weights,
 ) -> Draft:
-    """Choose what is quoted, and which lines the scoped index has, within what is left.
+    """Choose the turns to quote and the lines of the scoped index within the remaining budget.
 
-    The quoted turns and the index share what the verbatim parts leave; lines of turns that are
-    quoted after all are not repeated.
+    Quotes and index share the tokens that the verbatim parts leave; a quoted turn gets no line.
     """
     parts = base.frame
     stable = sum(cost(unit) for unit in (*parts.system, *parts.recent, *parts.current))
@@ -168,7 +168,7 @@ def quote_and_index(
 
 
 def _beside(engine: Engine, call: Call) -> int:
-    """Return what a call costs beside the conversation's messages."""
+    """Return the tokens of a call besides the conversation's messages."""
     tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     if call.request is None:
         return tokens
@@ -176,14 +176,14 @@ def _beside(engine: Engine, call: Call) -> int:
 
 
 def _task(engine: Engine, parts: Frame) -> int:
-    """Return what the anchor costs, whole or as one line."""
+    """Return the tokens of the anchor, whole or as one line."""
     if parts.brief:
         return PER_MESSAGE + engine.count(brief_task(engine.text(parts.anchor[0][0].id)))
     return sum(cost(unit) for unit in parts.anchor)
 
 
 def pick(picker: Picker | None, ask: Ask, request: Request, found: Found) -> Picked:
-    """Have turns picked of what was found, by a picker or by the score."""
+    """Pick turns from the hits, by the picker or by score."""
     if picker is None or isinstance(picker, ScorePicker):
         return Picked(tuple(found.ids), "score")
     candidates = [
@@ -197,7 +197,7 @@ def pick(picker: Picker | None, ask: Ask, request: Request, found: Found) -> Pic
 
 
 def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) -> Frozen:
-    """Remember the choices of a window for the next one of the same exchange."""
+    """Return the choices of a window, for the next window of the same exchange."""
     recent = [entry.id for unit in draft.frame.recent for entry in unit]
     return Frozen(
         key=key,
@@ -211,9 +211,9 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
 
 
 def again(ledger: Ledger, base: Draft, frozen: Frozen) -> Draft:
-    """Take up the choices of the exchange's last window."""
+    """Repeat the choices of the exchange's last window."""
     shown = {entry.id for unit in base.frame.units() for entry in unit}
     lines = tuple(ledger.entries[id_] for id_ in frozen.lines if id_ in ledger.entries)
-    # A call that was quoted may have got its result since, and stand in the exchange with it.
+    # A quoted call may have got its result meanwhile, and be shown in the exchange with it.
     quoted = (unit for unit in ledger.together(frozen.quoted) if unit and unit[0].id not in shown)
     return replace(base, quoted=tuple(quoted), lines=lines)

@@ -1,4 +1,4 @@
-"""What a window asks of a prepared compaction; `warmset.prepare` answers."""
+"""The interface between windows and a prepared compaction; `warmset.prepare` implements it."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 
 
 class CompactionPolicy(Protocol):
-    """Who writes summaries, and when: `warmset.PreparedCompaction`."""
+    """Decides who writes summaries, and when: `warmset.PreparedCompaction`."""
 
     @property
     def fingerprint(self) -> str:
-        """What tells its summaries from those of another policy."""
+        """Identifies the policy's summaries among those of other policies."""
         ...
 
 
@@ -27,17 +27,17 @@ class Summaries(Protocol):
     """The summaries of one conversation under one policy."""
 
     def full(self, call: Call, /) -> tuple[Assembled, Compaction]:
-        """Make a window that shows everything, or a summary instead of the front."""
+        """Build a window that shows all messages, or a summary in place of the oldest."""
         ...
 
     def offer(self, call: Call, /) -> Settled | None:
-        """Return the newest summary that is ready, and have another one begun if it is time."""
+        """Return the newest summary that is ready, and start another one if it is due."""
         ...
 
     def shown(self, made: Assembled, /) -> Compaction:
-        """Take note of whether a window that quotes turns shows a summary."""
+        """Record whether a window that quotes turns shows a summary."""
         ...
 
 
 Prepare: TypeAlias = Callable[["Engine", "Ledger", CompactionPolicy], Summaries]
-"""Finds the summaries of a conversation."""
+"""Returns the summaries of a conversation under a policy."""

@@ -1,13 +1,13 @@
-"""The summary behind the task: whether a window shows one, and what the verbatim tail leaves it.
+"""The summary after the task: whether a window shows one, and how much room it may take.
 
 ```text
 system ─ task ─ summary │ index, quotes │ recent units │ request, and the tool steps since
      stable front       │   retrieved   │          verbatim tail
 ```
 
-It changes with a request and not within an exchange, so that the front of a tool loop stays as it
-is; unless steps of the exchange have to leave, for then the rest changes with every call anyway. It
-takes nothing from the recent units: it leaves before they do.
+The summary changes with a request and not within an exchange, so that the front of a tool loop
+stays the same. The exception: when steps of the exchange have to be left out, the rest changes with
+every call anyway. The summary takes no room from the recent units: it is left out before they are.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ def settle(
     kept: Frozen | None,
     offered: Settled | None,
 ) -> Draft:
-    """Fit the verbatim tail, and choose the summary behind the task.
+    """Fit the verbatim tail, and choose the summary that is shown after the task.
 
     Args:
-        engine: Where summaries are known.
-        call: What the messages are for.
-        parts: What would be shown verbatim.
+        engine: The store, which knows the stored summaries.
+        call: The call that the messages are for.
+        parts: The units that would be shown verbatim.
         room: Tokens for everything but the head.
-        share: The part of what the exchange leaves that recent units may take.
+        share: The share of the room left by the exchange that recent units may take.
         kept: The choices of the exchange's last window.
         offered: The summary that is ready.
 
     Returns:
         The frame with the tail that fits, and the summary.
     """
-    if offered is not None and sum(map(cost, parts.current)) > room:  # steps have to leave
+    if offered is not None and sum(map(cost, parts.current)) > room:  # some steps do not fit
         tokens = summary_tokens(engine, call, offered)
         if tokens <= (room - must_stay(parts)) * SUMMARY_SHARE:
             fitted = fit_tail(parts, room - tokens, share)
@@ -64,7 +64,9 @@ def settle(
     one, part = offered, SUMMARY_SHARE
     if kept is not None:
         one, part = kept.summary, 1.0
-        if one is not None and one.id is not None and one.id not in engine.derived:  # erased since
+        if (
+            one is not None and one.id is not None and one.id not in engine.derived
+        ):  # erased meanwhile
             one = None
     if one is None:
         return Draft(fitted, without=None if offered is None else BEGUN)
@@ -77,20 +79,20 @@ def settle(
 
 
 def summary_tokens(engine: Engine, call: Call, summary: Settled | None) -> int:
-    """Return what a summary costs in a window."""
+    """Return the tokens that a summary takes in a window."""
     if summary is None:
         return 0
     return summary.tokens + frame_tokens(call.source, engine.encoding)
 
 
 def erased_of(engine: Engine, ledger: Ledger, summary: Settled) -> int | None:
-    """Return what was erased of a summary, its record or a message that it stands for, if any."""
+    """Return the id of an erased record that a summary depends on: its own, or a message's."""
     if summary.id is not None:
         return None if summary.id in engine.derived else summary.id
     return next((id_ for id_ in summary.ids if id_ not in ledger.entries), None)
 
 
 def _says_more(summary: Settled, parts: Frame) -> bool:
-    """Tell whether a summary stands for anything that is not shown verbatim."""
+    """Return whether a summary replaces any message that is not shown verbatim."""
     shown = {entry.id for unit in parts.units() for entry in unit}
     return any(id_ not in shown for id_ in summary.ids)
