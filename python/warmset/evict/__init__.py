@@ -1,13 +1,13 @@
-"""Eviction over units: what leaves a list so that the rest fits, decided by policies.
+"""Eviction of whole units: policies decide which messages leave a list so that the rest fits.
 
 What this package promises:
 
-- What comes out costs at most the budget, by the counter that was given, or `BudgetTooSmall` says
-  need and have.
-- Units leave whole; what must stay stays; what stays is unchanged and in order.
-- What left is accounted for: survivors and evicted messages together are the input, and whatever
-  stands for something is listed.
-- A policy sees values and asks for edits; one place carries them out.
+- The result has at most the budget's tokens, by the given counter, or `BudgetTooSmall` is raised
+  with need and have.
+- Units leave as a whole; protected messages stay; messages that stay are unchanged and in order.
+- Every message is accounted for: those that stayed and those that were evicted are together the
+  input, and every message that replaces others is listed.
+- A policy reads values and returns edits; only `Desk` applies them.
 """
 
 from warmset.evict.blob_store import BlobStore, OffloadStore

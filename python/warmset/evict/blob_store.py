@@ -1,4 +1,4 @@
-"""Where large texts go, and how they are read again."""
+"""Stores of large texts, which are read again by their handles."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _KEY: Final = [b"warmset", b"offloaded"]
 
 
 class OffloadStore(Protocol):
-    """A place for texts: what was put is there until the place itself goes."""
+    """A store of texts; a stored text can be read as long as the store exists."""
 
     def put(self, text: str, /) -> str:
-        """Keep a text and return its handle."""
+        """Store a text and return its handle."""
         ...
 
     def read(self, handle: str, start: int = 0, stop: int | None = None, /) -> str:
-        """Return lines of a kept text, from `start` to before `stop`, counted from 0."""
+        """Return the lines of a stored text from `start` to before `stop`, counted from 0."""
         ...
 
 
 class BlobStore:
-    """Keeps texts in a cold store, or in memory until it goes; the same text has one handle.
+    """Stores texts in a cold store, or in memory; equal texts have the same handle.
 
     Args:
         store: The store; None keeps the texts in memory.
@@ -35,17 +35,17 @@ class BlobStore:
         self._read_to = 0
 
     def put(self, text: str, /) -> str:
-        """Keep a text, durably where the store is durable.
+        """Store a text; it is durable if the cold store is durable.
 
         Args:
-            text: Any text; lone surrogates are kept.
+            text: Any text; lone surrogates are preserved.
 
         Returns:
-            Its handle, made of the hash of its content.
+            Its handle, a hash of its content.
 
         Raises:
-            InvalidInputError: It is no text.
-            StoreError: It could not be kept.
+            InvalidInputError: It is not a string.
+            StoreError: It could not be stored.
         """
         if not isinstance(text, str):
             raise InvalidInputError(f"blob store: expected a text, found {text!r:.80}")
@@ -63,14 +63,14 @@ class BlobStore:
         Args:
             handle: What `put` returned.
             start: The first line, counted from 0.
-            stop: The line before which to end; None for the end.
+            stop: The line before which to end; None for the end of the text.
 
         Returns:
-            The lines as they were, line ends included.
+            The unchanged lines, with their line ends.
 
         Raises:
-            NotFound: Nothing was put under that handle.
-            InvalidInputError: A line is no number.
+            NotFound: No text has that handle.
+            InvalidInputError: A line is not a number.
             StoreError: It could not be read.
         """
         for name, line in (("start", start), ("stop", stop)):
@@ -89,7 +89,7 @@ class BlobStore:
         )
 
     def _look(self) -> None:
-        """Find what others put into the store since it was looked at last."""
+        """Read the texts that others added to the store since the last look."""
         while page := self._store.page(self._read_to + 1):
             for record in page:
                 if list(record.key) == _KEY:

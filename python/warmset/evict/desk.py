@@ -1,4 +1,4 @@
-"""A list in work: the edits of policies are carried out here, and nowhere else."""
+"""The working copy of a list, on which the edits of policies are applied."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
 
 
 MOST: Final = 1 << 62
-"""The most that one message can cost here; counts saturate."""
+"""The highest token count of one message; larger counts are capped."""
 
 
 class Desk:
-    """A list in work.
+    """The working copy of a list.
 
     Args:
         messages: Well-formed messages of one dialect.
-        counter: What counts them.
-        terms: What does not change.
+        counter: Counts their tokens.
+        terms: The parameters that do not change.
     """
 
     def __init__(self, messages: Sequence[Message], counter: Counter, terms: Terms) -> None:
@@ -42,7 +42,8 @@ class Desk:
         self._said = last_said(known)
         held = self._held(known)
         since = -1 if self._asked is None else self._asked
-        # Units are those of the caller's list: what leaves makes strangers neighbours.
+        # Units are those of the caller's list: evictions make messages of different units
+        # neighbours.
         self._units: list[tuple[UnitKind, bool]] = []
         home = [0] * len(known)
         parted = units(known)
@@ -62,7 +63,7 @@ class Desk:
 
     @property
     def total(self) -> int:
-        """What everything costs, the stand-ins for gaps included."""
+        """All tokens, those of filler messages in gaps included."""
         return self._total(self.slots)
 
     def _total(self, slots: Sequence[Slot]) -> int:
@@ -75,11 +76,11 @@ class Desk:
         return self._gap_costs[role]
 
     def leave_until(self, edits: Sequence[Edit], budget: int) -> None:
-        """Let units leave, one after the other, until the rest and its gaps fit.
+        """Evict units one after the other until the rest and its filler messages fit.
 
         Args:
-            edits: Every unit that may leave, in the order in which they leave.
-            budget: Tokens that everything may cost.
+            edits: Every unit that may leave, in the order of eviction.
+            budget: The most tokens that everything may have.
         """
         units_ = self.view().units
         order = [units_[edit.unit].members for edit in edits if isinstance(edit, Leave)]
@@ -87,7 +88,8 @@ class Desk:
         self.carry_out(edits[:count])
 
     def tidy_end(self) -> None:
-        """Write the last message as it may stand there, if it was not the last before."""
+        """Change the last message to a form that is valid at the end, if it was not the last
+        before."""
         if not self.slots or self.slots[-1].kind is not None:
             return
         old = self.slots[-1]
@@ -100,17 +102,17 @@ class Desk:
 
     @property
     def floor(self) -> int:
-        """What must stay costs, gaps not counted."""
+        """The tokens of everything that must stay, without filler messages."""
         protected = (unit.cost for unit in self.view().units if unit.protected)
         return self.terms.overhead + sum(protected)
 
     def least(self) -> int:
-        """Return what is left when everything that may leave has left."""
+        """Return the tokens that are left after everything evictable was evicted."""
         held = {at for unit in self.view().units if unit.protected for at in unit.members}
         return self._total([slot for at, slot in enumerate(self.slots) if at in held])
 
     def shorten_anchor(self) -> bool:
-        """Replace the task with one line of it, where that is shorter and the task may change.
+        """Shorten the task to one line, if that is shorter and the task may change.
 
         Returns:
             Whether it was replaced.
@@ -132,10 +134,10 @@ class Desk:
         return True
 
     def view(self, budget: int | None = None) -> View:
-        """Show the list to a policy.
+        """Return the view of the list that a policy gets.
 
         Args:
-            budget: Another budget than the one of the terms, for a second try.
+            budget: A budget that replaces the one of the terms, for a second try.
         """
         if self._view is None or (budget is not None and budget != self._view.budget):
             self._view = self._look(self.terms.budget if budget is None else budget)
@@ -170,7 +172,7 @@ class Desk:
         )
 
     def _held(self, known: Sequence[Facts]) -> set[int]:
-        """Return the positions of messages that must stay, whatever unit they are in."""
+        """Return the positions of messages that must stay regardless of their unit."""
         held = {at for at, fact in enumerate(known) if fact.is_system or fact.keep}
         opening = loop_start(known)
         held |= set() if opening is None else {opening}
@@ -178,13 +180,14 @@ class Desk:
         return held | self.terms.pinned | {at for at in said if at is not None}
 
     def carry_out(self, edits: Iterable[Edit]) -> bool:
-        """Carry edits out that were planned on the latest view.
+        """Apply edits that were planned on the latest view.
 
         Returns:
             Whether anything changed.
 
         Raises:
-            InvalidInputError: An edit names a unit or message that is not there, or one twice.
+            InvalidInputError: An edit names a unit or message that does not exist, or two edits
+                name the same one.
         """
         view = self.view()
         home = {at: unit for unit in view.units for at in unit.members}
@@ -227,7 +230,8 @@ class Desk:
             self._units.append(("user", False))
 
     def _forget(self, members: Iterable[int], reason: str) -> None:
-        """Note that messages left; those that stood for others had left before."""
+        """Record that messages left; for a replacement, the messages that it replaces left
+        before."""
         real = [self.slots[at] for at in members if self.slots[at].kind is None]
         if not real:
             return

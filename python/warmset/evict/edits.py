@@ -1,4 +1,4 @@
-"""What a policy may ask for, checked: everybody can write one, and a mistake should name itself."""
+"""Checks of the edits that policies return, so that a mistake in a custom policy is named."""
 
 from __future__ import annotations
 
@@ -15,10 +15,11 @@ if TYPE_CHECKING:
 
 
 def touched_by(edit: Edit, view: View) -> list[int]:
-    """Return the positions of the messages that an edit is about.
+    """Return the positions of the messages that an edit affects.
 
     Raises:
-        InvalidInputError: It is no edit, or names what is not there, or the same unit twice.
+        InvalidInputError: It is not an edit, or it names a unit or message that does not exist, or
+            the same unit twice.
     """
     if isinstance(edit, Swap):
         places, count = [edit.at], len(view.messages)
@@ -36,10 +37,10 @@ def touched_by(edit: Edit, view: View) -> list[int]:
 
 
 def read_stand_in(message: Message, dialect: Dialect) -> Facts:
-    """Read what a policy wrote.
+    """Check a message that a policy wrote.
 
     Raises:
-        InvalidInputError: It is no message of the dialect.
+        InvalidInputError: It is not a message of the dialect.
     """
     if not isinstance(message, dict):
         raise InvalidInputError(f"policy: a stand-in is no message: found {message!r:.80}")
@@ -50,7 +51,8 @@ def read_stand_in(message: Message, dialect: Dialect) -> Facts:
 
 
 def check_swap(edit: Swap, old: Facts, new: Facts) -> None:
-    """Raise `InvalidInputError` unless a stand-in has the links of what it stands for."""
+    """Raise `InvalidInputError` unless a replacement has the same calls and results as its
+    original."""
     if edit.kind not in get_args(StandInKind):
         raise InvalidInputError(f"policy: {edit.kind!r} is no kind of stand-in")
     if (new.role, new.calls, new.results) != (old.role, old.calls, old.results):
@@ -60,6 +62,6 @@ def check_swap(edit: Swap, old: Facts, new: Facts) -> None:
 
 
 def check_fold(new: Facts) -> None:
-    """Raise `InvalidInputError` unless a summary is a plain message of user or assistant."""
+    """Raise `InvalidInputError` unless a summary is a plain user or assistant message."""
     if new.calls or new.results or new.role not in ("user", "assistant"):
         raise InvalidInputError("policy: a summary must be a plain message of user or assistant")

@@ -1,4 +1,4 @@
-"""A list that fits, and what became of the rest."""
+"""The result of `fit`: the list that fits, and what happened to the rest."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Evicted:
-    """Messages that left together.
+    """Messages that were evicted together.
 
     Args:
-        indices: Their positions in the list that was given.
-        tokens: What they cost.
-        reason: Why they left, in words.
-        handle: Where they can be read, if there is a store.
+        indices: Their positions in the input list.
+        tokens: Their tokens.
+        reason: Why they were evicted, in words.
+        handle: The handle by which they can be read, if there is a store.
     """
 
     indices: tuple[int, ...]
@@ -30,14 +30,14 @@ class Evicted:
 
 @dataclass(frozen=True, slots=True)
 class Inserted:
-    """A message that stands for others: neither one that was given nor one that stayed.
+    """A message that was inserted in place of others.
 
     Args:
-        index: Its position in the list that came out.
-        kind: "placeholder" for a cleared result, "handle" for one that went to a store, "summary",
-            "gap" where two neighbours would have had one role.
-        stands_for: Positions, in the list that was given, of what it stands for.
-        handle: Where that can be read, if it went to a store.
+        index: Its position in the output list.
+        kind: "placeholder" for a cleared result, "handle" for a result moved to a store, "summary",
+            or "gap" for a filler message between two neighbours of the same role.
+        stands_for: Positions in the input list of the messages that it replaces.
+        handle: The handle by which they can be read, if they were stored.
     """
 
     index: int
@@ -51,15 +51,15 @@ class FitResult:
     """A list that fits its budget.
 
     Args:
-        messages: What to send; messages that stayed are the objects that were given.
-        tokens: What it costs, by the counter that was used, what travels beside it included.
-        budget: What it was allowed to cost.
-        dialect: How the messages are written.
-        kept: Positions, in the list that was given, of the messages that stayed.
-        evicted: What left, in the order in which it left.
-        inserted: What stands for messages that left.
+        messages: The messages to send; those that stayed are the caller's own objects.
+        tokens: All tokens by the counter that was used, system prompt and tools included.
+        budget: The budget in tokens.
+        dialect: The dialect of the messages.
+        kept: Positions in the input list of the messages that stayed.
+        evicted: The messages that were evicted, in the order of eviction.
+        inserted: The messages that replace evicted ones.
         orphans: Positions of tool results without a call, which providers refuse; see `repair`.
-        notes: What policies have to tell: why no summary was used, how much one lacks.
+        notes: Remarks of policies, in words: why no summary was used, what one lacks.
     """
 
     messages: list[Message]

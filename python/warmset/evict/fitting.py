@@ -1,4 +1,4 @@
-"""`fit`: a list within its budget, whole units only, and an account of what left."""
+"""`fit`: cut a list to its budget by whole units, and account for every evicted message."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from warmset.tokens import CounterLike
 
 Protect: TypeAlias = Iterable[int] | Callable[[Any], bool]
-"""What the caller pins: positions in the list, or a function that tells it of a message."""
+"""The pinned messages: positions in the list, or a function that decides for each message."""
 
 
 def fit(
@@ -40,35 +40,36 @@ def fit(
     tools: Sequence[Mapping[str, Any]] | None = None,
     store: OffloadStore | None = None,
 ) -> FitResult:
-    """Make a list fit its budget: whole units leave, and what is left is valid if the list was.
+    """Make a list fit its budget by evicting whole units; a valid list stays valid.
 
-    Never leaves: system and developer messages, the task (the first user message; one line of it
-    stands for it if it cannot fit), the current user message, tool calls at the end that wait for
-    their results, a provider's compaction, and what is pinned. A list that fits comes back as it
-    is, unless a policy has a trigger of its own below the budget.
+    Never evicted: system and developer messages, the task (the first user message, shortened to one
+    line if it cannot fit), the current user message, tool calls at the end that wait for their
+    results, a provider's compaction, and pinned messages. A list that fits is returned unchanged,
+    unless a policy has its own trigger below the budget.
 
     Args:
-        messages: Messages as callers have them; those that stay come out as the same objects.
-        budget: Tokens that everything may cost, or a `Budget`.
-        policy: What leaves first: `TokenBudget()` if not given. Where a policy does not reach the
-            budget, the oldest units follow.
-        dialect: How they are written; told by their look if not given.
-        counter: The authority on tokens: an encoding, a function of a list of messages, or what
-            `warmset.counter` made; o200k_base if not given.
-        protect: Positions of messages that must stay, or a function that says so of a message.
-        system: A system prompt that travels beside the list; it counts.
-        tools: Tool schemas that travel along; they count.
-        store: Where what leaves is kept; then every eviction has a handle.
+        messages: Messages as callers have them; those that stay are returned as the same objects.
+        budget: The most tokens that everything may have, or a `Budget`.
+        policy: Decides what is evicted first; `TokenBudget()` if not given. If the policy does not
+            reach the budget, the oldest units are evicted next.
+        dialect: The dialect of the messages; detected if not given.
+        counter: Counts the tokens: an encoding, a function of a list of messages, or the result of
+            `warmset.counter`; o200k_base if not given.
+        protect: Positions of messages that must stay, or a function that returns True for a message
+            that must stay.
+        system: A system prompt that is sent beside the messages; its tokens count.
+        tools: Tool schemas that are sent with the call; their tokens count.
+        store: Stores the evicted messages; then every eviction has a handle.
 
     Returns:
-        The messages, their tokens, what left and why, and what stands for it.
+        The messages, their tokens, the evicted messages with reasons, and the inserted messages.
 
     Raises:
-        BudgetTooSmall: What must stay does not fit; the error has `need` and `have`.
-        SummarizerError: A policy's summarizer failed, and nobody stands in for it.
+        BudgetTooSmall: The messages that must stay do not fit; the error has `need` and `have`.
+        SummarizerError: A policy's summarizer failed, and it has no fallback.
         InvalidMessageError: A message is malformed.
-        InvalidInputError: An option is not usable.
-        UnknownDialectError: The name is of no supported dialect.
+        InvalidInputError: An option is invalid.
+        UnknownDialectError: The dialect is not supported.
     """
     listed = isinstance(messages, Iterable) and not isinstance(messages, (str, bytes, Mapping))
     given = list(messages) if listed else []
@@ -76,7 +77,7 @@ def fit(
     chosen = settle(plain, dialect)
     have = input_tokens(budget)
     count = make_counter(counter)
-    # A provider's endpoint is not asked for every placeholder: the final count decides.
+    # A provider's endpoint is not called for every placeholder: the final count decides.
     stand_ins = Vocabulary("estimate") if isinstance(count, Endpoint) else count
     empty = count.overhead(None, None)
     desk = Desk(
@@ -111,7 +112,7 @@ def fit(
         tokens = _plus(count.count([one.message for one in made]), beside)
         if max(desk.total, tokens) <= have:
             break
-        # The counter is not additive: the next units of the order leave.
+        # The counter is not additive: evict further units in the same order.
         spoken = desk.terms.overhead + sum(slot.cost for slot in desk.slots)
         less = max(tokens - have, desk.total - have)
         if not desk.carry_out(order.plan(desk.view(spoken - less))):
@@ -141,10 +142,10 @@ def _planned(step: Policy, view: View) -> list[Edit | Note]:
 
 
 def _make_room(desk: Desk, have: int) -> None:
-    """Offer the task as one line if what must stay does not fit.
+    """Shorten the task to one line if the messages that must stay do not fit.
 
     Raises:
-        BudgetTooSmall: It does not fit with that either.
+        BudgetTooSmall: They do not fit even then.
     """
     if desk.least() > have:
         desk.shorten_anchor()
@@ -154,7 +155,7 @@ def _make_room(desk: Desk, have: int) -> None:
 
 @dataclass(frozen=True, slots=True)
 class _Written:
-    """A message of the list that comes out: as it is counted, and as it is sent."""
+    """A message of the output list: as it is counted, and as it is sent."""
 
     message: Message
     sent: Any
@@ -164,7 +165,7 @@ class _Written:
 
 
 def _written(desk: Desk, given: Sequence[Any]) -> list[_Written]:
-    """Write the list with its stand-ins; messages that stayed are the caller's objects."""
+    """Write the output list with inserted messages; those that stayed are the caller's objects."""
     dialect = desk.terms.dialect
     opened = dict(gaps(desk.slots, dialect))
     made: list[_Written] = []

@@ -1,8 +1,8 @@
-"""Where messages left, neighbours may have one role: a stand-in between them keeps a list valid.
+"""Filler messages: they keep a list valid where evictions leave two neighbours of the same role.
 
-Anthropic's Bedrock and many proxies demand that roles alternate, and a Gemini content with calls
-must follow the user's. Merging the neighbours would change messages that stayed, and with them the
-prefix that a provider has cached; so a short message of the other role stands in the gap.
+Anthropic's models on Bedrock and many proxies require that roles alternate, and a Gemini content
+with calls must follow a user's. Merging the neighbours would change messages that stayed, and with
+them the prefix that a provider has cached; so a short message of the other role fills the gap.
 """
 
 from __future__ import annotations
@@ -21,13 +21,13 @@ if TYPE_CHECKING:
 GapRole: TypeAlias = Literal["user", "assistant"]
 
 ALTERNATING: Final = frozenset({"anthropic", "gemini"})
-"""Dialects in which two neighbours of one role can be refused."""
+"""Dialects in which a provider may reject two neighbours of the same role."""
 
 
 def gaps(slots: Sequence[Slot], dialect: Dialect) -> Iterator[tuple[int, GapRole]]:
-    """Find where a stand-in has to be: before which slot, and whose it must be.
+    """Find the slots that need a filler message before them, and the role of each.
 
-    Neighbours that were neighbours before are left as they are: their provider takes them.
+    Messages that were neighbours in the input get none: the provider accepted them there.
     """
     if dialect not in ALTERNATING:
         return
@@ -38,17 +38,17 @@ def gaps(slots: Sequence[Slot], dialect: Dialect) -> Iterator[tuple[int, GapRole
 
 
 def gap_between(before: Slot, after: Slot, dialect: Dialect) -> GapRole | None:
-    """Tell whose a stand-in between two slots must be; None where none is needed."""
+    """Return the role of the filler message between two slots; None if none is needed."""
     if _were_neighbours(before, after):
         return None
     return gap_role(dialect, before.facts.role, after.facts.role)
 
 
 def gap_role(dialect: Dialect, before: str, after: str) -> GapRole | None:
-    """Tell whose a stand-in between two messages must be; None where none is needed.
+    """Return the role of the filler message between two messages; None if none is needed.
 
     Args:
-        dialect: How the messages are written.
+        dialect: The dialect of the messages.
         before: The role of the first, as in `Facts`.
         after: The role of the second.
     """
@@ -65,7 +65,7 @@ def _were_neighbours(before: Slot, after: Slot) -> bool:
 
 
 def gap_message(dialect: Dialect, role: GapRole) -> Message:
-    """Make the message that stands in a gap."""
+    """Return the filler message for a gap."""
     return LANGUAGES[dialect].grammar.say(role, GAP)
 
 
@@ -76,14 +76,14 @@ def how_many(
     cost: Callable[[GapRole], int],
     over: int,
 ) -> int:
-    """Tell how many groups of slots must leave; see `how_many_leave`.
+    """Return how many groups of slots must leave; see `how_many_leave`.
 
     Args:
         slots: The list.
-        order: Positions of the slots that leave together, in the order in which they leave.
-        dialect: How the messages are written.
-        cost: What a stand-in for a gap costs.
-        over: Tokens to be freed.
+        order: Groups of positions of slots that leave together, in the order of eviction.
+        dialect: The dialect of the messages.
+        cost: The tokens of a filler message.
+        over: Tokens to free.
     """
 
     def between(one: int, other: int) -> int:
@@ -99,15 +99,16 @@ def how_many_leave(
     gap_cost: Callable[[int, int], int],
     over: int,
 ) -> int:
-    """Tell how many groups of messages must leave, one after the other, until enough is freed.
+    """Return how many groups of messages must leave, in their order, to free enough tokens.
 
-    A gap that opens takes tokens, one that closes frees them, so this is walked and not summed.
+    A new gap takes tokens and a closed gap frees them, so the groups are walked one by one.
 
     Args:
-        costs: What each message of the list costs.
-        order: Positions of the messages that leave together, in the order in which they leave.
-        gap_cost: What the stand-in between two messages costs, if all between them left.
-        over: Tokens to be freed.
+        costs: The tokens of each message of the list.
+        order: Groups of positions of messages that leave together, in the order of eviction.
+        gap_cost: Returns the tokens of the filler message between two messages, if all between them
+            left.
+        over: Tokens to free.
 
     Returns:
         The number of groups; all of them if that is not enough.

@@ -1,4 +1,4 @@
-"""Where large texts go, and how they are read again; a policy that puts them there."""
+"""A policy that moves large tool results to a store."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _OFFLOADED: Final = "[offloaded as "
 
 @dataclass(frozen=True, slots=True)
 class OffloadLarge:
-    """Put large tool results into a store, once a list is over the budget.
+    """Moves large tool results to a store, once a list exceeds the budget.
 
-    A handle stays in the result's place, with the first and the last lines.
+    A placeholder with the handle and the first and last lines takes the result's place.
 
     Args:
-        over: Characters from which on a result is large.
-        lines: Lines that stay at the beginning, and at the end.
-        store: Where they go; the store that `fit` was given if this is None.
+        over: The least number of characters of a large result.
+        lines: The number of lines that stay at the beginning, and at the end.
+        store: The store; None uses the one that is passed to `fit`.
 
     Raises:
         InvalidInputError: `over` or `lines` is out of its range.
@@ -40,7 +40,7 @@ class OffloadLarge:
         at_least("lines", self.lines, 0)
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Put the large results of units that are not protected away; see `Policy`.
+        """Plan to move the large results of unprotected units to the store; see `Policy`.
 
         Raises:
             InvalidInputError: There is no store.
@@ -82,5 +82,5 @@ class OffloadLarge:
         head = "".join(lines[: self.lines])[:most]
         tail = "".join(lines[max(len(lines) - self.lines, self.lines) :])
         tail = tail[max(len(tail) - most, 0) :]
-        told = f"{len(lines)} lines, {len(text)} characters; read the rest by this handle"
-        return f"{_OFFLOADED}{handle}: {told}]\n{head}\n[…]\n{tail}"
+        figures = f"{len(lines)} lines, {len(text)} characters; read the rest by this handle"
+        return f"{_OFFLOADED}{handle}: {figures}]\n{head}\n[…]\n{tail}"

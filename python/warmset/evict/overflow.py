@@ -1,4 +1,4 @@
-"""A provider that says "too long": the budget steps down, and the call is made again."""
+"""Retries after a provider rejects an input as too long, with a smaller budget each time."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ if TYPE_CHECKING:
 T = TypeVar("T")
 
 STEP: Final = 0.10
-"""The part of the budget that is given up after each refusal."""
+"""The share of the budget that is given up after each rejection."""
 
 ATTEMPTS: Final = 5
-"""How often a window is made anew after a refusal."""
+"""How often a call is retried after a rejection."""
 
 _CODES: Final = frozenset(
     {"context_length_exceeded", "request_too_large", "string_above_max_length"}
@@ -38,13 +38,13 @@ _TOLD: Final = re.compile(
 
 
 def is_overflow(error: BaseException) -> bool:
-    """Tell whether an error of a provider's SDK says that the input is too long.
+    """Return whether an error of a provider's SDK means that the input is too long.
 
-    It looks at the code, the status and the words that OpenAI, Anthropic, Gemini and servers that
-    speak their dialects use; nothing of an SDK is imported.
+    It checks the code, the status and the wording that OpenAI, Anthropic, Gemini and compatible
+    servers use; no SDK is imported.
 
     Args:
-        error: What the call raised.
+        error: The exception that the call raised.
     """
     codes = [getattr(error, "code", None), getattr(error, "type", None)]
     body: Any = getattr(error, "body", None)
@@ -66,21 +66,21 @@ def retry_on_overflow(
     step: float = STEP,
     overflow: Callable[[BaseException], bool] = is_overflow,
 ) -> T:
-    """Make a call; after each "too long" of the provider, again with a smaller budget.
+    """Make a call, and retry it with a smaller budget each time that the input is too long.
 
     Args:
-        call: Makes the window for a budget in tokens and calls the provider.
-        budget: Tokens of the first try, or a `Budget`.
-        attempts: Further tries at most.
-        step: The part of the budget that is given up each time.
-        overflow: Tells whether an error says that the input is too long.
+        call: Builds the window for a budget in tokens and calls the provider.
+        budget: The budget of the first try, in tokens, or a `Budget`.
+        attempts: The most retries.
+        step: The share of the budget that is given up each time.
+        overflow: Returns whether an error means that the input is too long.
 
     Returns:
-        What the call returned.
+        The result of the call.
 
     Raises:
         InvalidInputError: An option is out of its range.
-        Exception: Whatever the call raised: at once if it is no overflow, or after the last try.
+        Exception: The call's own exception, if it is not an overflow or after the last try.
     """
     for left, tokens in _tries(call, budget, attempts, step):
         try:
@@ -99,7 +99,7 @@ async def aretry_on_overflow(
     step: float = STEP,
     overflow: Callable[[BaseException], bool] = is_overflow,
 ) -> T:
-    """Await a call in the way of `retry_on_overflow`; the same arguments, result and errors."""
+    """The asynchronous `retry_on_overflow`: the same arguments, result and errors."""
     for left, tokens in _tries(call, budget, attempts, step):
         try:
             return await call(tokens)
@@ -110,7 +110,7 @@ async def aretry_on_overflow(
 
 
 def _tries(call: object, budget: int | Budget, attempts: int, step: float) -> list[tuple[int, int]]:
-    """Return the tokens of every try, each with the number of tries that are left after it."""
+    """Return the budget of every try, each with the number of tries left after it."""
     if not callable(call):
         raise InvalidInputError(f"call: expected a function of a budget, found {call!r}")
     tokens = input_tokens(budget)

@@ -1,4 +1,4 @@
-"""Policies that let whole units leave: by place, by age, by worth; and policies in a row."""
+"""Policies that evict whole units: by position, by age, by score; and chains of policies."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from warmset.messages import Message
 
 Score: TypeAlias = "Sequence[float] | Mapping[int, float] | Callable[[Message], float]"
-"""What messages are worth: one number a message, some by position, or a function of a message."""
+"""The scores of messages: one number each, some by position, or a function of a message."""
 
 
 @dataclass(frozen=True, slots=True)
 class TokenBudget:
-    """Reserve what is protected, and fill the rest of the budget from the newest unit backwards.
+    """Keeps protected units, and fills the rest of the budget from the newest unit backwards.
 
-    The walk ends at the first unit that does not fit, so that what stays is one stretch.
+    It stops at the first unit that does not fit, so that the units that stay are contiguous.
     """
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Let the oldest units leave until the rest fits; see `Policy`."""
+        """Plan to evict the oldest units until the rest fits; see `Policy`."""
         if view.total <= view.budget:
             return []
         costs = [unit.cost for unit in view.units]
@@ -44,13 +44,13 @@ class TokenBudget:
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """Keep the last units, once a list is over the budget.
+    """Keeps the last units, once a list exceeds the budget.
 
     Args:
-        k: Units at the end that stay; system messages are not counted.
+        k: The number of units at the end that stay; system messages are not counted.
 
     Raises:
-        InvalidInputError: `k` is no positive integer.
+        InvalidInputError: `k` is not a positive integer.
     """
 
     k: int
@@ -59,20 +59,20 @@ class SlidingWindow:
         at_least("k", self.k, 1)
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Let everything leave that is before the last units; see `Policy`."""
+        """Plan to evict everything before the last units; see `Policy`."""
         return _ends(view, head=0, tail=self.k)
 
 
 @dataclass(frozen=True, slots=True)
 class HeadTail:
-    """Keep the first units and the last ones, once a list is over the budget.
+    """Keeps the first and the last units, once a list exceeds the budget.
 
     Args:
-        k: Units at the end that stay.
-        head: Units at the beginning that stay; system messages are not counted.
+        k: The number of units at the end that stay.
+        head: The number of units at the beginning that stay; system messages are not counted.
 
     Raises:
-        InvalidInputError: `k` or `head` is no positive integer.
+        InvalidInputError: `k` or `head` is not a positive integer.
     """
 
     k: int
@@ -83,7 +83,7 @@ class HeadTail:
         at_least("head", self.head, 1)
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Let the middle leave; see `Policy`."""
+        """Plan to evict the middle; see `Policy`."""
         return _ends(view, head=self.head, tail=self.k)
 
 
@@ -100,11 +100,11 @@ def _ends(view: View, *, head: int, tail: int) -> list[Edit]:
 
 @dataclass(frozen=True, slots=True)
 class Salience:
-    """Let the least important unit leave first, of equal ones the oldest.
+    """Evicts the unit with the lowest score first, and of equal ones the oldest.
 
     Args:
-        score: What messages are worth: a number for each, some by their position (others are worth
-            0), or a function of a message. A unit is worth its best member.
+        score: The scores of messages: a number for each, some by position (the others score 0), or
+            a function of a message. A unit has the best score of its messages.
     """
 
     score: Score
@@ -117,10 +117,10 @@ class Salience:
             )
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Let the lowest leave until the rest fits; see `Policy`.
+        """Plan to evict the lowest scores until the rest fits; see `Policy`.
 
         Raises:
-            InvalidInputError: A score is missing, or is no number.
+            InvalidInputError: A score is missing, or is not a number.
         """
         if view.total <= view.budget:
             return []
@@ -152,16 +152,16 @@ class Salience:
 
 
 class Chain:
-    """Policies in a row: the first that reaches the budget wins.
+    """A chain of policies, applied in order until the budget is reached.
 
-    Each sees what the ones before it left, and acts only if there is still something to do, so
-    those after the one that reached the budget do nothing unless their own trigger lies lower.
+    Each gets the list that the ones before it left. Once the budget is reached, the remaining ones
+    do nothing, unless their own trigger is below the budget.
 
     Args:
         policies: The policies, the gentlest first.
 
     Raises:
-        InvalidInputError: There is none, or one of them is no policy.
+        InvalidInputError: There is no policy, or an object is not a policy.
     """
 
     def __init__(self, *policies: Policy | Chain) -> None:
@@ -177,10 +177,10 @@ class Chain:
 
 
 def steps(policy: Policy | Chain) -> tuple[Policy, ...]:
-    """Return the policies of a chain; any other policy is a chain of one.
+    """Return the policies of a chain; any other policy is returned alone.
 
     Raises:
-        InvalidInputError: It is no policy.
+        InvalidInputError: It is not a policy.
     """
     if isinstance(policy, Chain):
         return policy.policies
@@ -190,6 +190,6 @@ def steps(policy: Policy | Chain) -> tuple[Policy, ...]:
 
 
 def at_least(name: str, value: object, least: int) -> None:
-    """Raise `InvalidInputError` unless the value is an integer of at least that."""
+    """Raise `InvalidInputError` unless the value is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
         raise InvalidInputError(f"{name}: expected an integer of at least {least}, found {value!r}")

@@ -1,4 +1,4 @@
-"""What a list in work is made of."""
+"""The slots of a working copy, and its parameters."""
 
 from __future__ import annotations
 
@@ -17,32 +17,32 @@ if TYPE_CHECKING:
 
 
 GAP: Final = "(Earlier messages were left out.)"
-"""What a stand-in between two neighbours of one role says."""
+"""The text of the filler message between two neighbours of the same role."""
 
 
 def stands_in(fact: Facts) -> bool:
-    """Tell whether a message is a summary, or stands in a gap: nobody asks anything in it."""
+    """Return whether a message is a summary or a filler message, and so not a request."""
     return fact.text.startswith(HEADING) or fact.text == GAP
 
 
 def read(message: Message, dialect: Dialect) -> Facts:
-    """Read the facts of a well-formed message; a user's message that is a stand-in asks nothing."""
+    """Return the facts of a well-formed message; summaries and filler messages are not requests."""
     fact = facts(message, dialect)
     return replace(fact, request=False) if fact.request and stands_in(fact) else fact
 
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """One message of the list in work.
+    """A message of the working copy.
 
     Args:
         message: The message.
-        facts: What is known of it.
-        cost: What it costs.
-        unit: Number of the unit that it is in.
-        origins: Positions in the caller's list that it is or stands for.
-        kind: What it is, if it stands for others.
-        handle: Where the original can be read, if it stands for others.
+        facts: Its facts.
+        cost: Its tokens.
+        unit: The number of its unit.
+        origins: Its position in the caller's list, or those of the messages that it replaces.
+        kind: The kind of replacement, if it replaces others.
+        handle: The handle of the original, if it replaces one.
     """
 
     message: Message
@@ -56,7 +56,7 @@ class Slot:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Terms:
-    """What does not change while a list is worked on; see `View`."""
+    """The parameters that do not change while a list is edited; see `View`."""
 
     overhead: int
     budget: int

@@ -1,4 +1,4 @@
-"""A policy that puts one summary in the place of the oldest units."""
+"""A policy that replaces the oldest units with one summary."""
 
 from __future__ import annotations
 
@@ -23,22 +23,24 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Summarize:
-    """Replace the oldest units with one summary, once a list is over its watermark.
+    """Replaces the oldest units with one summary, once a list exceeds its watermark.
 
-    It can be repeated: an earlier summary is folded into the next one. What `summary_of` refuses is
-    not used (an empty reply, an error's text, a refusal, a text that is cut or not shorter than
-    what it stands for): other policies and the oldest units make room if the budget demands it, and
-    `FitResult.notes` says why. So it does with what the summary lacks.
+    It can be repeated: an earlier summary becomes part of the next one. A text that `summary_of`
+    rejects is not used: an empty reply, an error's text, a refusal, a text that is cut off or not
+    shorter than the messages it would replace. Then the following policies and the oldest units
+    make room if necessary. `FitResult.notes` has the reason, and the facts that a summary lacks.
 
     Args:
-        watermark: The share of the budget from which on it acts, above 0 and below 1; the budget's
-            own watermark if not given.
-        summarizer: What writes the summary.
-        keep: Units at the end that are never summarised.
-        should_compact: Decides instead of the watermark, from the messages and their tokens.
-        fallback: Who writes if the summarizer fails or is refused; None for nobody.
-        carry_tokens: Tokens for a list of numbers, paths, names and constraints that the summary
-            lacks, below it; none by default.
+        watermark: The share of the budget at which it starts to act, above 0 and below 1; the
+            budget's own watermark if not given.
+        summarizer: Writes the summary.
+        keep: The number of units at the end that are never summarised.
+        should_compact: Decides, from the messages and their tokens, whether to act; replaces the
+            watermark.
+        fallback: Writes the summary if the summarizer fails or its text is rejected; None for no
+            fallback.
+        carry_tokens: Tokens for a list, below the summary, of numbers, paths, names and constraints
+            that it lacks; 0 by default.
 
     Raises:
         InvalidInputError: An option is out of its range, or the summarizer cannot be called.
@@ -69,11 +71,11 @@ class Summarize:
         at_least("keep", self.keep, 0)
 
     def plan(self, view: View, /) -> list[Edit | Note]:
-        """Fold everything but the newest units into a summary; see `Policy`.
+        """Plan to replace everything but the newest units with a summary; see `Policy`.
 
         Raises:
             SummarizerError: The summarizer raised, and there is no fallback; the cause is attached.
-            SummaryRefused: It returned something that is no text.
+            SummaryRefused: It returned something that is not a string.
         """
         if not self._is_due(view):
             return []
@@ -98,7 +100,7 @@ class Summarize:
         return [Fold(tuple(old), message, "summarised"), *_notes(made)]
 
     def _summary(self, view: View, members: Sequence[int], before: int) -> Summary:
-        """Have messages summarised; an earlier summary among them is taken up."""
+        """Have messages summarised; an earlier summary among them becomes part of the result."""
         texts = [view.facts[at].text for at in members]
         earlier = [text.removeprefix(HEADING).strip() for text in texts if text.startswith(HEADING)]
         return summarize.summary_of(
@@ -121,7 +123,7 @@ class Summarize:
 
 
 def _notes(made: Summary) -> list[Note]:
-    """Tell what went wrong on the way to a summary, and how much it lacks."""
+    """Return notes about failures on the way to a summary, and about what it lacks."""
     lost = len(made.audit.lost)
     lacks = [f"the summary lacks {lost} of {lost + len(made.audit.kept)} facts"] if lost else []
     return [Note(why) for why in (*made.notes, *lacks)]

@@ -1,4 +1,4 @@
-"""Policies that clear old tool results and leave the calls where they are."""
+"""Policies that clear old tool results and keep the calls."""
 
 from __future__ import annotations
 
@@ -21,21 +21,21 @@ _STAND_INS: Final = frozenset({CLEARED, SUPERSEDED})
 
 @dataclass(frozen=True, slots=True)
 class ClearToolResults:
-    """Clear the results of old tool calls; a placeholder stays.
+    """Replaces the results of old tool calls with placeholders.
 
-    It acts once the list is over `trigger` tokens, or over the budget. The parameters are those of
-    Anthropic's context editing, "clear_tool_uses".
+    It acts once the list exceeds `trigger` tokens, or the budget if not given. The parameters are
+    those of Anthropic's context editing, "clear_tool_uses".
 
     Args:
-        keep: The newest calls whose results stay.
-        trigger: Tokens from which on it acts.
-        clear_at_least: Tokens that it must free; it does nothing if it would free less, for then
-            the rewritten prompt cache costs more than what is gained.
+        keep: The number of newest calls whose results stay.
+        trigger: The tokens at which it starts to act.
+        clear_at_least: The least tokens to free. It does nothing if it would free less, because
+            rewriting the prompt cache would then cost more than it saves.
         exclude: Names of tools whose results always stay.
         inputs: Whether the calls' arguments are cleared as well.
 
     Raises:
-        InvalidInputError: A number is negative, or `exclude` is no collection of names.
+        InvalidInputError: A number is negative, or `exclude` is not a collection of names.
     """
 
     keep: int = 3
@@ -51,7 +51,7 @@ class ClearToolResults:
             raise InvalidInputError(f"exclude: expected names of tools, found {self.exclude!r}")
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Clear what is older than the newest calls; see `Policy`."""
+        """Plan to clear the results that are older than the newest calls; see `Policy`."""
         if view.total <= min(self.trigger, view.budget):
             return []
         pairs = [pair for pair in _pairs(view) if pair.use.name not in self.exclude]
@@ -63,10 +63,10 @@ class ClearToolResults:
 
 @dataclass(frozen=True, slots=True)
 class LatestToolResult:
-    """Keep only the latest result of each tool with the same arguments, once over the budget."""
+    """Keeps only the latest result of equal tool calls, once a list exceeds the budget."""
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Clear the results of calls that were made again later; see `Policy`."""
+        """Plan to clear the results of calls that were repeated later; see `Policy`."""
         if view.total <= view.budget:
             return []
         pairs = _pairs(view)
@@ -78,7 +78,8 @@ class LatestToolResult:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A call and its result, each by its message and its place in it."""
+    """A call and its result, each by the position of its message and its position in that
+    message."""
 
     use: Use
     called: tuple[int, int]
@@ -100,14 +101,14 @@ def _pairs(view: View) -> list[_Pair]:
             fresh: dict[str, list[tuple[Use, tuple[int, int]]]] = {}
             for place, use in enumerate(view.tools.uses(message)):
                 fresh.setdefault(use.id, []).append((use, (at, place)))
-            waiting |= fresh  # a later call of the same id is the one that is answered
+            waiting |= fresh  # if an id is used again, the result belongs to the later call
     return sorted(pairs, key=lambda pair: pair.called)
 
 
 def _swaps(
     view: View, pairs: list[_Pair], placeholder: str, reason: str, *, inputs: bool
 ) -> list[Swap]:
-    """Make stand-ins for the messages of results, and of calls, where that saves tokens."""
+    """Return the replacements of messages with results and calls, where they save tokens."""
     held = {at for unit in view.units if unit.protected for at in unit.members}
     texts: dict[int, dict[int, str]] = {}
     calls: dict[int, set[int]] = {}

@@ -1,4 +1,4 @@
-"""What a policy sees of a list, and what it may ask for: plain values, nothing to change."""
+"""The interface of policies: read-only views of a list, and the edits that they may return."""
 
 from __future__ import annotations
 
@@ -12,18 +12,18 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Facts, Message, Tools, UnitKind
 
 StandInKind: TypeAlias = Literal["placeholder", "handle", "summary", "gap"]
-"""What can stand for messages that left."""
+"""The kinds of messages that replace others."""
 
 
 @dataclass(frozen=True, slots=True)
 class UnitView:
-    """One unit of the list.
+    """A unit of the list.
 
     Args:
         members: Positions of its messages in `View.messages`, ascending.
-        kind: Whose it is; "tool" for calls with their results.
-        cost: What it costs, in tokens.
-        protected: Whether it must stay as it is.
+        kind: The role of its messages; "tool" for calls with their results.
+        cost: Its tokens.
+        protected: Whether it must stay unchanged.
     """
 
     members: tuple[int, ...]
@@ -34,21 +34,22 @@ class UnitView:
 
 @dataclass(frozen=True, slots=True)
 class View:
-    """A list as it stands, and what there is to know of it.
+    """The current list, and everything that a policy may know about it.
 
     Args:
-        messages: The messages, stand-ins of earlier policies included.
-        origins: For each message, the positions in the caller's list that it is or stands for.
-        facts: What is known of each message.
-        costs: What each message costs, in tokens.
-        units: What stays or leaves together, in order.
-        overhead: Tokens that are there besides the messages.
-        budget: Tokens that everything together may have.
-        watermark: The share of the budget from which on it is worth while to summarise.
-        dialect: How the messages are written.
-        tools: How their tool calls and results are read and replaced.
-        cost_of: What a message would cost.
-        store: Where large texts can be put; None if there is no such place.
+        messages: The messages, replacements by earlier policies included.
+        origins: For each message, its position in the caller's list, or those of the messages that
+            it replaces.
+        facts: The facts of each message.
+        costs: The tokens of each message.
+        units: The units, in order; each stays or leaves as a whole.
+        overhead: Tokens besides the messages.
+        budget: The most tokens that everything together may have.
+        watermark: The share of the budget at which summarising should start.
+        dialect: The dialect of the messages.
+        tools: Reads and replaces tool calls and results.
+        cost_of: Returns the tokens of a message.
+        store: The store for large texts; None if there is none.
     """
 
     messages: Sequence[Message]
@@ -66,12 +67,12 @@ class View:
 
     @property
     def total(self) -> int:
-        """What everything costs."""
+        """All tokens of the list."""
         return self.overhead + sum(self.costs)
 
     @property
     def room(self) -> int:
-        """Tokens that the messages may have."""
+        """The most tokens that the messages may have."""
         return self.budget - self.overhead
 
     def unprotected(self) -> list[int]:
@@ -81,7 +82,7 @@ class View:
 
 @dataclass(frozen=True, slots=True)
 class Leave:
-    """A unit leaves.
+    """An edit that evicts a unit.
 
     Args:
         unit: Its position in `View.units`.
@@ -94,14 +95,14 @@ class Leave:
 
 @dataclass(frozen=True, slots=True)
 class Swap:
-    """A message leaves, and another one of the same shape stands for it.
+    """An edit that replaces a message with another one with the same calls and results.
 
     Args:
         at: The message's position in `View.messages`.
-        message: What stands for it; it makes the same calls and answers the same ones.
-        kind: What stands there.
+        message: The replacement; it makes the same calls and answers the same ones.
+        kind: The kind of the replacement.
         reason: Why, in words.
-        handle: Where the original can be read.
+        handle: The handle of the original.
     """
 
     at: int
@@ -113,11 +114,11 @@ class Swap:
 
 @dataclass(frozen=True, slots=True)
 class Fold:
-    """Units leave, and one message stands for them, where the first of them was.
+    """An edit that replaces units with one message, in the place of the first of them.
 
     Args:
         units: Their positions in `View.units`, ascending.
-        message: What stands for them.
+        message: The replacement.
         reason: Why, in words.
     """
 
@@ -131,7 +132,7 @@ Edit: TypeAlias = Leave | Swap | Fold
 
 @dataclass(frozen=True, slots=True)
 class Note:
-    """What `FitResult.notes` should say; nothing changes.
+    """A remark for `FitResult.notes`; it changes nothing.
 
     Args:
         why: What happened, in words.
@@ -141,12 +142,12 @@ class Note:
 
 
 class Policy(Protocol):
-    """Decides what leaves; the same view gives the same edits."""
+    """Decides what is evicted; equal views give equal edits."""
 
     def plan(self, view: View, /) -> Iterable[Edit | Note]:
-        """Return what should change, each unit or message at most once; nothing to do is no edit.
+        """Return the edits to apply, at most one for each unit or message.
 
-        Edits of protected units are passed over. What leaves to reach the budget is the policy's
-        choice; where its edits do not suffice, the oldest units follow.
+        Edits of protected units are ignored. If the edits do not reach the budget, the oldest units
+        are evicted next.
         """
         ...

@@ -1,4 +1,4 @@
-"""Short texts of their own beside the conversations: memories, dropped turns, episodes."""
+"""Items stored besides conversations: memories, dropped turns, episodes."""
 
 from typing import TYPE_CHECKING
 

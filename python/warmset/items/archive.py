@@ -1,4 +1,4 @@
-"""What leaves a list by compaction: kept before it leaves, given back by its handle, counted."""
+"""Messages that a compaction drops: stored before they are dropped, restored by their handles."""
 
 from __future__ import annotations
 
@@ -32,19 +32,19 @@ if TYPE_CHECKING:
     from warmset.store.derived import Made
 
 WHAT: Final = "dropped"
-"""What the items that dropped messages become say that they are."""
+"""The kind of the items that store dropped messages."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Episode:
-    """One run of a compaction, or what became of a prepared summary.
+    """One run of a compaction, or an event of a prepared summary.
 
     Args:
         id: The record's id.
         at: When it ran, UTC.
-        conversation: The conversation that it was of; None if it was of none.
-        what: "compaction"; or "prepared", "applied", "stale" or "failed".
-        figures: What it came to, as in `CompactStats` for a compaction.
+        conversation: The conversation that it concerns; None for a list without a conversation.
+        what: "compaction" for a run; "prepared", "applied", "stale" or "failed" for a summary.
+        figures: Its statistics; for a run, those of `CompactStats`.
     """
 
     id: int
@@ -55,12 +55,12 @@ class Episode:
 
 
 class Dropping:
-    """A memory, as a compaction sees it; see `compact.keeper.Keeper`.
+    """The memory that a compaction reads and writes; see `compact.keeper.Keeper`.
 
     Args:
         engine: The store.
-        tenant: Whose memories count, and whose the dropped turns are.
-        conversation: The conversation that is compacted; None if it is none of the store's.
+        tenant: The tenant of the memories and of the dropped turns.
+        conversation: The conversation that is compacted; None if the list is not in the store.
     """
 
     def __init__(self, engine: Engine, tenant: str, conversation: str | None) -> None:
@@ -75,19 +75,19 @@ class Dropping:
         return None if indexer is None else indexer.vectorizer.embedder
 
     def known(self, given: Embedder | None, /) -> Known | None:
-        """Return the memories that are stored, with an embedder's vectors."""
+        """Return the stored memories with an embedder's vectors."""
         if given is None:
             return None
         index = item_index(self._engine, self._tenant, self._conversation)
         return index.with_vectors(given)
 
     def keep(self, leaving: Leaving, /) -> Left:
-        """Keep messages, make memories of what is known nowhere, and record the run.
+        """Store dropped messages, make memories of novel ones, and record the run.
 
         Raises:
-            Locked: Another process keeps the store busy.
-            StoreError: They could not be kept.
-            EmbedderError: The embedder failed, and nothing was distilled or recorded.
+            Locked: Another process holds the store's lock.
+            StoreError: They could not be stored.
+            EmbedderError: The embedder failed; no memory was made and no run recorded.
         """
         hashes = [
             _hash(read, one) for read, one in zip(leaving.reads, leaving.messages, strict=True)
@@ -106,9 +106,9 @@ class Dropping:
         stored |= {hashes[at]: id_ for at, id_ in zip(fresh, ids, strict=True)}
         sources = [stored[hashes[at]] if turn is None else turn for at, turn in enumerate(turns)]
         made = self._distil(leaving, sources) if leaving.distill else {}
-        told = {**leaving.figures, "distilled": sum(made.values()), "distilled_kinds": made}
-        told["signals"] = list(leaving.figures["signals"])
-        run = {"what": "compaction", "at": time.time(), "figures": told}
+        figures = {**leaving.figures, "distilled": sum(made.values()), "distilled_kinds": made}
+        figures["signals"] = list(leaving.figures["signals"])
+        run = {"what": "compaction", "at": time.time(), "figures": figures}
         episode = put(self._engine, [derived_draft("episode", *scope, run)])[0]
         places = list(zip(leaving.places, turns, strict=True))
         return Left(
@@ -119,9 +119,9 @@ class Dropping:
         )
 
     def _turns(self, hashes: list[bytes]) -> list[int | None]:
-        """Return the turn of the conversation that each message is; None for those that are none.
+        """Return the conversation's turn for each message; None for messages that are not in it.
 
-        Of turns with the same content, the first goes to the first message.
+        If several turns have the same content, they are assigned in order.
         """
         if self._conversation is None:
             return [None] * len(hashes)
@@ -137,7 +137,7 @@ class Dropping:
         return out
 
     def _distil(self, leaving: Leaving, sources: list[int]) -> dict[str, int]:
-        """Make memories of the turns that are known nowhere else; how many of each kind."""
+        """Make memories of the turns that nothing else covers, and return their numbers by type."""
         fresh = [
             Fresh(
                 text=clip(read.facts.text),
@@ -155,7 +155,7 @@ class Dropping:
 
 
 class _Handles(Mapping[int, str]):
-    """Handles of kept messages by their places, each made when it is looked at."""
+    """A lazy mapping from the positions of stored messages to their handles."""
 
     def __init__(self, tenant: str, places: Sequence[int], ids: Sequence[int]) -> None:
         self._tenant = tenant
@@ -172,23 +172,23 @@ class _Handles(Mapping[int, str]):
 
 
 def _hash(read: Read, message: Message) -> bytes:
-    """Return the hash of a message as the store keeps it, worked out once."""
+    """Return the hash of a message as it is stored, computed once."""
     if not read.kept:
         read.kept = content_hash(messages.dumps(message))
     return read.kept
 
 
 def handle_of(tenant: str, id_: int) -> str:
-    """Return the handle of a kept message: nobody else's tenant can use it."""
+    """Return the handle of a stored message; it is valid for its tenant only."""
     return f"kept:{id_}:{_mark(tenant)}"
 
 
 def restore(engine: Engine, tenant: str, handle: str) -> Message:
-    """Give a dropped message back; see `Memory.restore`.
+    """Return a dropped message; see `Memory.restore`.
 
     Raises:
-        InvalidInputError: It is no text.
-        NotFound: It is no handle of this tenant.
+        InvalidInputError: The handle is not a string.
+        NotFound: This tenant has no such handle.
         Erased: The message was erased.
         StoreError: It could not be read.
     """
@@ -209,10 +209,11 @@ def restore(engine: Engine, tenant: str, handle: str) -> Message:
 
 
 def copies_of(engine: Engine, tenant: str, ids: Sequence[int]) -> list[int]:
-    """Return what was dropped from lists and says the same as messages that are to be erased.
+    """Return the stored copies of dropped messages that must be erased with some messages.
 
-    A message may leave a list before it is appended, or once a branch left it behind: then there is
-    a copy of it. It stays as long as the conversation has another message that says the same.
+    A copy exists if a message was dropped from a list before it was appended, or after its branch
+    was abandoned. It is not erased while the conversation has another message with the same
+    content.
     """
     gone = frozenset(ids)
     with engine.lock:
@@ -230,7 +231,7 @@ def copies_of(engine: Engine, tenant: str, ids: Sequence[int]) -> list[int]:
 
 
 def episode_of(made: Made) -> Episode:
-    """Make an episode of its record."""
+    """Return the episode of a record."""
     return Episode(
         id=made.id,
         at=datetime.fromtimestamp(float(made.fields.get("at", 0.0)), UTC),

@@ -1,4 +1,4 @@
-"""Keeping memories, none twice."""
+"""Stores memories without duplicates."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from warmset.store.records import Draft
 
 SAME: Final = 0.95
-"""The cosine from which on two texts with the same facts are one memory."""
+"""The least cosine at which two texts with the same facts are duplicates."""
 
 _LOOKED_AT: Final = 8
-"""The nearest texts among which the same one is looked for."""
+"""The number of nearest texts among which a duplicate is searched."""
 
 
 @dataclass(slots=True)
 class _Alike:
-    """What is near a text: memories by id, and texts before it by place, each nearest first."""
+    """What is near a text, nearest first: ids of memories, positions of earlier texts."""
 
     memories: list[int] = field(default_factory=list[int])
     places: list[int] = field(default_factory=list[int])
@@ -43,25 +43,25 @@ def keep_novel(
     conversation: str | None,
     embedder: Embedder | None,
 ) -> list[tuple[int, bool]]:
-    """Keep memories in a scope, none twice.
+    """Store memories in a scope without duplicates.
 
-    Two are the same if they say the same whatever their case and punctuation, or if their cosine is
-    0.95 and more and their facts are the same.
+    Two memories are duplicates if their texts differ only in case and punctuation, or if their
+    cosine is at least 0.95 and their facts are the same.
 
     Args:
         engine: The store.
         index: All of the tenant's memories.
-        fresh: The memories.
-        conversation: The conversation that they belong to; None for the tenant's own.
-        embedder: What makes vectors; None compares what they say alone.
+        fresh: The memories to store.
+        conversation: The conversation that they belong to; None for memories of the tenant.
+        embedder: Makes the vectors; None compares texts alone.
 
     Returns:
-        For each its id, and whether it is new.
+        For each memory its id, and whether it is new.
 
     Raises:
-        Locked: Another process keeps the store busy.
-        StoreError: They could not be kept; none was.
-        EmbedderError: The embedder failed; none was kept.
+        Locked: Another process holds the store's lock.
+        StoreError: They could not be stored; none was.
+        EmbedderError: The embedder failed; none was stored.
     """
     if not fresh:
         return []
@@ -70,8 +70,8 @@ def keep_novel(
         near = _near(index, [one.text for one in fresh], embedder)
         there = index.refresh()
         said: dict[bytes, int] = {}
-        known: dict[int, int] = {}  # place in the batch: the memory that says it
-        twins: dict[int, int] = {}  # place in the batch: the one before it that says it
+        known: dict[int, int] = {}  # position in the batch: the memory that it duplicates
+        twins: dict[int, int] = {}  # position in the batch: the earlier text that it duplicates
         for at, one in enumerate(fresh):
             if one.memory_id is not None:  # the caller's name tells it from all others
                 continue
@@ -93,16 +93,17 @@ def keep_novel(
         drafts = [fresh[at].draft(index.tenant, conversation, now) for at in new]
         made = dict(zip(new, put(engine, drafts), strict=True)) | known
         if new and embedder is not None:
-            index.with_vectors(embedder)  # they were made above, and are kept with the memories
+            index.with_vectors(embedder)  # made above; this stores them with the memories
         return [(made[twins.get(at, at)], at in new) for at in range(len(fresh))]
 
 
 def put(engine: Engine, drafts: Sequence[Draft]) -> list[int]:
-    """Keep records, with their ids.
+    """Store records, and return their ids.
 
     Raises:
-        Locked: Another process keeps the store busy, so they lie in the spool and have no ids yet.
-        StoreError: They could not be kept.
+        Locked: Another process holds the store's lock; the records are in the spool and have no ids
+            yet.
+        StoreError: They could not be stored.
     """
     ids = engine.put(drafts) if drafts else []
     if isinstance(ids, Spooled):

@@ -1,4 +1,4 @@
-"""Erasing conversations, messages and memories, with what was made from them."""
+"""Erases conversations, messages and memories, with everything derived from them."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def erase(
 
     Raises:
         NotFound: The tenant has no message and no memory with that id.
-        InvalidInputError: Neither or both were given, or what is no name or no ids.
+        InvalidInputError: Neither or both arguments were given, or one is not a name or not ids.
         StoreError: They could not be erased.
     """
     if (conversation is None) == (ids is None):
@@ -50,16 +50,16 @@ def _erase(
     removed = engine.erase(prefix=prefix, records=records)
     with engine.lock:
         indexes = list(engine.item_indexes.values())
-    for one in indexes:  # not under the engine's lock: whoever refreshes asks for it
+    for one in indexes:  # without the engine's lock: a refresh takes it
         one.refresh()
     return removed
 
 
 def _ids(given: object) -> list[int]:
-    """Return ids of messages, each once, ascending.
+    """Return ids of messages, unique and ascending.
 
     Raises:
-        InvalidInputError: They are none.
+        InvalidInputError: They are not ids.
     """
     listed: list[object] = []
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray)):

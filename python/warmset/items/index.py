@@ -1,7 +1,7 @@
-"""Where memories are found: by words, by vectors, and by what they say.
+"""The indexes of memories: by words, by vectors, and by their texts.
 
-Each scope has a shelf: a tenant, or one of its conversations with what the tenant has besides. A
-shelf is made of the records, and follows them.
+Each scope has an index: a tenant, or one of its conversations together with the tenant's memories.
+An index is built from the records and follows their changes.
 """
 
 from __future__ import annotations
@@ -36,8 +36,9 @@ class ItemIndex:
 
     Args:
         engine: The store.
-        tenant: Whose they are.
-        conversation: The conversation that may see its own beside the tenant's; None sees all.
+        tenant: The tenant.
+        conversation: The conversation whose memories are in scope beside the tenant's; None for the
+            memories of all conversations.
     """
 
     def __init__(self, engine: Engine, tenant: str, conversation: str | None) -> None:
@@ -57,7 +58,7 @@ class ItemIndex:
         self._version = -1
 
     def listed(self) -> list[Made]:
-        """Return the records of the scope, those that were replaced left out."""
+        """Return the records of the scope, without replaced ones."""
         with self._engine.lock:
             known = list(self._engine.derived.of("distilled", self.tenant))
         old: dict[tuple[str | None, str], int] = {}
@@ -73,7 +74,7 @@ class ItemIndex:
         ]
 
     def refresh(self) -> dict[int, Made]:
-        """Take up what is new, drop what is gone, and return the records by id."""
+        """Add new records, remove erased ones, and return the records by id."""
         with self.lock:
             version = self._engine.derived.version("distilled", self.tenant)
             if version == self._version:
@@ -107,21 +108,21 @@ class ItemIndex:
             return there
 
     def text(self, id_: int) -> str:
-        """Return what a memory says."""
+        """Return the text of a memory."""
         return self._texts[id_]
 
     def known_as(self, conversation: str | None, text: str) -> int | None:
-        """Return the memory of a scope that says a text, whatever its case and punctuation."""
+        """Return the memory with a text, ignoring case and punctuation."""
         return self._said.get((conversation, says(text)))
 
     def by_name(self, memory_id: str) -> int | None:
-        """Return the memory that a caller gave a name; None if nobody did."""
+        """Return the memory with a name; None if there is none."""
         with self.lock:
             there = self.refresh()
             return next((id_ for id_, one in there.items() if named(one) == memory_id), None)
 
     def with_vectors(self, embedder: Embedder) -> Nearby | None:
-        """Make sure that all memories have vectors, and return them; None if there is no memory.
+        """Embed memories without vectors, and return all vectors; None if there is no memory.
 
         Raises:
             EmbedderError: The embedder failed.
@@ -134,7 +135,7 @@ class ItemIndex:
             return Nearby(self, self._vectors, self._near)
 
     def hard(self, id_: int) -> frozenset[str]:
-        """Return the numbers, paths and names of a memory; none of one that is gone."""
+        """Return the numbers, paths and names of a memory; none if it was erased."""
         with self.lock:
             found = self._hard.get(id_)
             if found is None and id_ in self._texts:
@@ -142,7 +143,7 @@ class ItemIndex:
             return found or frozenset()
 
     def stated(self, ids: NDArray[np.int64]) -> Sayings:
-        """Return what memories state, as far as they are not gone; -1 is no memory."""
+        """Return the facts of memories that are not erased; id -1 means no memory."""
         with self.lock:
             for at in self._sayings.lacking(ids).tolist():
                 id_ = int(ids[at])
@@ -152,7 +153,7 @@ class ItemIndex:
     def search(
         self, query: str, embedder: Embedder | None, weights: tuple[float, float]
     ) -> dict[int, float]:
-        """Return how well each memory answers a query: cosine and BM25, each by its weight.
+        """Return the score of each memory for a query: the weighted sum of cosine and BM25.
 
         Raises:
             EmbedderError: The embedder failed.
@@ -196,7 +197,7 @@ class ItemIndex:
         self._near.enter(fresh)
 
     def rows(self, texts: Sequence[str], embedder: Embedder) -> Vectors:
-        """Return vectors of texts, shape (n, dim)."""
+        """Return the vectors of texts, shape (n, dim)."""
         cache = cache_of(embedder, embedder)
         digests = [content_hash(text.encode("utf-8", "surrogatepass")) for text in texts]
         slots = cache.take(digests, texts.__getitem__)
@@ -205,12 +206,12 @@ class ItemIndex:
 
 @dataclass(frozen=True, slots=True)
 class Nearby:
-    """The memories of a shelf by one embedder's vectors; see `compact.keeper.Known`.
+    """The memories of an index with one embedder's vectors; see `compact.keeper.Known`.
 
     Args:
-        shelf: The shelf, which others may change meanwhile.
+        shelf: The index, which other threads may change.
         vectors: The vectors.
-        near: What was found with them.
+        near: The cached nearest memories by these vectors.
     """
 
     shelf: ItemIndex
@@ -218,13 +219,13 @@ class Nearby:
     near: NearMemories
 
     def nearest(self, rows: Vectors, k: int, /) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any]]:
-        """Return ids and true cosines of the nearest memories of each row, and how many count."""
+        """Return ids and exact cosines of each row's nearest memories, and how many count."""
         return self.vectors.search_batch(rows, k)
 
     def covers(
         self, cache: VectorCache, slots: NDArray[np.int64], /
     ) -> tuple[Sayings, NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-        """Return what covers texts; see `compact.keeper.Known`."""
+        """Return the memories that cover texts; see `compact.keeper.Known`."""
         ids = np.full((len(slots), COVERS), -1)
         cosines = np.zeros((len(slots), COVERS), np.float32)
         there = slots[slots >= 0]

@@ -1,4 +1,4 @@
-"""Memories: short texts of their own, beside the conversations that they come from.
+"""Memories: short texts that are stored besides conversations.
 
 A memory is a record of kind "distilled": its text is the payload, the rest its meta.
 """
@@ -25,19 +25,20 @@ _PUNCTUATION = re.compile(r"[^\w\s%$€£/.+-]+")
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
-    """One memory.
+    """A memory.
 
     Args:
-        id: Its record's id, for `Memory.revise` and `Memory.erase`.
+        id: The id of its record, for `Memory.revise` and `Memory.erase`.
         memory_id: The caller's name for it, else "memory:" and the record's id.
-        text: What it says.
-        memory_type: What it is: a correction, a preference, a fact …
-        confidence: How sure it is, 0 to 1.
-        conversation: The conversation that it belongs to; None if it is the tenant's.
-        at: When it was made, UTC.
-        sources: Ids of the records that it was made from, and goes with.
+        text: Its text.
+        memory_type: Its type: "correction", "preference", "fact", …
+        confidence: How certain the text is, from 0 to 1.
+        conversation: The conversation that it belongs to; None if all of the tenant's conversations
+            share it.
+        at: When it was stored, UTC.
+        sources: Ids of the records that it was derived from; it is erased with any of them.
         meta: The caller's own fields.
-        score: How well it answers the query; None without one.
+        score: Its score for the query; None without a query.
     """
 
     id: int
@@ -54,15 +55,15 @@ class MemoryItem:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Fresh:
-    """A memory that is to be kept.
+    """A memory that is not stored yet.
 
     Args:
-        text: What it says.
-        memory_type: What it is.
-        confidence: How sure it is.
-        sources: Ids of the records that it is made from.
+        text: Its text.
+        memory_type: Its type.
+        confidence: How certain the text is, from 0 to 1.
+        sources: Ids of the records that it is derived from.
         meta: The caller's own fields.
-        replaces: The hash of the text of which it is a new wording.
+        replaces: The hash of the text that it replaces.
         memory_id: The caller's name for it; None if there is none.
     """
 
@@ -75,7 +76,7 @@ class Fresh:
     memory_id: str | None = None
 
     def draft(self, tenant: str, conversation: str | None, now: float) -> Draft:
-        """Make its record."""
+        """Return the draft of its record."""
         fields: dict[str, Any] = {
             "kind": self.memory_type,
             "confidence": self.confidence,
@@ -90,19 +91,19 @@ class Fresh:
 
 
 def says(text: str) -> bytes:
-    """Return a digest of what a text says, whatever its case, spaces and punctuation."""
+    """Return a digest of a text that ignores case, spaces and punctuation."""
     plain = " ".join(_PUNCTUATION.sub(" ", text.casefold()).split()).rstrip(".")
     return content_hash(plain.encode("utf-8", "surrogatepass"))
 
 
 def named(made: Made) -> str | None:
-    """Return the caller's name for a memory; None where there is none."""
+    """Return the caller's name for a memory; None if there is none."""
     given = made.fields.get("memory_id")
     return given if isinstance(given, str) else None
 
 
 def item(made: Made, text: str, score: float | None = None) -> MemoryItem:
-    """Make a memory of its record."""
+    """Return the memory of a record."""
     fields = made.fields
     return MemoryItem(
         id=made.id,

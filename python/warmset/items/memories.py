@@ -1,4 +1,4 @@
-"""What a memory keeps beside conversations: short texts, dropped turns, what compactions did."""
+"""What a `Memory` stores besides conversations: memories, dropped turns, episodes."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Memories:
 
     Args:
         handle: The open store.
-        weights: How much words and vectors count in a search.
+        weights: The weights of words and vectors in a search.
     """
 
     def __init__(self, handle: Handle, weights: Weights) -> None:
@@ -48,7 +48,7 @@ class Memories:
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
     ) -> int:
-        """Keep a memory; see `Memory.remember`."""
+        """Store a memory; see `Memory.remember`."""
         engine = self._handle.live()
         fresh = _fresh(text, memory_type, confidence, meta)
         if memory_id is not None:
@@ -62,8 +62,8 @@ class Memories:
             if says(index.text(there)) == says(fresh.text):
                 return there
         raise InvalidInputError(
-            f"memory_id: {memory_id!r:.80} is memory {there}, which says something else; "
-            "give that one another wording with revise"
+            f"memory_id: {memory_id!r:.80} is memory {there}, which has another text; "
+            "replace that text with revise"
         )
 
     def search(
@@ -98,7 +98,7 @@ class Memories:
             return [item(one, index.text(one.id), scores.get(one.id)) for one in wanted[:k]]
 
     def revise(self, id_: int, text: str, /) -> int:
-        """Give a memory another wording; see `Memory.revise`."""
+        """Replace the text of a memory; see `Memory.revise`."""
         engine = self._handle.live()
         index = item_index(engine, self._handle.tenant, None)
         with index.lock:
@@ -119,19 +119,19 @@ class Memories:
         return new
 
     def restore(self, handle: str, /) -> Message:
-        """Give a turn back that a compaction dropped, as it was; see `Memory.restore`."""
+        """Return a turn that a compaction dropped, unchanged; see `Memory.restore`."""
         engine = self._handle.live()
         return restore(engine, self._handle.tenant, handle)
 
     def episodes(self, *, conversation: str | None = None) -> list[Episode]:
-        """List what compactions did, oldest first; see `Memory.episodes`."""
+        """List past compactions, oldest first; see `Memory.episodes`."""
         engine = self._handle.live()
         with engine.lock:
             found = list(engine.derived.of("episode", self._handle.tenant, _name(conversation)))
         return [episode_of(one) for one in found if "figures" in one.fields]
 
     def keeper(self, conversation: str | None = None) -> Dropping:
-        """Return what `compact_context` asks of a memory, or of one of its conversations."""
+        """Return the interface that `compact_context` uses for a memory or a conversation."""
         return Dropping(self._handle.live(), self._handle.tenant, conversation)
 
 
@@ -154,7 +154,7 @@ def _check_type(given: object) -> None:
 
 def _fresh(text: object, memory_type: MemoryType, confidence: object, meta: object) -> Fresh:
     if not isinstance(text, str) or not text.strip():
-        raise InvalidInputError(f"text: expected a text that says something, found {text!r:.80}")
+        raise InvalidInputError(f"text: expected a text that is not blank, found {text!r:.80}")
     _check_type(memory_type)
     if not is_number(confidence) or not 0 <= confidence <= 1:
         raise InvalidInputError(f"confidence: expected 0 to 1, found {confidence!r}")

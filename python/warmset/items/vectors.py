@@ -1,4 +1,4 @@
-"""Vectors of memories, kept in the store as those of turns are: opening it embeds none anew."""
+"""Vectors of memories, stored like those of turns, so that opening a store embeds none again."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def rows_of(engine: Engine, embedder: Embedder, ids: Iterable[int]) -> dict[int, Vectors]:
-    """Return the vectors of memories that the store has of an embedder, shape (dim,) each.
+    """Return an embedder's stored vectors of memories, shape (dim,) each.
 
     Raises:
         StoreError: They could not be read.
@@ -32,16 +32,16 @@ def rows_of(engine: Engine, embedder: Embedder, ids: Iterable[int]) -> dict[int,
 
 
 def keep_rows(engine: Engine, embedder: Embedder, of: Sequence[Made], rows: Vectors) -> None:
-    """Keep vectors of memories if the embedder is the store's; if not now, then another time.
+    """Store vectors of memories if the embedder is the store's; a failure is ignored.
 
     Args:
         engine: The store.
-        embedder: What made them.
+        embedder: The embedder that made them.
         of: The memories, at least one.
         rows: A vector of each, shape (n, dim).
     """
     indexer = _indexer(engine, embedder)
-    # While turns are embedded nobody waits for this.
+    # While turns are being embedded, this does not wait; a later call stores the vectors.
     if indexer is None or not indexer.paused().acquire(blocking=False):
         return
     try:
@@ -68,7 +68,7 @@ def keep_rows(engine: Engine, embedder: Embedder, of: Sequence[Made], rows: Vect
 
 
 def _indexer(engine: Engine, embedder: Embedder) -> Indexer | None:
-    """Return what has the vectors of an embedder; None if it is not the store's for certain."""
+    """Return the indexer of an embedder; None if it is not certainly the store's embedder."""
     indexer = engine.indexer
     if indexer is None or embedder.fingerprint is None:
         return None

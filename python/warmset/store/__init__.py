@@ -1,4 +1,4 @@
-"""How records lie in the cold store, and how a store is opened."""
+"""The records of the cold store, and the options to open one."""
 
 from typing import TYPE_CHECKING
 

@@ -1,8 +1,8 @@
-"""What a store holds beside turns and their vectors: what was made from turns, or put by.
+"""Derived records: everything in a store besides turns and their vectors.
 
-Records of these kinds are known here by their meta; their payloads stay in the store. A record that
-names its sources goes when one of them is erased. Ids of other records stand among the sources and
-nowhere else: records that are imported into another store get new ids.
+Only their meta is kept in memory; their payloads stay in the store. A record that names sources is
+erased with any of them. Ids of other records are stored as sources and nowhere else, because
+records that are imported into another store get new ids.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ if TYPE_CHECKING:
 Kind: TypeAlias = Literal["summary", "episode", "distilled", "prepared", "item"]
 
 _Scope: TypeAlias = tuple[str, str | None, str]
-"""A tenant, a conversation, and what an item says that it is."""
+"""A tenant, a conversation, and the kind that an item names in its meta."""
 
 KINDS: Final = frozenset[str](get_args(Kind))
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Made:
-    """One record that is no turn, without its payload.
+    """A derived record without its payload.
 
     Args:
         id: The store's sequence number.
-        kind: What it is.
+        kind: The record's kind.
         tenant: The tenant's name.
-        conversation: The conversation that it belongs to; None if it is the tenant's.
-        fields: What it says of itself.
+        conversation: The conversation that it belongs to; None if it belongs to the tenant.
+        fields: Its meta fields.
         hash: Hash of its payload.
         sources: Ids of the records that it was made from.
     """
@@ -60,15 +60,15 @@ def derived_draft(
     payload: bytes = b"",
     sources: Sequence[int] = (),
 ) -> Draft:
-    """Make such a record.
+    """Return a draft of a derived record.
 
     Args:
-        kind: What it is.
+        kind: The record's kind.
         tenant: The tenant's name.
-        conversation: The conversation that it is to be erased with; None for the tenant's own.
-        fields: What it says of itself, as JSON; it is read at every open.
-        payload: What is read only when it is asked for.
-        sources: Ids of the records that it is made from, and goes with.
+        conversation: The conversation that it is erased with; None for a record of the tenant.
+        fields: Its meta fields, plain JSON; they are read whenever the store is opened.
+        payload: Bytes that are read only on demand.
+        sources: Ids of the records that it is derived from; it is erased with any of them.
 
     Raises:
         InvalidInputError: A name is empty, or a field is not plain JSON.
@@ -78,7 +78,7 @@ def derived_draft(
 
 
 def key_of_scope(tenant: str, conversation: str | None) -> list[bytes]:
-    """Make the key of records of a conversation, or of the tenant's own.
+    """Return the key of the records of a conversation, or of the tenant.
 
     Raises:
         InvalidInputError: A name is empty.
@@ -88,7 +88,7 @@ def key_of_scope(tenant: str, conversation: str | None) -> list[bytes]:
 
 
 class Derived:
-    """The records that are no turns, by kind and by whose they are; in the order of their ids.
+    """The derived records of a store by kind, tenant and conversation, in the order of their ids.
 
     Attributes:
         last: The id of the last one.
@@ -121,19 +121,19 @@ class Derived:
         )
 
     def version(self, kind: Kind, tenant: str) -> int:
-        """Return a number that is another one whenever the records of a kind are others."""
+        """Return a number that changes whenever the records of a kind change."""
         return self._versions[kind, tenant]
 
     def held(self, tenant: str, conversation: str | None, what: str) -> Mapping[bytes, int]:
-        """Return the items of a scope that say that they are this, by the hash of their payload."""
+        """Return the items of one kind in a scope, by the hash of their payload."""
         return self._held.get((tenant, conversation, what), {})
 
     def take(self, record: Record) -> Made | None:
-        """Take a record up; None if that was done before.
+        """Add a record and return it; None if it is there already.
 
         Raises:
-            InvalidInputError: Its meta is no JSON object, or not of its kind.
-            ValueError: Its key is no tenant's and no conversation's.
+            InvalidInputError: Its meta is not a JSON object, or has wrong fields for its kind.
+            ValueError: Its key names neither a tenant nor a conversation.
         """
         if record.seq in self._known:
             return None
@@ -161,7 +161,7 @@ class Derived:
         return made
 
     def forget(self, is_erased: Callable[[int], bool]) -> list[Made]:
-        """Drop what was erased, and return it."""
+        """Remove the erased records, and return them."""
         gone = [one for id_, one in self._known.items() if is_erased(id_)]
         for one in gone:
             del self._known[one.id], self._lists[one.kind, one.tenant][one.id]
@@ -172,16 +172,16 @@ class Derived:
 
 
 def _scope(made: Made) -> _Scope | None:
-    """Return where an item can be found by its payload; None for what is no item."""
+    """Return the scope in which an item is found by its payload; None for other records."""
     what = made.fields.get("what") if made.kind == "item" else None
     return (made.tenant, made.conversation, what) if isinstance(what, str) else None
 
 
 def _check(fields: Mapping[str, Any]) -> None:
-    """See that what memories and episodes say of themselves can be read.
+    """Check the meta fields of memories and episodes.
 
     Raises:
-        InvalidInputError: It cannot.
+        InvalidInputError: A field is missing or has the wrong type.
     """
     for name, low, high in (("at", FIRST, LAST), ("confidence", 0.0, 1.0)):
         value = fields.get(name, low)

@@ -1,4 +1,4 @@
-"""Texts that the process keeps beside a store: an erasure drops them all."""
+"""Caches of texts in this process: every erasure clears them."""
 
 from __future__ import annotations
 
@@ -11,19 +11,19 @@ _CALLBACKS: list[Callable[[], object]] = []
 
 
 def when_erased(forget: Callable[[], object]) -> Callable[[], object]:
-    """Have a function called whenever something was erased from any store of the process.
+    """Register a function that is called after every erasure from any store of the process.
 
     Args:
-        forget: Drops what a module keeps of texts; it must not wait for a store.
+        forget: Clears a module's caches of texts; it must not wait for a store.
 
     Returns:
-        The function, so that this may stand above it as a decorator.
+        The function, so that this can be used as a decorator.
     """
     _CALLBACKS.append(forget)
     return forget
 
 
 def forget_texts() -> None:
-    """Drop what the process keeps of texts, because some were erased."""
+    """Clear all registered caches of texts, because some texts were erased."""
     for forget in _CALLBACKS:
         forget()

@@ -1,4 +1,4 @@
-"""How a store is opened."""
+"""The options to open a store."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from warmset.options import Reading
 
 Sharing: TypeAlias = Literal["shared", "exclusive"]
-"""Whether other processes may use the store meanwhile."""
+"""Whether other processes may use the store at the same time."""
 
 Durability: TypeAlias = Literal["fsync", "interval", "os"]
-"""What is sure when an append returns; see `Memory.open`."""
+"""What an append guarantees when it returns; see `Memory.open`."""
 
 Views: TypeAlias = Literal["both", "turn"]
 """What is embedded of a turn; see `Memory.open`."""
 
 OnBusy: TypeAlias = Literal["error", "spool"]
-"""What an append does where another process keeps the store busy."""
+"""What an append does if another process holds the store's lock."""
 
 
 class StoreKeywords(TypedDict, total=False):
@@ -41,31 +41,33 @@ class StoreKeywords(TypedDict, total=False):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class StoreOptions:
-    """The options of a store, beside what reads and writes it.
+    """The options to open a store.
 
     Args:
-        mode: "shared": other processes may read and write meanwhile, and each call sees what they
-            wrote. "exclusive": no other process may write.
-        durability: What is sure when an append returns. "fsync": it survives a crash and a loss of
-            power. "interval": it survives a crash; a sync follows within `sync_interval`. "os": it
-            survives a crash; the operating system syncs when it likes.
+        mode: "shared": other processes may read and write at the same time, and each call sees what
+            they wrote. "exclusive": no other process may write.
+        durability: What an append guarantees when it returns. "fsync": the records survive a crash
+            of the process and a loss of power. "interval": they survive a crash of the process; a
+            sync follows within `sync_interval`. "os": they survive a crash of the process; the
+            operating system decides when to sync.
         sync_interval: Seconds between two syncs, for "interval".
-        on_busy: What an append does that cannot have the store within two seconds, because another
-            process keeps it busy: "error" raises `Locked`; "spool" leaves the messages in the
-            spool, durably, and returns `Spooled`; they appear with their ids once a writer took
-            them up.
-        read: How sealed segments are read: "map", or "pread" where others may truncate files.
-        encryption: "keys" encrypts messages, with a key for each conversation that lies in the
-            store's directory and goes when the conversation is erased; 32 bytes are a master key
-            that encrypts those keys, and that you keep. Names of tenants and conversations are not
+        on_busy: What an append does if it cannot get the store's lock within two seconds, because
+            another process holds it. "error" raises `Locked`. "spool" stores the messages durably
+            in the spool and returns `Spooled`; they get their ids when the next writer appends
+            them.
+        read: How sealed segments are read: "map" for memory-mapped files, or "pread" if other
+            programs may truncate the files.
+        encryption: "keys" encrypts messages with one key for each conversation; the key is stored
+            in the store's directory and removed when the conversation is erased. 32 bytes are your
+            own master key, which encrypts those keys. Names of tenants and conversations are not
             encrypted.
-        views: What is embedded of a turn. "both": its own text, and the turn among its neighbours;
-            the mean of both is searched. "turn": its own text alone, which is half the work, and
-            finds a little less. A store may be opened either way, at any time: what is missing is
-            made then, and nothing twice.
+        views: What is embedded of a turn. "both": its own text, and the turn with its neighbours;
+            searches use the mean of both. "turn": its own text alone, which is half the work and
+            finds slightly less. A store can be opened with either value at any time: missing
+            vectors are made then, existing ones are kept.
 
     Raises:
-        InvalidInputError: An option is not one of those above.
+        InvalidInputError: An option has another value than those above.
     """
 
     mode: Sharing = "shared"
@@ -84,7 +86,7 @@ class StoreOptions:
 
     @property
     def contexts(self) -> bool:
-        """Whether a turn is embedded among its neighbours, too."""
+        """Whether a turn is also embedded with its neighbours."""
         return self.views == "both"
 
     def store(self, path: str | PathLike[str] | None) -> ColdStore:
@@ -92,7 +94,7 @@ class StoreOptions:
 
         Raises:
             StoreError: It could not be opened.
-            InvalidInputError: An option is not one of those above.
+            InvalidInputError: An option has an unknown value.
         """
         return ColdStore.open(
             path,

@@ -1,6 +1,6 @@
-"""What a turn, a vector and a checkpoint look like inside the store's records.
+"""The format of turns, vectors and checkpoints in the store's records.
 
-Meta fields are compact JSON with short names; they are small and read at every open.
+Meta fields are compact JSON with short names, because they are read whenever the store is opened.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, tuple[int, ...]]
-"""Kind, key, meta, payload and what it was made from, as `ColdStore.append` takes them."""
+"""Kind, key, meta, payload and sources, as `ColdStore.append` takes them."""
 
 View: TypeAlias = Literal["turn", "context", "memory"]
-"""Vectors of a turn's own passages, or of the turn among its neighbours; or of a memory."""
+"""Vectors of a turn's own passages, of the turn with its neighbours, or of a memory."""
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 TURN: Final = "turn"
@@ -38,14 +38,14 @@ TOMBSTONE: Final = "tombstone"
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class TurnMeta:
-    """What is kept of a turn beside its bytes.
+    """The meta of a turn.
 
     Args:
-        at: When it was said, in seconds since 1970 UTC.
-        speaker: Who said it, where somebody is named.
-        session: The session's name, where the caller gave one.
-        dialect: The dialect, where the message shows one.
-        parent: The message that it follows, where that is not the one appended before.
+        at: The time of the message, in seconds since 1970 UTC.
+        speaker: The speaker's name, if one was given.
+        session: The session's name, if one was given.
+        dialect: The dialect, if the message determines one.
+        parent: The id of the message that it follows, if that is not the one appended before.
         extra: The caller's own fields.
     """
 
@@ -57,7 +57,7 @@ class TurnMeta:
     extra: dict[str, Any] | None = None
 
     def encode(self) -> bytes:
-        """Write it as compact JSON without what is absent."""
+        """Return it as compact JSON without absent fields."""
         return dump(
             {
                 "at": self.at,
@@ -71,10 +71,10 @@ class TurnMeta:
 
     @classmethod
     def decode(cls, data: bytes) -> TurnMeta:
-        """Read what `encode` wrote; fields of a newer version are passed over.
+        """Read what `encode` wrote; unknown fields, from a newer version, are ignored.
 
         Raises:
-            InvalidInputError: Somebody else wrote it.
+            InvalidInputError: It is not the meta of a turn.
         """
         fields = load(data)
         dialect = fields.get("dialect")
@@ -89,7 +89,7 @@ class TurnMeta:
 
 
 def turn_draft(key: list[bytes], meta: TurnMeta, payload: bytes) -> Draft:
-    """Make the record of a turn, before anything of it is read or counted.
+    """Return the draft of a turn's record; the message is neither read nor counted for it.
 
     Raises:
         TooLarge: The payload is over `MAX_TURN`.
@@ -101,13 +101,13 @@ def turn_draft(key: list[bytes], meta: TurnMeta, payload: bytes) -> Draft:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class VectorMeta:
-    """What a record of vectors says about itself.
+    """The meta of a record of vectors.
 
     Args:
-        of: The turn that the vectors were made from.
-        view: What was embedded.
+        of: The id of the turn that was embedded.
+        view: What was embedded of it.
         dim: Length of one row.
-        generation: Which embedder made them; see `Identity`.
+        generation: The generation of the embedder that made them; see `Identity`.
     """
 
     of: int
@@ -118,12 +118,12 @@ class VectorMeta:
     def draft(
         self, key: list[bytes], rows: NDArray[np.float32], others: Sequence[int] = ()
     ) -> Draft:
-        """Make the record of some rows, shape (n, dim).
+        """Return the draft of a record of rows, shape (n, dim).
 
         Args:
             key: The key of the turn's conversation.
             rows: The vectors.
-            others: Turns whose words went into them besides.
+            others: Ids of further turns whose words were embedded with the turn.
         """
         meta = {"of": self.of, "view": self.view, "dim": self.dim, "gen": self.generation}
         payload = rows.astype("<f4", copy=False).tobytes()
@@ -147,13 +147,13 @@ class VectorMeta:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Identity:
-    """Which embedder made a store's vectors.
+    """The identity of the embedder that made a store's vectors.
 
     Args:
-        name: For people.
-        fingerprint: The embedder's own identity; None if it has none and the probe decides.
+        name: The embedder's name, for display.
+        fingerprint: The embedder's fingerprint; None if it has none, then the probe identifies it.
         dim: Length of a vector.
-        generation: Grows by one each time that the vectors are made anew.
+        generation: Incremented each time that everything is embedded again.
         probe: The vector of `PROBE`, for embedders without a fingerprint.
     """
 
@@ -164,7 +164,7 @@ class Identity:
     probe: NDArray[np.float32] | None = None
 
     def draft(self) -> Draft:
-        """Make the checkpoint that makes this the store's embedder."""
+        """Return the draft of the checkpoint that makes this the store's embedder."""
         meta = {
             "what": "embedder",
             "name": self.name,
@@ -188,15 +188,15 @@ class Identity:
 
 
 def checkpoint(data: bytes) -> dict[str, Any]:
-    """Read a checkpoint's meta; `what` tells its sort, and an unknown sort is to be passed over."""
+    """Read a checkpoint's meta; `what` is its type, and callers must ignore unknown types."""
     return load(data)
 
 
 def key_of(tenant: str, conversation: str) -> list[bytes]:
-    """Make the key of a conversation's records.
+    """Return the key of a conversation's records.
 
     Raises:
-        InvalidInputError: A part is empty or no text.
+        InvalidInputError: A part is empty or not a string.
     """
     parts: list[bytes] = []
     for name, part in (("tenant", tenant), ("conversation", conversation)):
@@ -207,7 +207,7 @@ def key_of(tenant: str, conversation: str) -> list[bytes]:
 
 
 def names_of(key: tuple[bytes, ...]) -> tuple[str, str]:
-    """Read tenant and conversation back out of a key."""
+    """Return the tenant and the conversation of a key."""
     tenant, conversation = key
     return (
         tenant.decode("utf-8", "surrogatepass"),
@@ -216,7 +216,7 @@ def names_of(key: tuple[bytes, ...]) -> tuple[str, str]:
 
 
 def dump(fields: Mapping[str, Any]) -> bytes:
-    """Write a record's meta, without what is None.
+    """Encode a record's meta as JSON, without fields that are None.
 
     Raises:
         InvalidInputError: A value is not plain JSON.
@@ -232,7 +232,7 @@ def load(data: bytes) -> dict[str, Any]:
     """Read a record's meta.
 
     Raises:
-        InvalidInputError: It is no JSON object.
+        InvalidInputError: It is not a JSON object.
     """
     try:
         fields = json.loads(data)
