@@ -89,7 +89,8 @@ class Desk:
 
     def tidy_end(self) -> None:
         """Change the last message to a form that is valid at the end, if it was not the last
-        before."""
+        before.
+        """
         if not self.slots or self.slots[-1].kind is not None:
             return
         old = self.slots[-1]
@@ -231,7 +232,8 @@ class Desk:
 
     def _forget(self, members: Iterable[int], reason: str) -> None:
         """Record that messages left; for a replacement, the messages that it replaces left
-        before."""
+        before.
+        """
         real = [self.slots[at] for at in members if self.slots[at].kind is None]
         if not real:
             return

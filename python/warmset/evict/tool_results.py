@@ -79,7 +79,8 @@ class LatestToolResult:
 @dataclass(frozen=True, slots=True)
 class _Pair:
     """A call and its result, each by the position of its message and its position in that
-    message."""
+    message.
+    """
 
     use: Use
     called: tuple[int, int]
