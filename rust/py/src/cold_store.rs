@@ -256,6 +256,22 @@ impl ColdStore {
         report::opening(py, &run(py, || Ok(self.store.report()))?)
     }
 
+    /// What was noticed since the store was opened: waits for the lock, microseconds of them, locks
+    /// that stayed busy, repairs of what another writer left, batches taken up out of the spool,
+    /// damage. Each number only grows; asking costs next to nothing, after `close` too.
+    #[getter]
+    fn notices(&self) -> (u64, u64, u64, u64, u64, u64) {
+        let found = self.store.notices();
+        (
+            found.waits,
+            found.waited,
+            found.refused,
+            found.repairs,
+            found.taken_up,
+            found.damages,
+        )
+    }
+
     /// Read and check everything: records, bytes, damages.
     ///
     /// Args:

@@ -5,7 +5,8 @@ use std::time::Duration;
 
 use crate::support::{append, draft, open, pages};
 use warmset_core::cold::{
-    Appended, DamageKind, Draft, Encryption, Medium, OnBusy, OpenReport, Options, Ram, Scope, Store,
+    Access, Appended, DamageKind, Draft, Encryption, Medium, Notices, OnBusy, OpenReport, Options,
+    Ram, Scope, Store,
 };
 use warmset_core::{Error, Seq};
 
@@ -182,4 +183,60 @@ fn a_conversation_that_was_erased_does_not_come_back_from_the_spool() {
         assert_eq!(conversations(&store), [b"two", b"one"]);
         assert_eq!(store.report().damages, vec![]);
     }
+}
+
+#[test]
+fn what_no_answer_tells_is_counted() {
+    let ram = Ram::new();
+    let store = open(&ram, options());
+    let other = open(&ram, options());
+    append(&store, &[b"before"]);
+    let begun = store.notices();
+    append(&store, &[b"and more"]);
+    assert_eq!(store.notices(), begun, "nothing happened");
+    assert_eq!(other.notices().waits, 0);
+
+    let name = spool(&ram, &other, &[draft(b"left")]);
+    let told = other.notices();
+    assert_eq!((told.waits, told.refused, told.taken_up), (1, 1, 0));
+    spool(&ram, &other, &[draft(b"left, too")]);
+    let told = other.notices();
+    assert_eq!((told.waits, told.refused), (2, 2));
+    let mut bytes = ram.read(&name).unwrap();
+    bytes[150] ^= 1;
+    ram.write(&name, bytes);
+    append(&store, &[b"after"]);
+    let told = store.notices();
+    assert_eq!(
+        (told.taken_up, told.damages, told.repairs),
+        (1, 1, begun.repairs)
+    );
+
+    // Another writer ended in the middle of a record.
+    let segment = "00000000000000000001.seg";
+    let file = ram.open(segment, Access::Write).unwrap();
+    file.write_at(&[7; 30], file.len().unwrap()).unwrap();
+    append(&store, &[b"at last"]);
+    assert_eq!(store.report().cuts[0].bytes, 30);
+    assert_eq!(store.notices().repairs, begun.repairs + 1);
+    let last = store.notices();
+    store.close().unwrap();
+    assert_eq!(store.notices(), last, "a closed store tells it, too");
+
+    let waiting = open(
+        &ram,
+        Options {
+            lock_wait: Duration::from_secs(30),
+            ..options()
+        },
+    );
+    let hold = ram.try_lock().unwrap().unwrap();
+    std::thread::scope(|scope| {
+        scope.spawn(|| append(&waiting, &[b"patient"]));
+        std::thread::sleep(Duration::from_millis(20));
+        drop(hold);
+    });
+    let told: Notices = waiting.notices();
+    assert_eq!((told.waits, told.refused), (1, 0));
+    assert!(told.waited > 0);
 }

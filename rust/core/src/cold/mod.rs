@@ -33,6 +33,7 @@ pub mod fuzzing;
 mod map;
 mod mark;
 mod medium;
+mod notices;
 mod open;
 mod options;
 mod read;
@@ -50,6 +51,7 @@ pub use erase::{Erased, Scope};
 pub use map::{Map, WholeMap};
 pub use medium::ram::Ram;
 pub use medium::{Access, Hold, Medium, MediumFile};
+pub use notices::Notices;
 pub use options::{Durability, Encryption, Mode, OnBusy, Options, Read};
 pub use record::{Appended, Draft, Record, content_hash, keyed_hash};
 pub use report::{

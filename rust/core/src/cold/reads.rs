@@ -8,6 +8,7 @@ use crate::error::{Error, Result};
 use super::erase::pending;
 use super::format::bytes::wide;
 use super::format::footer::Entry;
+use super::notices::Notices;
 use super::read::source::Source;
 use super::read::verify::{NO_KEY, Subject, check, subjects, unreadable};
 use super::record::Record;
@@ -123,6 +124,13 @@ impl Store {
         }
     }
 
+    /// What was noticed since the store was opened, of a closed one too; it costs next to nothing, so
+    /// that it can be asked for with every call.
+    #[must_use]
+    pub fn notices(&self) -> Notices {
+        self.shelf.counters.now()
+    }
+
     /// Reads and checks every byte that is acknowledged.
     ///
     /// # Errors
@@ -216,7 +224,7 @@ impl Store {
         };
         let bytes = entry.offset..entry.offset.saturating_add(entry.len);
         let damage = source.damage(bytes, entry.seq..=entry.seq, kind, &detail);
-        self.shelf.write().note(damage);
+        self.shelf.note(damage);
         Ok(())
     }
 }

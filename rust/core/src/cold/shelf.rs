@@ -10,11 +10,12 @@ use super::format::MARK;
 use super::format::header::random;
 use super::mark::MarkFile;
 use super::medium::{Medium, refused};
+use super::notices::Counters;
 use super::open::load::{Loaded, Repair, load};
 use super::options::{Mode, Options, Read};
 use super::read::follow::follow;
 use super::read::index::Index;
-use super::report::Cut;
+use super::report::{Cut, Damage};
 use super::write::packet::Press;
 
 /// The state of a handle, without what only the writer has.
@@ -26,6 +27,7 @@ pub(super) struct Shelf {
     pub(super) keyring: Keyring,
     index: RwLock<Index>,
     cuts: Mutex<Vec<Cut>>,
+    pub(super) counters: Counters,
     closed: AtomicBool,
     pub(super) pid: u32,
 }
@@ -36,7 +38,12 @@ impl Shelf {
     /// # Errors
     ///
     /// As [`load`]; [`Error::Argument`] for another master key.
-    pub(super) fn new(medium: Arc<dyn Medium>, options: Options, repair: Repair) -> Result<Self> {
+    pub(super) fn new(
+        medium: Arc<dyn Medium>,
+        options: Options,
+        repair: Repair,
+        counters: Counters,
+    ) -> Result<Self> {
         let keyring = Keyring::new(Arc::clone(&medium), options.encryption);
         keyring.check()?;
         let loaded = load(&*medium, &options, repair, random())?;
@@ -47,6 +54,7 @@ impl Shelf {
             keyring,
             index: RwLock::default(),
             cuts: Mutex::default(),
+            counters,
             closed: AtomicBool::new(false),
             pid: std::process::id(),
         };
@@ -67,7 +75,15 @@ impl Shelf {
             });
         }
         self.keyring.forget();
-        self.replace(loaded, Repair::Allowed)
+        self.replace(loaded, Repair::Allowed)?;
+        self.counters.repair();
+        Ok(())
+    }
+
+    /// Remembers damage that was come upon.
+    pub(super) fn note(&self, damage: Damage) {
+        self.write().note(damage);
+        self.counters.damage();
     }
 
     fn replace(&self, loaded: Loaded, repair: Repair) -> Result<()> {

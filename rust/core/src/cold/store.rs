@@ -15,6 +15,7 @@ use super::erase::{Erased, Scope, erase};
 use super::medium::disk::Disk;
 use super::medium::ram::Ram;
 use super::medium::{Medium, lock, refused};
+use super::notices::Counters;
 use super::open::load::Repair;
 use super::open::survey::survey;
 use super::options::{Durability, Mode, OnBusy, Options};
@@ -85,6 +86,7 @@ impl Store {
     fn on(medium: Arc<dyn Medium>, options: Options) -> Result<Self> {
         // What is refused is refused before the lock file is written.
         let found = survey(&*medium, Repair::Forbidden, options.access())?;
+        let counters = Counters::default();
         let (shelf, writer) = if options.mode == Mode::Read {
             if found.is_empty() {
                 return Err(Error::NotAStore {
@@ -93,17 +95,17 @@ impl Store {
                 });
             }
             (
-                Shelf::new(medium, options, Repair::Forbidden)?,
+                Shelf::new(medium, options, Repair::Forbidden, counters)?,
                 Writer::new(None),
             )
         } else {
             drop(found);
-            match lock::acquire(&*medium, options.lock_wait) {
+            match lock::acquire(&*medium, options.lock_wait, &counters) {
                 // An exclusive handle writes without asking for the lock again: it must have it.
                 Err(locked @ Error::Locked { .. })
                     if options.on_busy == OnBusy::Spool && options.mode == Mode::Shared =>
                 {
-                    let shelf = Shelf::new(medium, options, Repair::Forbidden)?;
+                    let shelf = Shelf::new(medium, options, Repair::Forbidden, counters)?;
                     if shelf.known()?.segments.is_empty() {
                         // Whoever makes the store has not named it yet: a spool would be nobody's.
                         return Err(locked);
@@ -112,7 +114,7 @@ impl Store {
                 }
                 Err(error) => return Err(error),
                 Ok(hold) => {
-                    let shelf = Shelf::new(medium, options, Repair::Allowed)?;
+                    let shelf = Shelf::new(medium, options, Repair::Allowed, counters)?;
                     let exclusive = options.mode == Mode::Exclusive;
                     let (kept, passing) = if exclusive {
                         (Some(hold), None)

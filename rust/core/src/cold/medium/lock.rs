@@ -19,30 +19,41 @@ use crate::interrupt;
 
 use crate::cold::medium::disk::private;
 use crate::cold::medium::{Hold, Medium, MediumFile, read_full, refused, write_full};
+use crate::cold::notices::Counters;
 
 /// How often the lock is tried while waiting for it, at first and at last.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(10));
 /// The length of what the file says.
 const WORDS: usize = 64;
 
-/// Waits for the lock of a medium.
+/// Waits for the lock of a medium, and counts that it had to.
 ///
 /// # Errors
 ///
 /// [`Error::Locked`] with the owner after `wait`; [`Error::Interrupted`]; what the operating system
 /// answers.
-pub(in crate::cold) fn acquire(medium: &dyn Medium, wait: Duration) -> Result<Box<dyn Hold>> {
+pub(in crate::cold) fn acquire(
+    medium: &dyn Medium,
+    wait: Duration,
+    counters: &Counters,
+) -> Result<Box<dyn Hold>> {
     let start = Instant::now();
     let mut pause = PAUSE.0;
+    let mut was_busy = false;
     loop {
         let held = medium
             .try_lock()
             .map_err(|error| refused("lock", &medium.path(""), error))?;
         if let Some(hold) = held {
+            if was_busy {
+                counters.wait(start.elapsed(), true);
+            }
             return Ok(hold);
         }
+        was_busy = true;
         interrupt::check()?;
         let Some(left) = wait.checked_sub(start.elapsed()).filter(|d| !d.is_zero()) else {
+            counters.wait(start.elapsed(), false);
             return Err(Error::Locked {
                 path: medium.path(""),
                 owner: medium.owner(),

@@ -60,6 +60,9 @@ fn reload(shelf: &Shelf, index: &mut Index) -> Result<()> {
     loaded.index.keep_strays(index);
     *index = loaded.index;
     shelf.keyring.forget();
+    if index.all_damages().next().is_some() {
+        shelf.counters.damage();
+    }
     Ok(())
 }
 

@@ -123,6 +123,7 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
                 }
                 if known.insert(left.token) {
                     take_up(writer, common, &left)?;
+                    common.counters.take_up();
                 }
                 remove_if_there(medium, &name).map_err(trouble)?;
                 used.extend(left.keys);
@@ -268,14 +269,14 @@ fn fetch(medium: &dyn Medium, name: &str) -> io::Result<Option<Vec<u8>>> {
 /// own, and is damage from now on.
 fn set_aside(common: &Shelf, name: &str) {
     match aside::move_batch(&*common.medium, name) {
-        Ok(damage) => common.write().note(damage),
+        Ok(damage) => common.note(damage),
         Err(error) => leave_alone(common, name, &error.to_string()),
     }
 }
 
 /// What is no batch, or cannot be read now, stays where it is, and is reported: it stops nobody.
 fn leave_alone(common: &Shelf, name: &str, detail: &str) {
-    common.write().note(Damage {
+    common.note(Damage {
         segment: 0,
         path: common.medium.path(name),
         bytes: 0..0,

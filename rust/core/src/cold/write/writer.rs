@@ -57,6 +57,12 @@ fn persist(common: &Shelf) -> Result<()> {
     }
 }
 
+/// The lock, after as long a wait for it as the options allow.
+fn lock_of(common: &Shelf) -> Result<Box<dyn Hold>> {
+    let wait = common.options.lock_wait;
+    lock::acquire(&*common.medium, wait, &common.counters)
+}
+
 /// Whether a segment of that number can be made.
 fn is_free(common: &Shelf, number: u64) -> Result<bool> {
     let name = segment_name(number);
@@ -95,7 +101,7 @@ impl Writer {
                 let path = common.medium.path("");
                 return Err(Error::ReadOnly { path });
             }
-            Mode::Shared => Some(lock::acquire(&*common.medium, common.options.lock_wait)?),
+            Mode::Shared => Some(lock_of(common)?),
             Mode::Exclusive => {
                 if self.looks_up(common) {
                     self.keep(common)?;
@@ -120,7 +126,7 @@ impl Writer {
         let stands = self.hold.as_ref().map_or(Ok(false), |hold| hold.stands());
         if !stands.map_err(trouble)? {
             self.hold = None;
-            let hold = lock::acquire(&*common.medium, common.options.lock_wait)?;
+            let hold = lock_of(common)?;
             self.hold = Some(hold);
         }
         Ok(())
