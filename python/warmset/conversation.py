@@ -239,9 +239,9 @@ class Conversation:
             InvalidInputError: The budget or the pins are invalid.
         """
         ask = windows.cut_ask(budget, pins, system=system, tools=tools)
-        engine = self._handle.live()
+        engine, ledger = self._handle.live(), self._ledger
         with engine.lock:
-            return windows.cut_conversation(engine, self._ledger, ask)
+            return windows.cut_conversation(engine, ledger, ask)
 
     def tools(
         self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False

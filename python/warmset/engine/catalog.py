@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from warmset import messages
 from warmset._core import Retriever, count_text
+from warmset.engine.notices import Notices
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.index.labels import Numbers
 from warmset.quote.cache import Cards
@@ -78,6 +79,7 @@ class Catalog:
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
         self.lost: list[str] = []
+        self.notices = Notices(self.store, self.lost)
 
     def ledger(self, tenant: str, conversation: str) -> Ledger:
         """Return a conversation's ledger, a new one if nothing was said in it yet."""

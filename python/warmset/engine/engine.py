@@ -6,7 +6,9 @@ exception the store is as it was or has complete records more, and the index agr
 
 from __future__ import annotations
 
+import logging
 import os
+import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
 
@@ -55,6 +57,7 @@ class Engine(Library):
         opening: StoreOptions,
         encoding: str,
     ) -> None:
+        started = time.perf_counter()
         super().__init__(path, embedder=embedder, opening=opening, encoding=encoding)
         self._alone = path is None or opening.mode == "exclusive"
         self.index = IndexFile(self, self.follow_all)
@@ -64,6 +67,16 @@ class Engine(Library):
         except BaseException:
             self.store.close()
             raise
+        self.notices.note_store(
+            logging.DEBUG,
+            "opened",
+            mode=opening.mode,
+            durability=opening.durability,
+            records=self.store.stats()["records"],
+            conversations=sum(bool(one.entries) for one in self.ledgers.values()),
+            index=self.index.figures()["source"],
+            milliseconds=_since(started),
+        )
 
     # --- to the disk -----------------------------------------------------------------------------
 
@@ -154,14 +167,16 @@ class Engine(Library):
         do.
         """
         ids = self.store.append_or_spool(drafts)
-        if ids and not isinstance(ids, Spooled) and not self._alone:
+        if isinstance(ids, Spooled):
+            self.notices.note_store(logging.WARNING, "spooled", records=len(drafts))
+        elif ids and not self._alone:
             self._follower.catch_up(until=ids[0])
         return ids
 
     # --- from the disk ---------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """Take up what other processes wrote since.
+        """Take up what other processes wrote since, and log what was noticed; not under the lock.
 
         Raises:
             StoreError: The store could not be read.
@@ -172,6 +187,7 @@ class Engine(Library):
         if not self._alone:
             with self.lock:
                 self._follower.catch_up()
+        self.notices.tell()
 
     def follow_all(self) -> int:
         """Take up all records, under the lock; returns the id of the last one.
@@ -198,7 +214,15 @@ class Engine(Library):
             removed = self.store.erase(prefix=prefix, records=records)
             self._follower.catch_up()
             self.store.compact()
-            return removed
+        self.notices.note_store(
+            logging.INFO,
+            "erased",
+            records=removed.records,
+            derived=removed.derived,
+            keys=removed.keys,
+        )
+        self.notices.tell()
+        return removed
 
     def _links(self, erased: Sequence[int]) -> list[Draft]:
         """Say what the survivors of branches follow, before their first messages are erased."""
@@ -232,10 +256,15 @@ class Engine(Library):
         Raises:
             StoreError: The store could not be read.
         """
+        started = time.perf_counter()
         with self.index.erasing(), self.paused(), self.lock:
             self._follower.index_again()
             self.index.made_anew("it was rebuilt")
+        self.notices.note_store(
+            logging.INFO, "rebuilt", turns=len(self.retriever), milliseconds=_since(started)
+        )
         self.index.save()
+        self.notices.tell()
 
     def close(self, timeout: float) -> None:
         """Finish pending vectors within that many seconds, and close the store."""
@@ -249,3 +278,8 @@ class Engine(Library):
     def paused(self) -> AbstractContextManager[object]:
         """Let no vectors be made meanwhile."""
         return nullcontext() if self.indexer is None else self.indexer.paused()
+
+
+def _since(started: float) -> float:
+    """Return the milliseconds since a moment of `time.perf_counter`."""
+    return round((time.perf_counter() - started) * 1000, 3)

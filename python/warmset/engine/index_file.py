@@ -9,6 +9,7 @@ when it lacks many turns; a store that is encrypted, and one with few turns, has
 from __future__ import annotations
 
 import json
+import logging
 import os
 import sys
 import threading
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import lock_file
+from warmset._log import kind, room, watched
 from warmset.engine.digest import digest, names
 from warmset.errors import NewerIndex, WarmsetError
 from warmset.index.file_lock import LOCK, NAME, encrypted, erasing, remove
@@ -25,6 +27,8 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from warmset.engine.library import Library
+
+LOG: Final = room("index")
 
 FORM: Final = 1
 """Grows when other terms, labels or vectors are made of the same turns."""
@@ -40,7 +44,11 @@ TRIES: Final = 3
 
 
 class _UnfitError(Exception):
-    """The file is not the index of what the store has."""
+    """The file is not the index of what the store has; the words are fixed, and may be logged."""
+
+
+class _NoFileError(_UnfitError):
+    """There is no file, as it is with new and small stores and those in memory."""
 
 
 class IndexFile:
@@ -77,20 +85,21 @@ class IndexFile:
         """Load the file if it may be right; returns the last id that it covers, 0 if it may not."""
         try:
             self._covered = self._load()
+        except _NoFileError as error:
+            self._refuse(str(error))
         except _UnfitError as error:
-            self._refuse(str(error))
-        except NewerIndex as error:
-            self._refuse(str(error), delete=False)
+            self._unfit(str(error))
         except (WarmsetError, OSError, ValueError, KeyError, TypeError) as error:
-            self._refuse(str(error))
+            self._refuse(str(error), delete=not isinstance(error, NewerIndex))
+            self._fell_back(logging.WARNING, why=kind(error))
         return self._covered
 
     def _load(self) -> int:
         if self._folder is None:
-            raise _UnfitError("the store is in memory")
+            raise _NoFileError("the store is in memory")
         file, engine = self._folder / NAME, self._engine
         if not file.exists():
-            raise _UnfitError("there is no file")
+            raise _NoFileError("there is no file")
         if self._is_secret():
             raise _UnfitError("the store is encrypted")
         # Windows neither deletes nor replaces a file that is mapped.
@@ -111,15 +120,26 @@ class IndexFile:
         """Tell whether the file has what the records up to its end came to; then it is taken up."""
         engine, indexer = self._engine, self._engine.indexer
         if self._note.get("digest") != digest(engine.ledgers):
-            self._refuse("the store has other turns")
+            self._unfit("the store has other turns")
             return False
         if indexer is not None and self._fingerprint != self._made_by():
-            self._refuse("it has the vectors of another embedder")
+            self._unfit("it has the vectors of another embedder")
             return False
         if indexer is None or indexer.vectorizer.mismatch() is not None:
             engine.retriever.clear_vectors()
         self._turns, self._changes = len(engine.retriever), engine.retriever.changes
         return True
+
+    def _unfit(self, why: str) -> None:
+        """Make the index from the records for a reason that is warmset's own words."""
+        self._refuse(why)
+        self._fell_back(logging.INFO, why=why)
+
+    def _fell_back(self, level: int, *, why: str) -> None:
+        path = None if self._folder is None else str(self._folder)
+        self._engine.notices.note(
+            LOG, level, "fell_back", what="index", to="records", path=path, why=why
+        )
 
     def _refuse(self, why: str, *, delete: bool = True) -> None:
         """Say why the index is made from the records, and delete the file that is no use."""
@@ -142,8 +162,13 @@ class IndexFile:
             return
         if self._thread is None or not self._thread.is_alive():
             self._turns = turns  # what fails is tried again when there are as many more
-            self._thread = threading.Thread(target=self.save, name="warmset-index", daemon=True)
+            self._thread = threading.Thread(target=self._run, name="warmset-index", daemon=True)
             self._thread.start()
+
+    def _run(self) -> None:
+        with watched(LOG):
+            self.save()
+        self._engine.notices.tell()
 
     def close(self, timeout: float) -> None:
         """Write the file if more than one in a hundred of its turns changed.
@@ -177,6 +202,14 @@ class IndexFile:
                         self._write(self._folder, wait)
         except (WarmsetError, OSError) as error:
             self._failed = str(error)
+            self._engine.notices.note(
+                LOG,
+                logging.WARNING,
+                "failed",
+                what="index_save",
+                path=str(self._folder),
+                error=kind(error),
+            )
 
     def _write(self, folder: Path, wait: float) -> None:
         engine = self._engine

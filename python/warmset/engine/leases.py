@@ -46,6 +46,7 @@ class Lease:
             if self.vectors is not None:
                 self.vectors.close()
             self.engine.close(timeout)
+        self.engine.notices.tell()
 
 
 _lock = threading.RLock()
@@ -76,18 +77,22 @@ def lease(
         StoreError: The store could not be opened.
     """
     if path is None:
-        return _lease(None, None, embedder, opening, encoding)
+        alone = _lease(None, None, embedder, opening, encoding)
+        alone.engine.notices.tell()
+        return alone
     name = os.fspath(path)
     real = os.path.realpath(name) if name else name
     with _lock:
         if real not in _shares:
             made = _lease(path, real, embedder, opening, encoding)
             _shares[real] = (made, 1)
-            return made
-        first, count = _shares[real]
-        _same(first.engine, embedder, opening, encoding)
-        _shares[real] = (first, count + 1)
-        return Lease(first.engine, first.vectors, real)
+        else:
+            first, count = _shares[real]
+            _same(first.engine, embedder, opening, encoding)
+            _shares[real] = (first, count + 1)
+            made = Lease(first.engine, first.vectors, real)
+    made.engine.notices.tell()
+    return made
 
 
 def _lease(

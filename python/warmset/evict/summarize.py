@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset import summarize
+from warmset._log import event, kind, room
 from warmset.errors import InvalidInputError, SummaryRefused
 from warmset.evict.policies import at_least
 from warmset.evict.slots import stands_in
@@ -19,6 +21,8 @@ if TYPE_CHECKING:
     from warmset.evict.view import Edit, View
     from warmset.messages import Message
     from warmset.summarize import Summarizer, Summary
+
+LOG: Final = room("window")
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +95,11 @@ class Summarize:
         except SummaryRefused as error:
             if error.reason == "not_text":  # a mistake of the caller's code
                 raise
+            event(LOG, logging.WARNING, "failed", what="summary", error=kind(error))
             return [Note(f"no summary was used: {error.reason}: {error.why}")]
+        if made.failure is not None:
+            told = {"what": "summary", "to": made.by, "why": made.failure}
+            event(LOG, logging.WARNING, "fell_back", **told)
         message = LANGUAGES[view.dialect].grammar.say("user", f"{HEADING}\n{made.text}")
         cost = view.cost_of(message)
         if cost >= before:

@@ -7,10 +7,12 @@ what failed is tried again, and an embedder out of reach is left alone for a whi
 
 from __future__ import annotations
 
+import logging
 import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from warmset._log import event, room, watched
 from warmset.index.batch_size import Pace
 from warmset.index.queue import Backlog, delay_after
 from warmset.index.retry import attempt
@@ -22,8 +24,11 @@ if TYPE_CHECKING:
 
     from warmset._core import ColdStore, Retriever
     from warmset.embed import Vectors
+    from warmset.index.retry import Outcome
     from warmset.index.vectorizer import Vectorizer
     from warmset.store.records import Job
+
+LOG: Final = room("index")
 
 QUEUED: Final = 1 << 15
 """Jobs, two a turn, that are queued or failed at once; the store has the others."""
@@ -184,6 +189,10 @@ class Indexer:
         self._wake.notify_all()
 
     def _run(self) -> None:
+        with watched(LOG):
+            self._work_on()
+
+    def _work_on(self) -> None:
         while True:
             with self._wake:
                 first = self._next_work()
@@ -198,9 +207,20 @@ class Indexer:
             with self._wake:
                 self._outages = self._outages + 1 if made.spared else 0
                 self._held = now + delay_after(self._outages) if made.spared else 0.0
-                self._backlog.done(made, now)
+                lost = self._backlog.done(made, now)
                 self._backlog.looked(deferred, self.book.__contains__)
                 self._wake.notify_all()
+            if made.failed:
+                self._tell(made, lost)
+
+    def _tell(self, made: Outcome, lost: set[int]) -> None:
+        """Log turns whose vectors could not be made or kept; not under a lock."""
+        again = {job.id for job in made.failed} - lost
+        told = {"what": "vectors", "embedder": self.vectorizer.embedder.name, "error": made.error}
+        if again:
+            event(LOG, logging.WARNING, "fell_back", **told, to="retry", turns=len(again))
+        if lost:
+            event(LOG, logging.WARNING, "failed", **told, turns=len(lost))
 
     def _next_work(self) -> int | None:
         """Wait for something to do; returns where to look for more of it, if that is it."""

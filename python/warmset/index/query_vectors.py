@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import threading
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset._log import event, kind, room
 from warmset.errors import EmbedderError, EmbedderMismatch, InvalidInputError
 
 if TYPE_CHECKING:
@@ -17,6 +19,8 @@ if TYPE_CHECKING:
 
     from warmset.embed import Vectors
     from warmset.index.vectorizer import Vectorizer
+
+LOG: Final = room("index")
 
 CACHED: Final = 512
 
@@ -64,18 +68,32 @@ class QueryVectors:
         try:
             return future.result(wait if remote else None), None
         except FutureTimeoutError:
+            self._by_words("late", wait)
             return None, f"the query's vector was not there within {wait:g} s"
         except EmbedderMismatch:
             raise
         except EmbedderError as error:
             if not remote:
                 raise
+            self._by_words(kind(error), wait)
             return None, str(error)
 
     def close(self) -> None:
         """Stop the threads of remote calls."""
         if self._pool is not None:
             self._pool.shutdown(wait=False, cancel_futures=True)
+
+    def _by_words(self, why: str, wait: float) -> None:
+        event(
+            LOG,
+            logging.WARNING,
+            "fell_back",
+            what="query_vector",
+            to="words",
+            embedder=self._vectorizer.embedder.name,
+            why=why,
+            wait=wait,
+        )
 
     def _make(self, query: str, future: Future[Vectors]) -> None:
         try:

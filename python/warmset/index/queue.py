@@ -82,13 +82,17 @@ class Backlog:
         self._taken = [self._queue.popleft() for _ in range(min(count, len(self._queue)))]
         return list(self._taken)
 
-    def done(self, made: Outcome, now: float) -> None:
+    def done(self, made: Outcome, now: float) -> set[int]:
         """Take note of how the jobs that were taken came out.
 
         Args:
             made: What failed of them.
             now: The time, on a clock that never goes back.
+
+        Returns:
+            The turns that failed for good, unless somebody asks for another try.
         """
+        lost: set[int] = set()
         for job in self._taken:
             if job not in made.failed:
                 self._tried.pop(job, None)
@@ -97,12 +101,15 @@ class Backlog:
             tries = self._tried[job] = self._tried.get(job, 0) + (job not in made.spared)
             due = None if made.hopeless or tries >= TRIES else now + delay_after(tries)
             self._failed[job] = _Failure(made.failed[job], tries, due)
-            if due is not None:
+            if due is None:
+                lost.add(job.id)
+            else:
                 self._next = due if self._next is None else min(self._next, due)
         ended = self._asked.intersection(self._taken)
         self._asked -= ended
         self._turns -= _turns(ended)
         self._taken = []
+        return lost
 
     def wake(self, now: float) -> float | None:
         """Queue the failures that are due; returns when the next one is, if any is."""

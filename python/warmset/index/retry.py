@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
+from warmset._log import kind
 from warmset.errors import EmbedderMismatch, Erased, NotFound
 
 if TYPE_CHECKING:
@@ -24,11 +25,13 @@ class Outcome:
         failed: Jobs that failed, with the reason.
         spared: Those of them that were spared a try of their own: the service seems to be away.
         hopeless: Whether another try is no use.
+        error: The class of the error that the last one of them failed with, for the log.
     """
 
     failed: dict[Job, str] = field(default_factory=dict)
     spared: set[Job] = field(default_factory=set)
     hopeless: bool = False
+    error: str = ""
 
 
 def attempt(
@@ -52,7 +55,7 @@ def attempt(
     """
     why = _try(work, jobs) if jobs else None
     if isinstance(why, EmbedderMismatch):
-        return Outcome(dict.fromkeys(jobs, str(why)), hopeless=True)
+        return Outcome(dict.fromkeys(jobs, str(why)), hopeless=True, error=kind(why))
     made = Outcome()
     if why is None:
         return made
@@ -63,6 +66,7 @@ def attempt(
             why = _try(work, [job])
         if why is not None and not isinstance(why, (Erased, NotFound)):
             made.failed[job] = str(why)
+            made.error = kind(why)
         if remote and len(made.failed) == at + 1 == OUTAGE:
             made.spared = set(jobs[at + 1 :])
             made.failed |= dict.fromkeys(jobs[at + 1 :], str(why))

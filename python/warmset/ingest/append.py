@@ -70,17 +70,23 @@ class Beside:
 
 def append_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
     """Keep messages at the end of a conversation; see `Conversation.append`."""
-    with engine.lock:
-        ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
-        batch, found = _accept(ledger, given)
-        ids = engine.append(ledger, batch, [beside.of(found)] * len(batch))
+    try:
+        with engine.lock:
+            ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
+            batch, found = _accept(ledger, given)
+            ids = engine.append(ledger, batch, [beside.of(found)] * len(batch))
+    finally:
+        engine.notices.tell()
     engine.room()
     return ids
 
 
 def sync_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
     """Bring a conversation to a full list; see `Conversation.sync`."""
-    synced = _sync(engine, ledger, given, beside)
+    try:
+        synced = _sync(engine, ledger, given, beside)
+    finally:
+        engine.notices.tell()
     engine.room()
     return synced
 

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from warmset._log import event, kind, room
 from warmset.errors import PickerError
 from warmset.pick.base import Picked, Picks, ScorePicker
 from warmset.usage import Usage
@@ -14,6 +16,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.pick.base import Candidate, Picker
+
+LOG: Final = room("window")
 
 _WHY: Final = 400
 """Characters of a reason."""
@@ -38,7 +42,7 @@ def ask_picker(
         return Picked(by_score, "score")
     started = time.perf_counter()
     told: object = None
-    ids, by, why = by_score, "score", None
+    ids, by, why, broken = by_score, "score", None, ""
     try:
         answer = picker.pick(request, candidates, limit=limit)
         told = answer.usage if isinstance(answer, Picks) else None
@@ -47,12 +51,24 @@ def ask_picker(
         chosen = tuple(dict.fromkeys(id_ for id_ in listed if id_ in known))
         if listed and not chosen:
             why = f"none of {listed[:limit]} is on the shortlist"
+            broken = "no id of the shortlist"
         else:
             ids, by = chosen[:limit], "picker"
     except Exception as error:  # noqa: BLE001 - a picker never costs an answer
         told = (error.usage if isinstance(error, PickerError) else None) or told
-        why = str(error) or repr(error)
+        why, broken = str(error) or repr(error), kind(error)
     usage = told if isinstance(told, Usage) else Usage(0, 0)
     took = (time.perf_counter() - started) * 1000
+    if why is not None:
+        event(
+            LOG,
+            logging.WARNING,
+            "fell_back",
+            what="picker",
+            to="score",
+            picker=type(picker).__name__,
+            why=broken,
+            candidates=len(candidates),
+        )
     reason = None if why is None else " ".join(why[: 2 * _WHY].split())[:_WHY]
     return Picked(ids, by, reason, replace(usage, milliseconds=took))

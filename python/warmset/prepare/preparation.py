@@ -97,7 +97,7 @@ class Preparation:
             with self._engine.lock:
                 return self._write(policy, call, choice, waited)
         finally:
-            self._track.tell(policy.on_event, policy.counters)
+            self._tell(policy)
 
     def offer(self, policy: PreparedCompaction, call: Call) -> Settled | None:
         """Return the newest summary that is ready, and have another one begun if it is time.
@@ -113,7 +113,7 @@ class Preparation:
             self._writing.prepare(policy, call, Choice(newest, 0, fits=True), JIT_SHARE)
             return None if newest is None else newest.settled
         finally:
-            self._track.tell(policy.on_event, policy.counters)
+            self._tell(policy)
 
     def settled(
         self, policy: PreparedCompaction, shown: Settled | None
@@ -139,7 +139,7 @@ class Preparation:
             if ready is not None and fresh:
                 self._summaries.settle(policy, ready)
             told = fresh, self._track.state, self._writing.why
-        self._track.tell(policy.on_event, policy.counters)
+        self._tell(policy)
         return told
 
     def close(self, timeout: float) -> None:  # noqa: ARG002 - nobody waits for a model at the end
@@ -149,6 +149,11 @@ class Preparation:
     def forget(self) -> None:
         """Keep no text of summaries that were erased; under the engine's lock."""
         self._summaries.forget(self._ledger())
+
+    def _tell(self, policy: PreparedCompaction) -> None:
+        """Tell what happened since, to the policy's callback and to the log; not under a lock."""
+        self._track.tell(policy.on_event, policy.counters)
+        self._engine.notices.tell()
 
     def _ledger(self) -> Ledger:
         return self._engine.ledger(self._track.tenant, self._track.conversation)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
+from warmset._log import room
 from warmset.prepare.apply import beside, size
 from warmset.prepare.stored import Ready, read
 from warmset.window.summary_slot import erased_of
@@ -16,6 +18,8 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
     from warmset.state.unit_costs import Accounts
     from warmset.window.render import Call
+
+LOG: Final = room("prepare")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +66,11 @@ class Summaries:
     def newest(self) -> Ready | None:
         """The summary that stands for the most."""
         return max(self.ready, key=lambda one: one.boundary, default=None)
+
+    def note(self, level: int, name: str, **fields: object) -> None:
+        """Take note of an event for the log, with the conversation's name."""
+        whose = {"tenant": self.track.tenant, "conversation": self.track.conversation}
+        self.engine.notices.note(LOG, level, name, **whose, **fields)
 
     def look(self, policy: PreparedCompaction, ledger: Ledger) -> None:
         """Let go of what no longer fits, and take up what other processes prepared.
@@ -190,6 +199,15 @@ class Summaries:
                 {**figures, "tokens_saved": tokens_saved, "waited": waited, "spent": ready.spent},
                 (),
             )
+        )
+        self.note(
+            logging.DEBUG,
+            "applied",
+            boundary=ready.boundary,
+            tokens=ready.tokens,
+            tokens_saved=tokens_saved,
+            spent=ready.spent,
+            waited=waited,
         )
         policy.counters.applied += 1
         policy.counters.tokens_saved += max(tokens_saved, 0)

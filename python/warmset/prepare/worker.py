@@ -3,10 +3,14 @@
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
+
+from warmset._log import room, watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+
+LOG: Final = room("prepare")
 
 
 class Ticket(Protocol):
@@ -34,7 +38,8 @@ class Threads:
 
         def run() -> None:
             try:
-                task()
+                with watched(LOG):
+                    task()
             finally:
                 done.set()
 

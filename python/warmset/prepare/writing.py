@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from warmset._log import kind
 from warmset.errors import WarmsetError
 from warmset.prepare.apply import beside, size
 from warmset.prepare.boundaries import choose
@@ -76,7 +78,8 @@ class Writing:
             if job is not None and policy.clock() - job.begun <= policy.timeout:
                 return job
             if job is not None:
-                self._fail(job, f"the summariser gave no answer in {policy.timeout:g} seconds")
+                why = f"the summariser gave no answer in {policy.timeout:g} seconds"
+                self._fail(job, why, "late")
             ledger = self._ledger()
             newest = self.summaries.newest
             tokens = size(ledger, newest, beside(self.engine, call))
@@ -123,7 +126,7 @@ class Writing:
         try:
             job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
         except Exception as error:  # noqa: BLE001 - a window is not lost over a worker
-            self._fail(job, f"the worker could not begin: {error!r}")
+            self._fail(job, f"the worker could not begin: {error!r}", kind(error))
         return self.job
 
     def _done(self, job: Job, prefix: str, made: Summary | Exception) -> None:
@@ -140,16 +143,17 @@ class Writing:
             try:
                 if isinstance(made, Exception):
                     counters.wasted += spent
-                    self._fail(job, str(made) or type(made).__name__)
+                    self._fail(job, str(made) or type(made).__name__, kind(made))
                 else:
                     self._keep(job, prefix, made, spent)
             except WarmsetError as error:
-                self._fail(job, f"the summary could not be kept: {error}")
+                self._fail(job, f"the summary could not be kept: {error}", kind(error))
             finally:
                 if self.job is job:
                     self._drop(job)
                 self._record()
         self.track.tell(job.policy.on_event, counters)
+        self.engine.notices.tell()
 
     def _keep(self, job: Job, prefix: str, made: Summary, spent: int) -> None:
         engine, ledger, span, counters = (
@@ -195,7 +199,10 @@ class Writing:
         self.summaries.ready.append(ready)
         self._failures, self._again = 0, 0.0
         counters.prepared += 1
-        counters.fallbacks += any(" failed: " in note for note in made.notes)
+        if made.failure is not None:
+            counters.fallbacks += 1
+            fell_back = {"what": "summary", "to": made.by, "why": made.failure}
+            self.summaries.note(logging.WARNING, "fell_back", **fell_back, boundary=ready.boundary)
         self.track.turn(
             "ready",
             "; ".join(made.notes) or "the summary was accepted",
@@ -205,11 +212,21 @@ class Writing:
             spent=spent,
         )
 
-    def _fail(self, job: Job, why: str) -> None:
+    def _fail(self, job: Job, why: str, error: str) -> None:
+        """Give a summary up.
+
+        Args:
+            job: What was being written.
+            why: What went wrong, maybe in words of the turns.
+            error: The class of the error, which is all that the log gets.
+        """
         self._failures += 1
         self._again = job.policy.clock() + job.policy.pause(self._failures)
         self.why = why
         job.policy.counters.failed += 1
+        boundary, messages = job.span.boundary, len(job.span.ids)
+        told = {"what": "summary", "error": error, "boundary": boundary, "messages": messages}
+        self.summaries.note(logging.WARNING, "failed", **told)
         # A summarizer's words may be those of the turns: they are erased with them.
         self._note("failed", why, job.span.cost, sources_of(job.span.ids, job.previous, job.path))
         self._drop(job)

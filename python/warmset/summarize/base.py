@@ -63,6 +63,7 @@ class Summary:
         usage: What the summarizer took, that of a failed one before it included; None where no
             model is known to have been asked.
         notes: What was shortened or went wrong, in words; why a fallback wrote it, for example.
+        failure: The class of the error because of which a fallback wrote it; None if none did.
     """
 
     text: str
@@ -72,3 +73,4 @@ class Summary:
     audit: Audit
     usage: Usage | None = field(default=None, compare=False)
     notes: tuple[str, ...] = ()
+    failure: str | None = None

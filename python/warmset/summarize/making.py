@@ -9,6 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import count_text
+from warmset._log import kind
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.messages import accept, facts, resolve, text_message
 from warmset.summarize.base import HEADING, Summary, SummaryReply
@@ -86,6 +87,7 @@ def summary_of(
     limit = replaced - PER_MESSAGE - _tokens(f"{HEADING}\n", encoding)
     notes: list[str] = []
     usage: Usage | None = None
+    failure: str | None = None
     writer = first
     try:
         written = _written(first, plain, tongue, wanted, previous)
@@ -95,6 +97,7 @@ def summary_of(
             raise
         notes.append(f"{_name(first)} failed: {_line(error)}")
         usage = error.usage if isinstance(error.usage, Usage) else None
+        failure = kind(error)
         writer = fallback
         written = _written(fallback, plain, tongue, min(wanted, max(1, limit - 1)), previous)
         _shorter(written, limit, encoding)
@@ -113,6 +116,7 @@ def summary_of(
         audit=audit,
         usage=_together(usage, written.usage),
         notes=tuple(notes),
+        failure=failure,
     )
 
 

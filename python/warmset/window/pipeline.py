@@ -7,11 +7,13 @@ request ─▶ untouched? ─▶ evict ─▶ shortlist ─▶ pick ─▶ pack 
 
 from __future__ import annotations
 
+import logging
 import time
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from warmset._log import event, room
 from warmset.errors import Erased, NotFound
 from warmset.options import RANKED
 from warmset.window.assemble import assemble
@@ -40,6 +42,8 @@ if TYPE_CHECKING:
     from warmset.window.request import Ask, Request
     from warmset.window.result import Window
     from warmset.window.summaries import CompactionPolicy, Prepare
+
+LOG: Final = room("window")
 
 ERASED_MEANWHILE: Final = 3
 """How often a window is rebuilt because one of its messages was erased meanwhile."""
@@ -100,7 +104,9 @@ class Windows:
         if ask.mode == "full" and summaries is not None:
             made, compaction = summaries.full(call)
             active = made.tokens < tokens_in
-            return report.window(made, call, active=active, compaction=compaction)
+            window = report.window(made, call, active=active, compaction=compaction)
+            self._evicted(logging.WARNING, conversation, window, compaction.left_out)
+            return window
         if live is not None:
             return report.window(whole(engine, live, call), call, active=False)
 
@@ -116,7 +122,12 @@ class Windows:
         if ask.mode == "recency" or not request.text:
             made = assemble(engine, call, base)
             shown = None if summaries is None else summaries.shown(made)
-            return report.window(made, call, active=True, compaction=shown)
+            window = report.window(made, call, active=True, compaction=shown)
+            if ask.mode == "recency":
+                sent = window.report.turns_sent - (call.request is not None)
+                left_out = window.report.turns_in - sent
+                self._evicted(logging.DEBUG, conversation, window, left_out)
+            return window
 
         # shortlist ─▶ pick ─▶ pack
         if kept is not None:
@@ -138,6 +149,24 @@ class Windows:
             ledger.frozen = freeze(choice, found, picked, made.draft)
         shown = None if summaries is None else summaries.shown(made)
         return report.window(made, call, active=True, compaction=shown)
+
+    def _evicted(self, level: int, conversation: str, window: Window, messages: int) -> None:
+        """Log messages that were left out of a window with no summary in their place."""
+        if messages <= 0:
+            return
+        report = window.report
+        summarised = 0 if report.compaction is None else report.compaction.tokens_saved
+        event(
+            LOG,
+            level,
+            "evicted",
+            tenant=self._handle.tenant,
+            conversation=conversation,
+            mode=report.mode,
+            messages=messages,
+            tokens=max(report.tokens_in - report.tokens_sent - summarised, 0),
+            budget=window.budget,
+        )
 
     def _shortlist(self, ledger: Ledger, ask: Ask, request: Request, parts: Frame) -> Found:
         shown = {entry.id for unit in parts.units() for entry in unit}
