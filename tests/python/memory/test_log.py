@@ -16,14 +16,16 @@ import pytest
 from bag import Bag
 from preparing import BUDGET, window
 
-from warmset import ColdStore, ExtractiveSummarizer, Memory, PreparedCompaction, Summarize, fit
+from warmset import Memory, PreparedCompaction, Summarize, fit
 from warmset import _log as logs
 from warmset.engine import index_file
 from warmset.errors import Closed, EmbedderError, Locked
 from warmset.index import file_lock
 from warmset.index.indexer import Indexer
+from warmset.native import ColdStore
 from warmset.prepare.worker import Threads
 from warmset.receipts import Spooled
+from warmset.summarize import ExtractiveSummarizer
 
 MARKER = "xylophone-7719"
 PAGE = Path(__file__).parents[3] / "python" / "docs" / "reference" / "logging.md"
@@ -373,7 +375,7 @@ def windows(heard):
         talk(log, 30)
         for answer, why in ((None, "ValueError"), ([10**9], "no id of the shortlist")):
             made = log.window(f"who counted {MARKER}?", budget=900, picker=Picky(answer))
-            assert made.report.by == "score"
+            assert made.report.picked_by == "score"
             told = heard.named("fell_back", "picker")[-1]
             assert (told.to, told.picker, told.why) == ("score", "Picky", why)
             assert (told.candidates > 0, told.levelname) == (True, "WARNING")
