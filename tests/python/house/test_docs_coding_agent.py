@@ -1,12 +1,11 @@
-"""The page about a coding agent says what is true: its table is printed, its examples run."""
+"""The tutorial about a coding agent: its table is printed, its session is what it says."""
 
 from __future__ import annotations
 
 import re
-from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
+from doc_pages import DOCS, Client, blocks, given, prose
 
 from warmset import Budget, Memory, convert, count_tokens, validate
 from warmset.lab.demo import coding_agent
@@ -14,10 +13,9 @@ from warmset.lab.demo.agent_session import coding_session
 from warmset.lab.demo.coding_agent import BUDGET, CALLS, lists_of
 from warmset.messages import DIALECTS
 
-PAGE = (Path(__file__).resolve().parents[3] / "python" / "README.md").read_text()
-BLOCKS = re.findall(r"```(\w*)\n(.*?)```", PAGE, re.DOTALL)
-EXAMPLES = [text for language, text in BLOCKS if language == "python"]
-PROSE = re.sub(r"```.*?```|`[^`]*`", "", PAGE, flags=re.DOTALL)
+PAGE = DOCS / "tutorial" / "coding-agent.md"
+EXAMPLES = [block.text for block in blocks(PAGE) if block.language == "python"]
+[SHOWN] = [block.text for block in blocks(PAGE) if block.language == "text"]
 
 
 @pytest.fixture(scope="module")
@@ -89,42 +87,38 @@ def test_the_conversations_own_figures_are_those_of_the_table(rows, dialect):
 def test_the_page_shows_what_is_printed(rows, capsys, monkeypatch):
     monkeypatch.setattr(coding_agent, "run", lambda: rows)
     coding_agent.main()
-    shown = [text for language, text in BLOCKS if not language]
-    assert [capsys.readouterr().out] == shown
-    assert "python -m warmset.lab.demo.coding_agent\n" in dict(BLOCKS)["sh"]
+    assert capsys.readouterr().out == SHOWN
+    [command] = [block.text for block in blocks(PAGE) if block.language == "sh"]
+    assert command == "python -m warmset.lab.demo.coding_agent\n"
 
 
 def test_every_number_of_the_prose_is_printed():
-    printed = next(text for language, text in BLOCKS if not language)
-    numbers = re.findall(r"(?<![\w.])\d[\d,]*\d", PROSE.replace("o200k_base", ""))
+    plain = re.sub(r"`[^`]*`|o200k_base", "", prose(PAGE))
+    numbers = re.findall(r"(?<![\w.])\d[\d,]*\d", plain)
     assert set(numbers) == {"400", "16,000", "100"}
-    assert all(re.search(rf"(?<![\d,]){number}(?![\d,])", printed) for number in numbers)
+    assert all(re.search(rf"(?<![\d,]){number}(?![\d,])", SHOWN) for number in numbers)
 
 
-def test_the_examples_run(tmp_path, monkeypatch, capsys):
+class Short(Client):
+    """A client whose model takes fewer tokens than the first list has."""
+
+    def _take(self, messages, dialect):
+        super()._take(messages, dialect)
+        if len(self.sent) == 1:
+            raise RuntimeError("This model's maximum context length is 15000 tokens")
+
+
+def test_the_examples_do_what_the_page_says(tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     fitting, mending, holding = EXAMPLES
-    sent = []
-
-    def create(*, model, messages, tools):
-        sent.append(messages)
-        if len(sent) == 1:
-            raise RuntimeError("This model's maximum context length is 15000 tokens")
-        return model, len(tools)
-
-    completions = SimpleNamespace(create=create)
-    names = {
-        "client": SimpleNamespace(chat=SimpleNamespace(completions=completions)),
-        "model": "m",
-        "tools": [{"type": "function", "function": {"name": "read_file", "parameters": {}}}],
-        "messages": coding_session()[:-1],
-        "send": sent.append,
-    }
+    client = Short()
+    names = {**given(), "client": client}
     exec(fitting, names)  # noqa: S102 - our own example
-    assert names["answer"](names["messages"]) == ("m", 1)
-    tight = [int(count_tokens(one, tools=names["tools"])) for one in sent]
-    assert tight[0] <= BUDGET
-    assert tight[1] <= BUDGET * 9 // 10
+    assert names["answer"](names["messages"]).choices[0].message.content
+    assert len(client.sent) == 2
+    tight = [int(count_tokens(one, tools=names["tools"])) for one in client.sent]
+    assert BUDGET // 2 < tight[0] <= BUDGET
+    assert BUDGET // 2 < tight[1] <= BUDGET * 9 // 10
 
     names["messages"] = names["messages"][:-1]  # the last result is missing
     exec(mending, names)  # noqa: S102
@@ -133,6 +127,5 @@ def test_the_examples_run(tmp_path, monkeypatch, capsys):
 
     exec(holding, names)  # noqa: S102
     tokens, moves, cached = map(int, capsys.readouterr().out.split())
-    assert tokens == count_tokens(sent[-1]) <= Budget(window=32_000).input
+    assert tokens == count_tokens(client.sent[-1]) <= Budget(window=32_000).input
     assert (moves, cached) == (0, 0)
-    assert validate(sent[-1]) == []

@@ -1,6 +1,6 @@
 """A coding agent kept under 16,000 tokens for 100 calls, in four dialects and in two ways.
 
-`python -m warmset.lab.demo.coding_agent` prints the table that `python/docs/tutorial/coding-agent.md` shows.
+`python -m warmset.lab.demo.coding_agent` prints the table of the documentation's tutorial.
 """
 
 from __future__ import annotations

@@ -1,0 +1,243 @@
+"""The documentation is right: examples run and print what is shown, links and commands exist."""
+
+from __future__ import annotations
+
+import ast
+import contextlib
+import functools
+import importlib
+import io
+import json
+import re
+import subprocess
+import sys
+import tomllib
+
+import doc_pages as docs
+import pytest
+from doc_pages import DOCS, LINKED, PAGES, README, ROOT, agrees, anchors, blocks, links, name, prose
+
+from warmset import Memory, WarmsetError
+from warmset.cli.app import COMMANDS
+
+LEAST_BLOCKS = 70
+"""Python examples that run, at least; fewer would mean that they are not found any more."""
+
+MOST_UNRUN = 4
+"""Examples that are compiled and not run, because they need a network or a key, at most."""
+
+UNRUN = "no-run"
+
+BANNED = re.compile(
+    r"\btold\b|\bby worth\b|\bthe wall\b|\bwhat is sure\b|\bsays? so\b|@@", re.IGNORECASE
+)
+"""Words that a newcomer stumbles over, and places that were left to be filled."""
+
+PYTHON = [page for page in PAGES if any(block.language == "python" for block in blocks(page))]
+MODEL = {README}
+"""Pages whose examples use the local model; the others are quicker without."""
+
+
+def run(code, line, page, names):
+    """Run an example, as if it stood in its page alone; return what it prints."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)  # noqa: S102 - our own
+    return printed.getvalue()
+
+
+@pytest.mark.parametrize("page", PYTHON, ids=name)
+def test_the_examples_of_a_page_run_and_print_what_is_shown(page, tmp_path, monkeypatch, request):
+    if page in MODEL:
+        request.getfixturevalue("weights")
+        # What is not embedded by then is left for the next opening; it would take half a minute.
+        monkeypatch.setattr(Memory, "close", functools.partialmethod(Memory.close, timeout=1.0))
+    monkeypatch.chdir(tmp_path)
+    for module, stand_in in docs.sdks().items():
+        monkeypatch.setitem(sys.modules, module, stand_in)
+    names = {**docs.given(), "__name__": "page"}
+    here = blocks(page)
+    try:
+        for block, following in zip(here, [*here[1:], None], strict=True):
+            if block.language != "python" or block.marker == UNRUN:
+                continue
+            printed = run(block.text, block.line, page, names)
+            if following is not None and following.language == "text":
+                assert agrees(following.text, printed), f"line {following.line}: {printed}"
+    finally:
+        for value in list(names.values()):
+            if isinstance(value, Memory):
+                with contextlib.suppress(WarmsetError):
+                    value.close()
+
+
+def test_the_examples_are_found():
+    found = [block for page in PAGES for block in blocks(page) if block.language == "python"]
+    unrun = [block for block in found if block.marker == UNRUN]
+    assert {block.marker for block in found} <= {"", UNRUN}
+    assert len(found) - len(unrun) >= LEAST_BLOCKS
+    assert len(unrun) <= MOST_UNRUN
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_every_fence_is_closed_and_every_output_belongs_to_an_example(page):
+    assert "```" not in prose(page)
+    here = blocks(page)
+    for before, block in zip([None, *here], here, strict=False):
+        if block.language == "text" and DOCS / "explanation" not in page.parents:
+            assert before is not None, f"line {block.line} shows what nothing prints"
+            assert before.language in {"python", "sh"}, f"line {block.line}"
+
+
+@pytest.mark.parametrize("page", PYTHON, ids=name)
+def test_what_is_not_run_can_be_compiled_and_imported(page):
+    for block in blocks(page):
+        if block.language != "python" or block.marker != UNRUN:
+            continue
+        for node in ast.walk(ast.parse(block.text)):
+            if isinstance(node, ast.Import):
+                for one in node.names:
+                    importlib.import_module(one.name)
+            elif isinstance(node, ast.ImportFrom):
+                module = importlib.import_module(node.module)
+                assert all(hasattr(module, one.name) for one in node.names), ast.unparse(node)
+
+
+@pytest.mark.parametrize("page", LINKED, ids=name)
+def test_links_lead_somewhere(page):
+    for link in links(page):
+        if "://" in link or link.startswith("mailto:"):
+            continue
+        path, _, anchor = link.partition("#")
+        target = (page.parent / path).resolve() if path else page
+        if target.is_relative_to(DOCS) and not (DOCS / target.relative_to(DOCS).parts[0]).exists():
+            continue  # a folder of pages that nobody has written yet
+        assert target.is_relative_to(ROOT), link
+        assert target.exists(), link
+        if anchor:
+            assert anchor in anchors(target), link
+
+
+def test_every_page_can_be_reached_from_the_readme_in_two_clicks():
+    def from_(page):
+        found = {(page.parent / link.partition("#")[0]).resolve() for link in links(page)}
+        return {path for path in found if path.suffix == ".md" and path.exists()}
+
+    first = from_(README)
+    assert set(PAGES) <= {README} | first | {page for one in first for page in from_(one)}
+
+
+@pytest.mark.parametrize("page", PAGES, ids=name)
+def test_the_words_are_plain(page):
+    found = BANNED.findall(page.read_text())
+    assert not found
+
+
+def test_commands_that_pages_name_exist():
+    for page in [*PAGES, ROOT / "benches" / "README.md"]:
+        text = page.read_text()
+        for module in re.findall(r"python -m ([\w.]+\w)(?![\w.<])", text):
+            if "." in module:
+                base = "python/" if module.startswith("warmset") else ""
+                assert (ROOT / f"{base}{module.replace('.', '/')}.py").is_file(), (page, module)
+        for path in re.findall(r"(?:pytest|python) (benches/[\w/.]+)", text):
+            assert (ROOT / path).exists(), (page, path)
+        shell = [block.text for block in blocks(page) if block.language == "sh"]
+        code = "\n".join([*shell, *re.findall(r"`([^`\n]+)`", prose(page))])
+        for command in re.findall(r"^warmset ([a-z]+)", code, re.MULTILINE):
+            assert command in COMMANDS, (page, command)
+
+
+# --- the README -----------------------------------------------------------------------------------
+
+
+def shell_lines():
+    return [
+        line
+        for block in blocks(README)
+        if block.language == "sh"
+        for line in block.text.splitlines()
+    ]
+
+
+def figures():
+    """Return the rows of the README's table of figures, without its head."""
+    rows = re.findall(r"^\|(.*)\|$", README.read_text(), re.MULTILINE)
+    return [[cell.strip() for cell in row.split("|")] for row in rows][2:]
+
+
+def results(file, contest):
+    """Return a contest's times in microseconds out of the committed results."""
+    [path] = (ROOT / "benches" / "results").glob(f"{file}-*.json")
+    found = json.loads(path.read_text())["results"]
+    return next(one["microseconds"] for one in found if one["name"] == contest)
+
+
+def test_the_readme_is_read_to_its_end():
+    assert len(README.read_text().splitlines()) <= 150
+    first, *others = [block.text for block in blocks(README) if block.language == "python"]
+    assert len(first.strip().splitlines()) <= 13
+    assert len(others) == 4
+    assert all(len(other.strip().splitlines()) <= 6 for other in others)
+
+
+def test_the_commands_for_a_checkout_are_those_that_ci_runs():
+    assert 'pip install ".[local]" && warmset demo' in shell_lines()
+    assert 'pip install ".[dev]" && poe check' in shell_lines()
+    [script] = re.findall(r"sed -n '([^']+)' README\.md", (ROOT / ".ci" / "run").read_text())
+    printed = subprocess.run(  # noqa: S603 - what CI does
+        ["sed", "-n", script, str(README)],  # noqa: S607
+        capture_output=True,
+        text=True,
+        check=True,
+    ).stdout
+    assert printed == 'pip install ".[dev]" && poe check\n'
+
+
+def test_every_extra_that_is_named_exists():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
+    extras = set(project["optional-dependencies"])
+    for page in PAGES:
+        assert set(re.findall(r'"(?:\.|warmset)\[(\w+)\]"', page.read_text())) <= extras, page
+    code = "".join(path.read_text() for path in (ROOT / "python").rglob("*.py"))
+    assert set(re.findall(r'extra\("(\w+)"\)', code)) <= extras
+
+
+def test_the_chart_is_drawn_from_the_committed_figures():
+    chart = importlib.import_module("benches.python.recall.chart")
+    recalls = chart.figures(chart.SOURCE.read_text())
+    assert list(recalls) == ["warmset", "keywords (BM25)", "vectors", "the newest turns"]
+    assert chart.CHART.read_text() == chart.draw(recalls)
+    assert chart.CHART.relative_to(ROOT).as_posix() in links(README)
+
+
+def test_each_figure_has_a_command_and_is_the_one_that_was_measured(capsys):
+    chart = importlib.import_module("benches.python.recall.chart")
+    recall = {key: f"{one:.1%}" for key, one in chart.figures(chart.SOURCE.read_text()).items()}
+    search = results("index", "like 100,000")
+    cut = results("trim", "held 10,000 to 50%, another budget")
+    append = results("store", "durable append")
+    run_demo = importlib.import_module("warmset.cli.app").run
+    assert run_demo(["demo", "--compact"]) == 0
+    [longest] = re.findall(r"longest wait of a call, simulated +(.+)", capsys.readouterr().out)
+    begun, prepared = re.findall(r"[\d,]+ ms", longest)
+
+    rows = figures()
+    assert len(rows) == 6
+    assert all(re.search(r"`(warmset|python -m) [^`]+`", row[-1]) for row in rows)
+    assert [row[1].replace(" %", "%") for row in rows] == [
+        recall["warmset"],
+        prepared,
+        "0",
+        f"{search['warmset'] / 1000:.2f} ms",
+        f"{cut['warmset']:.0f} µs",
+        f"{append['warmset']:.0f} µs",
+    ]
+    assert [row[2].replace(" %", "%") for row in rows] == [
+        f"BM25 {recall['keywords (BM25)']}, vectors {recall['vectors']}",
+        f"begun at the limit: {begun}",
+        "",
+        f"faiss, exact: {search['faiss flat'] / 1000:.1f} ms",
+        f"langchain-core: {cut['langchain-core, len // 4']:,.0f} µs",
+        f"SQLite: {append['SQLite FULL']:.0f} µs",
+    ]
