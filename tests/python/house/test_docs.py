@@ -83,6 +83,7 @@ def test_the_examples_are_found():
 def test_every_fence_is_closed_and_every_output_belongs_to_an_example(page):
     assert "```" not in prose(page)
     here = blocks(page)
+    assert not [block.line for block in here if "```" in block.text]
     for before, block in zip([None, *here], here, strict=False):
         if block.language == "text" and DOCS / "explanation" not in page.parents:
             assert before is not None, f"line {block.line} shows what nothing prints"

@@ -114,11 +114,17 @@ def test_the_examples_do_what_the_page_says(tmp_path, monkeypatch, capsys):
     client = Short()
     names = {**given(), "client": client}
     exec(fitting, names)  # noqa: S102 - our own example
+    budgets, fit = [], names["fit"]
+
+    def recorded(messages, *, budget, **options):
+        budgets.append(budget)
+        return fit(messages, budget=budget, **options)
+
+    names["fit"] = recorded
     assert names["answer"](names["messages"]).choices[0].message.content
-    assert len(client.sent) == 2
+    assert budgets == [BUDGET, BUDGET * 9 // 10]
     tight = [int(count_tokens(one, tools=names["tools"])) for one in client.sent]
-    assert BUDGET // 2 < tight[0] <= BUDGET
-    assert BUDGET // 2 < tight[1] <= BUDGET * 9 // 10
+    assert all(BUDGET // 2 < tokens <= most for tokens, most in zip(tight, budgets, strict=True))
 
     names["messages"] = names["messages"][:-1]  # the last result is missing
     exec(mending, names)  # noqa: S102
