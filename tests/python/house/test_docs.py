@@ -37,6 +37,9 @@ PYTHON = [page for page in PAGES if any(block.language == "python" for block in 
 MODEL = {README}
 """Pages whose examples use the local model; the others are quicker without."""
 
+DRAWN = {DOCS / "reference", DOCS / "explanation"}
+"""Where a block of text may be a drawing, and not what an example prints."""
+
 
 def run(code, line, page, names):
     """Run an example, as if it stood in its page alone; return what it prints."""
@@ -85,7 +88,7 @@ def test_every_fence_is_closed_and_every_output_belongs_to_an_example(page):
     here = blocks(page)
     assert not [block.line for block in here if "```" in block.text]
     for before, block in zip([None, *here], here, strict=False):
-        if block.language == "text" and DOCS / "explanation" not in page.parents:
+        if block.language == "text" and not DRAWN & set(page.parents):
             assert before is not None, f"line {block.line} shows what nothing prints"
             assert before.language in {"python", "sh"}, f"line {block.line}"
 
