@@ -20,6 +20,7 @@ from warmset._core import lock_file
 from warmset._log import kind, room, watched
 from warmset.engine.digest import digest, names
 from warmset.errors import NewerIndex, WarmsetError
+from warmset.index.at_exit import stop_at_exit
 from warmset.index.file_lock import LOCK, NAME, encrypted, erasing, remove
 
 if TYPE_CHECKING:
@@ -164,6 +165,7 @@ class IndexFile:
             self._turns = turns  # what fails is tried again when there are as many more
             self._thread = threading.Thread(target=self._run, name="warmset-index", daemon=True)
             self._thread.start()
+            stop_at_exit(self)
 
     def _run(self) -> None:
         with watched(LOG):
@@ -185,6 +187,11 @@ class IndexFile:
         retriever = self._engine.retriever
         if self._changes < 0 or (retriever.changes - self._changes) * 100 > len(retriever):
             self.save(wait=0.1)  # whoever makes vectors had the time of `Engine.close`
+
+    def stop(self, seconds: float) -> None:
+        """Wait at most so many seconds for the thread that writes the file."""
+        if self._thread is not None:
+            self._thread.join(seconds)
 
     def save(self, wait: float = 60.0) -> None:
         """Write the file, unless somebody else does or erases; what fails is told by `figures`.

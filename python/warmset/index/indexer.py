@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from warmset._log import event, room, watched
+from warmset.index.at_exit import stop_at_exit
 from warmset.index.batch_size import Pace
 from warmset.index.queue import Backlog, delay_after
 from warmset.index.retry import attempt
@@ -141,6 +142,14 @@ class Indexer:
         if (thread := self._thread) is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
+    def stop(self, seconds: float) -> None:
+        """Begin no further batch, and wait for the one that is being embedded in this process."""
+        with self._wake:
+            self._closed = True
+            self._wake.notify_all()
+        if self._thread is not None and not self.vectorizer.embedder.remote:
+            self._thread.join(seconds)
+
     def renew(
         self, wanted: Callable[[], Sequence[Job]], progress: Callable[[int, int], None]
     ) -> None:
@@ -186,6 +195,7 @@ class Indexer:
         if self._thread is None and not self._closed and not self._backlog.idle:
             self._thread = threading.Thread(target=self._run, name="warmset-indexer", daemon=True)
             self._thread.start()
+            stop_at_exit(self)
         self._wake.notify_all()
 
     def _run(self) -> None:

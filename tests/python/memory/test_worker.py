@@ -421,3 +421,34 @@ def test_room_that_an_erasure_makes_is_used_at_once(monkeypatch, bag):
         away = False
         memory.erase(conversation="bad")
         until(lambda: memory.stats()["ready"] == 1)
+
+
+UNCLOSED = """
+import sys, time
+from warmset import Memory
+def embed(texts):
+    print("begun", flush=True)
+    time.sleep(0.4)
+    print("ended", flush=True)
+    return [[1.0, 2.0]] * len(texts)
+memory = Memory.open(None, embedder=None if sys.argv[1] == "model" else embed)
+log = memory.conversation("log")
+for n in range(100):
+    log.append({"role": "user", "content": f"turn {n} about the harbour and its ferry " * 20})
+time.sleep(0.1)
+"""
+
+
+@pytest.mark.usefixtures("weights")
+@pytest.mark.parametrize("embedder", ["function", "model"])
+def test_a_process_that_closes_nothing_ends_well_in_the_middle_of_a_batch(embedder):
+    done = subprocess.run(  # noqa: S603 - fixed
+        [sys.executable, "-W", "ignore", "-c", UNCLOSED, embedder],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.count("begun") == done.stdout.count("ended")
+    assert "begun" in done.stdout or embedder == "model"
