@@ -1,13 +1,13 @@
-"""Compaction by worth: each turn is scored, the worthiest units stay, what leaves is accounted for.
+"""Compaction by score: the units with the highest scores stay; every other turn is accounted for.
 
 What this package promises:
 
-- What stays is the caller's own objects, in their order; units stay or leave whole, and what must
-  stay stays.
-- The same list, options and memories give the same answer.
-- Every turn that left has its score, the terms of it, a reason and, with a memory, a handle by
-  which it comes back byte for byte.
-- A signal that was not there is named with the reason; nothing stands in for it in silence.
+- The messages that stay are the caller's own objects, in their order; units stay or leave as a
+  whole, and protected messages stay.
+- The same list, options and memories give the same result.
+- Every dropped turn has its score, the score's terms, a reason and, with a memory, a handle that
+  restores it byte for byte.
+- Every missing signal is reported with the reason; nothing replaces it silently.
 """
 
 from typing import TYPE_CHECKING

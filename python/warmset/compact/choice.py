@@ -1,4 +1,4 @@
-"""Which turns stay: what must, then the worthiest units that fit, stand-ins for gaps counted."""
+"""Chooses the turns that stay: protected ones, then the units with the highest scores that fit."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Facts
 
 TAIL: Final = 4
-"""Units at the end that always stay."""
+"""The number of units at the end that always stay."""
 
 
 class Choice:
-    """A list whose turns are chosen from.
+    """A list from which turns are chosen.
 
     Args:
-        reads: What is known of each message.
-        dialect: How they are written.
-        encoding: The vocabulary that stand-ins are counted with.
+        reads: What was read of each message.
+        dialect: The dialect of the messages.
+        encoding: The vocabulary that filler messages are counted with.
         pinned: Positions that the caller pins.
     """
 
@@ -56,14 +56,14 @@ class Choice:
         self.tokens = self.total = PER_REPLY + int(self.costs.sum())
 
     def choose(self, values: NDArray[np.float64], budget: int) -> NDArray[np.bool_]:
-        """Keep what must stay, and the worthiest other units that fit.
+        """Keep the protected units, and the highest-scoring others that fit.
 
         Args:
-            values: What each turn is worth.
-            budget: What everything may cost.
+            values: The score of each turn.
+            budget: The most tokens that everything may have.
 
         Returns:
-            Which turns stay. `floor` is the worth of the last unit that was taken.
+            Which turns stay; sets `floor`, the score of the last unit that was taken.
         """
         room = max(budget - PER_REPLY, 0)
         kept, taken = keep_worthy(values, self.costs, self.units, self.must, room)
@@ -80,7 +80,7 @@ class Choice:
         return stays
 
     def written(self, given: Sequence[Any]) -> tuple[list[Any], tuple[Inserted, ...]]:
-        """Write the list that comes out: the caller's objects, and stand-ins for gaps.
+        """Write the output list: the caller's objects, and filler messages for gaps.
 
         Args:
             given: The objects that the caller gave.
@@ -105,7 +105,7 @@ class Choice:
         linked = np.flatnonzero(self._reads.linked)
         if not len(linked):
             return home, []
-        if self._dialect == "responses":  # neighbours hold to each other
+        if self._dialect == "responses":  # some items belong to their neighbours
             linked = home.copy()
         parted, waiting = homes([facts[at] for at in linked.tolist()])
         home[linked] = linked[parted]
@@ -134,7 +134,7 @@ class Choice:
     def _for_gaps(
         self, kept: NDArray[np.int64], taken: NDArray[np.int64], budget: int
     ) -> list[int]:
-        """Return the units that must leave once more to make room for stand-ins, worst first."""
+        """Return further units to drop, lowest score first, to make room for filler messages."""
         if not len(taken):
             return []
         filled = sum(self._gap_cost(role) for _, role in self._gaps(kept))
@@ -158,13 +158,13 @@ class Choice:
         return gone
 
     def _stand_in(self, replies: bool) -> int:  # noqa: FBT001
-        """Return what stands between two replies, or between two that are none, costs."""
+        """Return the tokens of a filler message between two replies, or two other messages."""
         whose = "assistant" if replies else "user"
         role = gap_role(self._dialect, whose, whose)
         return 0 if role is None else self._gap_cost(role)
 
     def _gaps(self, kept: NDArray[np.int64]) -> list[tuple[int, GapRole]]:
-        """Find where a stand-in has to be among the turns that stay, and whose; see `gaps`."""
+        """Return the turns before which a filler message is needed, with its role; see `gaps`."""
         if self._dialect not in ALTERNATING or len(kept) == len(self._reads):
             return []
         replies = self.roles[kept] == _ASSISTANT

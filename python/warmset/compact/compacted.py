@@ -1,4 +1,4 @@
-"""What a compaction returns: what stayed, what it came to, and why each turn left."""
+"""The result of a compaction: the messages that stay, statistics, and why each turn was dropped."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Terms:
-    """What a turn's score is made of.
+    """The terms of a turn's score.
 
     Args:
-        role: What its role is worth.
+        role: The weight of its role.
         recency: 0.1 for the oldest turn to 1 for the newest.
-        similarity: Its cosine with the query; 0.5 where there is no query or no vector.
-        coverage: How far it is known elsewhere, 0 to 1.
+        similarity: Its cosine with the query; 0.5 without a query or a vector.
+        coverage: How far its content is known elsewhere, 0 to 1.
     """
 
     role: float
@@ -34,15 +34,15 @@ class Terms:
 
 @dataclass(frozen=True, slots=True)
 class DroppedMessage:
-    """One message that left.
+    """A dropped message.
 
     Args:
-        id: Its position in the list that was given.
-        score: Its own score; what decided is the best score in its unit.
-        terms: What the score is made of.
-        reason: Why it left, in words.
-        handle: By which `Memory.restore` gives it back; None without a memory.
-        store_id: Its id in the store, where it is a turn there.
+        id: Its position in the input list.
+        score: Its own score; the best score in its unit decided.
+        terms: The terms of the score.
+        reason: Why it was dropped, in words.
+        handle: The handle for `Memory.restore`; None without a memory.
+        store_id: Its id in the store, if it is a turn there.
     """
 
     id: int
@@ -55,23 +55,23 @@ class DroppedMessage:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactStats:
-    """What a compaction came to.
+    """The statistics of a compaction.
 
     Args:
-        before_tokens: What the list cost.
-        after_tokens: What is left costs, stand-ins for gaps included.
-        budget: What it was allowed to cost.
-        over_budget: Whether what must stay alone costs more than that.
-        messages: Messages that were given.
-        dropped: Messages that left.
-        dropped_pct: The same in percent of the messages.
-        tokens_pct: What was saved, in percent of the tokens.
-        embedding: The embedder's name; "none" if there was none.
-        signals: The signals that took part.
-        missing: The ones that did not, each with the reason.
-        distilled: Memories that were made of dropped turns.
-        distilled_kinds: How many of each kind.
-        milliseconds: How long it took.
+        before_tokens: The tokens of the input list.
+        after_tokens: The tokens of the output list, filler messages included.
+        budget: The budget in tokens.
+        over_budget: Whether the messages that must stay exceed the budget by themselves.
+        messages: The number of input messages.
+        dropped: The number of dropped messages.
+        dropped_pct: Dropped messages in percent of all messages.
+        tokens_pct: Saved tokens in percent of all tokens.
+        embedding: The embedder's name; "none" without one.
+        signals: The signals that were used.
+        missing: The signals that were not used, each with the reason.
+        distilled: The number of memories that were made of dropped turns.
+        distilled_kinds: The number of memories of each type.
+        milliseconds: How long the compaction took.
     """
 
     before_tokens: int
@@ -96,7 +96,7 @@ class CompactStats:
 
 
 class DroppedMessages(Sequence[DroppedMessage]):
-    """The messages that left, in order; kept as columns, each an object when it is looked at."""
+    """The dropped messages, in order: a lazy sequence over columns."""
 
     def __init__(
         self,
@@ -150,15 +150,15 @@ class DroppedMessages(Sequence[DroppedMessage]):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactionResult:
-    """What `compact_context` returns.
+    """The result of `compact_context`.
 
     Args:
-        messages: What stayed, in its order: the objects that were given, and stand-ins for gaps.
-        stats: What it came to.
-        dropped: What left, in the order of the list.
-        inserted: Stand-ins where two neighbours would have had one role.
-        dialect: How the messages are written.
-        episode: The id of the record of this run, where there is a memory.
+        messages: The messages that stay, in order: the caller's own objects, and filler messages.
+        stats: The statistics.
+        dropped: The dropped messages, in the order of the list.
+        inserted: The filler messages, between two neighbours of the same role.
+        dialect: The dialect of the messages.
+        episode: The id of this run's record, if there is a memory.
     """
 
     messages: list[Any]

@@ -1,4 +1,4 @@
-"""`compact_context`: what a list can spare leaves it, by what each turn is worth."""
+"""`compact_context`: drop the turns of a list with the lowest scores."""
 
 from __future__ import annotations
 
@@ -42,46 +42,49 @@ def compact_context(
     dialect: str | None = None,
     encoding: str = "o200k_base",
 ) -> CompactionResult:
-    """Keep the turns that are worth most within a budget, verbatim and in order.
+    """Keep the turns with the highest scores within a budget, verbatim and in order.
 
-    A turn's score is ``role x (0.3·recency + 0.4·similarity + 0.3·(1 - coverage))``, a unit's that
-    of its best member. Units stay by score while they fit; one that does not fit is passed over.
-    Never leaves: system and developer messages, the task (the first user message), the last user
+    A turn's score is ``role x (0.3·recency + 0.4·similarity + 0.3·(1 - coverage))``; a unit's score
+    is that of its best turn. Units are taken by score; one that does not fit is skipped.
+
+    Never dropped: system and developer messages, the task (the first user message), the last user
     message, the last four units, tool calls that wait for their results, a provider's compaction,
-    and what is pinned. Where those alone are over the budget they stay, and the stats say so.
+    and pinned messages. If these alone exceed the budget, they stay, and `CompactStats.over_budget`
+    is True.
 
-    Coverage is the highest cosine among the three nearest that say the same: stored memories, and
-    later turns of the list that stay. It is 0 where a number, a path or a name of the turn is in
-    none of them. Which later turns count is settled so: at first all whose cosine is `weights.same`
-    and more; after each choice those that did not stay are struck out and the choice is made anew,
-    until all that count stay. Of equal scores the earlier turn stays.
+    Coverage is the highest cosine with the three nearest texts of the same content: stored
+    memories, and later turns of the list that stay. It is 0 if a number, a path or a name of the
+    turn is in none of them. At first, every later turn with a cosine of at least `weights.same`
+    counts; after each choice, those that did not stay are removed and the choice is repeated, until
+    all that count stay. Of equal scores the earlier turn stays.
 
     Without a memory this is a pure function of its arguments.
 
     Args:
-        messages: Messages as callers have them; those that stay come out as the same objects.
-        query: What the turns are to be near to.
-        target_ratio: The part of the list's tokens that may stay, 0.05 to 1.
-        budget: Tokens that everything may cost, or a `Budget`, instead of the ratio.
-        distill_novel: Whether memories are made of dropped turns that are known nowhere.
-        memory: A `Memory` or a `Conversation`: what is known already, and where dropped turns are
-            kept before this returns.
-        embedder: What makes vectors: an embedder, a function of a list of texts, or a name; the
+        messages: Messages as callers have them; those that stay are returned as the same objects.
+        query: The text to which turns should be similar.
+        target_ratio: The share of the list's tokens that may stay, 0.05 to 1.
+        budget: The most tokens that everything may have, or a `Budget`; replaces the ratio.
+        distill_novel: Whether to make memories of dropped turns that nothing else covers.
+        memory: A `Memory` or a `Conversation`: has the stored memories, and stores the dropped
+            turns before this returns.
+        embedder: The source of vectors: an embedder, a function of a list of texts, or a name; the
             memory's own if not given. Without any, turns are scored by role and recency.
-        weights: How much each signal counts.
-        protect: Positions of messages that must stay, or a function that says so of a message.
-        dialect: How they are written; told by their look if not given.
+        weights: The weight of each signal.
+        protect: Positions of messages that must stay, or a function that returns True for a message
+            that must stay.
+        dialect: The dialect of the messages; detected if not given.
         encoding: The vocabulary that tokens are counted with.
 
     Returns:
-        What stayed, figures, and every dropped turn with its score and the reason.
+        The messages that stay, statistics, and every dropped turn with its score and the reason.
 
     Raises:
         InvalidInputError: An option is out of its range.
         InvalidMessageError: A message is malformed.
-        UnknownDialectError: The name is of no supported dialect.
-        EmbedderError: The embedder failed; nothing was kept.
-        StoreError: The dropped turns could not be kept.
+        UnknownDialectError: The dialect is not supported.
+        EmbedderError: The embedder failed; nothing was stored.
+        StoreError: The dropped turns could not be stored.
     """
     started = time.perf_counter()
     weighed = CompactWeights() if weights is None else weights
@@ -168,7 +171,7 @@ def _check(
     if not isinstance(distill, bool):
         raise InvalidInputError(f"distill_novel: expected a bool, found {distill!r}")
     if distill and keeper is None:
-        raise InvalidInputError("distill_novel: give a memory, in which the memories are kept")
+        raise InvalidInputError("distill_novel: needs a memory in which to store; pass memory=")
     if not isinstance(weights, CompactWeights):
         raise InvalidInputError(f"weights: expected CompactWeights, found {weights!r:.80}")
 

@@ -1,9 +1,9 @@
-"""How far each turn is known elsewhere: in stored memories, and in later turns that stay.
+"""Coverage: how far each turn's content is also in stored memories, and in later turns that stay.
 
-A later turn counts only while it stays, and whether it stays depends on what counts. So at first
-every later turn that says the same counts; the choice is made; those that did not stay are struck
-out, and the choice is made again, until all that count stay. Nothing is ever put back, so this
-ends, and the same list always ends the same.
+A later turn counts only if it stays, and whether it stays depends on what counts. So at first every
+later turn of the same content counts; after each choice, those that did not stay are removed and
+the choice is repeated, until all that count stay. Nothing is ever added back, so this terminates,
+and equal lists give equal results.
 """
 
 from __future__ import annotations
@@ -26,18 +26,19 @@ if TYPE_CHECKING:
     from warmset.compact.weights import CompactWeights
 
 _ROUNDS: Final = 8
-"""After so many choices only turns that must stay count as memory."""
+"""After this number of choices, only turns that must stay count."""
 
 
 class Coverage:
-    """What covers the turns of a list.
+    """Computes the coverage of the turns of a list.
 
     Args:
-        reads: What is known of each turn.
-        slots: Where their vectors are; -1 for those without one.
+        reads: What was read of each turn.
+        slots: The slots of their vectors; -1 for turns without one.
         cache: The vectors.
         known: The stored memories.
-        weights: The least cosine of two turns that say the same, and whether facts are checked.
+        weights: Has the least cosine of two turns of the same content, and whether facts are
+            checked.
     """
 
     def __init__(
@@ -67,11 +68,11 @@ class Coverage:
         """Find the coverage in which every later turn that counts stays.
 
         Args:
-            choose: Tells which turns stay, given their coverage.
-            must: Which ones stay anyway.
+            choose: Returns which turns stay, given their coverage.
+            must: Which turns must stay.
 
         Returns:
-            The coverage, with which `choose` was called last.
+            The coverage with which `choose` was called last.
         """
         coverage = self._covers.now()
         for _ in range(_ROUNDS):

@@ -1,6 +1,6 @@
-"""What of a dropped turn becomes a memory: how much of it, of which kind, and how sure that is.
+"""Makes memories of dropped turns: the text, its type, and its confidence.
 
-The kinds are told by tables of cues that tests hold; the first table that has a cue decides.
+Tables of cue words decide the type; the first table with a cue in the text decides.
 """
 
 from __future__ import annotations
@@ -10,22 +10,22 @@ import unicodedata
 from typing import Final, Literal, TypeAlias, get_args
 
 MemoryType: TypeAlias = Literal["correction", "preference", "habit", "decision", "fact", "episode"]
-"""What a memory is: what somebody took back, likes, does again and again, settled, stated, or what
-happened."""
+"""The types of memories: something a speaker corrected, prefers, does regularly, decided or stated,
+or an event."""
 
 MEMORY_TYPES: Final[tuple[MemoryType, ...]] = get_args(MemoryType)
 
 LEAST_TEXT: Final = 40
-"""Characters that a turn must have to become a memory."""
+"""The least characters of a turn that becomes a memory."""
 
 NOVEL_BELOW: Final = 0.5
-"""The coverage below which a turn is known nowhere else."""
+"""The coverage below which a turn is novel."""
 
 MOST_TEXT: Final = 600
-"""Characters that a memory has at most."""
+"""The most characters of a memory."""
 
 READ: Final = 20_000
-"""Characters of a turn that are looked at for cues."""
+"""The number of characters of a turn that are searched for cues."""
 
 CUES: Final[dict[MemoryType, tuple[str, ...]]] = {
     "correction": (
@@ -129,7 +129,8 @@ CUES: Final[dict[MemoryType, tuple[str, ...]]] = {
         "yesterday",
     ),
 }
-"""Words that tell a kind, in the order in which the kinds are tried; without any it is a fact."""
+"""The cue words of each type, in the order in which the types are tried; without a cue, it is a
+fact."""
 
 
 def _pattern(cues: tuple[str, ...]) -> re.Pattern[str]:
@@ -151,14 +152,14 @@ _OPENING_NO: Final = re.compile(r"\s*no\b[,.:;!]", re.IGNORECASE)
 
 
 def memory_type_of(text: str) -> MemoryType:
-    """Tell which kind of memory a text makes.
+    """Return the type of the memory that a text makes.
 
     Args:
-        text: What was said; its first 20,000 characters are read.
+        text: The text; its first 20,000 characters are read.
 
     Returns:
-        The first kind in `CUES` that has a cue in it as whole words; a text that opens with a "no"
-        is a correction; "fact" where there is no cue.
+        The first type in `CUES` with a cue in the text, as whole words; a text that begins with
+        "no" is a correction; "fact" if there is no cue.
     """
     head = text[:READ].replace("’", "'")
     if _OPENING_NO.match(head):
@@ -170,33 +171,32 @@ def memory_type_of(text: str) -> MemoryType:
 
 
 def confidence_of(coverage: float) -> float:
-    """Tell how sure a distilled memory is: the less is known of it, the surer.
+    """Return the confidence of a distilled memory; it is higher for lower coverage.
 
     Args:
-        coverage: How far it is known elsewhere, 0 to 1.
+        coverage: How far the text is known elsewhere, 0 to 1.
     """
     return 0.5 + 0.25 * (1.0 - coverage)
 
 
 def is_novel(text: str, coverage: float) -> bool:
-    """Tell whether a dropped turn becomes a memory.
+    """Return whether a dropped turn becomes a memory.
 
     Args:
-        text: What it says.
-        coverage: How far it is known elsewhere.
+        text: Its text.
+        coverage: How far the text is known elsewhere.
     """
     return len(text.strip()) >= LEAST_TEXT and coverage < NOVEL_BELOW
 
 
 def clip(text: str, most: int = MOST_TEXT) -> str:
-    """Cut a text to a number of characters, never within one that people see as one.
+    """Cut a text to a number of code points, without splitting a visible character.
 
-    Accents that follow their letter, joined emoji, flags and variation selectors stay with what
-    they belong to.
+    Combining accents, joined emoji, flags and variation selectors stay with their base character.
 
     Args:
         text: Any text.
-        most: Code points that may be left.
+        most: The most code points of the result.
 
     Returns:
         The text without white space around it, or its beginning.
@@ -217,7 +217,7 @@ _TAGS: Final = range(0xE0020, 0xE0080)
 
 
 def _parts_here(text: str, at: int) -> bool:
-    """Tell whether two characters meet at a place, and not two parts of one."""
+    """Return whether a position is between two visible characters, not within one."""
     before, after = text[at - 1], text[at]
     if _JOINER in (before, after) or (before == "\r" and after == "\n"):
         return False

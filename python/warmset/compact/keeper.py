@@ -1,4 +1,4 @@
-"""What a compaction asks of a memory: what is known already, and a place for what leaves."""
+"""The interface of a memory for compactions: stored memories, and storage of dropped turns."""
 
 from __future__ import annotations
 
@@ -19,33 +19,33 @@ if TYPE_CHECKING:
 
 
 class Known(Protocol):
-    """Memories that are stored, by their vectors and their hard facts."""
+    """The stored memories, with their vectors and their hard facts."""
 
     def covers(
         self, cache: VectorCache, slots: NDArray[np.int64], /
     ) -> tuple[Sayings, NDArray[np.int64], NDArray[np.float32], NDArray[np.int64]]:
-        """Return what covers texts whose vectors are in a cache; -1 is no text.
+        """Return the memories that cover texts whose vectors are in a cache; slot -1 means no text.
 
         Returns:
-            What memories state, ids and true cosines of the three nearest of each text, end to end,
-            and how many of them count.
+            The facts of memories, the ids and exact cosines of the three nearest of each text,
+            concatenated, and how many of them count.
         """
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Leaving:
-    """Messages that are about to leave.
+    """Messages that are about to be dropped.
 
     Args:
         places: Their positions in the list, ascending.
         messages: The messages.
-        reads: What is known of each.
+        reads: What was read of each.
         coverage: How far each is known elsewhere.
-        dialect: How they are written.
-        query: What was asked.
-        distill: Whether memories are to be made of what is known nowhere.
-        figures: What the run came to, for its record.
+        dialect: The dialect of the messages.
+        query: The query of the compaction.
+        distill: Whether to make memories of novel messages.
+        figures: The statistics of the run, for its record.
     """
 
     places: Sequence[int]
@@ -60,12 +60,12 @@ class Leaving:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Left:
-    """Where messages went.
+    """Where dropped messages are stored.
 
     Args:
         handles: Handles by position.
         store_ids: Ids of those that are turns of the conversation, by position.
-        distilled: How many memories were made, by kind.
+        distilled: The number of memories that were made, by type.
         episode: The id of the run's record.
     """
 
@@ -76,25 +76,25 @@ class Left:
 
 
 class Keeper(Protocol):
-    """A memory, as a compaction sees it."""
+    """A memory, as a compaction uses it."""
 
     @property
     def embedder(self) -> Embedder | None:
-        """What makes the memory's vectors; None if it searches by words alone."""
+        """The memory's embedder; None if it searches by words alone."""
         ...
 
     def known(self, given: Embedder | None, /) -> Known | None:
-        """Return the stored memories with an embedder's vectors; None if there is none."""
+        """Return the stored memories with an embedder's vectors; None if there are none."""
         ...
 
     def keep(self, leaving: Leaving, /) -> Left:
-        """Keep messages durably before they leave, and record the run."""
+        """Store messages durably before they are dropped, and record the run."""
         ...
 
 
 class Remembers(Protocol):
-    """A `Memory` or a `Conversation`: what has a keeper."""
+    """A `Memory` or a `Conversation`: an object with a keeper."""
 
     def __warmset_keeper__(self) -> Keeper:
-        """Return what a compaction asks."""
+        """Return the keeper."""
         ...

@@ -1,4 +1,4 @@
-"""`timeline`: the turns that tell how a conversation came to where it is, under a budget."""
+"""`timeline`: the key turns of a conversation, within a budget."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from warmset.embed.function import EmbedFunction
 
 Why: TypeAlias = Literal["recent", "outstanding", "filled"]
-"""Why a turn is told: it is one of the last, its score stands out, or there was room."""
+"""Why a turn is in a timeline: it is one of the last, its score stands out, or there was room."""
 
 _SIMILARITY: Final = 0.65
 _RECENCY: Final = 0.25
@@ -40,14 +40,14 @@ _NEUTRAL: Final = 0.5
 
 @dataclass(frozen=True, slots=True)
 class KeyTurn:
-    """One turn of a timeline.
+    """A turn of a timeline.
 
     Args:
         id: Its position in the list.
-        role: Whose turn it is.
-        text: What it says, whole.
-        score: What it is worth.
-        why: Why it is told.
+        role: Its role.
+        text: Its whole text.
+        score: Its score.
+        why: Why it is in the timeline.
     """
 
     id: int
@@ -59,12 +59,12 @@ class KeyTurn:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Timeline:
-    """The turns that tell how a conversation came to where it is.
+    """The key turns of a conversation.
 
     Args:
         turns: The turns, in order.
-        tokens: What `text` costs.
-        cut: The score from which on a turn stands out.
+        tokens: The tokens of `text`.
+        cut: The score at which a turn stands out.
         embedding: The embedder's name; "none" if turns were scored without similarity.
     """
 
@@ -88,27 +88,27 @@ def timeline(
     dialect: str | None = None,
     encoding: str = "o200k_base",
 ) -> Timeline:
-    """Choose the turns that brief somebody who joins now.
+    """Choose the turns that a newcomer must read to follow the conversation.
 
-    A turn is worth ``0.65·similarity + 0.25·recency + 0.10``, a user's 1.1 times that; recency goes
-    from 0.2 to 1. Turns whose score is over the median by 1.5 median deviations stand out and come
-    first, the others fill the room that is left, best first. The last two turns are told always, as
-    long as they cost at most 120 % of the budget. Turns under 20 bytes and system messages are left
-    out.
+    A turn's score is ``0.65·similarity + 0.25·recency + 0.10``, a user's 1.1 times that; recency
+    goes from 0.2 to 1. Turns whose score is above the median by 1.5 median deviations stand out and
+    are taken first; the others fill the remaining room, best first. The last two turns are always
+    taken, if they have at most 120 % of the budget. Turns under 20 bytes and system messages are
+    left out.
 
     Args:
         messages: Messages as callers have them.
-        query: What it is to be about.
-        tokens: Tokens that the text may cost.
-        embedder: What makes vectors; without one every similarity is 0.5.
-        dialect: How they are written; told by their look if not given.
+        query: The topic.
+        tokens: The most tokens of the text.
+        embedder: The source of vectors; without one, every similarity is 0.5.
+        dialect: The dialect of the messages; detected if not given.
         encoding: The vocabulary that tokens are counted with.
 
     Returns:
         The turns, whole and in order.
 
     Raises:
-        InvalidInputError: An option is not usable, or a message is malformed.
+        InvalidInputError: An option is invalid, or a message is malformed.
         EmbedderError: The embedder failed.
     """
     if not isinstance(query, str):
@@ -140,9 +140,9 @@ def timeline(
         KeyTurn(said[at], reads[said[at]].facts.role, texts[at], float(scores[at]), why[at])
         for at in sorted(why)
     )
-    told = Timeline(turns=turns, tokens=0, cut=cut, embedding=maker.name if maker else "none")
-    spent = count_text(told.text, encoding)[0]
-    return Timeline(turns=turns, tokens=spent, cut=cut, embedding=told.embedding)
+    uncounted = Timeline(turns=turns, tokens=0, cut=cut, embedding=maker.name if maker else "none")
+    spent = count_text(uncounted.text, encoding)[0]
+    return Timeline(turns=turns, tokens=spent, cut=cut, embedding=uncounted.embedding)
 
 
 def _chosen(

@@ -1,8 +1,8 @@
-"""The nearest memories of texts that come back with every call: searched once, then kept.
+"""A cache of the nearest memories of texts, because the same texts come with every call.
 
-What is kept of a text are ids and cosines, not the text. A memory that came later is compared alone
-and merged; where one went, the texts that it was near to are searched anew. So the answer is that
-of a search of all memories at every time, and without a change nothing is searched.
+It stores ids and cosines of a text, not the text. A new memory is compared with the cached texts
+and merged; when a memory is erased, the texts that it was near to are searched again. So the result
+always equals a search of all memories, and without a change nothing is searched.
 """
 
 from __future__ import annotations
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from warmset.embed import Vectors
 
 COVERS: Final = 3
-"""The memories that are looked at for each text."""
+"""The number of memories that are compared for each text."""
 
 CAPACITY: Final = 32_768
-"""Texts of earlier calls that are kept; those of the present one are."""
+"""The most cached texts of earlier calls; those of the current call are always cached."""
 
 _NONE: Final = -1
 
 
 class NearMemories:
-    """The nearest memories of texts."""
+    """A cache of the nearest memories of texts."""
 
     def __init__(self) -> None:
         self._entered: list[int] = []
@@ -44,11 +44,11 @@ class NearMemories:
         self._cosines = np.zeros((0, COVERS), np.float32)
 
     def enter(self, ids: Collection[int]) -> None:
-        """Take note of memories that came into the index."""
+        """Note the memories that were added to the index."""
         self._entered += ids
 
     def drop(self, ids: Collection[int]) -> None:
-        """Take note of memories that went out of it."""
+        """Note the memories that were removed from the index."""
         if len(self._texts) and ids:
             self._keep(np.flatnonzero(~np.isin(self._ids, list(ids)).any(axis=1)))
 
@@ -58,17 +58,17 @@ class NearMemories:
         rows: Callable[[NDArray[np.int64]], Vectors],
         index: HotIndex,
     ) -> tuple[NDArray[np.int64], NDArray[np.float32]]:
-        """Return ids and true cosines of the nearest memories; -1 where there are fewer.
+        """Return ids and exact cosines of the nearest memories; id -1 if there are fewer.
 
         Args:
             texts: A number for each text, shape (n,).
-            rows: Returns the vectors of the texts at some places.
+            rows: Returns the vectors of the texts at some positions.
             index: The memories.
 
         Returns:
             Two arrays, shape (n, 3), nearest first, ties by id.
         """
-        if len(self._entered) > 2 * len(index) + 1024:  # most of what came is gone
+        if len(self._entered) > 2 * len(index) + 1024:  # most entries were removed again
             self._entered.clear()
             self._clear()
         at = self._places(texts)
@@ -92,7 +92,7 @@ class NearMemories:
         rows: Callable[[NDArray[np.int64]], Vectors],
         index: HotIndex,
     ) -> None:
-        """Search for texts that are not there, and compare those that are with what came later."""
+        """Search new texts, and compare cached ones with the memories added since."""
         fresh, first = np.unique(texts[behind], return_index=True)
         behind, at = behind[first], self._places(fresh)
         total = len(self._entered)
@@ -139,7 +139,7 @@ def _search(index: HotIndex, rows: Vectors, where: Filter | None) -> _Found:
 
 
 def _merged(one: _Found, other: _Found) -> _Found:
-    """Return the nearest of both, ties by id."""
+    """Merge two results to the nearest of both, ties by id."""
     ids = np.concatenate([one[0], other[0]], axis=1)
     cosines = np.concatenate([one[1], other[1]], axis=1)
     far = np.where(ids < 0, np.inf, -cosines)

@@ -1,4 +1,4 @@
-"""One vector a text, of the whole of it, however long it is."""
+"""Embeds whole texts of any length: one vector for each text."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _NO_LENGTH: Final = 1e-9
 
 
 def whole_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
-    """Embed texts, shape (n, dim): each is the mean of its passages, of length one.
+    """Embed texts, shape (n, dim): each vector is the normalised mean of the text's passages.
 
     Args:
-        embedder: What makes vectors.
+        embedder: Makes the vectors.
         texts: At least one text, none of them blank.
 
     Raises:

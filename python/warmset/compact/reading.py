@@ -1,7 +1,7 @@
-"""Messages read: what each is, says and costs. What was read before is not read again.
+"""Reads messages: facts, texts and tokens, cached across calls.
 
-Lists come back with every call, longer by a few messages. So what was read of a message is kept by
-a key of all that is in it, in two generations: what is used stays.
+The same list comes with every call, longer by a few messages. So the result of reading a message is
+cached by a key of its whole content, in two generations; entries in use stay.
 """
 
 from __future__ import annotations
@@ -28,10 +28,10 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Facts, Message
 
 _CHARACTERS: Final = 32_000_000
-"""Characters of texts that one generation keeps; a longer list is kept until the next call."""
+"""The most characters of texts in one generation; a longer list is cached until the next call."""
 
 _AROUND: Final = 200
-"""Characters that a message keeps beside its text, about."""
+"""The approximate size of a cached message besides its text, in characters."""
 
 _NUMBER: Final = {role: number for number, role in enumerate(ROLES)}
 _OTHER: Final = _NUMBER["other"]
@@ -39,15 +39,15 @@ _OTHER: Final = _NUMBER["other"]
 
 @dataclass(slots=True, eq=False)
 class Read:
-    """What is known of one message.
+    """What was read of a message.
 
     Args:
         facts: Its facts.
         cost: Its tokens.
-        digest: The hash of what it says; empty if it says nothing.
+        digest: The hash of its text; empty if it has none.
         role: The number of its role in `ROLES`.
-        linked: Whether it makes calls, answers some, or holds to its neighbours.
-        kept: The hash of the message as a store keeps it; empty until somebody asked.
+        linked: Whether it makes calls, answers calls, or belongs to its neighbours.
+        kept: The hash of the message as a store has it; empty until it is needed.
     """
 
     facts: Facts
@@ -59,12 +59,12 @@ class Read:
 
 
 class Reads(Sequence[Read]):
-    """What is known of the messages of a list, one by one and as columns.
+    """What was read of the messages of a list, one by one and as columns.
 
     Attributes:
         costs: Their tokens, shape (n,).
         roles: The numbers of their roles, shape (n,).
-        linked: Whether each makes calls, answers some, or holds to its neighbours, shape (n,).
+        linked: Whether each makes calls, answers calls, or belongs to its neighbours, shape (n,).
         keep: Whether each must never leave, shape (n,).
     """
 
@@ -77,7 +77,7 @@ class Reads(Sequence[Read]):
 
     @classmethod
     def of(cls, reads: Sequence[Read]) -> Reads:
-        """Make the columns of messages that were read."""
+        """Build the columns of messages that were read."""
         return cls(_objects(reads), _numbers(reads))
 
     def __len__(self) -> int:
@@ -92,13 +92,13 @@ class Reads(Sequence[Read]):
         return found if isinstance(found, Read) else found.tolist()
 
     def at(self, places: NDArray[np.int64]) -> list[Read]:
-        """Return what is known of the messages at some places."""
+        """Return what was read of the messages at some positions."""
         found: list[Read] = self._reads[places].tolist()
         return found
 
 
 class _Table:
-    """What was read of messages: a row each, which never changes."""
+    """A table of what was read of messages: one row each, which never changes."""
 
     def __init__(self) -> None:
         self.row: dict[bytes, int] = {}
@@ -107,7 +107,7 @@ class _Table:
         self.numbers = np.empty((0, 4), np.int64)
 
     def add(self, keys: Iterable[bytes], reads: Iterable[Read]) -> None:
-        """Add what was read of messages, under the lock."""
+        """Add rows; the caller holds the lock."""
         fresh = {key: read for key, read in zip(keys, reads, strict=True) if key not in self.row}
         start, made = len(self.row), list(fresh.values())
         self.row.update(zip(fresh, range(start, start + len(made)), strict=True))
@@ -121,14 +121,14 @@ class _Table:
 
 
 class Readings:
-    """What was read of messages of one dialect, counted with one vocabulary."""
+    """The cache of one dialect and one vocabulary."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._young, self._old = _Table(), _Table()
 
     def look(self, keys: Sequence[bytes | None]) -> tuple[_Table, list[int]]:
-        """Return the table that has what was read, and the places of messages that it lacks."""
+        """Return the table with the cached rows, and the positions of messages that it lacks."""
         with self._lock:
             if self._young.room < 0:
                 self._old, self._young = self._young, _Table()
@@ -141,12 +141,12 @@ class Readings:
             return young, lacking
 
     def keep(self, table: _Table, keys: Sequence[bytes], reads: Sequence[Read]) -> None:
-        """Keep what was read in the table that `look` returned."""
+        """Add what was read to the table that `look` returned."""
         with self._lock:
             table.add(keys, reads)
 
     def forget(self) -> None:
-        """Keep nothing."""
+        """Clear the cache."""
         with self._lock:
             self._young, self._old = _Table(), _Table()
 
@@ -155,10 +155,10 @@ _SHELVES: Final[dict[tuple[Dialect, str], Readings]] = {}
 
 
 def listed(messages: object) -> list[Any]:
-    """Return messages as callers have them as a list.
+    """Return a caller's messages as a list.
 
     Raises:
-        InvalidInputError: They are no list of messages.
+        InvalidInputError: They are not a list of messages.
     """
     if isinstance(messages, (str, bytes, Mapping)) or not isinstance(messages, Iterable):
         raise InvalidInputError(f"messages: expected a list of messages, found {messages!r:.80}")
@@ -167,7 +167,7 @@ def listed(messages: object) -> list[Any]:
 
 @when_erased
 def forget_readings() -> None:
-    """Drop what was read of messages in this process: it has their texts."""
+    """Clear all caches of this process: they contain texts of messages."""
     for shelf in list(_SHELVES.values()):
         shelf.forget()
 
@@ -179,15 +179,15 @@ def read_list(
 
     Args:
         given: Messages as callers have them.
-        dialect: How they are written; told by their look if not given.
+        dialect: The dialect of the messages; detected if not given.
         encoding: The vocabulary that they are counted with.
 
     Returns:
-        The messages as plain dicts, what is known of each, and their dialect.
+        The messages as plain dicts, what was read of each, and their dialect.
 
     Raises:
         InvalidMessageError: A message is malformed.
-        UnknownDialectError: The name is of no supported dialect.
+        UnknownDialectError: The dialect is not supported.
         InvalidInputError: The encoding is unknown.
     """
     known_encoding(encoding)

@@ -1,4 +1,4 @@
-"""What each turn of a list is worth: the signals that there are, and the names of those missing."""
+"""Scores the turns of a list, and names the signals that are missing."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from warmset.embed.function import EmbedFunction
 
 NEUTRAL: Final = 0.5
-"""The similarity of every turn where there is no query or no vector."""
+"""The similarity of every turn if there is no query or no vector."""
 
 
 class Source:
-    """Who makes the vectors, and what is known already; the embedder is made when it is needed."""
+    """The embedder and the stored memories; the embedder is created when it is needed."""
 
     def __init__(self, given: Embedder | EmbedFunction | str | None, keeper: Keeper | None) -> None:
         self.keeper = keeper
@@ -43,13 +43,13 @@ class Source:
 
     @property
     def given(self) -> object:
-        """What the caller gave, by which vectors are shared."""
+        """The object that the caller passed, by which vectors are shared."""
         return self._given
 
 
 @dataclass(frozen=True, slots=True)
 class Scored:
-    """What each turn is worth, and the columns that it is made of."""
+    """The score of each turn, and the columns of its terms."""
 
     values: NDArray[np.float64]
     recency: NDArray[np.float64]
@@ -67,15 +67,15 @@ def score(
     weights: CompactWeights,
     budget: int,
 ) -> Scored:
-    """Score the turns, and choose among them.
+    """Score the turns, and choose the ones that stay.
 
     Args:
-        choice: The list; its choice is made when this returns.
-        reads: What is known of each turn.
-        source: Who makes the vectors, and what is known already.
-        query: What the turns are to be near to.
-        weights: How much each signal counts.
-        budget: What everything may cost.
+        choice: The list; the choice is made when this returns.
+        reads: What was read of each turn.
+        source: The embedder and the stored memories.
+        query: The text to which turns should be similar.
+        weights: The weight of each signal.
+        budget: The most tokens that everything may have.
 
     Raises:
         EmbedderError: The embedder failed.

@@ -1,4 +1,4 @@
-"""The vectors of a process: one cache an embedder, shared by all who use it."""
+"""The vector caches of a process: one for each embedder, shared by all its users."""
 
 from __future__ import annotations
 
@@ -13,25 +13,25 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder
 
 _MOST: Final = 8
-"""Embedders whose vectors are kept."""
+"""The most embedders whose vectors are cached."""
 
 _SHARED: Final[dict[Any, VectorCache]] = {}
 _SHARED_LOCK: Final = threading.Lock()
 
 
 def cache_of(embedder: Embedder, given: object) -> VectorCache:
-    """Return the vectors of an embedder, shared by all who use it.
+    """Return the vector cache of an embedder, shared by all its users.
 
     Args:
         embedder: The embedder.
-        given: What the caller gave, which may be a function; an embedder without a fingerprint is
-            known by it.
+        given: The object that the caller passed, which may be a function; it identifies an embedder
+            without a fingerprint.
     """
     key: Any = embedder.fingerprint or given
     with _SHARED_LOCK:
         try:
             found = _SHARED.pop(key, None)
-        except TypeError:  # it cannot be a key: nobody can share it
+        except TypeError:  # not hashable, so its cache cannot be shared
             return VectorCache(embedder)
         found = VectorCache(embedder) if found is None else found
         _SHARED[key] = found
@@ -41,10 +41,11 @@ def cache_of(embedder: Embedder, given: object) -> VectorCache:
 
 
 def forget_vectors(embedders: Iterable[object] = ()) -> None:
-    """Drop the vectors that are kept in this process, of some embedders or of all.
+    """Clear the vector caches of this process, of some embedders or of all.
 
     Args:
-        embedders: Fingerprints, or what `compact_context` was given; all if none is named.
+        embedders: Fingerprints, or the objects that were passed to `compact_context`; all if none
+            is given.
     """
     named = list(embedders)
     with _SHARED_LOCK:

@@ -1,6 +1,6 @@
-"""Which texts of a cache say the same: found when one comes in, known from then on.
+"""Twins: the texts of a cache with the same content, found when a text is added.
 
-A text with very many twins is crowded: its twins are searched for in each list that it is in.
+A text with very many twins is crowded: its twins are searched in each list that contains it.
 """
 
 from __future__ import annotations
@@ -21,18 +21,18 @@ if TYPE_CHECKING:
     from warmset.embed import Vectors
 
 NEAREST: Final = 32
-"""Of the texts in a list that say the same as one of them, the nearest that many count."""
+"""The number of nearest twins in a list that count for a crowded text."""
 
 
 class Twins:
-    """The texts of a cache that say the same, by their slots.
+    """The twins of a cache's texts, by their slots.
 
     Args:
-        digests: What each slot's text is known by, which ties go by.
+        digests: The hash of each slot's text; ties are ordered by it.
 
     Attributes:
-        sayings: The twins of texts that are not crowded, nearest first; what texts state, too, as
-            far as it was told.
+        sayings: The twins of texts that are not crowded, nearest first; also the facts of texts, if
+            they were added.
     """
 
     def __init__(self, digests: Mapping[int, bytes]) -> None:
@@ -47,10 +47,10 @@ class Twins:
         """Return the twins of crowded texts in a list; see `VectorCache.crowded`.
 
         Args:
-            slots: The slots of the list; -1 is none.
+            slots: The slots of the list; -1 means none.
             same: The least cosine.
             rows: The vectors of all slots.
-            index: The same, to be searched.
+            index: The same vectors, as an index.
         """
         if not self._crowded:
             return []
@@ -72,12 +72,12 @@ class Twins:
         return out
 
     def meet(self, slots: list[int], rows: Vectors, index: HotIndex) -> None:
-        """Find the texts that new ones say the same as.
+        """Find the twins of new texts.
 
         Args:
-            slots: The new texts.
+            slots: The slots of the new texts.
             rows: Their vectors.
-            index: All texts, the new ones among them.
+            index: All texts, the new ones included.
         """
         ids, scores, counts = index.search_batch(rows, NEAREST + 2)
         changed: set[int] = set()
@@ -97,9 +97,9 @@ class Twins:
         self._tell(changed)
 
     def forget(self, gone: Collection[int]) -> None:
-        """Drop texts: their slots become others'."""
+        """Remove texts: their slots will be reused."""
         dropped, changed = set(gone), set[int]()
-        # A crowded text does not know whose twin it is.
+        # A crowded text has no list of its twins.
         knows = self._twins if self._crowded & dropped else {}
         for slot in dropped:
             changed |= self._twins.pop(slot, {}).keys()
@@ -125,6 +125,6 @@ class Twins:
             self.sayings.relate(slot, self._ranked(self._twins.get(slot, {})))
 
     def _ranked(self, near: Mapping[int, float]) -> list[tuple[float, int]]:
-        """Return cosines and slots, nearest first, ties by what the texts say."""
+        """Return cosines and slots, nearest first, ties by the texts' hashes."""
         order = sorted((-cosine, self._digest[at], at) for at, cosine in near.items())
         return [(-less, at) for less, _, at in order]

@@ -1,8 +1,8 @@
-"""Vectors of texts, made once and kept by the hash of what was embedded, one book an embedder.
+"""A cache of texts' vectors by the hash of the text, one cache for each embedder.
 
-A text's vector is the mean of its passages' vectors, of length one, so it is of the whole text.
-When a text comes in, the texts that say the same are looked up with the exact index: from then on
-they are known, and a list of known texts is compared with itself without a search.
+A text's vector is the normalised mean of its passages' vectors, so it covers the whole text. When a
+text is added, its twins are found with the exact index once; a list of known texts is compared with
+itself without a search.
 """
 
 from __future__ import annotations
@@ -27,23 +27,24 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder, Vectors
 
 CAPACITY: Final = 32_768
-"""Texts that a book keeps: 48 MB at 384 dimensions. A longer list is kept until the next call."""
+"""The most texts in a cache: 48 MB at 384 dimensions. A longer list is cached until the next
+call."""
 
 _SERIAL: Final = count()
-"""Numbers of texts, in all caches of the process: a slot is used again, a number is not."""
+"""Serial numbers of texts in all caches of the process: slots are reused, numbers are not."""
 
 _BATCH: Final = 256
 _QUERIES: Final = 128
 
 
 class VectorCache:
-    """The vectors of one embedder.
+    """The vector cache of one embedder.
 
     Args:
-        embedder: What makes them.
+        embedder: Makes the vectors.
 
     Attributes:
-        sayings: What the texts state as far as it was told, and which say the same, by their slots.
+        sayings: The facts of texts, if they were added, and the twins of texts, by their slots.
     """
 
     def __init__(self, embedder: Embedder) -> None:
@@ -66,14 +67,14 @@ class VectorCache:
         return len(self._slot)
 
     def take(self, digests: Sequence[bytes], text: Callable[[int], str]) -> NDArray[np.int64]:
-        """Return where the vectors of texts are; those that are not there are made, in batches.
+        """Return the slots of texts; missing vectors are made in batches.
 
         Args:
             digests: The hash of each text; a blank text has none and gets -1.
-            text: Returns the text at a place; asked only for those that are to be embedded.
+            text: Returns the text at a position; called only for texts that must be embedded.
 
         Raises:
-            EmbedderError: The embedder failed; what was made before is kept.
+            EmbedderError: The embedder failed; vectors of earlier batches stay cached.
         """
         with self._lock:
             self._tick += 1
@@ -98,13 +99,13 @@ class VectorCache:
             return rows
 
     def serials(self, slots: NDArray[np.int64]) -> NDArray[np.int64]:
-        """Return the numbers of texts, which no other text ever has in this process."""
+        """Return the serial numbers of texts, which are unique in this process."""
         with self._lock:
             serials: NDArray[np.int64] = self._serial[slots]
             return serials
 
     def cosines(self, query: str, slots: NDArray[np.int64]) -> NDArray[np.float64]:
-        """Return the cosine of each text with a query; 0 where there is no text.
+        """Return the cosine of each text with a query; 0 for slots without a text.
 
         Raises:
             EmbedderError: The embedder failed.
@@ -121,7 +122,7 @@ class VectorCache:
                     del self._queries[next(iter(self._queries))]
                 self._queries[asked] = vector
             here = np.unique(slots[slots >= 0])
-            few = 2 * len(here) < len(self._index)  # what other lists brought is passed over
+            few = 2 * len(here) < len(self._index)  # texts of other lists are skipped
             where = Filter(ids=here.tolist()) if few else None
             ids, scores = self._index.search(vector, len(self._index), where=where)
             table = np.zeros(self._next)
@@ -133,15 +134,15 @@ class VectorCache:
     def crowded(
         self, slots: NDArray[np.int64], same: float
     ) -> list[tuple[int, list[tuple[float, int]]]]:
-        """Return the twins of those texts of a list that have too many to be kept in `sayings`.
+        """Return the twins of a list's crowded texts, which are not in `sayings`.
 
         Args:
-            slots: Where the list's texts are.
+            slots: The slots of the list's texts.
             same: The least cosine.
 
         Returns:
-            Slots, each with cosines and slots of at most 32 other texts of the list, nearest
-            first, ties by what they say.
+            Slots, each with the cosines and slots of at most 32 other texts of the list, nearest
+            first, ties by the texts' hashes.
         """
         with self._lock:
             if self._index is None:
@@ -187,7 +188,7 @@ class VectorCache:
         self._twins.meet(slots, rows, self._index)
 
     def _forget(self) -> None:
-        """Drop what was not used for longest, down to three quarters; never what is in use."""
+        """Remove the least recently used texts, down to three quarters; never those in use."""
         if len(self._slot) <= CAPACITY or self._index is None:
             return
         held = np.fromiter(self._digest, np.int64, len(self._digest))

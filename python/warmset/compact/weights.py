@@ -1,4 +1,4 @@
-"""How much each signal counts, and from which cosine on two turns say the same."""
+"""The weights of the signals, and the cosine at which two turns have the same content."""
 
 from __future__ import annotations
 
@@ -9,29 +9,29 @@ from typing import Final, TypeGuard
 from warmset.errors import InvalidInputError
 
 TWIN_FLOOR: Final = 0.75
-"""The least cosine at which two turns can be held to say the same."""
+"""The least permitted value of `CompactWeights.same`."""
 
 ROLES: Final = ("user", "assistant", "tool", "other", "system", "developer")
-"""Roles by their numbers in the core; the last two are kept whatever they are worth."""
+"""Roles by their numbers in the core; the last two are always kept."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactWeights:
-    """What `compact_context` scores a turn by.
+    """The weights by which `compact_context` scores a turn.
 
     ``role x (recency·r + similarity·s + coverage·(1 - c))``
 
     Args:
-        recency: Of how new a turn is: 0.1 for the oldest to 1 for the newest.
-        similarity: Of its cosine with the query.
-        coverage: Of how little of it is known elsewhere.
-        user: What a user's turn is worth, beside others.
-        assistant: An assistant's.
-        tool: A tool result's.
-        other: Any other role's.
-        same: The cosine from which on a later turn says the same as an earlier one, 0.75 to 1.
+        recency: The weight of recency: 0.1 for the oldest turn to 1 for the newest.
+        similarity: The weight of the cosine with the query.
+        coverage: The weight of the part that is not known elsewhere.
+        user: The factor for a user's turn.
+        assistant: The factor for an assistant's turn.
+        tool: The factor for a tool result.
+        other: The factor for any other role.
+        same: The cosine at which a later turn has the same content as an earlier one, 0.75 to 1.
         fact_check: Whether a turn counts as covered only if all its numbers, paths and names are in
-            what covers it.
+            the texts that cover it.
 
     Raises:
         InvalidInputError: A number is negative or not finite, or `same` is out of its range.
@@ -62,7 +62,7 @@ class CompactWeights:
 
     @property
     def factors(self) -> tuple[float, ...]:
-        """What each role is worth, by its number in `ROLES`."""
+        """The factor of each role, by its number in `ROLES`."""
         return (self.user, self.assistant, self.tool, self.other, 1.0, 1.0)
 
     @property
@@ -72,5 +72,5 @@ class CompactWeights:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Tell whether a value is a finite number."""
+    """Return whether a value is a finite number."""
     return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)

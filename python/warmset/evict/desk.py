@@ -88,9 +88,7 @@ class Desk:
         self.carry_out(edits[:count])
 
     def tidy_end(self) -> None:
-        """Change the last message to a form that is valid at the end, if it was not the last
-        before.
-        """
+        """Make the last message valid at the end, if it was not the last before."""
         if not self.slots or self.slots[-1].kind is not None:
             return
         old = self.slots[-1]
@@ -231,9 +229,7 @@ class Desk:
             self._units.append(("user", False))
 
     def _forget(self, members: Iterable[int], reason: str) -> None:
-        """Record that messages left; for a replacement, the messages that it replaces left
-        before.
-        """
+        """Record that messages left; those that a replacement stands for left before."""
         real = [self.slots[at] for at in members if self.slots[at].kind is None]
         if not real:
             return

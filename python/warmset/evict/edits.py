@@ -51,9 +51,7 @@ def read_stand_in(message: Message, dialect: Dialect) -> Facts:
 
 
 def check_swap(edit: Swap, old: Facts, new: Facts) -> None:
-    """Raise `InvalidInputError` unless a replacement has the same calls and results as its
-    original.
-    """
+    """Raise `InvalidInputError` unless a replacement has the original's calls and results."""
     if edit.kind not in get_args(StandInKind):
         raise InvalidInputError(f"policy: {edit.kind!r} is no kind of stand-in")
     if (new.role, new.calls, new.results) != (old.role, old.calls, old.results):

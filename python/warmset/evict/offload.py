@@ -82,5 +82,5 @@ class OffloadLarge:
         head = "".join(lines[: self.lines])[:most]
         tail = "".join(lines[max(len(lines) - self.lines, self.lines) :])
         tail = tail[max(len(tail) - most, 0) :]
-        figures = f"{len(lines)} lines, {len(text)} characters; read the rest by this handle"
-        return f"{_OFFLOADED}{handle}: {figures}]\n{head}\n[…]\n{tail}"
+        note = f"{len(lines)} lines, {len(text)} characters; read the rest by this handle"
+        return f"{_OFFLOADED}{handle}: {note}]\n{head}\n[…]\n{tail}"

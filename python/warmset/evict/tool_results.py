@@ -23,8 +23,8 @@ _STAND_INS: Final = frozenset({CLEARED, SUPERSEDED})
 class ClearToolResults:
     """Replaces the results of old tool calls with placeholders.
 
-    It acts once the list exceeds `trigger` tokens, or the budget if not given. The parameters are
-    those of Anthropic's context editing, "clear_tool_uses".
+    It acts once the list exceeds `trigger` tokens or the budget, whichever is lower. The parameters
+    are those of Anthropic's context editing, "clear_tool_uses".
 
     Args:
         keep: The number of newest calls whose results stay.
@@ -78,9 +78,7 @@ class LatestToolResult:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    """A call and its result, each by the position of its message and its position in that
-    message.
-    """
+    """A call and its result: for each, the position of its message, and its place in that."""
 
     use: Use
     called: tuple[int, int]

@@ -1,9 +1,11 @@
-"""A summary that is ready before it is needed.
+"""Prepared compaction: summaries that are ready before they are needed.
 
-Promises: no window waits for a model longer than the deadline; a message leaves a window only while
-it is in the store; what a summary stands for is known by the hash of the messages before its
-boundary, so that an edit, an erasure or another policy makes it void; a summary that is void is
-never shown.
+What this package promises:
+
+- No window waits for a model longer than the deadline.
+- A message is left out of a window only if it is in the store.
+- A summary is stored with the hash of the messages before its boundary, so that an edit, an erasure
+  or another policy invalidates it; an invalid summary is never shown.
 """
 
 from typing import TYPE_CHECKING

@@ -1,11 +1,11 @@
-"""A window in which a summary stands for the front of the conversation.
+"""Builds windows in which a summary replaces the front of the conversation.
 
 ```text
 system ─ task │ summary │ what was held before the boundary │ units behind the boundary, as they are
 ```
 
-The summary stands where the first message stood that it stands for. Where the rest is still too
-large, the oldest units behind the boundary are left out.
+The summary takes the place of the first message that it replaces. If the rest is still too large,
+the oldest units after the boundary are left out.
 """
 
 from __future__ import annotations
@@ -35,16 +35,17 @@ if TYPE_CHECKING:
     from warmset.window.render import Call
 
 _TRIES = 8
-"""How often more is left out because a provider's form of the list costs more than its messages."""
+"""How often further units are left out because the list in the provider's format has more
+tokens."""
 
 
 @dataclass(frozen=True, slots=True)
 class Cut:
-    """What is left out behind a boundary.
+    """The units that are left out after a boundary.
 
     Args:
-        boundary: The boundary; the cut is void behind another one.
-        start: The first unit that stays although it need not.
+        boundary: The boundary; the cut is invalid for any other one.
+        start: The first unprotected unit that stays.
     """
 
     boundary: int
@@ -52,7 +53,7 @@ class Cut:
 
 
 def beside(engine: Engine, call: Call) -> int:
-    """Return what a call costs beside the conversation's messages."""
+    """Return the tokens of a call besides the conversation's messages."""
     tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     return (
         tokens
@@ -62,12 +63,12 @@ def beside(engine: Engine, call: Call) -> int:
 
 
 def size(ledger: Ledger, ready: Ready | None, around: int) -> int:
-    """Return about what a window costs with a summary, or with none; at most a stand-in less.
+    """Return the tokens of a window with or without a summary; filler messages do not count.
 
     Args:
         ledger: The conversation.
         ready: The summary.
-        around: What the call costs beside the conversation's messages.
+        around: The tokens of the call besides the conversation's messages.
     """
     accounts = ledger.accounts()
     if ready is None:
@@ -76,18 +77,18 @@ def size(ledger: Ledger, ready: Ready | None, around: int) -> int:
 
 
 def cut(ledger: Ledger, ready: Ready, room: int) -> Cut:
-    """Leave out the oldest units behind a boundary, so that the rest fits.
+    """Leave out the oldest units after a boundary, so that the rest fits.
 
     Args:
         ledger: The conversation.
-        ready: The summary that stands before the boundary.
-        room: Tokens for the summary and the messages.
+        ready: The summary of the messages before the boundary.
+        room: The most tokens for the summary and the messages.
 
     Raises:
-        BudgetTooSmall: What must stay does not fit.
+        BudgetTooSmall: The messages that must stay do not fit.
     """
     accounts = ledger.accounts()
-    last = len(accounts) - 1  # what just came in is what the call is about
+    last = len(accounts) - 1  # the newest unit is the subject of the call
     stays = {*accounts.protected((last,)), *(accounts.home(at) for at in ready.held)}
     start, _ = accounts.roll.cut(sorted(stays), max(room - ready.tokens, 0))
     return Cut(ready.boundary, max(start, accounts.home(ready.boundary)))
@@ -97,7 +98,7 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
     """Write the messages of a window with a summary.
 
     Raises:
-        ConversionError: The target dialect cannot say them.
+        ConversionError: The target dialect cannot express them.
         StoreError: A message could not be read.
     """
     live, accounts = ledger.live(), ledger.accounts()
@@ -138,22 +139,22 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
 def fitted(
     engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | None, low: int
 ) -> tuple[Assembled, Cut | None]:
-    """Write a window that is within the budget, leaving out more as long as it is not.
+    """Write a window, leaving out further units until it is within the budget.
 
     Args:
-        engine: Where texts are read.
+        engine: The store, from which texts are read.
         ledger: The conversation.
-        call: What the messages are for.
+        call: The call that the messages are for.
         ready: The summary.
-        left: What is left out already.
-        low: Tokens down to which is left out, if anything is.
+        left: The units that are left out already.
+        low: If units are left out, then until the rest has at most this many tokens.
 
     Returns:
-        The window, and what is left out of it.
+        The window, and the units that it leaves out.
 
     Raises:
-        BudgetTooSmall: What must stay does not fit.
-        ConversionError: The target dialect cannot say the messages.
+        BudgetTooSmall: The messages that must stay do not fit.
+        ConversionError: The target dialect cannot express the messages.
         StoreError: A message could not be read.
     """
     around = beside(engine, call)
@@ -178,9 +179,9 @@ def _front(ledger: Ledger, ready: Ready) -> int:
 
 
 def _behind(accounts: Accounts, ready: Ready, left: Cut | None) -> list[int]:
-    """Return the positions of what is sent behind the boundary, ascending.
+    """Return the positions of the messages that are sent after the boundary, ascending.
 
-    Results without a call, and calls that were left without a result, are not: no provider takes
+    Results without a call, and old calls without a result, are excluded: every provider rejects
     them.
     """
     first = accounts.home(ready.boundary)

@@ -1,4 +1,4 @@
-"""Where a conversation is divided: what a summary stands for, and what stays as it is behind it."""
+"""Chooses the boundary between the messages to summarise and those that stay verbatim."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ HASH_BYTES = 16
 
 @dataclass(frozen=True, slots=True)
 class Span:
-    """Messages that a summary is to stand for.
+    """The messages that a summary will replace.
 
     Args:
-        boundary: Messages before it are summarised or stay as they are.
-        last: The last message before the boundary.
-        ids: The messages that are summarised now, in order.
-        cost: What they cost.
+        boundary: The number of messages before it; each is summarised or stays unchanged.
+        last: The id of the last message before the boundary.
+        ids: The ids of the messages that are summarised now, in order.
+        cost: Their tokens.
     """
 
     boundary: int
@@ -33,17 +33,17 @@ class Span:
 
 
 def choose(ledger: Ledger, *, after: int, tail: int, keep: int) -> Span | None:
-    """Choose the boundary: on a unit boundary, with about so much behind it.
+    """Choose a boundary between two units, with about `tail` tokens after it.
 
     Args:
         ledger: The conversation.
-        after: Messages at the front that a summary stands for already.
-        tail: Tokens behind the boundary at most, unless `keep` units have more.
-        keep: Units behind the boundary at least.
+        after: The number of messages at the front that a summary replaces already.
+        tail: The most tokens after the boundary, unless `keep` units have more.
+        keep: The least number of units after the boundary.
 
     Returns:
-        What to summarise: the units before the boundary that need not stay as they are; None if
-        there is nothing.
+        The messages to summarise: the units before the boundary that need not stay unchanged; None
+        if there are none.
     """
     accounts, path, entries = ledger.accounts(), ledger.history.path, ledger.entries
     start = min(accounts.roll.cut([], tail)[0], max(len(accounts.roll) - keep, 0))

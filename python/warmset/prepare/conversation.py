@@ -1,4 +1,4 @@
-"""The summaries of one conversation under one policy, as windows ask for them."""
+"""The summaries of one conversation under one policy, as windows use them."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 class ConversationSummaries:
-    """What a conversation's preparation does for windows; see `window.summaries.Summaries`.
+    """Implements `window.summaries.Summaries` for one conversation.
 
-    In mode "jit" a summary is begun at the same share of the budget as for windows of mode "full":
-    when the summary that there is and what is behind its boundary cost that much. There is no hard
-    line, for such a window fits without a summary, and nobody waits for one.
+    In mode "jit", a summary is started at the same share of the budget as in mode "full": when the
+    current summary and the messages after its boundary have that many tokens. No such window waits
+    for a summary, because it fits without one.
 
     Args:
         engine: The store and index.
@@ -35,18 +35,18 @@ class ConversationSummaries:
         self._prepared = of(engine, ledger.tenant, ledger.name)
 
     def full(self, call: Call, /) -> tuple[Assembled, Compaction]:
-        """Make a window that shows everything, or a summary instead of the front."""
+        """Build a window that shows all messages, or a summary in place of the oldest."""
         return self._prepared.window(self._policy, call)
 
     def offer(self, call: Call, /) -> Settled | None:
-        """Return the newest summary that is ready, and have another one begun if it is time."""
+        """Return the newest summary that is ready, and start another one if it is due."""
         return self._prepared.offer(self._policy, call)
 
     def shown(self, made: Assembled, /) -> Compaction:
-        """Take note of whether the window shows a summary, and say what was done for it.
+        """Record whether the window shows a summary, and return the report of the preparation.
 
         Raises:
-            Erased: What the summary says was erased while the window was made.
+            Erased: The summary's record or a message that it replaces was erased meanwhile.
         """
         summary, without = made.draft.summary, made.draft.without
         applied, state, why = self._prepared.settled(self._policy, summary)
@@ -60,10 +60,10 @@ class ConversationSummaries:
 
 
 def summaries_of(engine: Engine, ledger: Ledger, given: object) -> ConversationSummaries:
-    """Return a conversation's summaries under what a caller gave as `compaction`.
+    """Return a conversation's summaries under the policy that a caller passed as `compaction`.
 
     Raises:
-        InvalidInputError: It is no `PreparedCompaction`.
+        InvalidInputError: It is not a `PreparedCompaction`.
     """
     policy = policy_of(given)
     assert policy is not None  # noqa: S101 - whoever asks has one

@@ -1,4 +1,4 @@
-"""What a window shows where no summary is ready in time: the newest units that fit."""
+"""Builds the window if no summary is ready in time: the newest units that fit."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ _TRIES = 5
 
 
 def evicted(engine: Engine, ledger: Ledger, call: Call, low: int) -> tuple[Assembled, int]:
-    """Leave out the oldest units, and cut where it was cut before as long as that fits.
+    """Leave out the oldest units, and keep the previous cut while it fits.
 
     Args:
-        engine: Where texts are read.
+        engine: The store, from which texts are read.
         ledger: The conversation.
-        call: What the messages are for.
-        low: Tokens down to which is cut.
+        call: The call that the messages are for.
+        low: A new cut leaves at most this many tokens.
 
     Returns:
-        The window, and how many messages it leaves out.
+        The window, and the number of messages that it leaves out.
 
     Raises:
-        BudgetTooSmall: What must stay does not fit.
-        ConversionError: The target dialect cannot say the messages.
+        BudgetTooSmall: The messages that must stay do not fit.
+        ConversionError: The target dialect cannot express the messages.
         StoreError: A message could not be read.
     """
     request = 0 if call.request is None else PER_MESSAGE + engine.count(call.request)
@@ -46,14 +46,16 @@ def evicted(engine: Engine, ledger: Ledger, call: Call, low: int) -> tuple[Assem
         if made.tokens <= call.budget:
             return made, count
         need = made.tokens
-        over += need - call.budget  # in the target's form it costs more than its messages
+        over += (
+            need - call.budget
+        )  # the list in the target dialect has more tokens than its messages
     raise BudgetTooSmall(need, call.budget)
 
 
 def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tuple[Assembled, int]:
     if have <= 0:
         raise BudgetTooSmall(call.budget - have, call.budget)
-    last = tuple(ledger.history.path[-1:])  # what just came in is what the call is about
+    last = tuple(ledger.history.path[-1:])  # the newest message is the subject of the call
     ask = CutAsk(budget=have, low=max(low, 0), pins=last, system=call.system, tools=call.tools)
     kept = cut_conversation(engine, ledger, ask)
     plain = kept.messages.copy()

@@ -1,4 +1,4 @@
-"""One summary on its way: read, written, checked, and told to whoever asked for it."""
+"""The job of writing one summary: read the messages, write, check, and report the result."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _LOCKS = 16
 
 CARRIED_SHARE: Final = 0.2
-"""The part of the room for a summary that the list of what it lacks may have beside it."""
+"""The share of a summary's room that the list of facts that it lacks may have in addition."""
 
 
 @dataclass(slots=True, eq=False)
@@ -35,13 +35,13 @@ class Job:
 
     Args:
         policy: Who writes, and how much.
-        span: What it is to stand for.
+        span: The messages to summarise.
         path: The messages before its boundary.
-        previous: The summary that it goes on from.
-        dialect: How the messages are written.
-        room: Tokens that it may have, whatever the policy allows.
-        begun: When, by the policy's clock.
-        claim: What keeps other processes from writing the same; released at its end.
+        previous: The summary that it continues.
+        dialect: The dialect of the messages.
+        room: The most tokens that it may have, even if the policy allows more.
+        begun: When it began, by the policy's clock.
+        claim: A lock that keeps other processes from writing the same summary; released at the end.
         ticket: The task that writes it.
         waited: Seconds that windows waited for it.
     """
@@ -58,11 +58,12 @@ class Job:
     waited: float = 0.0
 
     def run(self, engine: Engine, done: Callable[[Job, str, Summary | Exception], None]) -> None:
-        """Write the summary, and hand it over with the hash of what is before its boundary.
+        """Write the summary, and call `done` with it.
 
         Args:
-            engine: Where messages are read.
-            done: Takes the job, the hash, and the summary or why there is none.
+            engine: The store, from which messages are read.
+            done: Called with the job, the hash of the messages before the boundary, and the summary
+                or the reason why there is none.
         """
         prefix = ""
         made: Summary | Exception
@@ -86,28 +87,28 @@ class Job:
         done(self, prefix, made)
 
     def release(self) -> None:
-        """Let other processes write it."""
+        """Release the claim, so that other processes may write the summary."""
         claim, self.claim = self.claim, None
         if claim is not None:
             claim.__exit__(None, None, None)
 
 
 def claim(folder: Path | None, tenant: str, name: str) -> AbstractContextManager[object] | None:
-    """Claim a conversation among processes; None if another one has it.
+    """Claim a conversation among processes; None if another process has claimed it.
 
-    Conversations share a few locks: two that meet in one are prepared one after the other.
+    Conversations share a few locks: two with the same lock are prepared one after the other.
     """
     if folder is None:
-        return _Nobody()
+        return _NoClaim()
     digest = content_hash(f"{len(tenant)}:{tenant}{name}".encode("utf-8", "surrogatepass"))
     try:
         return lock_file(folder / f"prepare-{digest[0] % _LOCKS}.lock")
     except (OSError, WarmsetError):
-        return _Nobody()  # no locks there: then each process prepares for itself
+        return _NoClaim()  # no file locks there: each process prepares its own summaries
 
 
-class _Nobody:
-    """A claim where there is nobody else."""
+class _NoClaim:
+    """A claim that needs no lock, because no other process has the store or locks do not work."""
 
     def __enter__(self) -> None: ...
 

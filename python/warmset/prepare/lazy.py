@@ -1,4 +1,4 @@
-"""Messages of a conversation as a sequence that reads each when it is looked at."""
+"""A lazy sequence of a conversation's messages, each read on access."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
 
 
 class Reading(Sequence["Message"]):
-    """What a window would show, with a summary in front if there is one.
+    """The messages that a window would show, with a summary in front if there is one.
 
     Args:
-        engine: Where messages are read.
+        engine: The store, from which messages are read.
         ledger: The conversation.
         ready: The summary; None to show everything.
     """

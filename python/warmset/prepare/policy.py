@@ -1,4 +1,4 @@
-"""What a preparation is to do: who writes, where the lines are, how long a window may wait."""
+"""The policy of a prepared compaction: who writes summaries, when, and how long windows wait."""
 
 from __future__ import annotations
 
@@ -31,22 +31,23 @@ LONGEST: Final = 2_000
 CARRIED: Final = 400
 
 PAUSES: Final = (1.0, 60.0)
-"""Seconds after a first failure, doubled with each further one, and at most."""
+"""Seconds to pause after a first failure, doubled with each further one, and the most seconds."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Prices:
-    """What tokens cost beside each other, to decide whether a summary is applied early.
+    """Relative prices of tokens, which decide whether a summary is applied early.
 
-    At the budget a summary is always applied. Applied before it, a summary takes tokens off every
-    further call and has the provider read the rest anew once: it pays if
-    ``tokens_saved * cache_read * expected_calls`` is more than
-    ``rewritten * (cache_write - cache_read)``.
+    At the budget, a summary is always applied. Applied before that, it saves tokens in every
+    further call, but the provider must read the rest of the prompt again once. That pays if
+    ``tokens_saved * cache_read * expected_calls`` is more than ``rewritten * (cache_write -
+    cache_read)``.
 
     Args:
-        expected_calls: Further calls that are expected.
-        cache_read: The price of a token that the provider's prefix cache has, beside 1 for another.
-        cache_write: The price of a token that it has not.
+        expected_calls: The expected number of further calls.
+        cache_read: The price of a token that is read from the provider's prompt cache, relative to
+            1 for an uncached token.
+        cache_write: The price of a token that is written to the cache.
 
     Raises:
         InvalidInputError: An option is out of its range.
@@ -69,11 +70,11 @@ class Prices:
             )
 
     def pays(self, tokens_saved: int, rewritten: int) -> bool:
-        """Decide whether applying a summary costs less than going on without it.
+        """Return whether applying a summary costs less than continuing without it.
 
         Args:
-            tokens_saved: Tokens that it takes off each further call.
-            rewritten: Tokens from the first one that changes.
+            tokens_saved: Tokens that it saves in each further call.
+            rewritten: Tokens of the prompt from the first change on.
         """
         saved = tokens_saved * self.cache_read * self.expected_calls
         return saved > rewritten * (self.cache_write - self.cache_read)
@@ -85,39 +86,46 @@ def _extractive() -> Summarizer:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class PreparedCompaction:
-    """Has the summary ready before it is needed, so that no call waits for it.
+    """Prepares summaries in the background, so that calls need not wait for them.
 
-    At the trigger a thread begins to summarise the conversation up to a boundary; the agent goes
-    on. At the budget, which is the window's budget, the summary takes the place of what is before
-    the boundary, and what is after it stays as it is. If the summary is not ready by then the
-    window waits until the deadline and leaves the oldest units out.
+    Pass it to `Memory.open(compaction=...)` or to `Conversation.window(compaction=...)`.
 
-    Give it to `Memory.open(compaction=...)` or to `Conversation.window(compaction=...)`. That is
-    what windows of mode "full" do. Windows of mode "jit" begin summaries at the same line, and show
-    the newest that is ready behind the task, from the next request on; they never wait, and have no
-    budget. There the summary may take half of what the verbatim messages leave; it leaves before
-    recent units do, and goes where all that it stands for is shown. Windows of mode "recency" show
-    none.
+    In mode "full": when a window reaches `trigger_ratio` of its budget, a thread starts to
+    summarise the conversation up to a boundary, and the agent continues. When the window reaches
+    the budget, the summary replaces the messages before the boundary; those after it stay
+    unchanged. If the summary is not ready by then, the window waits until the deadline, and then
+    leaves the oldest units out.
+
+    In mode "jit": summaries are started at the same size, and the newest one that is ready is shown
+    after the task, from the next request on; no window waits. The summary may take half of the
+    tokens that the verbatim messages leave. It is left out before recent units are, and when all
+    messages that it replaces are shown.
+
+    In mode "recency", no summary is shown.
 
     Args:
         summarizer: Who writes: a summarizer, or any function of messages and `max_tokens` that
             returns a text; `ExtractiveSummarizer` if not given.
-        fallback: Who writes if that fails, or if what it writes is refused; None for nobody.
-        trigger_ratio: The share of the budget at which a summary is begun, above 0 and below 1.
-        should_compact: Decides that instead, from the messages and their tokens.
-        tail: The share of the budget that stays verbatim behind the boundary, about.
-        keep: Units that stay behind the boundary at least.
-        min_saving: The share of the budget that a summary has to free, else it is not begun.
-        deadline: Seconds that windows wait at the budget for a summary that is being written,
-            all windows together.
-        timeout: Seconds after which a summariser that does not answer is given up.
-        max_tokens: Tokens that a summary may have; no more than half of the budget, or a quarter in
-            mode "jit".
-        carry_tokens: Tokens beside it that may list numbers, paths, names and constraints that the
-            summary lacks, at most a fifth of what the summary may have; 0 for no list.
-        prices: Decides on a swap before the budget; None never swaps before it.
-        on_event: Is called with every `Event`, in the thread where it happened.
-        clock: Tells the time in seconds.
+        fallback: Writes the summary if the summarizer fails or its text is rejected; None for no
+            fallback.
+        trigger_ratio: The share of the budget at which a summary is started, above 0 and below 1.
+        should_compact: Decides, from the messages and their tokens, whether to start a summary;
+            replaces `trigger_ratio`.
+        tail: The approximate share of the budget that stays verbatim after the boundary.
+        keep: The least number of units that stay after the boundary.
+        min_saving: The least share of the budget that a summary must save; otherwise it is not
+            started.
+        deadline: The most seconds that all windows together wait at the budget for a summary that
+            is being written.
+        timeout: Seconds after which a summarizer that does not answer is abandoned.
+        max_tokens: The most tokens of a summary; it is also limited to half of the budget, or a
+            quarter in mode "jit".
+        carry_tokens: The most tokens of a list, beside the summary, of numbers, paths, names and
+            constraints that it lacks; also limited to a fifth of the summary's limit. 0 for no
+            list.
+        prices: Decides whether to apply a summary before the budget is reached; None never does.
+        on_event: Called with every `Event`, in the thread where it happened.
+        clock: Returns the time in seconds.
         worker: Runs the summariser.
 
     Raises:
@@ -177,22 +185,22 @@ class PreparedCompaction:
 
     @property
     def fingerprint(self) -> str:
-        """What tells its summaries from those of another policy: who writes, and how much."""
+        """Identifies the policy's summaries: a hash of who writes, and how much."""
         writers = [_identity(one) for one in (self.summarizer, self.fallback)]
-        told = repr((writers, self.max_tokens, self.carry_tokens)).encode()
-        return hashlib.blake2b(told, digest_size=8).hexdigest()
+        identity = repr((writers, self.max_tokens, self.carry_tokens)).encode()
+        return hashlib.blake2b(identity, digest_size=8).hexdigest()
 
     def pause(self, failures: int) -> float:
-        """Return the seconds to let pass after so many failures in a row."""
+        """Return the seconds to pause after a number of failures in a row."""
         first, most = PAUSES
         return min(most, first * 2.0 ** min(failures - 1, 16))
 
 
 def policy_of(given: object) -> PreparedCompaction | None:
-    """Take what a caller gave as `compaction`.
+    """Check and return the policy that a caller passed as `compaction`.
 
     Raises:
-        InvalidInputError: It is something else.
+        InvalidInputError: It is not a `PreparedCompaction`.
     """
     if given is None or isinstance(given, PreparedCompaction):
         return given
@@ -200,7 +208,7 @@ def policy_of(given: object) -> PreparedCompaction | None:
 
 
 def _identity(writer: object) -> str | None:
-    """Return a name for who writes that is the same in the next process."""
+    """Return a name for a summarizer that is the same in every process."""
     if writer is None:
         return None
     given = getattr(writer, "fingerprint", None)

@@ -1,4 +1,4 @@
-"""One conversation's preparation: what is ready, what is being written, what a window shows.
+"""One conversation's preparation: its ready summaries, the one being written, the one shown.
 
 ```text
 window ─▶ look: what is ready, what went stale ─▶ choose ─▶ fits? ──────────────▶ write
@@ -7,7 +7,7 @@ window ─▶ look: what is ready, what went stale ─▶ choose ─▶ fits? �
                                                               ─▶ choose again, or leave out
 ```
 
-Everything is decided under the engine's lock, and nothing waits under it.
+All decisions are made under the engine's lock, and nothing waits while holding it.
 """
 
 from __future__ import annotations
@@ -66,18 +66,18 @@ class Preparation:
         return self._track.state
 
     def window(self, policy: PreparedCompaction, call: Call) -> tuple[Assembled, Compaction]:
-        """Make a window that shows everything, or a summary instead of the front.
+        """Build a window that shows all messages, or a summary in place of the oldest.
 
         Args:
             policy: Who writes summaries, and when.
-            call: What the messages are for.
+            call: The call that the messages are for.
 
         Returns:
-            The window, and what the preparation did for it.
+            The window, and the report of the preparation.
 
         Raises:
-            BudgetTooSmall: What must stay does not fit.
-            ConversionError: The target dialect cannot say the messages.
+            BudgetTooSmall: The messages that must stay do not fit.
+            ConversionError: The target dialect cannot express the messages.
             StoreError: A message could not be read.
         """
         try:
@@ -100,7 +100,7 @@ class Preparation:
             self._tell(policy)
 
     def offer(self, policy: PreparedCompaction, call: Call) -> Settled | None:
-        """Return the newest summary that is ready, and have another one begun if it is time.
+        """Return the newest summary that is ready, and start another one if it is due.
 
         Args:
             policy: Who writes summaries, and when.
@@ -118,17 +118,17 @@ class Preparation:
     def settled(
         self, policy: PreparedCompaction, shown: Settled | None
     ) -> tuple[bool, State, str | None]:
-        """Take note of the summary that a window shows that quotes turns.
+        """Record the summary that a window with quoted turns shows.
 
         Args:
             policy: Who wrote it.
-            shown: The summary; None if it shows none.
+            shown: The summary; None if none is shown.
 
         Returns:
-            Whether no window showed it before, the state, and why there is no newer summary.
+            Whether it is shown for the first time, the state, and why there is no newer summary.
 
         Raises:
-            Erased: The summary was erased, or a message that it stands for.
+            Erased: The summary or a message that it replaces was erased.
         """
         with self._engine.lock:
             gone = None if shown is None else erased_of(self._engine, self._ledger(), shown)
@@ -138,16 +138,16 @@ class Preparation:
             fresh = ready is not None and ready is not self._summaries.settled
             if ready is not None and fresh:
                 self._summaries.settle(policy, ready)
-            told = fresh, self._track.state, self._writing.why
+            result = fresh, self._track.state, self._writing.why
         self._tell(policy)
-        return told
+        return result
 
     def close(self, timeout: float) -> None:  # noqa: ARG002 - nobody waits for a model at the end
-        """Give up what is being written."""
+        """Abandon the summary that is being written."""
         self._writing.close()
 
     def forget(self) -> None:
-        """Keep no text of summaries that were erased; under the engine's lock."""
+        """Remove the texts of erased summaries; the caller holds the engine's lock."""
         self._summaries.forget(self._ledger())
 
     def _tell(self, policy: PreparedCompaction) -> None:
@@ -168,7 +168,9 @@ class Preparation:
         self, policy: PreparedCompaction, call: Call, choice: Choice, waited: float
     ) -> tuple[Assembled, Compaction]:
         engine, ledger, ready = self._engine, self._ledger(), choice.ready
-        if ready is not None and not ready.fits(engine, ledger):  # changed while nobody looked
+        if ready is not None and not ready.fits(
+            engine, ledger
+        ):  # the conversation changed meanwhile
             choice = Choice(None, 0, fits=False)
             ready = None
         applied = ready is not None and ready is not self._summaries.used

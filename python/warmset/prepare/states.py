@@ -1,4 +1,4 @@
-"""The states of a conversation's preparation, and what happens between them.
+"""The states of a conversation's preparation, and their transitions.
 
 ```text
          trigger            accepted             budget
@@ -11,9 +11,9 @@
                      failed ─▶ preparing, after a pause
 ```
 
-From every other state the trigger leads to `preparing` again, and a summary that another process
-prepared to `ready`. While one summary is being written an earlier one may still be applied in. A
-ready summary that a newer one overtakes is discarded; its cost is told.
+From every other state, the trigger leads to `preparing` again, and a summary that another process
+prepared leads to `ready`. While one summary is being written, an earlier one can still be applied.
+A ready summary that a newer one replaces is discarded; its cost is counted as wasted.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ State: TypeAlias = Literal["idle", "preparing", "ready", "stale", "applied", "di
 STATES: Final[tuple[State, ...]] = get_args(State)
 
 _ENDS: Final[frozenset[State]] = frozenset({"ready", "stale", "failed", "discarded"})
-"""What a summary that is being written may come to."""
+"""The states that can follow `preparing`."""
 
 _SHOWN: Final[frozenset[State]] = frozenset({"applied"})
 _AGAIN: Final[frozenset[State]] = frozenset({"preparing"})
@@ -43,23 +43,24 @@ TRANSITIONS: Final[Mapping[State, frozenset[State]]] = {
     "discarded": frozenset({"preparing", "ready", "stale", "applied"}),
     "failed": frozenset({"preparing", "ready", "stale", "applied"}),
 }
-"""What may follow what. One summary may be written while another one is ready, shown or void."""
+"""The permitted transitions. One summary may be written while another is ready, shown or
+invalid."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Event:
-    """Something that happened to a conversation's preparation.
+    """A state change of a conversation's preparation.
 
     Args:
         conversation: The conversation's name.
         tenant: Its tenant's.
         before: The state before.
         state: The state now.
-        why: What led there.
-        boundary: How many messages the summary that this is about stands for; 0 if none is.
-        tokens: What that summary costs in a window.
-        tokens_saved: Tokens that it takes off a window.
-        spent: Tokens that the summariser's model took.
+        why: The reason.
+        boundary: The number of messages that the summary replaces; 0 if there is no summary.
+        tokens: The tokens of the summary in a window.
+        tokens_saved: Tokens that it saves in a window.
+        spent: Tokens that the summarizer's model used.
         waited: Seconds that a window waited at the budget.
     """
 
@@ -77,22 +78,22 @@ class Event:
 
 @dataclass(slots=True)
 class Counters:
-    """What became of the preparations of one policy.
+    """The counts of one policy's preparations.
 
     Args:
         prepared: Summaries that became ready.
-        adopted: Summaries that another process, or an earlier one, had made ready.
-        applied: Summaries that took their messages' place.
-        stale: Summaries that no longer fitted, because of an edit, an erasure or another policy.
-        discarded: Summaries that were never used: overtaken by a newer one, or cut off by `close`.
-        failed: Attempts that gave no summary.
-        fallbacks: Summaries that the fallback wrote, because the summariser failed.
+        adopted: Ready summaries that another process, or an earlier one, had prepared.
+        applied: Summaries that replaced their messages in a window.
+        stale: Summaries that became invalid through an edit, an erasure or another policy.
+        discarded: Summaries that were never used: replaced by a newer one, or stopped by `close`.
+        failed: Attempts that produced no summary.
+        fallbacks: Summaries that the fallback wrote, because the summarizer failed.
         evicted: Windows that left messages out without a summary.
         waits: Windows that waited at the budget.
-        waited: Seconds that they waited in all.
-        spent: Tokens that the summariser's model took.
-        wasted: Those of them that went into summaries that were not used.
-        tokens_saved: Tokens that swaps took off windows.
+        waited: Seconds that they waited in total.
+        spent: Tokens that the summarizer's model used.
+        wasted: Those of them that were used for summaries that were never shown.
+        tokens_saved: Tokens that applied summaries saved in windows.
         faults: Exceptions that the event callback raised.
     """
 
@@ -118,7 +119,7 @@ class Counters:
 
 @dataclass(slots=True)
 class Track:
-    """Where a conversation's preparation is, and who is told.
+    """The state of a conversation's preparation, and its events and counts.
 
     Args:
         tenant: The tenant's name.
@@ -129,7 +130,7 @@ class Track:
     tenant: str
     conversation: str
     state: State = "idle"
-    _untold: list[Event] = field(default_factory=list)
+    _unsent: list[Event] = field(default_factory=list)
 
     def turn(
         self,
@@ -142,10 +143,10 @@ class Track:
         spent: int = 0,
         waited: float = 0.0,
     ) -> None:
-        """Go to another state.
+        """Change to another state.
 
         Raises:
-            RuntimeError: It may not follow this one; a mistake of warmset.
+            RuntimeError: The transition is not permitted; this is a bug in warmset.
         """
         if state not in TRANSITIONS[self.state]:
             raise RuntimeError(f"{self.state} ─▶ {state}: {why}")
@@ -162,12 +163,12 @@ class Track:
             waited=waited,
         )
         self.state = state
-        self._untold.append(event)
+        self._unsent.append(event)
 
     def tell(self, callback: Callable[[Event], object] | None, counters: Counters) -> None:
-        """Tell what happened since; not under a lock, for the callback is the caller's."""
-        told, self._untold = self._untold, []
-        for event in told if callback is not None else ():
+        """Send the pending events; hold no lock, because the callback is user code."""
+        events, self._unsent = self._unsent, []
+        for event in events if callback is not None else ():
             try:
                 callback(event)  # type: ignore[misc]  # there is one
             except Exception:  # noqa: BLE001 - a window is not lost over a callback

@@ -1,4 +1,4 @@
-"""Prepared summaries in the store: a record each, good in every process by its prefix's hash."""
+"""Prepared summaries in the store: one record each, validated by the hash of the prefix."""
 
 from __future__ import annotations
 
@@ -28,20 +28,20 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Ready:
-    """A summary that can take the place of the messages before its boundary.
+    """A summary that can replace the messages before its boundary.
 
     Args:
-        id: Its record; None where the record lies in the spool.
-        boundary: Messages before it are summarised, or held.
-        last: The last message before the boundary: with it the path has all of them.
-        held: Positions before the boundary that stay as they are, ascending.
-        place: Position of the first message that it stands for.
-        settled: The summary as it is shown, and what it stands for.
-        dialect: How the conversation is written.
+        id: The id of its record; None while the record is in the spool.
+        boundary: The number of messages before it; each is summarised or stays unchanged.
+        last: The id of the last message before the boundary; a path with it has all of them.
+        held: Positions before the boundary that stay unchanged, ascending.
+        place: The position of the first message that it replaces.
+        settled: The summary as it is shown, and the messages that it replaces.
+        dialect: The dialect of the conversation.
         text: The summary.
-        tokens: What the message costs that shows it.
-        before: What the messages cost that it stands for.
-        spent: Tokens that its model took.
+        tokens: The tokens of the message that shows it.
+        before: The tokens of the messages that it replaces.
+        spent: Tokens that its model used.
     """
 
     id: int | None
@@ -58,11 +58,11 @@ class Ready:
 
     @property
     def message(self) -> Message:
-        """The summary as a message of the conversation's dialect, made anew for each caller."""
+        """The summary as a message of the conversation's dialect; a new object for each caller."""
         return messages.text_message(self.dialect, "user", self.settled.text)
 
     def fits(self, engine: Engine, ledger: Ledger) -> bool:
-        """Tell whether it still stands for the front of the conversation."""
+        """Return whether it is still valid for the front of the conversation."""
         path = ledger.history.path
         return (
             len(path) > self.boundary
@@ -73,13 +73,13 @@ class Ready:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cover:
-    """What a summary stands for.
+    """The messages that a summary replaces.
 
     Args:
-        boundary: Messages before it are summarised, or held.
-        covered: Ids of the messages that it stands for.
-        before: What they cost.
-        spent: Tokens that its model took.
+        boundary: The number of messages before it; each is summarised or stays unchanged.
+        covered: Ids of the messages that it replaces.
+        before: Their tokens.
+        spent: Tokens that its model used.
     """
 
     boundary: int
@@ -89,10 +89,10 @@ class Cover:
 
 
 def ready_of(engine: Engine, ledger: Ledger, id_: int | None, text: str, cover: Cover) -> Ready:
-    """Put a summary together that fits the conversation.
+    """Return a summary that is valid for the conversation, ready to be shown.
 
-    It is shown as a user's message, as data and not as an order; no text of it can pass for quoted
-    turns.
+    It is shown as a user message, marked as data and not as an instruction; no part of its text can
+    be mistaken for quoted turns.
     """
     path, dialect = ledger.history.path[: cover.boundary], ledger.dialect or "openai"
     ids = tuple(one for one in path if one in cover.covered)
@@ -121,21 +121,27 @@ def draft(
     policy: str,
     text: str,
     previous: Ready | None,
-    told: dict[str, Any],
+    figures: dict[str, Any],
 ) -> Draft:
-    """Make the record of a summary.
+    """Return the draft of a summary's record.
 
     Args:
         ledger: The conversation.
-        span: What it stands for.
+        span: The messages that it replaces.
         prefix: The hash of the messages before its boundary.
-        policy: The fingerprint of who wrote it.
+        policy: The fingerprint of the policy.
         text: The summary.
-        previous: The summary that it goes on from.
-        told: Figures about it.
+        previous: The summary that it continues.
+        figures: Statistics of the summary.
     """
     before = span.cost + (0 if previous is None else previous.before)
-    fields = {"mark": span.boundary, "prefix": prefix, "policy": policy, "before": before, **told}
+    fields = {
+        "mark": span.boundary,
+        "prefix": prefix,
+        "policy": policy,
+        "before": before,
+        **figures,
+    }
     if previous is not None:
         fields["goes_on"] = True
     payload = text.encode("utf-8", "surrogatepass")
@@ -144,9 +150,9 @@ def draft(
 
 
 def sources_of(ids: Sequence[int], previous: Ready | None, path: Sequence[int]) -> tuple[int, ...]:
-    """Return the records that a summary is made from: messages, and the summary before it.
+    """Return the ids of a summary's source records: messages, and the previous summary.
 
-    One that lies in the spool has no id yet; there its messages stand for it.
+    A previous summary in the spool has no id yet; then its messages are returned instead.
     """
     if previous is None:
         return tuple(ids)
@@ -159,13 +165,13 @@ def sources_of(ids: Sequence[int], previous: Ready | None, path: Sequence[int]) 
 def episode(
     ledger: Ledger, what: str, figures: dict[str, Any], sources: tuple[int, ...] = ()
 ) -> Draft:
-    """Make the record of something that became of a summary, for `Memory.episodes`."""
+    """Return the draft of a summary's event, for `Memory.episodes`."""
     fields = {"what": what, "at": time.time(), "figures": figures}
     return derived_draft("episode", ledger.tenant, ledger.name, fields, b"", sources)
 
 
 def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | None:
-    """Take up a record; None if it is of another policy, or stands for other messages.
+    """Read a summary's record; None if it has another policy, or replaces other messages.
 
     Raises:
         StoreError: The record could not be read.
@@ -184,7 +190,7 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
         return None
     covered = covered_by(engine, made)
     if not covered or not covered.issubset(path[:boundary]):
-        return None  # it was made from twins of these messages, on another branch
+        return None  # it was made from equal messages on another branch
     text = engine.store.get(made.id).payload.decode("utf-8", "surrogatepass")
     spent, before = (made.fields.get(name) for name in ("spent", "before"))
     cover = Cover(
@@ -197,7 +203,7 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
 
 
 def covered_by(engine: Engine, made: Made) -> set[int]:
-    """Return the messages that a summary stands for, those of the summaries before it included."""
+    """Return the messages that a summary and its previous summaries replace."""
     covered: set[int] = set()
     waiting: list[Made] = [made]
     while waiting:

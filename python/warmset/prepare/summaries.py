@@ -1,4 +1,4 @@
-"""Which summaries of a conversation are ready, and which of them a window shows."""
+"""The ready summaries of a conversation, and the choice of the one that a window shows."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ LOG: Final = room("prepare")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """What a window would show.
+    """The summary that a window would show.
 
     Args:
         ready: The summary; None for none.
-        tokens_saved: Tokens fewer than with the summary that stood there before.
-        fits: Whether all of it is within the budget.
+        tokens_saved: Tokens that it saves compared with the summary shown before.
+        fits: Whether the window is within the budget.
     """
 
     ready: Ready | None
@@ -39,17 +39,17 @@ class Choice:
 
 @dataclass(slots=True)
 class Summaries:
-    """The summaries of one conversation that are good; used under the engine's lock.
+    """The valid summaries of one conversation; callers hold the engine's lock.
 
     Args:
         engine: The store and index.
-        track: Where the preparation is.
-        ready: The summaries that fit the conversation.
+        track: The state of the preparation.
+        ready: The summaries that are valid for the conversation.
         used: The one that the last window of mode "full" showed.
-        settled: The one that the last window showed that quotes turns.
-        policy: The fingerprint of the policy that they are of.
-        untold: What became of summaries that is not on record yet: its figures, and the records
-            with which it is to be erased.
+        settled: The one that the last window with quoted turns showed.
+        policy: The fingerprint of their policy.
+        unrecorded: Events of summaries that are not stored yet: their figures, and the records with
+            which they are erased.
     """
 
     engine: Engine
@@ -58,13 +58,13 @@ class Summaries:
     used: Ready | None = None
     settled: Ready | None = None
     policy: str | None = None
-    untold: list[tuple[str, dict[str, object], tuple[int, ...]]] = field(default_factory=list)
+    unrecorded: list[tuple[str, dict[str, object], tuple[int, ...]]] = field(default_factory=list)
     _seen: int = 0
     _path: Accounts | None = None
 
     @property
     def newest(self) -> Ready | None:
-        """The summary that stands for the most."""
+        """The summary that replaces the most messages."""
         return max(self.ready, key=lambda one: one.boundary, default=None)
 
     def note(self, level: int, name: str, **fields: object) -> None:
@@ -73,16 +73,16 @@ class Summaries:
         self.engine.notices.note(LOG, level, name, **whose, **fields)
 
     def look(self, policy: PreparedCompaction, ledger: Ledger) -> None:
-        """Let go of what no longer fits, and take up what other processes prepared.
+        """Remove invalid summaries, and add those that other processes prepared.
 
-        On another path an earlier summary may fit that a later one took the place of.
+        On another path, an earlier summary may be valid again that a later one had replaced.
         """
-        told = policy.fingerprint
-        if self.policy not in (None, told):
+        fingerprint = policy.fingerprint
+        if self.policy not in (None, fingerprint):
             for one in self.ready:
                 self._stale(policy, one, "the policy changed")
             self.ready, self.used, self.settled, self._seen = [], None, None, 0
-        self.policy = told
+        self.policy = fingerprint
         gone = [one for one in self.ready if not one.fits(self.engine, ledger)]
         for one in gone:
             self._stale(policy, one, "messages before its boundary changed or were erased")
@@ -96,16 +96,16 @@ class Summaries:
         if derived.last > self._seen:
             known = {one.id for one in self.ready}
             fresh = list(derived.of("prepared", ledger.tenant, ledger.name))
-            for made in reversed(fresh):  # the newest stands for the most
+            for made in reversed(fresh):  # the newest replaces the most messages
                 if made.id <= self._seen or made.id in known:
                     break
-                if (found := read(self.engine, ledger, made, told)) is not None:
+                if (found := read(self.engine, ledger, made, fingerprint)) is not None:
                     self._adopt(policy, found)
                     break
             self._seen = derived.last
 
     def forget(self, ledger: Ledger) -> None:
-        """Keep no text of what was erased; `look` lets go of the rest."""
+        """Remove the texts of erased summaries; `look` removes the rest."""
         for at, one in enumerate(self.ready):
             if erased_of(self.engine, ledger, one.settled) is None:
                 continue
@@ -128,7 +128,7 @@ class Summaries:
             self.track.turn("stale", why, boundary=one.boundary, tokens=one.tokens, spent=one.spent)
 
     def choose(self, policy: PreparedCompaction, call: Call, ledger: Ledger) -> Choice:
-        """Choose what stands before the boundary: what stood there, or a newer summary."""
+        """Choose the summary to show: the one shown before, or a newer one."""
         around = beside(self.engine, call)
         now = size(ledger, self.used, around)
         later = [
@@ -157,21 +157,21 @@ class Summaries:
     def apply(
         self, policy: PreparedCompaction, ready: Ready, tokens_saved: int, waited: float
     ) -> None:
-        """Let a summary take the place of what is before its boundary; earlier ones end."""
+        """Apply a summary in place of the messages before its boundary, and remove earlier ones."""
         self._overtake(policy, ready, spared=None)
         self.used = ready
         why = "at the budget" if policy.prices is None else "it costs less"
         self._tell(policy, ready, why, tokens_saved, waited)
 
     def settle(self, policy: PreparedCompaction, ready: Ready) -> None:
-        """Let windows that quote turns show a summary; nothing leaves them for it."""
+        """Record that windows with quoted turns show a summary; it replaces no message of them."""
         self._overtake(policy, ready, spared=self.used)
         self.settled = ready
         if ready is not self.used:
             self._tell(policy, ready, "a window that quotes turns shows it", 0, 0.0)
 
     def _overtake(self, policy: PreparedCompaction, ready: Ready, *, spared: Ready | None) -> None:
-        """Let go of what stands for no more than another one, unless it is still shown."""
+        """Remove summaries that replace no more than another one, unless still shown."""
         for one in self.ready:
             if one is not ready and one.boundary <= ready.boundary and not self._was_shown(one):
                 policy.counters.discarded += 1
@@ -193,7 +193,7 @@ class Summaries:
             "after_tokens": ready.tokens,
             "dropped": ready.boundary,
         }
-        self.untold.append(
+        self.unrecorded.append(
             (
                 "applied",
                 {**figures, "tokens_saved": tokens_saved, "waited": waited, "spent": ready.spent},

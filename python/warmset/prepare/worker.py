@@ -1,4 +1,4 @@
-"""Where a summariser runs, so that no window does."""
+"""Runs summarizers in the background, so that windows need not wait."""
 
 from __future__ import annotations
 
@@ -14,26 +14,26 @@ LOG: Final = room("prepare")
 
 
 class Ticket(Protocol):
-    """A task that was begun."""
+    """A task that was started."""
 
     def wait(self, seconds: float, /) -> bool:
-        """Wait for its end at most so long; tells whether it has ended."""
+        """Wait for its end for at most some seconds; return whether it has ended."""
         ...
 
 
 class Worker(Protocol):
-    """Runs tasks beside the caller."""
+    """Runs tasks in the background."""
 
     def start(self, task: Callable[[], None], /) -> Ticket:
-        """Begin a task; it raises nothing."""
+        """Start a task, which must not raise."""
         ...
 
 
 class Threads:
-    """A thread for each task; it does not keep the process from ending."""
+    """Runs each task in a daemon thread, which does not keep the process alive."""
 
     def start(self, task: Callable[[], None], /) -> Ticket:
-        """Begin a task in a thread of its own."""
+        """Start a task in a thread of its own."""
         done = threading.Event()
 
         def run() -> None:

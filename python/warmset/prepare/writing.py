@@ -1,4 +1,4 @@
-"""Having a summary written: when, by whom, and what becomes of it."""
+"""Starts the writing of summaries, and handles their results."""
 
 from __future__ import annotations
 
@@ -33,13 +33,13 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Writing:
-    """The summary of one conversation that is being written, at most one at a time.
+    """The summary of a conversation that is being written; at most one at a time.
 
     Args:
         engine: The store and index.
-        summaries: Takes what was written.
-        job: What is being written.
-        why: Why there is no summary, where one failed or could not be begun.
+        summaries: Receives the summaries.
+        job: The current job.
+        why: Why there is no summary, if one failed or could not be started.
     """
 
     engine: Engine
@@ -51,7 +51,7 @@ class Writing:
     _closed: bool = False
 
     def close(self) -> None:
-        """Give up what is being written."""
+        """Abandon the summary that is being written."""
         with self.engine.lock:
             self._record()
             self._closed = True
@@ -65,13 +65,13 @@ class Writing:
     def prepare(
         self, policy: PreparedCompaction, call: Call, choice: Choice, share: float
     ) -> Job | None:
-        """Begin a summary if it is time; returns what is being written, or None.
+        """Start a summary if it is due, and return the current job, or None.
 
         Args:
             policy: Who writes summaries, and when.
-            call: What the messages are for.
-            choice: What there is.
-            share: The part of the budget that a summary may have.
+            call: The call that the messages are for.
+            choice: The current summary.
+            share: The share of the budget that a summary may have.
         """
         with self.engine.lock:
             job = self.job
@@ -130,13 +130,13 @@ class Writing:
         return self.job
 
     def _done(self, job: Job, prefix: str, made: Summary | Exception) -> None:
-        """Take up what a job came to; in the worker's thread."""
+        """Handle the result of a job, in the worker's thread."""
         counters = job.policy.counters
         with self.engine.lock:
             spent = _spent(made)
             counters.spent += spent
-            self._record()  # what windows did comes first
-            if job is not self.job:  # given up, or closed
+            self._record()  # store earlier events first
+            if job is not self.job:  # abandoned, or closed
                 counters.wasted += spent
                 job.release()
                 return
@@ -178,14 +178,14 @@ class Writing:
             self._note("stale", why, span.cost)
             self.track.turn("stale", why, boundary=span.boundary, spent=spent)
             return
-        told = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
-        row = draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, told)
+        figures = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
+        row = draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, figures)
         before = span.cost + (0 if previous is None else previous.tokens)
         run = {
             "before_tokens": before,
             "after_tokens": made.tokens,
             "dropped": len(span.ids),
-            **told,
+            **figures,
         }
         ids: Sequence[int] | Spooled = engine.put([row, episode(ledger, "prepared", run)])
         covered = set(row[4])
@@ -227,26 +227,26 @@ class Writing:
         boundary, messages = job.span.boundary, len(job.span.ids)
         told = {"what": "summary", "error": error, "boundary": boundary, "messages": messages}
         self.summaries.note(logging.WARNING, "failed", **told)
-        # A summarizer's words may be those of the turns: they are erased with them.
+        # A summarizer's text may quote the turns, so it is erased with them.
         self._note("failed", why, job.span.cost, sources_of(job.span.ids, job.previous, job.path))
         self._drop(job)
         self.track.turn("failed", why, boundary=job.span.boundary)
 
     def _note(self, what: str, why: str, tokens: int, sources: tuple[int, ...] = ()) -> None:
         figures: dict[str, object] = {"why": why, "dropped": 0, "before_tokens": tokens}
-        self.summaries.untold.append((what, figures, sources))
+        self.summaries.unrecorded.append((what, figures, sources))
 
     def _record(self) -> None:
-        """Keep what became of summaries since; not in a window, which writes nothing.
+        """Store the pending events; not called in a window, which writes nothing.
 
-        That it could not be kept is no reason to stop.
+        A failure to store them is ignored.
         """
-        untold, self.summaries.untold = self.summaries.untold, []
-        if not untold:
+        unrecorded, self.summaries.unrecorded = self.summaries.unrecorded, []
+        if not unrecorded:
             return
         ledger = self._ledger()
-        for what, figures, sources in untold:
-            with suppress(WarmsetError):  # a source may be erased by now
+        for what, figures, sources in unrecorded:
+            with suppress(WarmsetError):  # a source may have been erased meanwhile
                 self.engine.put([episode(ledger, what, figures, sources)])
 
     def _drop(self, job: Job) -> None:
@@ -259,11 +259,11 @@ class Writing:
 
     @property
     def track(self) -> Track:
-        """Where the preparation is."""
+        """The state of the preparation."""
         return self.summaries.track
 
 
 def _spent(made: Summary | Exception) -> int:
-    """Return the tokens that a model took for a summary, or for none."""
+    """Return the tokens that a model used for a summary, or for a failed attempt."""
     usage: Usage | None = getattr(made, "usage", None)
     return 0 if usage is None else usage.tokens

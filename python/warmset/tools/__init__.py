@@ -2,12 +2,12 @@
 
 What this package promises:
 
-- All results together stay within a token budget; what does not fit is refused, and the model is
-  told what is left.
-- Only turns on the conversation's current path are shown, checked against the store's record; any
-  other id is one that does not exist.
-- What a turn says is quoted as data, with its id, day and speaker, and cannot close the quotation.
-- Arguments that cannot be used give a text for the model, never an exception.
+- All results together stay within a token budget; what does not fit is refused, and the model
+  learns the remaining budget.
+- Only turns on the conversation's current path are shown, checked against the store's records; any
+  other id is reported as unknown.
+- The text of a turn is quoted as data, with its id, day and speaker, and cannot end the quotation.
+- Invalid arguments produce an error text for the model, never an exception.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""Tool calls and their results in each dialect: what a provider hands out, and takes back."""
+"""Reads tool calls, and writes their results, in each dialect."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """One tool call.
+    """A tool call.
 
     Args:
         id: The call's id; None for Gemini's calls without one.
         name: The tool's name.
-        arguments: What the model wrote: JSON, or a mapping.
+        arguments: The model's arguments: JSON, or a mapping.
     """
 
     id: str | None
@@ -34,10 +34,10 @@ def read_call(call: object, dialect: Dialect) -> Call:
         call: An element of the message's `tool_calls` (openai), a `function_call` item (responses),
             a `tool_use` block (anthropic), a `functionCall` or a part with one (gemini): a mapping,
             or the SDK's object.
-        dialect: Whose it is.
+        dialect: The dialect of the call.
 
     Raises:
-        InvalidInputError: It is no tool call of that dialect.
+        InvalidInputError: It is not a tool call of that dialect.
     """
     plain = _plain(getattr(call, "function_call", None) or call)
     match dialect:
@@ -73,13 +73,13 @@ def _plain(call: object) -> Mapping[str, Any]:
 
 
 def answer(call: Call, text: str, dialect: Dialect, *, failed: bool = False) -> Message:
-    """Write the message that answers a call.
+    """Return the message that answers a call.
 
     Args:
         call: The call.
-        text: What the tool says.
-        dialect: Whose message it is to be.
-        failed: Whether the call could not be carried out, for dialects that have a word for it.
+        text: The tool's result.
+        dialect: The dialect of the message.
+        failed: Whether the call failed, for dialects with an error flag.
     """
     match dialect:
         case "openai":
@@ -96,7 +96,7 @@ def answer(call: Call, text: str, dialect: Dialect, *, failed: bool = False) -> 
 
 
 def joined(answers: list[Message], dialect: Dialect) -> list[Message]:
-    """Put answers to calls of one message together, where the dialect wants them in one message."""
+    """Merge the answers to the calls of one message, if the dialect requires a single message."""
     field = {"anthropic": "content", "gemini": "parts"}.get(dialect)
     if field is None or not answers:
         return answers

@@ -1,4 +1,4 @@
-"""Carrying out a model's calls: turns are granted as long as the budget lasts."""
+"""Runs a model's tool calls, and shows turns while the budget lasts."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
     from warmset.tools.wording import Shown
 
 _LEAST: Final = 48
-"""Tokens that the beginning of a turn must have to be worth showing."""
+"""The least tokens of a turn's beginning that is shown."""
 
 _WIDEST: Final = 64
-"""Characters of a token, at most, where the beginning of a turn is looked for."""
+"""The most characters of one token, for the search of a turn's beginning."""
 
 _CUT: Final = " …"
 
@@ -42,12 +42,12 @@ _CUT: Final = " …"
 class TurnTools:
     """The tools `fetch_turns` and `search_turns` of a conversation; see `Conversation.tools`.
 
-    Every result counts against the budget, refusals too. It may be used from several threads.
+    Every result counts against the budget, refusals included. Instances are thread-safe.
 
     Attributes:
         definitions: The tools as the `tools` of a request.
-        dialect: Whose calls are read and whose results are written.
-        budget: Tokens that all results may have together.
+        dialect: The dialect of the calls and the results.
+        budget: The most tokens that all results may have together.
     """
 
     def __init__(
@@ -71,39 +71,39 @@ class TurnTools:
 
     @property
     def left(self) -> int:
-        """Tokens that further results may have."""
+        """The remaining tokens for results."""
         return max(0, self.budget - self._spent)
 
     @property
     def spent(self) -> int:
-        """Tokens of all results so far; refusals are short, but may lead beyond the budget."""
+        """Tokens of all results so far; refusals are short, but may exceed the budget."""
         return self._spent
 
     @property
     def granted(self) -> tuple[int, ...]:
-        """Ids of the turns that were shown, whole or cut, in the order in which they were."""
+        """Ids of the turns that were shown, whole or cut, in that order."""
         return tuple(self._granted)
 
     def handles(self, call: object) -> bool:
-        """Tell whether a tool call is one for these tools."""
+        """Return whether a tool call is for these tools."""
         try:
             return read_call(call, self.dialect).name in (FETCH, SEARCH)
         except InvalidInputError:
             return False
 
     def run(self, call: object) -> Message:
-        """Carry out a tool call.
+        """Run a tool call.
 
         Args:
             call: The provider's tool call: an element of `tool_calls`, a `function_call` item, a
                 `tool_use` block, or a `functionCall`; a mapping, or the SDK's object.
 
         Returns:
-            The message that answers it, to be sent after the message with the call. What is wrong
-            with the arguments, and what the budget does not allow, is told in it.
+            The message that answers it, to be sent after the message with the call. Its text
+            reports invalid arguments, and turns for which the budget has no room.
 
         Raises:
-            InvalidInputError: It is no tool call of the dialect.
+            InvalidInputError: It is not a tool call of the dialect.
             EmbedderError: The embedder failed.
             StoreError: The store could not be read.
         """
@@ -127,13 +127,13 @@ class TurnTools:
             return made
 
     def run_all(self, calls: Iterable[object]) -> list[Message]:
-        """Carry out all calls of one message; see `run`.
+        """Run all calls of one message; see `run`.
 
         Args:
-            calls: Tool calls, in their order.
+            calls: Tool calls, in order.
 
         Returns:
-            A message a call, or one for all in dialects that want their results together.
+            One message for each call, or one for all in dialects that require a single message.
         """
         return joined([self.run(call) for call in calls], self.dialect)
 
@@ -149,7 +149,7 @@ class TurnTools:
             else:
                 refused.append(turn[0].id)
         while shown and self._cost(said(self._text(shown, missing, refused))) > self.left:
-            refused.append(shown.pop()[0].id)  # there was no room for telling what is refused
+            refused.append(shown.pop()[0].id)  # make room for the note about refused turns
         if turns and not shown:
             rest = [id_ for id_ in refused if id_ != turns[0][0].id]
             beginning = self._beginning(turns[0], missing, rest, said)
@@ -162,7 +162,7 @@ class TurnTools:
     def _beginning(
         self, turn: Shown, missing: list[int], refused: list[int], said: Callable[[str], Message]
     ) -> str | None:
-        """Show as much of a turn's beginning as fits; None where that is not worth it."""
+        """Return as much of a turn's beginning as fits; None if that is too short."""
         entry, whole = turn
 
         def text(length: int) -> str:

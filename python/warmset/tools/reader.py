@@ -1,4 +1,4 @@
-"""What a model's tools may read: turns on one conversation's current path, and nothing else."""
+"""Read access for a model's tools: only turns on one conversation's current path."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class ToolReader:
         return self._searcher.search_conversation(self.name, query, k=limit)
 
     def read(self, ids: Iterable[int]) -> dict[int, Shown | None]:
-        """Read turns; None for an id that the conversation's current path has not.
+        """Read turns; None for an id that is not on the conversation's current path.
 
         Raises:
             Closed: The memory was closed.

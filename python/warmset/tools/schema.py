@@ -1,4 +1,4 @@
-"""The tools as each provider's API takes them, and what their arguments may be."""
+"""The tool definitions for each provider's API, and the checks of their arguments."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ SEARCH: Final = "search_turns"
 MAX_IDS: Final = 16
 MAX_HITS: Final = 12
 MAX_QUERY: Final = 2_000
-"""Characters of a query."""
+"""The most characters of a query."""
 
 _SOME_HITS: Final = 6
 _WRITTEN: Final = re.compile(r"\s*#?([0-9]{1,20})\s*")
-"""An id that is written as a text."""
+"""An id that is written as a string."""
 
 _GREATEST: Final = 10**20 - 1
-"""Twenty digits, as in a text; so what is told of ids that are not there stays short."""
+"""Limits an id to twenty digits, so that messages about unknown ids stay short."""
 
 _TOOLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
     FETCH: (
@@ -52,19 +52,19 @@ _TOOLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
         },
     ),
 }
-"""Each tool's description and properties; all of them are required, as strict schemas demand."""
+"""Each tool's description and properties; all are required, because strict schemas demand it."""
 
 
 class UnusableError(Exception):
-    """Arguments that cannot be used; the text is for the model."""
+    """Invalid arguments; the message is meant for the model."""
 
 
 def definitions(dialect: Dialect, *, strict: bool = False) -> list[dict[str, Any]]:
     """Return the tools as the `tools` of a request.
 
     Args:
-        dialect: Whose API they are for.
-        strict: Whether the API is to hold the model to the schemas; Gemini has no word for it.
+        dialect: The dialect of the API.
+        strict: Whether the API should enforce the schemas; Gemini has no such option.
     """
     plain = [
         {"name": name, "description": said, "schema": _schema(properties)}
@@ -77,7 +77,7 @@ def definitions(dialect: Dialect, *, strict: bool = False) -> list[dict[str, Any
     if dialect == "anthropic":
         return [{**_renamed(one, "input_schema"), **held} for one in plain]
     functions = [_renamed(one, "parameters") for one in plain]
-    if dialect == "responses":  # strict unless it is told otherwise
+    if dialect == "responses":  # strict by default
         return [{"type": "function", **one, "strict": strict} for one in functions]
     return [{"type": "function", "function": {**one, **held}} for one in functions]
 
@@ -85,7 +85,7 @@ def definitions(dialect: Dialect, *, strict: bool = False) -> list[dict[str, Any
 def _schema(properties: dict[str, Any]) -> dict[str, Any]:
     return {
         "type": "object",
-        "properties": json.loads(json.dumps(properties)),  # the caller may change its own
+        "properties": json.loads(json.dumps(properties)),  # a copy, which the caller may change
         "required": list(properties),
         "additionalProperties": False,
     }
@@ -119,7 +119,7 @@ def ids_of(given: Mapping[str, Any]) -> list[int]:
     """Return the ids that a fetch asks for, each once, in order.
 
     Raises:
-        UnusableError: They are no ids, or too many.
+        UnusableError: They are not ids, or too many.
     """
     listed = given.get("ids")
     if not isinstance(listed, (list, tuple)) or not listed:
@@ -134,7 +134,7 @@ def _id(given: object) -> int:
     if isinstance(given, str):
         given = int(found[1]) if (found := _WRITTEN.fullmatch(given)) else None
     if isinstance(given, float) and given.is_integer():
-        given = int(given)  # JSON of some providers knows no integers
+        given = int(given)  # some providers send all numbers as floats
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= _GREATEST:
         raise UnusableError('"ids" must hold integers of 0 or more, the numbers after the #.')
     return given

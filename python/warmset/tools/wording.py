@@ -1,4 +1,4 @@
-"""What the tools tell the model: quoted turns, and what was left out and why."""
+"""The result texts of the tools: quoted turns, and what was left out and why."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
 
 Shown: TypeAlias = "tuple[Entry, str]"
-"""A turn and what it says."""
+"""A turn and its text."""
 
 UNKNOWN: Final = f"There is no such tool; there are {FETCH} and {SEARCH}."
 
@@ -21,12 +21,12 @@ _TITLE: Final = "Turns that were found, one line each, the best first:\n"
 
 
 def quoted(shown: Sequence[Shown]) -> str:
-    """Quote turns as data, in the order in which they were said."""
+    """Quote turns as data, in the order of the conversation."""
     return block("", quotes(sorted(shown, key=lambda turn: turn[0].id)))
 
 
 def found(lines: Sequence[str]) -> str:
-    """Quote the lines of a search."""
+    """Quote the hits of a search as lines."""
     return block("".join(lines), "", title=_TITLE)
 
 
@@ -38,14 +38,14 @@ def fetched(
     cut: int | None,
     exhausted: str,
 ) -> str:
-    """Tell what came of a fetch.
+    """Return the result text of a fetch.
 
     Args:
         shown: The turns that are shown.
-        missing: Ids that no turn of the conversation has.
+        missing: Ids that are not in the conversation.
         refused: Ids of turns for which there was no room.
         cut: The id of the one turn that is shown in part.
-        exhausted: What to say where nothing could be shown.
+        exhausted: The text if nothing could be shown.
     """
     lines = [quoted(shown)] if shown else []
     if cut is not None:
@@ -60,7 +60,7 @@ def fetched(
 
 
 def exhausted(left: int, budget: int) -> str:
-    """Tell that there is no room."""
+    """Return the text for an exhausted budget."""
     return (
         f"The token budget for earlier turns is exhausted ({left} of {budget} tokens are left). "
         "Answer with what you have."
