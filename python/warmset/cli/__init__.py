@@ -1,4 +1,7 @@
-"""The command line. It needs the extra ``local``; without it, it says so in one line."""
+"""The command line, which needs the extra ``local``.
+
+Without the extra, every command prints one line that names it, and exits.
+"""
 
 from warmset.cli.entry import main
 

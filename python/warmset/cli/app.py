@@ -1,4 +1,4 @@
-"""The application: its commands, and how an error is told."""
+"""The application: its commands, and the output and exit codes of errors."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 COMMANDS: Final = {
     "compact": (
         "compaction:compact",
-        "Drop the turns of a list that are worth least, and say which and why.",
+        "Drop the turns of a list with the lowest scores, and show which and why.",
     ),
     "demo": (
         "demo:demo",
-        "Show what a window holds, on a long conversation and at equal tokens.",
+        "Show the contents of windows of a long conversation, at equal tokens.",
     ),
     "doctor": (
         "upkeep:doctor",
-        "Show what is in a store and whether anything is wrong; nothing is changed.",
+        "Show the contents of a store and whether anything is wrong; nothing is changed.",
     ),
-    "erase": ("upkeep:erase", "Erase a conversation and what was made from it."),
+    "erase": ("upkeep:erase", "Erase a conversation and everything derived from it."),
     "eval": ("evaluate:app", "Measure retrieval on data with known evidence."),
     "export": (
         "upkeep:export",
@@ -39,18 +39,18 @@ COMMANDS: Final = {
     ),
     "history": (
         "compaction:history",
-        "List the compactions that a store has on record; nothing is changed.",
+        "List the compactions that a store has recorded; nothing is changed.",
     ),
     "import": ("upkeep:import_", "Append what warmset export wrote, under new ids."),
-    "model": ("model:app", "The local embedding model: where it is, get it, prove it."),
+    "model": ("model:app", "Locate, download and verify the local embedding models."),
     "rpc": ("rpc:rpc", "Answer JSON-RPC 2.0 on standard input and output, one object a line."),
     "verify": ("upkeep:verify", "Read and check every byte of a store; nothing is changed."),
 }
-"""Each command with where it is, imported when it is called, and its line in the list."""
+"""Each command with its module, which is imported when it is called, and its line in the help."""
 
 
 def application(tokens: Sequence[str]) -> cyclopts.App:
-    """Make the application for a command line: of its commands, the called one is whole."""
+    """Build the application for a command line; only the called command is imported."""
     app = cyclopts.App(
         name="warmset",
         help="Virtual memory for the context window of a language model.",
@@ -58,7 +58,7 @@ def application(tokens: Sequence[str]) -> cyclopts.App:
         suppress_keyboard_interrupt=False,  # `run` answers it
     )
     for name, (place, line) in COMMANDS.items():
-        called = bool(tokens) and tokens[0] == name  # its own page has more than the line
+        called = bool(tokens) and tokens[0] == name  # its own help page needs the whole function
         app.command(f"warmset.cli.{place}", name=name, help=None if called else line)
     return app
 
@@ -79,7 +79,7 @@ def run(tokens: Sequence[str]) -> int:
         code = application(tokens)(
             tokens, exit_on_error=False, print_error=False, result_action="return_value"
         )
-        if sys.stdout is not None:  # it may have been closed before
+        if sys.stdout is not None:  # it may be closed already
             sys.stdout.flush()
     except (cyclopts.CycloptsError, ImportError, KeyboardInterrupt, OSError, WarmsetError) as error:
         return _ended(error)
@@ -87,7 +87,7 @@ def run(tokens: Sequence[str]) -> int:
 
 
 def _ended(error: BaseException) -> int:
-    """Say what ended a command, and return its exit code."""
+    """Print what ended a command, and return its exit code."""
     cause = error.__cause__ if isinstance(error, ImportError) else None
     if isinstance(cause, MissingExtraError):  # while the command was imported
         error = cause
@@ -107,9 +107,9 @@ def _ended(error: BaseException) -> int:
 def _unwritten(error: OSError) -> int:
     if error.filename is not None:
         return _failed(f"{error.filename}: {error.strerror}", FAILED)
-    # What is left in the buffer must not complain at exit.
+    # Avoid an error message at exit about unwritten output.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-    if isinstance(error, BrokenPipeError):  # whoever read has gone
+    if isinstance(error, BrokenPipeError):  # the reader closed the pipe
         return FAILED
     return _failed(f"the output cannot be written: {error.strerror or error}", FAILED)
 

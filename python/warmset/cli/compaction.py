@@ -1,4 +1,4 @@
-"""``warmset compact | history``: a transcript's list made smaller, and the runs on record."""
+"""``warmset compact | history``: compact a transcript, and list the recorded runs."""
 
 from __future__ import annotations
 
@@ -47,21 +47,22 @@ def compact(
     words_only: _Flag = False,
     as_json: _Json = False,
 ) -> None:
-    """Drop the turns of a list that are worth least, and say which and why.
+    """Drop the turns of a list with the lowest scores, and show which and why.
 
     Args:
-        file: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, or a Claude Code transcript;
+        file: Messages of OpenAI, Anthropic or Gemini as JSON or JSONL, or a Claude Code transcript;
             "-" reads standard input.
-        query: What the turns that stay are to be near to.
-        ratio: The part of the list's tokens that may stay, 0.05 to 1.
-        budget: Tokens that may stay, instead of the ratio.
-        memory: A store: what is remembered there counts as known, dropped turns are kept in it, and
-            the run is recorded.
-        tenant: Whose memory it is.
-        conversation: The store's conversation that the list is of.
-        distill: Make memories of dropped turns that are known nowhere.
+        query: The text to which the turns that stay should be similar.
+        ratio: The share of the list's tokens that may stay, 0.05 to 1.
+        budget: The most tokens that may stay; replaces the ratio.
+        memory: A store: its memories count as known, dropped turns are stored in it, and the run is
+            recorded.
+        tenant: The tenant of the store.
+        conversation: The store's conversation that the list belongs to.
+        distill: Make memories of dropped turns that nothing else covers.
         words_only: Score by role and recency alone, without the model.
-        as_json: Print one JSON object: the messages that stay, the figures and what left.
+        as_json: Print one JSON object: the messages that stay, the statistics and the dropped
+            turns.
     """
     if memory is None and (conversation is not None or distill):
         raise InvalidInputError("--conversation and --distill need --memory PATH, a store")
@@ -76,7 +77,7 @@ def compact(
             place = held if conversation is None else held.conversation(conversation)
             made = compact_context(plain, memory=place, distill_novel=distill, **ask)
     if as_json:
-        told = {
+        result = {
             "dialect": made.dialect,
             "stats": made.stats.as_dict(),
             "messages": made.messages,
@@ -85,7 +86,7 @@ def compact(
             "episode": made.episode,
             "notes": list(found.notes),
         }
-        print(json.dumps(told, indent=1))
+        print(json.dumps(result, indent=1))
     else:
         show_compaction(made, plain, found.notes, _out())
 
@@ -99,7 +100,7 @@ def history(
     key_file: Path | None = None,
     as_json: _Json = False,
 ) -> None:
-    """List the compactions that a store has on record; nothing is changed.
+    """List the compactions that a store has recorded; nothing is changed.
 
     Args:
         path: The store's directory.
@@ -111,7 +112,9 @@ def history(
     derived, made = Derived(), list[Made]()
     with open_store(Access(path=path, key_file=key_file), mode="read") as store:
         for record in pages(store, []):
-            with suppress(ValueError):  # as everywhere, what somebody else wrote is passed over
+            with suppress(
+                ValueError
+            ):  # records that warmset did not write are skipped, as everywhere
                 if record.kind == "episode" and (one := derived.take(record)) is not None:
                     made.append(one)
     runs = [
@@ -146,7 +149,7 @@ def _read(file: Path) -> Transcript:
 
 @contextmanager
 def _spooled() -> Iterator[Path]:
-    """Put standard input into a file, for it is read twice: once to tell what it is."""
+    """Copy standard input to a file, because it is read twice: once to detect its format."""
     with tempfile.TemporaryDirectory(prefix="warmset-") as folder:
         path = Path(folder) / "standard input"
         path.write_bytes(sys.stdin.buffer.read())

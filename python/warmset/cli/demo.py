@@ -1,4 +1,4 @@
-"""`warmset demo`: what a window holds, and an agent's run that outgrows its window."""
+"""`warmset demo`: the contents of windows, and an agent's run that outgrows its window."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def demo(
     latency: float | None = None,
     pace: float | None = None,
 ) -> None:
-    """Show what a window holds, on a long conversation and at equal tokens.
+    """Show the contents of windows of a long conversation, at equal tokens.
 
     Without a file, a conversation that ships with warmset is asked ten questions whose answers lie
     far back, and five ways to choose a window are compared.
@@ -37,21 +37,22 @@ def demo(
     Args:
         file: Your own transcript: messages of OpenAI, Anthropic or Gemini as JSON or JSONL, a
             Claude Code transcript, or a LoCoMo file.
-        query: Requests to make windows for; of a transcript without known answers, the last user
+        query: Requests to build windows for; for a transcript without known answers, the last user
             message if not given.
-        budget: Tokens that a window may have; 5 % of the conversation if not given, and 12,000 with
+        budget: The most tokens of a window; 5 % of the conversation if not given, and 12,000 with
             --compact.
         conversation: The sample_id of a LoCoMo conversation; the first if not given.
         limit: How many of the known questions to ask.
         as_json: Print the figures as one JSON object.
         store: A directory to keep the conversation in; a temporary one if not given.
         words_only: Search by words alone, without the model.
-        embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
+        embedder: The source of vectors: minilm, static, openai, cohere or voyage; a service with a
             model after a colon.
-        picker: Who picks in the windows that are taken apart: openai:model, openai-responses:model
-            or anthropic:model, with the key in the environment; the score if not given.
+        picker: Chooses the turns of the windows that are shown in detail: openai:model,
+            openai-responses:model or anthropic:model, with the key in the environment; the score if
+            not given.
         compact: Show an agent's run that outgrows its window instead: a summary that a call waits
-            for beside one that was prepared. It searches by words alone.
+            for, compared with a prepared one. It searches by words alone.
         latency: Milliseconds that the simulated summariser takes, for --compact; 8000 if not given.
         pace: Milliseconds from one call of the agent's model to the next, simulated, for --compact;
             2000 if not given.
@@ -73,7 +74,7 @@ def demo(
         )
         return
     if latency is not None or pace is not None:
-        raise InvalidInputError("latency, pace: are of --compact; give it as well")
+        raise InvalidInputError("latency, pace: work with --compact only; give it as well")
     run_demo(
         Options(
             file=file,

@@ -1,4 +1,4 @@
-"""Where the command begins: nothing heavy is imported before it is known to be there."""
+"""The entry point of the command: it checks for the extra before it imports anything heavy."""
 
 from __future__ import annotations
 

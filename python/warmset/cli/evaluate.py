@@ -1,4 +1,4 @@
-"""``warmset eval``: what a retriever puts into a window, measured on data with known evidence."""
+"""``warmset eval``: measure what a retriever puts into windows, on data with known evidence."""
 
 from __future__ import annotations
 

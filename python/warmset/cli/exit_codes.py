@@ -1,4 +1,4 @@
-"""What the command exits with."""
+"""The exit codes of the command."""
 
 from __future__ import annotations
 

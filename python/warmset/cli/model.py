@@ -1,4 +1,4 @@
-"""``warmset model``: where the local models are, getting them, and proving that they work."""
+"""``warmset model``: locate, download and verify the local models."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from warmset.errors import EmbedderError, MissingExtraError
 
 Name: TypeAlias = Literal["minilm", "static"]
 
-app = cyclopts.App(name="model", help="The local embedding model: where it is, get it, prove it.")
+app = cyclopts.App(name="model", help="Locate, download and verify the local embedding models.")
 
 
 @app.command
@@ -34,11 +34,11 @@ def path(*, model: Name = "minilm") -> int:
 
 @app.command
 def pull(*, model: Name = "minilm", precision: Precision = "int8") -> int:
-    """Download the model unless it is here, and build it anew.
+    """Download the model if it is not here, and rebuild it.
 
     Args:
-        model: Which model: minilm, or static, the fast table, of which there is nothing to build.
-        precision: What to build.
+        model: Which model: minilm, or static, the fast table, which needs no build.
+        precision: The precision to build.
     """
     with Bars() as shown:
         try:
@@ -56,11 +56,11 @@ def pull(*, model: Name = "minilm", precision: Precision = "int8") -> int:
 def verify(*, precision: Precision = "int8") -> int:
     """Check the files' digests, and embed sentences whose vectors are known.
 
-    Downloads nothing; builds the model if only its weights are here. The exit code is 1 if
-    anything is not as it should be.
+    Downloads nothing; builds the model if only its weights are here. The exit code is 1 if anything
+    is wrong.
 
     Args:
-        precision: What to run.
+        precision: The precision to run.
     """
     try:
         found = weights.resolve(sources={})

@@ -17,11 +17,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 TERMINATED: Final = 143
-"""The exit code of a program that was asked to end, as shells count."""
+"""The exit code of a program that SIGTERM ended, by the convention of shells."""
 
 
 class _Terminated(BaseException):
-    """Somebody asked the process to end."""
+    """The process got SIGTERM."""
 
 
 def rpc(
@@ -36,22 +36,22 @@ def rpc(
     """Answer JSON-RPC 2.0 on standard input and output, one object a line.
 
     Methods: tools/list, tools/call, initialize, ping. Tools: compact_context and, with a memory,
-    restore. What anything prints goes to standard error. Ends when standard input does.
+    restore. All other output goes to standard error. It ends when standard input ends.
 
     Args:
-        memory: A store's directory: what is known already, and where dropped messages are kept.
-        conversation: The conversation of it that is compacted.
-        tenant: Whose it is.
-        embedder: What makes vectors: minilm, static, openai, cohere, voyage or lexical; the
-            memory's is minilm if not given, and without a memory there is none.
-        longest: Bytes that a line may have.
-        deepest: Levels of nesting that a line may have.
+        memory: A store's directory: has the known memories, and stores dropped messages.
+        conversation: The store's conversation that is compacted.
+        tenant: The tenant of the store.
+        embedder: The source of vectors: minilm, static, openai, cohere, voyage or lexical; if not
+            given, minilm with a memory, and none without.
+        longest: The most bytes of a line.
+        deepest: The most levels of nesting in a line.
     """
     for name, value in (("longest", longest), ("deepest", deepest)):
         if value < 1:
             raise InvalidInputError(f"{name}: expected at least 1, found {value}")
     if memory is None and conversation is not None:
-        raise InvalidInputError("conversation: is one of a memory; give --memory as well")
+        raise InvalidInputError("conversation: needs a memory; give --memory as well")
     try:
         with _terminable(), claimed() as streams:
             maker = None if embedder in {None, "lexical"} else named(str(embedder))
@@ -72,7 +72,7 @@ def rpc(
 
 @contextmanager
 def _terminable() -> Iterator[None]:
-    """Let SIGTERM end the process as Ctrl-C does, with the store closed."""
+    """Make SIGTERM end the process like Ctrl-C, with the store closed."""
 
     def end(_number: int, _frame: object) -> NoReturn:
         raise _Terminated

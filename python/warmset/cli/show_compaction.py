@@ -1,4 +1,4 @@
-"""A compaction and the record of many, as people read them on a terminal."""
+"""Prints a compaction, and the list of recorded ones, on a terminal."""
 
 from __future__ import annotations
 
@@ -22,25 +22,25 @@ if TYPE_CHECKING:
     from warmset.messages import Message
 
 _SHOWN: Final = 20
-"""Dropped turns that are listed; the rest is counted."""
+"""The most dropped turns that are listed; the rest is only counted."""
 
 _WIDTH: Final = 60
 
 _FIGURES: Final = ("before_tokens", "after_tokens", "dropped", "distilled")
 _WORDS: Final = frozenset({"role", "turn", "what", "tenant", "conversation"})
-"""Columns that are cut where a terminal is too narrow; numbers never are."""
+"""Columns that are cut on a narrow terminal; numbers never are."""
 
 
 def show_compaction(
     made: CompactionResult, given: Sequence[Message], notes: Sequence[str], out: Console
 ) -> None:
-    """Print what a compaction came to, and the turns that left, the ones worth least first.
+    """Print the statistics of a compaction, and the dropped turns, lowest score first.
 
     Args:
         made: The compaction.
-        given: The messages that were given.
-        notes: What was left out when they were read.
-        out: Where to.
+        given: The input messages.
+        notes: Notes about messages that were skipped while reading.
+        out: The console.
     """
     stats = made.stats
     for note in notes:
@@ -68,19 +68,19 @@ def show_compaction(
         numbers = (drop.score, terms.recency, terms.similarity, terms.coverage)
         said = summarise(text_of(message, made.dialect))[:_WIDTH]
         role = str(message.get("role", message.get("type", "")))
-        told = (f"{number:.2f}" for number in numbers)
-        table.add_row(str(drop.id), _plain(role), *told, _plain(said))
+        cells = (f"{number:.2f}" for number in numbers)
+        table.add_row(str(drop.id), _plain(role), *cells, _plain(said))
     out.print(table)
     if len(made.dropped) > len(worst):
         out.print(f"and {len(made.dropped) - len(worst):,} more; --json lists all", style="dim")
 
 
 def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
-    """Print the runs that are on record, oldest first.
+    """Print the recorded runs, oldest first.
 
     Args:
         runs: Tenant and run.
-        out: Where to.
+        out: The console.
     """
     if not runs:
         out.print("no compaction is on record")

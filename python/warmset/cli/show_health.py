@@ -1,4 +1,4 @@
-"""What the doctor and a check found, for people."""
+"""Prints the results of `warmset doctor` and `warmset verify`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CIPHERS = {
 
 
 def show_health(health: Health, out: Console) -> None:
-    """Print what is there, what was set aside and what is wrong."""
+    """Print what a store has, what was set aside and what is wrong."""
     kinds = ", ".join(f"{count:,} {kind}" for kind, count in health.records.items())
     out.print(f"{health.path}: {_CIPHERS[health.encryption]}")
     out.print(f"  {health.conversations:,} conversations of {health.tenants:,} tenants")
@@ -39,7 +39,7 @@ def show_health(health: Health, out: Console) -> None:
 def show_verified(
     report: VerifyReport, locked: int, damages: list[dict[str, Any]], out: Console
 ) -> None:
-    """Print what a check read and what is damaged."""
+    """Print what was read and what is damaged."""
     for damage in damages:
         seqs = damage["seqs"]
         lost = f"#{seqs[0]} to #{seqs[1]} lost" if seqs else "no record lost"

@@ -1,4 +1,4 @@
-"""``warmset doctor | verify | erase | export | import``: looking after a store."""
+"""``warmset doctor | verify | erase | export | import``: maintain a store."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _Yes = Annotated[bool, Parameter(negative="")]
 
 
 def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = False) -> int:
-    """Show what is in a store and whether anything is wrong; nothing is changed.
+    """Show the contents of a store and whether anything is wrong; nothing is changed.
 
     The exit code is 1 if anything is wrong.
 
@@ -58,7 +58,7 @@ def doctor(path: Path, /, *, key_file: Path | None = None, as_json: _Json = Fals
 def verify(path: Path, /, *, key_file: Path | None = None, as_json: _Json = False) -> int:
     """Read and check every byte of a store; nothing is changed.
 
-    The exit code is 1 if anything is not as it was written, or could not be deciphered.
+    The exit code is 1 if anything is damaged or could not be decrypted.
 
     Args:
         path: The store's directory.
@@ -87,13 +87,13 @@ def erase(
     yes: _Yes = False,
     key_file: Path | None = None,
 ) -> int:
-    """Erase a conversation and what was made from it.
+    """Erase a conversation and everything derived from it.
 
     Args:
         path: The store's directory.
         conversation: Its name.
-        tenant: Whose it is.
-        compact: Write the files anew, so that no byte of it is left.
+        tenant: Its tenant.
+        compact: Rewrite the files, so that no byte of it is left.
         yes: Do not ask.
         key_file: A file with the store's master key, if it has one.
     """
@@ -127,7 +127,7 @@ def export(
 ) -> int:
     """Write records as JSON lines, for ``warmset import`` or for the person concerned.
 
-    Vectors are left out: they are made anew from the messages.
+    Vectors are left out: they are computed again from the messages.
 
     Args:
         path: The store's directory.
@@ -159,11 +159,11 @@ def export(
 def import_(path: Path, file: Path, /, *, key_file: Path | None = None) -> int:
     """Append what ``warmset export`` wrote, under new ids.
 
-    A conversation that has records in the store already is refused. Records are appended in
-    batches, each all or nothing.
+    A conversation that already has records in the store is rejected. Records are appended in
+    batches, each completely or not at all.
 
     Args:
-        path: The store's directory; it is made if there is none.
+        path: The store's directory; it is created if it does not exist.
         file: The export.
         key_file: A file with the store's master key, if it has one.
     """
@@ -193,7 +193,7 @@ def _bar(stage: str) -> Iterator[Callable[[int, int], None]]:
 
 @contextmanager
 def _sink(out: Path | None) -> Iterator[IO[str]]:
-    """Standard output, or a file that appears when it is complete and that nobody else may read."""
+    """Standard output, or a file that only its owner can read and that appears once complete."""
     if out is None:
         yield sys.stdout
         return

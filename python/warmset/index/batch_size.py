@@ -1,4 +1,4 @@
-"""How many jobs are done together: as many as take a moment."""
+"""Chooses the size of batches, so that each takes only a moment."""
 
 from __future__ import annotations
 
@@ -18,18 +18,18 @@ class Pace:
 
     A table of word pieces does thousands of texts a second, so that what is done once a batch, a
     record's way to the disk foremost, would cost more than the vectors. A network does a dozen in
-    that time. So nobody who waits for a batch to end waits for more than a moment.
+    that time. Batches adapt, so that waiting for the end of one never takes longer than a moment.
     """
 
     def __init__(self) -> None:
         self.size = LEAST
 
     def took(self, count: int, seconds: float) -> None:
-        """Take note of a batch that went well.
+        """Record a batch that succeeded.
 
         Args:
-            count: Its jobs; one that was not full tells nothing of a larger one.
-            seconds: What it took.
+            count: Its jobs; a batch that was not full says nothing about a larger one.
+            seconds: How long it took.
         """
         if count >= self.size and seconds < QUICK:
             self.size = min(2 * self.size, MOST)
@@ -37,5 +37,5 @@ class Pace:
             self.size = max(self.size // 2, LEAST)
 
     def failed(self) -> None:
-        """Take note of a batch that failed, so that its jobs are tried one by one."""
+        """Record a batch that failed, so that its jobs are retried one by one."""
         self.size = LEAST

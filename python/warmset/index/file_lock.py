@@ -1,7 +1,7 @@
 """The file beside a store that holds its index, and the lock that savers and erasers share.
 
-The file is a cache: whoever saves it replaces it whole, and whoever erases deletes it first. Both
-hold the lock of `LOCK` meanwhile, so no file that was begun before an erasure appears after it.
+The file is a cache: a save replaces it as a whole, and an erasure deletes it first. Both hold the
+lock on `LOCK`, so no file whose writing began before an erasure appears after it.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ NAME: Final = "index"
 """The index, in the directory of its store."""
 
 LOCK: Final = "index.lock"
-"""An empty file; who has locked it may write or delete the index."""
+"""An empty file; the process that has locked it may write or delete the index."""
 
 _NO_LOCKS: Final = (errno.ENOLCK, errno.ENOSYS, errno.ENOTSUP, errno.EOPNOTSUPP)
 
 WAIT: Final = 60.0
-"""Seconds that an erasure waits for somebody who saves."""
+"""Seconds that an erasure waits for a process that saves."""
 
 
 def encrypted(folder: Path | None) -> bool:
-    """Tell whether the store of a directory has encrypted records."""
+    """Return whether the store of a directory has encrypted records."""
     keys = None if folder is None else folder / "keys"
     return keys is not None and keys.is_dir() and next(keys.iterdir(), None) is not None
 
 
 def remove(folder: Path) -> None:
-    """Delete the index and what a process that died while it saved left behind; under the lock.
+    """Delete the index and incomplete files of crashed processes; the caller holds the lock.
 
     Raises:
         OSError: The operating system refused.
@@ -52,22 +52,22 @@ def _lock(folder: Path) -> AbstractContextManager[object] | None:
     try:
         return lock_file(folder / LOCK)
     except OSError as error:
-        if error.errno in _NO_LOCKS:  # then nobody saves there either
+        if error.errno in _NO_LOCKS:  # then no process saves there either
             return nullcontext()
         raise
 
 
 @contextmanager
 def erasing(path: str | PathLike[str] | None) -> Iterator[None]:
-    """Delete the index of a store, and keep everybody from saving it while entered.
+    """Delete the index of a store, and keep every process from saving it while entered.
 
     Args:
         path: The store's directory; nothing is done for a store in memory.
 
     Raises:
-        Locked: Somebody else saves or erases for longer than `WAIT`.
+        Locked: Another process saves or erases for longer than `WAIT`.
         OSError: The file could not be deleted.
-        StoreIOError: The lock could not be had.
+        StoreIOError: The lock could not be acquired.
     """
     if path is None:
         yield

@@ -1,8 +1,8 @@
-"""Vectors for what was appended, made off the response path and kept in the store.
+"""Embeds appended turns in the background, and stores their vectors.
 
 A turn is searchable by its words as soon as it is appended; its vectors follow. They are records of
-the store, so that opening it again embeds only what had not been embedded. What waits is bounded,
-what failed is tried again, and an embedder out of reach is left alone for a while; see `Backlog`.
+the store, so that opening it again embeds only what had not been embedded. The queue is bounded,
+failures are retried, and an embedder out of reach is not called for a while; see `Backlog`.
 """
 
 from __future__ import annotations
@@ -42,10 +42,10 @@ class Indexer:
     """Embeds in a thread of its own; its state can be read at any time.
 
     Args:
-        store: Where vectors are kept.
-        retriever: Where they are searched.
-        vectorizer: What makes them.
-        wanted: Returns every view of every turn from an id on, whether or not it is made.
+        store: Stores the vectors.
+        retriever: Searches them.
+        vectorizer: Makes them.
+        wanted: Returns every view of every turn from an id on, embedded or not.
     """
 
     def __init__(
@@ -68,7 +68,7 @@ class Indexer:
         self._work = threading.Lock()
 
     def restore(self, id_: int) -> None:
-        """Take up a turn's vectors out of the store, as far as they are there.
+        """Load a turn's vectors from the store, if they are there.
 
         Raises:
             StoreError: They could not be read.
@@ -76,15 +76,15 @@ class Indexer:
         self._searched.restore(id_)
 
     def clear(self) -> None:
-        """Forget all vectors that are searched: another embedder's come in their place."""
+        """Remove all searched vectors: another embedder's will replace them."""
         self._searched.clear()
 
     def paused(self) -> threading.Lock:
-        """Keep vectors from being made while what is returned is entered."""
+        """Return a context manager that pauses the embedding."""
         return self._work
 
     def drop(self, ids: Collection[int]) -> None:
-        """Forget turns that were erased."""
+        """Remove erased turns."""
         with self._wake:
             self._backlog.forget(ids)
             self.book.drop(ids)
@@ -92,13 +92,13 @@ class Indexer:
             self._begin()
 
     def enqueue(self, jobs: Sequence[Job]) -> None:
-        """Ask for vectors that are not there yet; returns at once."""
+        """Queue missing vectors; returns at once."""
         with self._wake:
             self._backlog.add(self.vectorizer.wanted(jobs), self.book.__contains__)
             self._begin()
 
     def room(self) -> None:
-        """Wait a moment if the queue is full, so that turns do not come faster than vectors."""
+        """Wait for a moment if the queue is full, so that embedding keeps up with new turns."""
         with self._wake:
             self._wake.wait_for(lambda: not self._backlog.full or self._resting(), ROOM)
 
@@ -108,15 +108,15 @@ class Indexer:
             return self._backlog.pending()
 
     def failed(self) -> dict[int, str]:
-        """Return turns that failed, with the reason; they are tried again, by `flush` at once."""
+        """Return failed turns, with the reason; they are retried later, or at once by `flush`."""
         with self._wake:
             return self._backlog.failed()
 
     def flush(self, timeout: float | None) -> bool:
-        """Wait until nothing is pending, trying again what failed.
+        """Wait until nothing is pending, and retry failures.
 
         Args:
-            timeout: Seconds to wait at most; None waits for ever.
+            timeout: The most seconds to wait; None waits without a limit.
 
         Returns:
             Whether everything is embedded; False at once when the embedder is out of reach.
@@ -128,13 +128,13 @@ class Indexer:
         return self.settle(timeout)
 
     def settle(self, timeout: float | None) -> bool:
-        """Wait as `flush` does, without trying failures again."""
+        """Wait like `flush`, without retrying failures."""
         with self._wake:
             self._wake.wait_for(self._resting, timeout)
             return self._backlog.idle and not self._backlog.failed()
 
     def close(self, timeout: float) -> None:
-        """Finish what is pending, at most for that many seconds, and stop."""
+        """Finish pending work, for at most some seconds, and stop."""
         self.settle(timeout)
         with self._wake:
             self._closed = True
@@ -153,15 +153,15 @@ class Indexer:
     def renew(
         self, wanted: Callable[[], Sequence[Job]], progress: Callable[[int, int], None]
     ) -> None:
-        """Make all vectors anew with this embedder; the old ones count until the last is kept.
+        """Embed everything again; the old vectors are used until the last new one is stored.
 
         Args:
-            wanted: Returns every view of every turn that has something to say.
+            wanted: Returns every view of every turn with a text.
             progress: Called with the number of jobs done so far and the total number.
 
         Raises:
-            EmbedderError: The embedder failed; the store's vectors are as they were.
-            StoreError: Vectors could not be kept; likewise.
+            EmbedderError: The embedder failed; the store's vectors are unchanged.
+            StoreError: Vectors could not be stored; the store's vectors are unchanged.
         """
         maker = self.vectorizer
         with self._work:
@@ -248,7 +248,7 @@ class Indexer:
         return None
 
     def _index(self, jobs: Sequence[Job]) -> None:
-        """Embed, keep, publish: in this order, so that the index is never ahead of the store."""
+        """Embed, store, publish: in this order, so that the index is never ahead of the store."""
         with self._work:
             fresh = self.vectorizer.identity is None
             # Another process may have made some meanwhile.
@@ -256,11 +256,11 @@ class Indexer:
             self._searched.publish(made)
 
     def _make(self, jobs: Sequence[Job], *, fresh: bool = False) -> list[tuple[Job, Vectors]]:
-        """Embed and keep, and take note of how long it took.
+        """Embed and store a batch, and record how long it took.
 
         Args:
             jobs: The batch.
-            fresh: Whether to keep who made the vectors, too.
+            fresh: Whether to store the embedder's identity, too.
         """
         maker, started = self.vectorizer, time.monotonic()
         try:

@@ -1,4 +1,4 @@
-"""Names as the small integers that the index knows them by."""
+"""Maps names to the small integers that the index uses."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
-"""Roles by their number in the index; another role has the number behind the last."""
+"""Roles by their number in the index; any other role has the number after the last."""
 
 TURN_KIND: Final = 1
 """The number of the record kind "turn"."""
@@ -21,7 +21,7 @@ def role_number(role: str) -> int:
 
 
 class Numbers:
-    """Hands out one small integer a name and column; never 0, which stands for no name."""
+    """Assigns a small integer to each name in each column; never 0, which means no name."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], int] = {}

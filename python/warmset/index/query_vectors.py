@@ -1,4 +1,4 @@
-"""Vectors of questions: the caller's own, or made once and kept."""
+"""Vectors of queries: the caller's own, or embedded once and cached."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ CACHED: Final = 512
 
 
 class QueryVectors:
-    """Vectors of queries: the last 512 are kept, one in flight is shared by all who ask for it."""
+    """A cache of the last 512 query vectors; concurrent requests for one query share one call."""
 
     def __init__(self, vectorizer: Vectorizer) -> None:
         self._vectorizer = vectorizer
@@ -106,7 +106,7 @@ def given_vector(vector: object) -> NDArray[np.float32]:
     """Read a vector that the caller made.
 
     Raises:
-        InvalidInputError: It is no vector of numbers.
+        InvalidInputError: It is not a vector of numbers.
     """
     try:
         array = np.asarray(vector)

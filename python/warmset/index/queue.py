@@ -1,9 +1,8 @@
-"""What waits for its vectors, and in which state: queued, deferred, at work, failed.
+"""The backlog of jobs by state: queued, deferred, at work, failed.
 
-The queue is bounded. The store holds every turn already, so what does not fit is deferred: all that
-is remembered of it is ids, from the least of which the store is looked through again once there is
-room.
-What failed is queued again by itself, each time later than before.
+The queue is bounded. The store has every turn already, so jobs that do not fit are deferred: only
+their ids are remembered, and the store is scanned again from the least of them once there is room.
+Failed jobs are queued again automatically, each time after a longer delay.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ TRIES: Final = 10
 
 
 def delay_after(tries: int) -> float:
-    """Return how many seconds to wait after so many failures in a row."""
+    """Return the seconds to wait after a number of failures in a row."""
     return min(FIRST_DELAY * 2.0 ** max(tries - 1, 0), LONGEST_DELAY)
 
 
@@ -39,7 +38,7 @@ class _Failure:
 
 
 class Backlog:
-    """Jobs by state. Whoever owns it holds a lock during each call.
+    """Jobs by state; its owner holds a lock during each call.
 
     Args:
         most: How many jobs are queued at once.
@@ -50,7 +49,7 @@ class Backlog:
         self._queue: deque[Job] = deque()
         self._taken: list[Job] = []
         self._asked: set[Job] = set()
-        self._turns = 0  # of them, so that to ask costs nothing
+        self._turns = 0  # a count of the failed ones, to answer quickly
         self._failed: dict[Job, _Failure] = {}
         self._tried: dict[Job, int] = {}
         self._deferred: int | None = None
@@ -59,11 +58,11 @@ class Backlog:
         self._next: float | None = None
 
     def add(self, jobs: Iterable[Job], there: Callable[[Job], bool]) -> None:
-        """Queue what is neither known nor done; defer what does not fit.
+        """Queue jobs that are neither known nor done; defer those that do not fit.
 
         Args:
-            jobs: What is wanted.
-            there: Tells whether a job has its vectors already.
+            jobs: The wanted jobs.
+            there: Returns whether a job has its vectors already.
         """
         for job in dict.fromkeys(jobs):
             if job in self._asked or self._waits(job) or there(job):
@@ -78,15 +77,15 @@ class Backlog:
                     self._unqueued.add(job.id)
 
     def take(self, count: int) -> list[Job]:
-        """Begin to work on the next jobs; `done` ends it."""
+        """Take the next jobs to work on; `done` completes them."""
         self._taken = [self._queue.popleft() for _ in range(min(count, len(self._queue)))]
         return list(self._taken)
 
     def done(self, made: Outcome, now: float) -> set[int]:
-        """Take note of how the jobs that were taken came out.
+        """Record the outcome of the jobs that were taken.
 
         Args:
-            made: What failed of them.
+            made: Those that failed.
             now: The time, on a clock that never goes back.
 
         Returns:
@@ -116,7 +115,7 @@ class Backlog:
         if self._next is None or now < self._next:
             return self._next
         ready = [job for job, one in self._failed.items() if one.due is not None and one.due <= now]
-        # Those that failed least go first: they failed in the company of others.
+        # Jobs with the fewest failures go first: they may have failed because of others.
         for job in sorted(ready, key=lambda job: self._failed[job].tries):
             del self._failed[job]
             self._ask(job)
@@ -125,7 +124,7 @@ class Backlog:
         return self._next
 
     def try_again(self) -> None:
-        """Queue all that failed at once, as if it never had."""
+        """Queue all failed jobs now, with their failures forgotten."""
         self._tried.clear()
         for job in self._failed:
             self._ask(job)
@@ -133,9 +132,9 @@ class Backlog:
         self._next = None
 
     def look(self) -> int | None:
-        """Return the id from which on the store is to be looked through, if there is room now.
+        """Return the id from which to scan the store, if there is room now.
 
-        Whoever gets one calls `looked` with what is there.
+        The caller must then call `looked` with what it found.
         """
         if self._deferred is None or not self._half_free():
             return None
@@ -149,7 +148,7 @@ class Backlog:
         self.add(sorted(jobs, key=lambda job: (job.id, job.view)), there)
 
     def forget(self, ids: Collection[int]) -> None:
-        """Drop turns that were erased."""
+        """Remove erased turns."""
         self._unqueued.difference_update(ids)
         if self._looking is not None:
             self._looking.difference_update(ids)
@@ -160,7 +159,7 @@ class Backlog:
         self._tried = {job: tries for job, tries in self._tried.items() if job.id not in ids}
 
     def forgive(self) -> None:
-        """Drop all failures: what they were about is done."""
+        """Remove all failures: their jobs are done."""
         self._failed.clear()
         self._tried.clear()
 
@@ -171,12 +170,12 @@ class Backlog:
 
     @property
     def queued(self) -> bool:
-        """Whether something can be worked on."""
+        """Whether there is a job to work on."""
         return bool(self._queue)
 
     @property
     def idle(self) -> bool:
-        """Whether there is nothing to do now: failures may be left, and be in the way of others."""
+        """Whether there is nothing to do now; failures may be left, and fill the queue."""
         if self._asked or self._taken or self._looking is not None:
             return False
         return not self.full or not self._half_free()

@@ -1,4 +1,4 @@
-"""Doing a batch of jobs so that one that fails costs only itself."""
+"""Runs a batch of jobs so that a failing job affects only itself."""
 
 from __future__ import annotations
 
@@ -19,12 +19,13 @@ OUTAGE: Final = 2
 
 @dataclass(slots=True)
 class Outcome:
-    """What came of a batch.
+    """The outcome of a batch.
 
     Args:
         failed: Jobs that failed, with the reason.
-        spared: Those of them that were spared a try of their own: the service seems to be away.
-        hopeless: Whether another try is no use.
+        spared: Those of them that were not tried alone, because the service seems to be
+            unreachable.
+        hopeless: Whether a retry is pointless.
         error: The class of the error that the last one of them failed with, for the log.
     """
 
@@ -41,17 +42,17 @@ def attempt(
     remote: bool,
     stopped: Callable[[], bool],
 ) -> Outcome:
-    """Do a batch; where it fails, one by one.
+    """Run a batch; if it fails, run its jobs one by one.
 
     Args:
         jobs: The batch.
-        work: Does jobs or raises, and then has done none.
-        remote: Whether a failure may mean that a service is out of reach; then the batch is given
-            up after two more.
-        stopped: Tells whether to leave off.
+        work: Runs jobs; if it raises, it has done none of them.
+        remote: Whether a failure may mean that a service is out of reach; then the batch is
+            abandoned after two further failures.
+        stopped: Returns whether to stop.
 
     Returns:
-        What failed; a turn that was erased meanwhile did not: nobody waits for its vectors.
+        The outcome; a turn that was erased meanwhile does not count as failed.
     """
     why = _try(work, jobs) if jobs else None
     if isinstance(why, EmbedderMismatch):

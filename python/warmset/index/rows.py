@@ -1,4 +1,4 @@
-"""The rows of vectors that are searched of each turn."""
+"""The rows of each turn's vectors that are searched."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ class Searched:
     """Publishes vectors: a turn's own rows, or the mean of its row and its context's.
 
     Args:
-        retriever: Where rows are searched.
-        book: Where vectors are kept.
-        contexts: Whether contexts count.
+        retriever: Searches the rows.
+        book: Reads the stored vectors.
+        contexts: Whether contexts are used.
     """
 
     def __init__(self, retriever: Retriever, book: VectorBook, *, contexts: bool) -> None:
@@ -32,17 +32,17 @@ class Searched:
         self._rows: dict[int, Vectors] = {}
 
     def clear(self) -> None:
-        """Forget all rows: another embedder's come in their place."""
+        """Remove all rows: another embedder's will replace them."""
         self._retriever.clear_vectors()
         self._rows.clear()
 
     def drop(self, ids: Collection[int]) -> None:
-        """Forget turns that were erased."""
+        """Remove erased turns."""
         for id_ in self._rows.keys() & set(ids):
             del self._rows[id_]
 
     def restore(self, id_: int) -> None:
-        """Take up a turn's vectors out of the store, as far as they are there.
+        """Load a turn's vectors from the store, if they are there.
 
         Raises:
             StoreError: They could not be read.
@@ -52,7 +52,7 @@ class Searched:
             self._put(id_, own, self._context(id_))
 
     def publish(self, made: Sequence[tuple[Job, Vectors]]) -> None:
-        """Publish vectors that are kept already, each turn's once.
+        """Publish stored vectors, each turn's once.
 
         Raises:
             StoreError: A turn's other vectors could not be read.
@@ -72,7 +72,7 @@ class Searched:
 
     def _put(self, id_: int, own: Vectors, context: Vectors | None) -> None:
         self._retriever.put_vectors(id_, mean(own, context))
-        # A single passage waits for its context, which the next message brings.
+        # A single passage waits for its context, which exists after the next message.
         if self._contexts and context is None and len(own) == 1:
             self._rows[id_] = own
         else:
@@ -80,7 +80,7 @@ class Searched:
 
 
 def mean(own: Vectors, context: Vectors | None) -> Vectors:
-    """Return the rows that are searched: the mean of turn and context, or the turn's passages."""
+    """Return the rows to search: the mean of turn and context, or the turn's passages."""
     if context is None or len(own) != 1:
         return own
     both: Vectors = (own + context) * np.float32(0.5)

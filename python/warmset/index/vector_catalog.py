@@ -1,4 +1,4 @@
-"""Where the store has which vectors: each turn's, by embedder and view."""
+"""The catalog of stored vectors: of each turn, by embedder and view."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class VectorBook:
-    """The records of vectors, whoever made them.
+    """The records of vectors of all embedders.
 
     Args:
-        store: Where they are kept.
-        vectorizer: Tells which embedder's count at present.
+        store: The store.
+        vectorizer: Has the generation of the current embedder.
     """
 
     def __init__(self, store: ColdStore, vectorizer: Vectorizer) -> None:
@@ -34,12 +34,12 @@ class VectorBook:
         return (self._generation(), job.id, job.view) in self._seqs
 
     def turns(self) -> int:
-        """Count the turns that have vectors of the present embedder."""
+        """Count the turns that have vectors of the current embedder."""
         now = self._generation()
         return sum(view == "turn" and made == now for made, _, view in list(self._seqs))
 
     def note(self, meta: VectorMeta, seq: int) -> bool:
-        """Take note of a record; tells whether it is new and of the present embedder."""
+        """Add a record; return whether it is new and of the current embedder."""
         self._vectorizer.seen(meta.generation)
         place = meta.generation, meta.of, meta.view
         known = self._seqs.get(place)
@@ -50,7 +50,7 @@ class VectorBook:
         return fresh and meta.generation == self._generation()
 
     def read(self, job: Job) -> Vectors | None:
-        """Read vectors of the present embedder, if there are any.
+        """Read vectors of the current embedder, if there are any.
 
         Raises:
             StoreError: They could not be read.
@@ -62,7 +62,7 @@ class VectorBook:
         try:
             record = self._store.get(seq)
         except Erased:
-            # It was made from a turn that is gone: it is to be made anew.
+            # It was made from an erased turn, so it must be made again.
             self._seqs.pop(place, None)
             return None
         return VectorMeta.decode(record.meta).rows(record.payload)
@@ -71,7 +71,7 @@ class VectorBook:
         """Append records, those of vectors first.
 
         Raises:
-            StoreError: They could not be kept; none was.
+            StoreError: They could not be stored; none was.
         """
         ids = self._store.append(drafts)
         current = self._generation()
@@ -79,8 +79,8 @@ class VectorBook:
             self._seqs[current, job.id, job.view] = seq
 
     def drop(self, ids: Collection[int]) -> None:
-        """Forget turns that were erased."""
-        for place in list(self._seqs):  # other threads take note of records meanwhile
+        """Remove erased turns."""
+        for place in list(self._seqs):  # other threads add records meanwhile
             if place[1] in ids:
                 self._seqs.pop(place, None)
 
@@ -88,8 +88,8 @@ class VectorBook:
         """Erase the vectors of earlier embedders, for every process.
 
         Returns:
-            How many records went; their bytes go when the store is compacted. 0, if another
-            process keeps the store busy: they go the next time.
+            The number of erased records; their bytes are removed when the store is compacted. 0 if
+            another process holds the store's lock; then the next call erases them.
 
         Raises:
             StoreError: They could not be erased.

@@ -1,4 +1,4 @@
-"""From turns to vectors of the store's embedder, and from vectors to records and back.
+"""Embeds turns with the store's embedder, and converts vectors to records and back.
 
 Each turn has the rows of its own passages and, once the next message is there, one of the turn
 among its neighbours; what is searched is their mean, half the cosine with the turn and half with
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder, Vectors
 
 PROBE: Final = "warmset probe: the tide table for Tuesday lists seventeen boats."
-"""Embedded by embedders that have no fingerprint, to tell whether they are still the same."""
+"""A text that identifies embedders without a fingerprint by its vector."""
 
 SAME: Final = 0.999
 """Cosine of two probes above which they count as the same embedder's."""
@@ -28,14 +28,15 @@ CONTEXT_WORDS: Final = 50
 
 
 HELD: Final = 1 << 14
-"""Characters of a text that is held until its batch is done; a longer one is read again."""
+"""The most characters of a text that is cached until its batch is done; a longer one is read
+again."""
 
 
 class Source(Protocol):
-    """Where texts are read."""
+    """The source of turns and texts."""
 
     def text(self, id_: int) -> str:
-        """Return what a turn says."""
+        """Return the text of a turn."""
         ...
 
     def neighbours(self, id_: int) -> tuple[int | None, int | None]:
@@ -51,11 +52,11 @@ class Vectorizer:
     """Makes vectors, and makes sure that one embedder makes all of a store's.
 
     Args:
-        embedder: What makes vectors.
-        source: Where texts are read.
+        embedder: Makes the vectors.
+        source: Reads the texts.
         durable: Whether the store outlives the process, so that an embedder without a fingerprint
-            must be told by a probe.
-        contexts: Whether a turn is embedded among its neighbours, too.
+            must be identified by a probe.
+        contexts: Whether a turn is also embedded with its neighbours.
     """
 
     def __init__(
@@ -71,17 +72,17 @@ class Vectorizer:
         self._around: dict[int, list[int]] = {}
 
     def remember(self, identity: Identity) -> None:
-        """Take up a checkpoint of the store: this embedder made its vectors from here on."""
+        """Read a checkpoint of the store: this embedder made the vectors that follow."""
         self.identity = identity
         self._probed = False
         self.seen(identity.generation)
 
     def seen(self, generation: int) -> None:
-        """Take note of a generation, so that its number is not used again."""
+        """Record a generation, so that its number is not used again."""
         self._newest = max(self._newest, generation)
 
     def mismatch(self) -> EmbedderMismatch | None:
-        """Return what keeps this embedder from the store's vectors, as far as is known."""
+        """Return why this embedder does not match the store's vectors, if that is known."""
         stored = self.identity
         if stored is None:
             return None
@@ -90,7 +91,7 @@ class Vectorizer:
         return EmbedderMismatch(stored.name, given.name) if wrong else None
 
     def made_by(self) -> str:
-        """Tell whose vectors are searched at present, and of what; no text if there are none."""
+        """Return the identity of the searched vectors and views; empty if there are none."""
         stored = self.identity
         if stored is None:
             return ""
@@ -102,10 +103,10 @@ class Vectorizer:
         return jobs if self.contexts else [job for job in jobs if job.view == "turn"]
 
     def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
-        """Embed turns and contexts; a job that has nothing to embed is left out.
+        """Embed turns and contexts; a job without a text is left out.
 
         Raises:
-            EmbedderMismatch: The embedder is not the one of the store's vectors.
+            EmbedderMismatch: The embedder did not make the store's vectors.
             EmbedderError: It failed.
         """
         spans: list[tuple[Job, int]] = []
@@ -141,20 +142,20 @@ class Vectorizer:
         return vector
 
     def drafts(self, made: Sequence[tuple[Job, Vectors]]) -> list[Draft]:
-        """Make the records of some vectors."""
+        """Return the drafts of records of vectors."""
         if self.identity is None:
             return []
         dim, generation = self.identity.dim, self.identity.generation
         drafts: list[Draft] = []
         for job, rows in made:
             meta = VectorMeta(of=job.id, view=job.view, dim=dim, generation=generation)
-            # A context holds words of its neighbours: when one of them is erased, it goes too.
+            # A context contains words of its neighbours, so it is erased with any of them.
             others = self._around.pop(job.id, []) if job.view == "context" else []
             drafts.append(meta.draft(self._source.key(job.id), rows, others))
         return drafts
 
     def begin(self, dim: int, probe: Vectors | None = None) -> Identity:
-        """Take this embedder for the one that makes the store's vectors from here on."""
+        """Make this embedder the one that makes the store's vectors from here on."""
         self._newest += 1
         name, fingerprint = self.embedder.name, self.embedder.fingerprint
         self.identity = Identity(
@@ -169,9 +170,9 @@ class Vectorizer:
         *,
         apart: bool = False,
     ) -> Vectors:
-        """Embed, settling on the way whether this is the store's embedder.
+        """Embed, and determine whether this is the store's embedder.
 
-        The probe goes with the texts, or apart: it is a document, whatever they are.
+        The probe is embedded with the texts, or separately if they are queries: it is a document.
         """
         wrong = self.mismatch()
         if wrong is not None:
@@ -191,7 +192,7 @@ class Vectorizer:
         return rows
 
     def _context(self, id_: int, read: _Read) -> list[str]:
-        """Return the turn among its neighbours, or nothing if it has none or is long itself."""
+        """Return the turn with its neighbours; empty if it has none or is long itself."""
         before, after = self._source.neighbours(id_)
         if before is None and after is None:
             return []
@@ -208,7 +209,7 @@ class Vectorizer:
 
 
 class _Read:
-    """Texts and passages of one batch, each made once: a turn is its neighbours' neighbour."""
+    """A cache of one batch's texts and passages: each turn is also a neighbour of others."""
 
     def __init__(self, source: Source, embedder: Embedder) -> None:
         self._source = source
@@ -217,7 +218,7 @@ class _Read:
         self._passages: dict[int, list[str]] = {}
 
     def text(self, id_: int) -> str:
-        """Read what a turn says."""
+        """Read the text of a turn."""
         found = self._texts.get(id_)
         if found is None:
             found = self._source.text(id_)
@@ -226,7 +227,7 @@ class _Read:
         return found
 
     def passages(self, id_: int) -> list[str]:
-        """Cut a turn into what is embedded of it."""
+        """Split a turn into the passages that are embedded."""
         found = self._passages.get(id_)
         if found is None:
             found = self._passages[id_] = self._embedder.split(self.text(id_))

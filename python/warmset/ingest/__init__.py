@@ -1,4 +1,4 @@
-"""Messages on their way in."""
+"""Ingest: appends messages and synchronises lists."""
 
 from typing import TYPE_CHECKING
 

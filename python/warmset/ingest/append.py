@@ -1,4 +1,4 @@
-"""Messages on their way into a conversation: accepted, matched with what is known, kept."""
+"""Appends messages to a conversation: check them, match them with stored ones, store them."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
 
 Given = Iterable[Mapping[str, Any]] | Mapping[str, Any]
-"""One message or several, as callers have them."""
+"""One message or several, as callers pass them."""
 
 
 @dataclass(frozen=True, slots=True)
 class Beside:
-    """What callers say beside their messages; see `Conversation.append`."""
+    """The arguments besides the messages; see `Conversation.append`."""
 
     at: datetime | float | str | None
     speaker: str | None
@@ -35,13 +35,13 @@ class Beside:
     meta: Mapping[str, Any] | None
 
     def of(self, dialect: Dialect | None) -> TurnMeta:
-        """Check it.
+        """Check the arguments.
 
         Args:
-            dialect: How the messages are written, where it shows.
+            dialect: The dialect of the messages, if they determine one.
 
         Returns:
-            What is kept beside each message.
+            The meta that is stored with each message.
 
         Raises:
             InvalidInputError: A field has the wrong type.
@@ -69,7 +69,7 @@ class Beside:
 
 
 def append_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
-    """Keep messages at the end of a conversation; see `Conversation.append`."""
+    """Append messages to a conversation; see `Conversation.append`."""
     try:
         with engine.lock:
             ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
@@ -82,7 +82,7 @@ def append_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside
 
 
 def sync_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
-    """Bring a conversation to a full list; see `Conversation.sync`."""
+    """Make a conversation equal to a full list; see `Conversation.sync`."""
     try:
         synced = _sync(engine, ledger, given, beside)
     finally:
@@ -110,7 +110,7 @@ def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synce
         plain = dict(zip(places, batch, strict=True))
         kept, awaited = len(match.ids), ledger.history.awaited
         if awaited and match.branched_at is None and digests[kept : kept + len(awaited)] == awaited:
-            kept += len(awaited)  # in the spool: kept, and without ids for now
+            kept += len(awaited)  # in the spool: stored, but still without ids
         fresh = [plain[at] if at in plain else full[at] for at in range(kept, len(full))]
         head = match.ids[-1] if match.ids else 0
         moved = head != ledger.history.head
@@ -131,7 +131,7 @@ def _no_list(given: object) -> InvalidMessageError:
 
 
 def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None]:
-    """Take messages as callers have them, and tell their dialect where it shows."""
+    """Convert a caller's messages to dicts, and detect their dialect, if they determine one."""
     one = isinstance(given, Mapping) or hasattr(given, "model_dump")
     if not one and not isinstance(given, Iterable):
         raise _no_list(given)

@@ -1,4 +1,4 @@
-"""A message read back, and how a list met what was known."""
+"""The results of reading a message and of synchronising a list."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ if TYPE_CHECKING:
 
 
 class Turn(dict[str, Any]):
-    """A message read back from the store: JSON-equal to what was appended, with where it is from.
+    """A stored message, JSON-equal to the appended one, with its metadata.
 
     Attributes:
         id: The message's id.
-        conversation: The conversation that it is in.
-        at: When it was said, UTC.
-        speaker: Its speaker's name, where there is one.
-        meta: The fields that the caller gave with it.
+        conversation: The name of its conversation.
+        at: The time of the message, UTC.
+        speaker: Its speaker's name, if there is one.
+        meta: The caller's own fields.
         live: Whether it is on the conversation's current path.
     """
 
@@ -36,13 +36,14 @@ class Turn(dict[str, Any]):
 
 @dataclass(frozen=True, slots=True)
 class Synced:
-    """How a full list met what was known.
+    """The result of `Conversation.sync`.
 
     Args:
-        kept: Messages at the front that were known already.
-        appended: Ids of the messages that were new; `Spooled` if another process kept the store
-            busy, see `Memory.open`.
-        branched_at: Position at which the list left the current path; None if it did not.
+        kept: The number of messages at the front that were stored already.
+        appended: Ids of the new messages; `Spooled` if another process held the store's lock, see
+            `Memory.open`.
+        branched_at: The position at which the list differs from the previous path; None if it does
+            not.
     """
 
     kept: int
@@ -51,10 +52,10 @@ class Synced:
 
 
 def id_of(given: object) -> int:
-    """Return an id as it is.
+    """Check an id, and return it.
 
     Raises:
-        InvalidInputError: It is no integer.
+        InvalidInputError: It is not an integer.
     """
     if isinstance(given, bool) or not isinstance(given, int):
         raise InvalidInputError(f"ids: expected an id or several, found {given!r}")
@@ -62,7 +63,7 @@ def id_of(given: object) -> int:
 
 
 def read_turn(engine: Engine, ledger: Ledger, id_: int) -> Turn:
-    """Read a message of a conversation back.
+    """Read a message of a conversation.
 
     Raises:
         NotFound: The conversation has no message with that id.

@@ -1,6 +1,6 @@
-"""Looking after a store without a model: examine it, carry records out of it and into another one.
+"""Maintenance of a store without a model: examine it, export records, import records.
 
-Nothing here reads an index or makes a vector: it works on the records, as they lie in the store.
+Nothing here reads an index or makes a vector: it works on the store's records alone.
 """
 
 from warmset.maintenance.access import (

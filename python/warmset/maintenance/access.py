@@ -1,4 +1,4 @@
-"""StoreOptions a store that is there already, with its key if it has one."""
+"""Opens an existing store, with its key if it has one."""
 
 from __future__ import annotations
 
@@ -16,14 +16,15 @@ if TYPE_CHECKING:
     from warmset._core import Record
 
 Cipher: TypeAlias = Literal["none", "keys", "master"]
-"""How a store is encrypted: not, with keys that lie in it, or with keys under a master key."""
+"""How a store is encrypted: not at all, with keys that it contains, or with keys under a master
+key."""
 
 _KEY_BYTES: Final = 32
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Access:
-    """Which store, and how to read it.
+    """The path of a store, and its key.
 
     Args:
         path: The store's directory.
@@ -35,16 +36,16 @@ class Access:
 
 
 def open_store(access: Access, *, mode: Literal["shared", "read"], make: bool = False) -> ColdStore:
-    """Open a store as it is encrypted.
+    """Open a store, with its encryption detected.
 
     Args:
-        access: Which one.
+        access: The store.
         mode: "read" changes nothing at all.
-        make: Whether to make one where there is nothing.
+        make: Whether to create the store if it does not exist.
 
     Raises:
-        NotAStore: There is nothing, and nothing is to be made.
-        InvalidInputError: The key is not this store's, or the file holds none.
+        NotAStore: There is no store, and `make` is False.
+        InvalidInputError: The key is not this store's, or the file has no key.
         StoreError: It cannot be opened.
     """
     if not make and not access.path.is_dir():
@@ -61,7 +62,7 @@ def open_store(access: Access, *, mode: Literal["shared", "read"], make: bool = 
 
 
 def cipher_of(path: Path) -> Cipher:
-    """Tell how a store is encrypted, by trying whether its keys can be read without a master."""
+    """Detect how a store is encrypted, by trying to read its keys without a master key."""
     if not any((path / "keys").glob("*.key")):
         return "none"
     try:

@@ -1,4 +1,4 @@
-"""A store's records as a file of lines, for another store, another tool or the person concerned."""
+"""Exports a store's records as JSON lines: for another store, a tool, or the person concerned."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Exported:
-    """What was written.
+    """The counts of an export.
 
     Args:
         records: Lines after the first.
-        vectors: Records of vectors, which are left out: they are made anew from the messages.
+        vectors: Records of vectors, which are left out: they are computed again from the messages.
         unknown: Records of a kind that only a newer version knows; they are left out.
         damages: Places in the store that could not be read.
     """
@@ -42,16 +42,16 @@ def export(
     prefix: Sequence[bytes] = (),
     progress: Callable[[int, int], object] | None = None,
 ) -> Exported:
-    """Write records in their order, one a line, behind a line that says what the file is.
+    """Write records in order, one on each line, after a header line.
 
     Args:
-        store: Where they are.
-        out: Where to write.
-        prefix: What their keys begin with; nothing for all.
+        store: The store.
+        out: The file to write to.
+        prefix: The first parts of their keys; empty for all records.
         progress: Called with the number of records read so far and the total number.
 
     Returns:
-        What was written; nothing at all, no first line either, where no key begins so.
+        The counts; nothing is written, not even a header, if no key has the prefix.
 
     Raises:
         StoreError: They could not be read.
@@ -83,7 +83,7 @@ def export(
 
 
 def _links(store: ColdStore) -> dict[int, Links]:
-    """Return what survivors of erasures follow: by the id of each, and of the checkpoint itself."""
+    """Return new parents for messages whose parents were erased, and the checkpoints' ids."""
     found: dict[int, Links] = {}
     for record in pages(store):
         if record.kind == CHECKPOINT and record.key:
@@ -97,7 +97,7 @@ def _links(store: ColdStore) -> dict[int, Links]:
 def _meta(
     record: Record, written: dict[tuple[bytes, ...], dict[int, None]], links: dict[int, Links]
 ) -> bytes:
-    """Return a record's meta; who followed a message that is gone follows the one before that."""
+    """Return a record's meta; a message whose parent was erased gets the parent before that."""
     turns = written[tuple(record.key)]
     known = links.get(record.seq)
     if known is not None:

@@ -1,7 +1,7 @@
-"""Lines of an export into a store: new ids, and what pointed to the old ones points to the new.
+"""Imports an export into a store: records get new ids, and references are translated to them.
 
 ```text
-read all lines, refuse what cannot be ─▶ batches, each all or nothing ─▶ old ids ─▶ new ids
+read all lines, reject invalid files ─▶ batches, each all or nothing ─▶ old ids ─▶ new ids
 ```
 """
 
@@ -24,12 +24,12 @@ if TYPE_CHECKING:
 
 _RECORDS: Final = 256
 _BYTES: Final = 8 << 20
-"""A batch has at most so many records, and about so many bytes."""
+"""The most records of a batch, and its approximate bytes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What a file holds, all of it well formed.
+    """The contents of a well-formed file.
 
     Args:
         path: The file.
@@ -43,11 +43,11 @@ class Survey:
 
 
 def survey(path: Path) -> Survey:
-    """Read a file to its end before anything is done with it.
+    """Read and check a whole file before anything is imported.
 
     Raises:
-        InvalidInputError: It cannot be read, or a line of it is no record, has the id of another
-            one, or follows a message that is not before it.
+        InvalidInputError: It cannot be read, or a line is not a record, repeats an id, or follows a
+            message that is not before it.
     """
     ids: set[int] = set()
     keys: set[tuple[bytes, ...]] = set()
@@ -66,14 +66,14 @@ def survey(path: Path) -> Survey:
 
 
 class Import:
-    """One file on its way into a store; its figures say how far it came, whatever happened.
+    """The import of one file; its counts are correct even after an error.
 
     Args:
-        store: Where it goes.
-        found: What its survey found.
+        store: The store.
+        found: The survey of the file.
 
     Raises:
-        InvalidInputError: A conversation of it has records in the store already. Nothing was
+        InvalidInputError: A conversation of the file already has records in the store. Nothing was
             appended.
         StoreError: The store could not be read.
     """
@@ -134,7 +134,7 @@ class Import:
         return {*draft[4], *([found[1]] if found else [])}
 
     def _pointed(self, draft: Draft) -> Draft | None:
-        """Return a record with new ids; None if what it is about is not in the file."""
+        """Return a record with translated references; None if one is not in the file."""
         kind, key, meta, payload, sources = draft
         kept = tuple(self._ids[old] for old in sources if old in self._ids)
         self.loose += len(sources) - len(kept)
@@ -162,6 +162,6 @@ def _lines(path: Path) -> Iterator[tuple[int, tuple[int, Draft]]]:
     except InvalidInputError as error:
         raise InvalidInputError(f"{path}, line {at}: {error}") from error
     except UnicodeDecodeError as error:
-        raise InvalidInputError(f"{path}: it is no export of warmset") from error
+        raise InvalidInputError(f"{path}: it is not an export of warmset") from error
     except OSError as error:
         raise InvalidInputError(f"{path}: {error.strerror or error}") from error

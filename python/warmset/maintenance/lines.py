@@ -1,7 +1,7 @@
-"""Records as lines of JSON, and back: readable where nothing is lost by it, exact always.
+"""Records as lines of JSON, and back: always exact, and readable where possible.
 
-A part is written as JSON where reading it gives the same bytes again, and else in base64: two lone
-surrogates that happen to look like a pair, for instance, are one character to every JSON reader.
+A part is written as JSON if reading it gives the same bytes again, else in base64. For instance,
+two lone surrogates that look like a pair are one character to every JSON reader.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _POINTERS: Final = {"turn": "parent", "embedding": "of", "checkpoint": "id"}
 
 
 def to_line(record: Record, meta: bytes | None = None) -> str:
-    """Write a record as one line of ASCII, with other meta if any is given."""
+    """Write a record as one line of ASCII, with its meta replaced if one is given."""
     line: dict[str, Any] = {"id": record.seq, "kind": record.kind}
     line["key"] = [_name(part) for part in record.key]
     if record.sources:
@@ -46,10 +46,10 @@ def from_line(text: str) -> tuple[int, Draft]:
     """Read what `to_line` wrote.
 
     Returns:
-        The record's id where it came from, and what to append.
+        The record's id in the exported store, and the record to append.
 
     Raises:
-        InvalidInputError: It is no such line; the message says why.
+        InvalidInputError: It is not such a line; the message has the reason.
     """
     line = _object(text)
     try:
@@ -65,14 +65,16 @@ def from_line(text: str) -> tuple[int, Draft]:
 
 
 def check_header(text: str) -> None:
-    """Refuse a file that is no export, or one of a newer version.
+    """Check the header of an export.
 
     Raises:
-        InvalidInputError: It is one of those.
+        InvalidInputError: The file is not an export, or one of a newer version.
     """
     line = _object(text)
     if line.get("warmset") != HEADER["warmset"]:
-        raise InvalidInputError("not an export of warmset: its first line says nothing of it")
+        raise InvalidInputError(
+            "not an export of warmset: its first line is not an export's header"
+        )
     if line.get("version") != VERSION:
         raise InvalidInputError(
             f"version {line.get('version')!r} of the export, this one reads {VERSION}; upgrade"
@@ -80,9 +82,9 @@ def check_header(text: str) -> None:
 
 
 def pointer(draft: Draft) -> tuple[str, int] | None:
-    """Return the field of a record's meta that holds another record's id, and that id.
+    """Return the field of a record's meta that has another record's id, and that id.
 
-    0 stands for no record and is no pointer.
+    An id of 0 means no record, and is not a reference.
     """
     name = _POINTERS.get(draft[0])
     if name is None:
@@ -92,7 +94,7 @@ def pointer(draft: Draft) -> tuple[str, int] | None:
 
 
 def pointed(draft: Draft, id_: int | None) -> Draft:
-    """Return a record whose meta points to another record, or to none."""
+    """Return a record whose meta refers to another record, or to none."""
     kind, key, meta, payload, sources = draft
     name = _POINTERS[kind]
     fields = {**_loads(meta), name: id_}
@@ -131,10 +133,10 @@ def _name(part: bytes) -> str | dict[str, str]:
 
 
 def _list(written: object) -> list[Any]:
-    """Return a key's parts; a text is a sequence too, but no key.
+    """Return a key's parts; a string is a sequence too, but not a key.
 
     Raises:
-        ValueError: It is no list, or nothing is in it.
+        ValueError: It is not a list, or it is empty.
     """
     if not isinstance(written, list) or not written:
         raise ValueError(f"key: expected a list of names, found {written!r:.80}")
@@ -148,7 +150,7 @@ def _part(written: str | dict[str, str]) -> bytes:
 
 
 def _readable(name: str, data: bytes) -> dict[str, Any] | None:
-    """Return the object that bytes are the JSON of, if a line can hold it without loss."""
+    """Return the object of JSON bytes, if a line can represent it without loss."""
     try:
         found: dict[str, Any] = json.loads(json.dumps(messages.loads(data)))
         return found if _write(name, found) == data else None
@@ -163,7 +165,7 @@ def _bytes(line: dict[str, Any], name: str) -> bytes:
 
 
 def _write(name: str, fields: dict[str, Any]) -> bytes:
-    """Write an object as the store has it: meta in ASCII, a payload in UTF-8."""
+    """Write an object in the store's format: meta in ASCII, a payload in UTF-8."""
     return messages.dumps(fields) if name == "payload" else _meta(fields)
 
 

@@ -1,16 +1,16 @@
-"""Lists of messages: what they say, what belongs together, and what a provider accepts.
+"""Lists of messages: their texts, their units, and the rules of providers.
 
 What this package promises:
 
 - A message is kept as it was given: unknown fields and blocks pass through, and what is written
   with `dumps` is read back JSON-equal.
 - Its facts are read once; everything else (units, anchor, exchange) is a function of the facts and
-  the same for every dialect.
-- Units partition a list, and leaving out whole units never parts a tool call from its result.
-- A malformed message is refused with its position and how to mend it; a conversion that would
-  lose something is refused with what.
+  is the same for every dialect.
+- Units partition a list, and leaving out whole units never separates a tool call from its result.
+- A malformed message is rejected with its position and how to fix it; a conversion that would lose
+  something is rejected with what it would lose.
 
-Nothing here changes an object that it was given.
+No function here changes its arguments.
 """
 
 from warmset.messages.alternate import alternate

@@ -1,7 +1,7 @@
-"""Neighbours of one role made one message, where a provider or proxy demands it: a rendering step.
+"""Merges neighbours of the same role, for providers and proxies that require alternating roles.
 
-Anthropic's Bedrock and many proxies demand strict alternation; Gemini only that a call does not
-stand behind another content of the model.
+Anthropic's models on Bedrock and many proxies require strict alternation; Gemini only that a call
+does not follow another content of the model.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ def alternate(
 
     The content of a run becomes one list of blocks or parts, in order; in Anthropic's dialect tool
     results come first. In Gemini's, only the model's contents are merged: a content of responses
-    has to stand alone. Nothing that was given is changed, and a message without a neighbour of its
-    role comes out as the same object.
+    has to stand alone. The arguments are not changed, and a message without a neighbour of its role
+    is returned as the same object.
 
     Args:
         messages: Well-formed messages of the dialect.

@@ -1,9 +1,10 @@
-"""Messages as bytes, and back, with nothing changed on the way.
+"""Encodes messages as bytes, and decodes them without any change.
 
-What goes in comes out JSON-equal: key order, lone surrogates, NUL and four-byte characters are
-kept, and whatever JSON would change in silence (keys that are no strings, NaN, other types) is
-refused with the place inside the message. Tuples become lists. Messages with equal values in equal
-key order give equal bytes, so a hash of the bytes tells whether a message changed.
+The decoded message is JSON-equal to the original: key order, lone surrogates, NUL and four-byte
+characters are preserved. Values that JSON would change silently (keys that are not strings, NaN,
+other types) are rejected with their place inside the message. Tuples become lists. Messages with
+equal values in equal key order give equal bytes, so a hash of the bytes tells whether a message
+changed.
 """
 
 from __future__ import annotations
@@ -19,7 +20,7 @@ if TYPE_CHECKING:
     from warmset.messages.model import Message
 
 MAX_DEPTH = 128
-"""Levels of nesting that a message may have; deeper ones would exhaust a reader's stack."""
+"""The most levels of nesting in a message; more would exhaust a parser's stack."""
 
 _LEAVES: frozenset[type] = frozenset({str, int, bool, type(None)})
 _encode = json.JSONEncoder(
@@ -38,7 +39,7 @@ _decode = json.JSONDecoder(parse_constant=_finite, parse_float=_finite).decode
 
 
 class _NotJsonError(Exception):
-    """Something that JSON cannot hold, and on the way up, the path to it."""
+    """A value that JSON cannot represent, with the path to it."""
 
     def __init__(self, why: str, *, finite: bool = True) -> None:
         super().__init__(why)
@@ -46,7 +47,7 @@ class _NotJsonError(Exception):
         self.finite = finite
         self.path: list[object] = []
 
-    def told(self) -> str:
+    def text(self) -> str:
         place = "".join(
             f".{step}" if isinstance(step, str) and step.isidentifier() else f"[{step!r}]"
             for step in reversed(self.path)
@@ -55,10 +56,10 @@ class _NotJsonError(Exception):
 
 
 def accept(messages: Iterable[object]) -> list[Message]:
-    """Take messages as callers have them: dicts, other mappings, or objects of a provider's SDK.
+    """Convert a caller's messages to plain dicts: from dicts, other mappings, or SDK objects.
 
-    SDK objects, nested ones too, are dumped without their unset fields. A message that is a plain
-    dict already comes out as the same object.
+    SDK objects, nested ones too, are converted without their unset fields. A message that is a
+    plain dict already is returned as the same object.
 
     Args:
         messages: The list of messages.
@@ -67,8 +68,8 @@ def accept(messages: Iterable[object]) -> list[Message]:
         The messages as dicts that `dumps` accepts, one for each, in order.
 
     Raises:
-        InvalidMessageError: One is no mapping, or holds something that is not JSON.
-        NotFiniteError: One holds a NaN or an infinity.
+        InvalidMessageError: One is not a mapping, or contains something that is not JSON.
+        NotFiniteError: One contains a NaN or an infinity.
     """
     if isinstance(messages, (str, bytes, Mapping)):
         why = f"expected a list of messages, found one {type(messages).__name__}; wrap it in a list"
@@ -138,7 +139,7 @@ def _plain(message: object, index: int) -> Message:
     try:
         plain = _tidy(message, MAX_DEPTH)
     except _NotJsonError as fault:
-        why = fault.told()
+        why = fault.text()
         if fault.finite:
             raise InvalidMessageError(index, why) from None
         raise NotFiniteError(f"message {index}: {why}") from None

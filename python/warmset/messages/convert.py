@@ -1,4 +1,4 @@
-"""From one dialect to another, with nothing lost."""
+"""`convert`: from one dialect to another without loss."""
 
 from __future__ import annotations
 
@@ -22,23 +22,23 @@ def convert(
     target: Dialect,
     system: System | None = None,
 ) -> ConversionResult:
-    """Say a list in another dialect, or say what would be lost.
+    """Convert a list to another dialect, or raise an error that names what would be lost.
 
-    What means the same may be written otherwise: arguments lose their white space, neighbours of
-    one role become one message, a developer message becomes the system prompt.
+    The result has the same meaning, but its form may differ: arguments lose their white space,
+    neighbours of the same role become one message, a developer message becomes the system prompt.
 
     Args:
         messages: Messages as `accept` takes them, well-formed in the source dialect.
-        source: The dialect that they are written in.
-        target: The dialect to write them in.
-        system: The system prompt, where the source dialect keeps it beside the messages.
+        source: The dialect of the messages.
+        target: The dialect to convert them to.
+        system: The system prompt, if the source dialect keeps it beside the messages.
 
     Returns:
-        The messages, and the system prompt where the target keeps it beside them. When source and
-        target are the same, what was given.
+        The messages, and the system prompt if the target keeps it beside them. If source and target
+        are the same, the arguments themselves.
 
     Raises:
-        ConversionError: Something would be lost; it names the message and what.
+        ConversionError: Something would be lost; the error names the message and what.
         InvalidMessageError: A message is malformed in the source dialect.
         UnknownDialectError: A name is not of a supported dialect.
     """

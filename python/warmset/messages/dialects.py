@@ -1,4 +1,4 @@
-"""Which dialect a list is written in, and what its messages say."""
+"""Detects the dialect of a list, and reads its messages."""
 
 from __future__ import annotations
 
@@ -28,13 +28,14 @@ _ALIASES: dict[str, Dialect] = {
 
 
 def detect(messages: Iterable[object]) -> Dialect | None:
-    """Tell which dialect a list is written in.
+    """Detect the dialect of a list.
 
     Args:
         messages: Messages as `accept` takes them.
 
     Returns:
-        The dialect that the first telling message has, or None when all would fit several.
+        The dialect of the first message that is valid in one dialect only, or None if there is
+        none.
 
     Raises:
         InvalidMessageError: A message is no mapping, or holds something that is not JSON.
@@ -46,21 +47,21 @@ def detect(messages: Iterable[object]) -> Dialect | None:
 def resolve(
     messages: Iterable[object], dialect: str | None = None, known: Dialect | None = None
 ) -> Dialect:
-    """Settle the dialect of a list, and make sure that its messages are well-formed in it.
+    """Determine the dialect of a list, and check that its messages are well-formed in it.
 
     Args:
         messages: Messages as `accept` takes them.
         dialect: The dialect that the caller names.
-        known: The dialect that the conversation has from before.
+        known: The conversation's dialect so far.
 
     Returns:
-        The dialect. When nothing decides it is "openai", for such messages read the same in all;
-        so remember what `detect` found, not this.
+        The dialect; "openai" if the messages are valid in several, because they mean the same in
+        all of them. Store the result of `detect` and not this one.
 
     Raises:
-        UnknownDialectError: The name is of no supported dialect.
+        UnknownDialectError: The dialect is not supported.
         InvalidInputError: The conversation is known to be in another dialect.
-        InvalidMessageError: A message is malformed; it says which, why, and how to mend it.
+        InvalidMessageError: A message is malformed; the error names which, why, and how to fix it.
         NotFiniteError: A message holds a NaN or an infinity.
     """
     return settle(accept(messages), dialect, known)
@@ -69,7 +70,7 @@ def resolve(
 def settle(
     plain: Sequence[Message], dialect: str | None = None, known: Dialect | None = None
 ) -> Dialect:
-    """Settle the dialect of messages that were accepted; see `resolve`."""
+    """Determine the dialect of messages that `accept` returned; see `resolve`."""
     chosen = choose(plain, dialect, known)
     for place, fault in faults(plain, chosen):
         raise InvalidMessageError(place, fault.why)
@@ -79,7 +80,7 @@ def settle(
 def choose(
     plain: Sequence[Message], dialect: str | None = None, known: Dialect | None = None
 ) -> Dialect:
-    """Settle the dialect of accepted messages; see `resolve`."""
+    """Determine the dialect of accepted messages; see `resolve`."""
     named = None if dialect is None else known_dialect(dialect)
     if named is not None and known is not None and named != known:
         msg = f"this conversation is in {known}, not in {named}; convert() the messages first"
@@ -105,7 +106,7 @@ def faults(plain: Sequence[Message], dialect: Dialect) -> Iterator[tuple[int, Fa
 def known_dialect(name: str) -> Dialect:
     """Return the dialect of that name, or raise `UnknownDialectError`.
 
-    What other projects call it is understood as well: "openai-chat", "openai_responses", "claude".
+    Names that other projects use are accepted too: "openai-chat", "openai_responses", "claude".
     """
     wanted = name.lower().replace("_", "-") if isinstance(name, str) else ""
     for dialect in DIALECTS:
@@ -117,7 +118,7 @@ def known_dialect(name: str) -> Dialect:
 
 
 def facts(message: Message, dialect: Dialect) -> Facts:
-    """Read once what the rest needs to know of a message.
+    """Return the facts of a message.
 
     Args:
         message: A well-formed message, as `resolve` lets it through.
@@ -130,7 +131,7 @@ def facts(message: Message, dialect: Dialect) -> Facts:
 
 
 def text_of(message: Message, dialect: Dialect) -> str:
-    """Return what a message says, for indexing and embedding.
+    """Return the text of a message, for indexing and embedding.
 
     Args:
         message: A well-formed message, as `resolve` lets it through.
@@ -143,18 +144,18 @@ def text_of(message: Message, dialect: Dialect) -> str:
 
 
 def text_message(dialect: Dialect, role: str, text: str) -> Message:
-    """Make a message that says one text.
+    """Return a message with a text.
 
     Args:
-        dialect: The dialect to write it in.
-        role: Who says it: user or assistant, or system where the dialect has that role.
-        text: What is said; not blank.
+        dialect: The dialect of the message.
+        role: "user" or "assistant", or "system" if the dialect has that role.
+        text: The text; not blank.
 
     Returns:
         A new message.
 
     Raises:
-        InvalidInputError: The dialect cannot say this.
+        InvalidInputError: The dialect has no such message.
     """
     if not text.strip():
         raise InvalidInputError("a message cannot be blank; leave it out")

@@ -1,4 +1,4 @@
-"""The dialects: all that warmset knows of each, one entry a dialect."""
+"""The registry of dialects, with the implementation of each."""
 
 from __future__ import annotations
 
@@ -41,15 +41,16 @@ def _as_it_is(message: Message) -> Message:
 
 @dataclass(frozen=True, slots=True)
 class Language:
-    """All that is known of a dialect.
+    """The implementation of a dialect.
 
     Args:
-        grammar: What one message may be, and its facts.
-        rules: What a whole list must keep to.
-        speech: How it is converted.
-        tools: The calls and results inside of messages.
-        mend: How a list that breaks the rules is mended.
-        ending: A message as it may stand at the end of a list; the same object if it may as it is.
+        grammar: Checks single messages and reads their facts.
+        rules: The rules for whole lists.
+        speech: Converts lists.
+        tools: Reads and replaces calls and results inside messages.
+        mend: Repairs a list that breaks the rules.
+        ending: Returns a message in a form that is valid at the end of a list; the same object if
+            it is valid already.
     """
 
     grammar: Grammar

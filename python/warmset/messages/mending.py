@@ -1,4 +1,4 @@
-"""The words that every dialect's mender shares."""
+"""Types and texts that the repairs of all dialects share."""
 
 from __future__ import annotations
 
@@ -9,19 +9,19 @@ from typing import Final, Literal, TypeAlias
 from warmset.messages.model import Message
 
 Unanswered: TypeAlias = Literal["stub", "drop"]
-"""What becomes of calls that nobody answered."""
+"""How to treat calls without a result."""
 
 NO_RESULT: Final = "(no result: the call was interrupted)"
-"""What a stub says."""
+"""The text of a placeholder result."""
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One change of a list.
+    """A change of a list.
 
     Args:
         rule: The rule that the list broke, as C2.
-        index: Position, in the list that was given, of the message that it is about.
+        index: The position of the affected message in the input list.
         what: What was done.
     """
 
@@ -31,4 +31,4 @@ class Change:
 
 
 Mender: TypeAlias = Callable[[list[Message], Unanswered], tuple[list[Message], list[Change]]]
-"""Mend a list of well-formed messages of one dialect: the messages, and what was changed."""
+"""Repairs a list of well-formed messages of one dialect; returns the messages and the changes."""

@@ -1,7 +1,7 @@
-"""The words of this package: what a message, its facts and a violation are.
+"""The types of this package: messages, facts and violations.
 
-A `Message` is what the provider's API takes: a dict that holds JSON values. It is never rewritten
-into a model of ours; `Facts` are read off it, and what we do not know stays in it untouched.
+A `Message` is a dict of JSON values, as the provider's API takes it. It is never converted to an
+own model; `Facts` are read from it, and unknown fields stay in it unchanged.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
 Dialect: TypeAlias = Literal["openai", "responses", "anthropic", "gemini"]
-"""How a list of messages is written: OpenAI Chat Completions, OpenAI Responses items, Anthropic
+"""The dialect of a list of messages: OpenAI Chat Completions, OpenAI Responses items, Anthropic
 Messages, or Gemini contents."""
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
@@ -22,22 +22,23 @@ Message: TypeAlias = dict[str, Any]
 
 @dataclass(frozen=True, slots=True)
 class Facts:
-    """What the rest of warmset needs to know of one message, read once.
+    """What warmset needs to know about a message, read from it once.
 
     Args:
-        role: Whose message it is, in OpenAI's words: Gemini's model is the assistant, a Responses
-            item without a role is the assistant's or a tool's.
-        text: What is said, for indexing and embedding: valid Unicode, lone surrogates replaced.
+        role: Its role in OpenAI's terms: Gemini's model is the assistant; a Responses item without
+            a role is the assistant's or a tool's.
+        text: Its text, for indexing and embedding: valid Unicode, lone surrogates replaced.
         calls: Ids of the tool calls that the message makes, in order.
         results: Ids of the tool calls that it answers, in order.
-        speaker: The name of who speaks, where the dialect has one.
+        speaker: The speaker's name, if the dialect has one.
         images: Number of images, those in tool results included.
-        request: Whether a user says something here, and not only tools.
-        bond: How it holds to its neighbours where a response is several items: 0 stands alone, 1
-            goes with an adjacent item that reasons or calls, 2 reasons or calls.
+        request: Whether it has a user's text, and not only tool results.
+        bond: How it belongs to its neighbours if a response has several items: 0 stands alone, 1
+            belongs to an adjacent item with reasoning or calls, 2 has reasoning or calls.
         thinks: Whether the assistant's message begins with reasoning of the kind that must stay
             at the front of an unfinished tool loop.
-        keep: Whether it must never leave: a provider's compaction, which stands for what it ate.
+        keep: Whether it must never be dropped: a provider's compaction, which replaces earlier
+            messages.
     """
 
     role: str
@@ -59,13 +60,13 @@ class Facts:
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """One place where a list breaks a rule of its dialect.
+    """A place where a list breaks a rule of its dialect.
 
     Args:
-        rule: The rule's name, as C1 or A2; "shape" for a message that is no message.
+        rule: The rule's name, as C1 or A2; "shape" for a malformed message.
         index: Position of the message in the list.
         why: What is wrong.
-        fix: How to mend it.
+        fix: How to fix it.
     """
 
     rule: str
@@ -76,11 +77,11 @@ class Violation:
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """What makes a message malformed.
+    """The reason why a message is malformed.
 
     Args:
-        why: What is wrong and how to mend it.
-        rule: The rule's name, where the provider's rules have one for it.
+        why: What is wrong and how to fix it.
+        rule: The name of the provider's rule, if there is one.
     """
 
     why: str
@@ -89,7 +90,7 @@ class Fault:
 
 @dataclass(frozen=True, slots=True)
 class Use:
-    """One tool call of a message.
+    """A tool call of a message.
 
     Args:
         id: The call's id; Gemini's calls without one have their name.
@@ -104,11 +105,11 @@ class Use:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """One tool result of a message.
+    """A tool result of a message.
 
     Args:
         id: The id of the call that it answers.
-        text: What it says.
+        text: Its text.
     """
 
     id: str
@@ -120,17 +121,16 @@ Rule: TypeAlias = Callable[[Sequence[Mapping[str, Any]]], Iterator[Violation]]
 
 
 class Grammar(Protocol):
-    """What a dialect's module knows of one message; the module itself implements this."""
+    """Checks and reads single messages of a dialect; the dialect's module implements it."""
 
     def mark(self, message: Message, /) -> str | None:
-        """Name what in the message no other dialect has; None where it would fit both."""
+        """Name what in the message no other dialect has; None if there is nothing."""
         ...
 
     def fault(self, message: Message, /) -> Fault | None:
-        """Say what makes the message malformed and how to mend it; None where it is well-formed.
+        """Return what makes the message malformed and how to fix it; None if it is well-formed.
 
-        Only shapes are judged that the rest of warmset relies on; whether a list is valid as a
-        whole is for `validate`.
+        Only the shapes are checked on which warmset relies; `validate` checks whole lists.
         """
         ...
 
@@ -139,15 +139,15 @@ class Grammar(Protocol):
         ...
 
     def say(self, role: str, text: str, /) -> Message:
-        """Make a message that says one text; whether the dialect has the role is for `fault`."""
+        """Return a message with a text; `fault` checks whether the dialect has the role."""
         ...
 
 
 class Tools(Protocol):
-    """What a dialect's module knows of the tools in one message; the module implements this.
+    """Reads and replaces the tool calls and results of a message; each dialect implements it.
 
-    Calls and results are counted from 0 in the order in which they stand in the message, so that
-    those without ids can be told apart.
+    Calls and results are numbered from 0 in their order in the message, so that those without ids
+    can be distinguished.
     """
 
     def uses(self, message: Message, /) -> list[Use]:
@@ -159,9 +159,9 @@ class Tools(Protocol):
         ...
 
     def with_answers(self, message: Message, texts: Mapping[int, str], /) -> Message:
-        """Return a copy in which some results say another text; the rest of it is as it was."""
+        """Return a copy with other texts in some results; everything else is unchanged."""
         ...
 
     def without_inputs(self, message: Message, calls: Collection[int], /) -> Message:
-        """Return a copy in which some calls have empty arguments; the rest of it is as it was."""
+        """Return a copy with empty arguments in some calls; everything else is unchanged."""
         ...

@@ -1,4 +1,4 @@
-"""Which result answers which call, where a list is broken: what menders share."""
+"""Pairs results with calls in broken lists, for the repairs of all dialects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ class Asked:
 
     Args:
         index: Position of its message in the list.
-        key: What call and result have in common: a kind, and an id.
+        key: The key that a call and its result share: a kind, and an id.
         number: Which call of its message it is; None for a result.
     """
 
@@ -28,14 +28,14 @@ class Asked:
 def match(asked: Sequence[Asked]) -> tuple[list[tuple[Asked, Asked]], list[tuple[Asked, bool]]]:
     """Pair calls and results, in linear time.
 
-    A result belongs to the latest call of its key before it that has none yet; among the calls of
-    one message to the first. What is left belongs to the first open call that comes after it.
+    A result belongs to the latest earlier call of its key without a result; among the calls of one
+    message, to the first. A remaining result belongs to the first open call after it.
 
     Args:
         asked: Calls and results in the order of the list; the calls of a message in a row.
 
     Returns:
-        The pairs, and the results without a call, each with whether its key is called at all.
+        The pairs, and the results without a call, each with whether any call has its key.
     """
     waiting: dict[tuple[str, str], list[deque[Asked]]] = {}
     pairs: list[tuple[Asked, Asked]] = []
@@ -68,7 +68,7 @@ def match(asked: Sequence[Asked]) -> tuple[list[tuple[Asked, Asked]], list[tuple
 
 
 def fresh_ids(ids: Sequence[str], taken: Iterable[str] = ()) -> dict[int, str]:
-    """Find a new id for each one that stands in the list before; linear in all.
+    """Find a new id for each duplicate, in linear time.
 
     Args:
         ids: The ids, in order.

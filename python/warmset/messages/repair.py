@@ -1,4 +1,4 @@
-"""A list that a provider refuses, mended."""
+"""`repair`: fixes a list that a provider would reject."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class RepairResult:
-    """A list that was mended.
+    """A repaired list.
 
     Args:
-        messages: The messages; those that needed no change are the objects that were given.
+        messages: The messages; those that needed no change are the caller's own objects.
         changes: What was changed, in the order of the list; empty for a valid list.
     """
 
@@ -33,26 +33,27 @@ class RepairResult:
 def repair(
     messages: Iterable[object], *, dialect: str | None = None, unanswered: Unanswered = "stub"
 ) -> RepairResult:
-    """Mend a list so that `validate` finds nothing in it.
+    """Repair a list so that `validate` finds no violation in it.
 
-    What is mended, as far as the dialect has it: results without a call leave, results out of place
-    move behind their call, second answers leave, calls that nobody answered get a result that says
-    so, empty messages leave, ids that stand twice are told apart. The same list gives the same
-    answer; a mended list needs no change; messages before the first change are untouched.
+    As far as they apply to the dialect: results without a call are removed, misplaced results move
+    after their call, second results of a call are removed, unanswered calls get a placeholder
+    result, empty messages are removed, duplicate ids are made unique. Equal lists give equal
+    results; a repaired list needs no further change; messages before the first change stay the
+    same.
 
     Args:
         messages: Messages as callers have them.
-        dialect: The dialect that they are written in; told by their look if not given.
-        unanswered: What becomes of calls without a result: "stub" answers them with a text that
-            says that there is none, "drop" takes the calls out.
+        dialect: The dialect of the messages; detected if not given.
+        unanswered: How to treat calls without a result: "stub" adds a placeholder result, "drop"
+            removes the calls.
 
     Returns:
         The messages, and what was changed.
 
     Raises:
-        InvalidMessageError: A message is malformed, so that nothing can be read off it.
+        InvalidMessageError: A message is malformed and cannot be read.
         InvalidInputError: `unanswered` is neither of the two.
-        UnknownDialectError: The name is of no supported dialect.
+        UnknownDialectError: The dialect is not supported.
     """
     if unanswered not in get_args(Unanswered):
         raise InvalidInputError(f"unanswered: expected 'stub' or 'drop', found {unanswered!r}")

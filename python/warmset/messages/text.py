@@ -1,4 +1,4 @@
-"""Parts of a message and what they say, as plain text: what every dialect needs."""
+"""Helpers to read parts of messages as plain text, for all dialects."""
 
 from __future__ import annotations
 
@@ -9,13 +9,13 @@ _CAPTIONS = ("caption", "alt_text", "alt", "title", "filename", "file_name")
 
 
 def kind_of(part: object) -> str:
-    """Return the type of a part or block, empty where it has none."""
+    """Return the type of a part or block; empty if it has none."""
     kind = part.get("type") if isinstance(part, dict) else None
     return kind if isinstance(kind, str) else ""
 
 
 def role_fault(message: Mapping[str, Any]) -> str | None:
-    """Say what is wrong with a message's role; None where it is a text."""
+    """Return what is wrong with a message's role; None if it is a string."""
     if isinstance(message.get("role"), str):
         return None
     if "role" in message:
@@ -24,10 +24,10 @@ def role_fault(message: Mapping[str, Any]) -> str | None:
 
 
 def joined(pieces: list[str]) -> str:
-    """Join what is said, one piece a line, as valid Unicode.
+    """Join texts, one on each line, as valid Unicode.
 
-    A pair of surrogates becomes its character, a lone one becomes U+FFFD: an index and a tokenizer
-    want Unicode. The message itself keeps what it had.
+    A pair of surrogates becomes its character, a lone one U+FFFD, because an index and a tokenizer
+    need valid Unicode. The message itself is not changed.
     """
     text = pieces[0] if len(pieces) == 1 else "\n".join(piece for piece in pieces if piece)
     if text.isascii():
@@ -40,10 +40,10 @@ def joined(pieces: list[str]) -> str:
 
 
 def placeholder(kind: str, *sources: object) -> str:
-    """Stand for what is no text: `[image: plan of the house]`, or `[image]`.
+    """Return a placeholder for content without text: `[image: plan of the house]`, or `[image]`.
 
     Args:
-        kind: What it is.
+        kind: The kind of content.
         sources: Mappings that may hold a caption, a file name or a URL, the best one first.
 
     Returns:

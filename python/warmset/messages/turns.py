@@ -1,7 +1,7 @@
-"""What two dialects can both say: the words that a conversion passes through.
+"""The common form of messages, through which conversions between dialects go.
 
-Each dialect reads its messages into turns and writes turns as its messages, so a new dialect
-brings two functions, not a pair for every other one. What a turn has no word for is refused.
+Each dialect reads its messages as turns and writes turns as its messages, so a new dialect needs
+two functions, not a pair for every other one. What turns cannot represent is rejected.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class ConversionResult:
 
 @dataclass(frozen=True, slots=True)
 class Text:
-    """Something said."""
+    """A text."""
 
     text: str
 

@@ -1,7 +1,7 @@
-"""What stays or leaves together: an assistant message, all its tool calls, all their results.
+"""Units: messages that stay or leave together, as an assistant's tool calls and all their results.
 
-Units are read off the facts of a list, so they are the same for every dialect. Every message is
-in exactly one unit; leaving out whole units never parts a call from its result.
+Units are computed from the facts of a list, so they are the same for every dialect. Every message
+is in exactly one unit; leaving out whole units never separates a call from its result.
 """
 
 from __future__ import annotations
@@ -23,8 +23,8 @@ class Unit:
 
     Args:
         members: Positions in the list, ascending; not always adjacent.
-        kind: Whose message it is; "tool" for calls with their results, "orphan" for a message
-            of results whose calls are nowhere before it.
+        kind: The role of its messages; "tool" for calls with their results, "orphan" for a message
+            of results without an earlier call.
         open: Whether a call in it has no result yet.
     """
 
@@ -34,10 +34,10 @@ class Unit:
 
 
 def units(facts: Sequence[Facts]) -> list[Unit]:
-    """Part a list into units, in linear time.
+    """Divide a list into units, in linear time.
 
-    A result belongs to the latest call of its id that has none yet. A message whose results answer
-    two assistant messages makes one unit of both.
+    A result belongs to the latest call of its id that has no result yet. A message whose results
+    answer two assistant messages makes one unit of both.
 
     Args:
         facts: The facts of each message, in order.
@@ -62,7 +62,7 @@ def units(facts: Sequence[Facts]) -> list[Unit]:
 
 
 def homes(facts: Sequence[Facts]) -> tuple[list[int], list[int]]:
-    """Tell each message's unit alone, which is quicker than to make the units.
+    """Return the unit of each message; faster than `units`.
 
     Args:
         facts: The facts of each message, in order.
@@ -79,7 +79,7 @@ def homes(facts: Sequence[Facts]) -> tuple[list[int], list[int]]:
 def _joined(facts: Sequence[Facts]) -> tuple[list[int], list[int]]:
     """Return the first member of each message's unit, and how many of its calls wait."""
     parent = list(range(len(facts)))
-    waiting: dict[str, list[int]] = {}  # by call id: who still waits, the latest last
+    waiting: dict[str, list[int]] = {}  # by call id: the calls without a result, the latest last
     unanswered = [0] * len(facts)
     for index, fact in enumerate(facts):
         for call in fact.results:
@@ -99,16 +99,16 @@ def _joined(facts: Sequence[Facts]) -> tuple[list[int], list[int]]:
 
 
 def exchange_start(facts: Sequence[Facts]) -> int | None:
-    """Return where the current exchange begins: the last message in which a user asks something.
+    """Return the position of the last user request, where the current exchange begins.
 
-    A text beside tool results often is a reminder that the agent adds to them, so a message without
-    results goes first; see `last_said`.
+    A text beside tool results is often a reminder that the agent added, so a message without
+    results takes precedence; see `last_said`.
 
     Args:
         facts: The facts of each message, in order.
 
     Returns:
-        Its position; None if no user asks anything. A message of tool results alone does not ask.
+        Its position; None if there is no request. A message of tool results alone is not one.
     """
     places = range(len(facts) - 1, -1, -1)
     plain = (at for at in places if facts[at].request and not facts[at].results)
@@ -116,25 +116,25 @@ def exchange_start(facts: Sequence[Facts]) -> int | None:
 
 
 def last_said(facts: Sequence[Facts]) -> int | None:
-    """Return the last message in which a user says anything, beside tool results too.
+    """Return the position of the last message with a user's text, also beside tool results.
 
     Args:
         facts: The facts of each message, in order.
 
     Returns:
-        Its position; None if no user says anything.
+        Its position; None if there is none.
     """
     return next((i for i in range(len(facts) - 1, -1, -1) if facts[i].request), None)
 
 
 def anchor(facts: Sequence[Facts]) -> int | None:
-    """Return the task anchor: the first message in which a user asks something.
+    """Return the position of the task anchor: the first user request.
 
     Args:
         facts: The facts of each message, in order.
 
     Returns:
-        Its position; None if no user asks anything.
+        Its position; None if there is no request.
     """
     return next((index for index, fact in enumerate(facts) if fact.request), None)
 
@@ -142,7 +142,7 @@ def anchor(facts: Sequence[Facts]) -> int | None:
 def loop_start(facts: Sequence[Facts]) -> int | None:
     """Return the message whose reasoning begins an unfinished tool loop at the end.
 
-    Anthropic refuses a loop whose turn no longer begins with its thinking (A6).
+    Anthropic rejects a loop whose turn no longer begins with its thinking (A6).
 
     Args:
         facts: The facts of each message, in order.
@@ -160,12 +160,12 @@ def loop_start(facts: Sequence[Facts]) -> int | None:
 
 
 def is_unfinished(last: Facts) -> bool:
-    """Tell whether a list that ends with this message ends within a tool loop."""
+    """Return whether a list that ends with this message ends within a tool loop."""
     return bool(last.calls or (last.results and not last.request))
 
 
 def holds(one: Facts, other: Facts) -> bool:
-    """Tell whether two neighbours are items of one response that cannot do without each other.
+    """Return whether two neighbours are items of one response that must stay together.
 
     Args:
         one: The facts of the first.
@@ -175,7 +175,7 @@ def holds(one: Facts, other: Facts) -> bool:
 
 
 def kind_of(first: Facts) -> UnitKind:
-    """Tell a unit's kind by its first member; results that stand first found no call before.
+    """Return a unit's kind by its first member; results at its start have no earlier call.
 
     Args:
         first: The facts of that message.

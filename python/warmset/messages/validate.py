@@ -1,4 +1,4 @@
-"""Whether a provider would take a list: the rules of its dialect, each by its name."""
+"""`validate`: checks a list against the named rules of its dialect."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
 
 
 def validate(messages: Iterable[object], *, dialect: str | None = None) -> list[Violation]:
-    """Find where a list breaks the rules of its dialect, each rule by its name.
+    """Return the places where a list breaks the rules of its dialect, each with the rule's name.
 
-    The rules are those whose breach makes the provider refuse the request. They are read off the
-    list alone: what depends on the model, or on what the provider stored, is not judged.
+    A provider rejects a request that breaks one of these rules. They are checked on the list alone;
+    what depends on the model, or on data that the provider stores, is not checked.
 
     Args:
         messages: Messages as callers have them: dicts, other mappings, SDK objects.
-        dialect: The dialect that they are written in; told by their look if not given.
+        dialect: The dialect of the messages; detected if not given.
 
     Returns:
-        The violations, by index and then by rule; empty for a list that the provider takes. While a
-        message is malformed, such messages alone are reported: a rule cannot be read off them.
+        The violations, by index and then by rule; empty for a valid list. If a message is
+        malformed, only malformed messages are reported, because the rules cannot be checked.
 
     Raises:
-        UnknownDialectError: The name is of no supported dialect.
+        UnknownDialectError: The dialect is not supported.
     """
     try:
         plain = accept(messages)

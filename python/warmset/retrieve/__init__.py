@@ -1,4 +1,4 @@
-"""From a question to ranked turns."""
+"""Search: from a question to ranked turns."""
 
 from typing import TYPE_CHECKING
 

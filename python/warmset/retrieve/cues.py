@@ -1,4 +1,4 @@
-"""What is read out of a question before the search: whom it names, which days, what it asks for."""
+"""Reads cues from a question before the search: speakers, days, and what it asks for."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ _NUMBER: Final = re.compile(
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Cue:
-    """What the retriever is told of a question beside its words and its vector.
+    """The cues of a question, which the retriever gets besides its words and its vector.
 
     Args:
-        speakers: Numbers of the speakers that it names; none where it names nobody, or all.
-        roles: Numbers of the roles that stand for whom it names, where messages have no speakers.
-        days: The ranges of days that it speaks of, counted from 1970.
+        speakers: Numbers of the speakers that it names; empty if it names none, or all.
+        roles: Numbers of the roles that it names, if messages have no speakers.
+        days: The ranges of days that it mentions, counted from 1970.
         when: Whether it asks for a time.
         number: Whether it asks for a number.
     """
@@ -52,11 +52,11 @@ def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]
     Args:
         query: The question.
         numbers: The names of the index.
-        ledger: The conversation that is searched, if it is one. Its newest message tells what
-            "yesterday" is; without it, the clock does.
+        ledger: The searched conversation, if there is one. Its newest message determines the day of
+            "yesterday"; without it, the clock does.
 
     Returns:
-        The question without participants' names, and what was read out of it.
+        The question without participants' names, and its cues.
     """
     words, speakers, roles = query, list[int](), list[int]()
     head = None if ledger is None else ledger.entries.get(ledger.history.head)
@@ -80,10 +80,10 @@ def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]
 
 
 def _without(query: str, names: Iterable[str]) -> tuple[str, list[str]]:
-    """Take participants' names out of a question, and tell which there were, folded.
+    """Remove participants' names from a question, and return the names, case-folded.
 
-    The vector of a name matches small talk addressed to that person; as a feature of its own it
-    points to the speaker.
+    The vector of a name would match small talk addressed to that person; as a separate cue, the
+    name points to the speaker.
     """
     named: list[str] = []
     words = query

@@ -1,4 +1,4 @@
-"""What a search returns: hits in order, each with the terms of its score."""
+"""The results of a search: hits in order, each with the terms of its score."""
 
 from __future__ import annotations
 
@@ -33,18 +33,18 @@ SIGNALS: Final = (
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """One message that a search found.
+    """A message that a search found.
 
     Args:
         id: The message's id.
         score: The sum of the weighted terms.
-        terms: What each signal gave, before its weight.
-        conversation: The conversation that it is in.
-        role: Who wrote it.
-        speaker: Its speaker's name, where there is one.
-        at: When it was said, UTC.
-        tokens: What it costs verbatim.
-        decision: Whether it settles something.
+        terms: The value of each signal, before its weight.
+        conversation: The name of its conversation.
+        role: Its role.
+        speaker: Its speaker's name, if there is one.
+        at: The time of the message, UTC.
+        tokens: Its tokens.
+        decision: Whether it contains a decision.
         summary: Its first 160 characters.
     """
 
@@ -61,14 +61,14 @@ class Hit:
 
 
 class Found(Sequence[Hit]):
-    """Hits in order, kept as columns; each becomes an object when it is looked at.
+    """The hits of a search, best first: a lazy sequence over columns.
 
     Attributes:
         columns: Ids, best first, and their scores, as arrays.
         ids: The ids as a list.
         scores: The scores as a list.
-        by: What decided: "fused", or "lexical" where no vector could be had.
-        why: Why it is lexical only, else None.
+        by: "fused", or "lexical" if there was no vector of the query.
+        why: Why no vector was used, else None.
     """
 
     def __init__(
@@ -96,7 +96,7 @@ class Found(Sequence[Hit]):
         return self._hit(range(len(self))[at])
 
     def terms(self, at: int) -> dict[str, float]:
-        """Return what each signal gave to one hit, before its weight."""
+        """Return the value of each signal for a hit, before its weight."""
         return {name: float(column[at]) for name, column in zip(SIGNALS, self._terms, strict=True)}
 
     def _hit(self, at: int) -> Hit:

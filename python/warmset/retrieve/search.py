@@ -1,4 +1,4 @@
-"""From a question to the turns that are nearest to it, each with the terms of its score."""
+"""Searches for the turns nearest to a question, with the terms of their scores."""
 
 from __future__ import annotations
 
@@ -37,18 +37,18 @@ def retrieve(
         engine: The store and its index.
         vectors: The cache of query vectors; None searches by words alone.
         query: The question.
-        query_vector: Its vector, shape (dim,), instead of embedding it.
-        k: Number of hits.
-        where: What may be found, in numbers of the index.
-        weights: How much each signal counts.
+        query_vector: The query's vector, shape (dim,); the query is then not embedded.
+        k: The number of hits.
+        where: Restricts the hits, in numbers of the index.
+        weights: The weight of each signal.
         wait: Seconds to wait for a remote embedder and for turns appended just before, together.
-        ledger: The conversation that is searched, if it is one.
+        ledger: The searched conversation, if there is one.
 
     Returns:
         The hits, best first; ties by id.
 
     Raises:
-        InvalidInputError: `k` or the vector is not usable.
+        InvalidInputError: `k` or the vector is invalid.
         EmbedderError: The embedder failed, or is not the store's.
     """
     started = time.monotonic()
@@ -75,10 +75,10 @@ def retrieve(
 
 
 def scope(engine: Engine, tenant: str, where: Filter | None) -> Filter:
-    """Turn the names and times of a filter into the index's numbers, within one tenant.
+    """Convert the names and times of a filter to the index's numbers, within one tenant.
 
     Raises:
-        InvalidInputError: A field has another type than `Filter` says.
+        InvalidInputError: A field has the wrong type.
     """
     where = Filter() if where is None else where
     if not isinstance(where, Filter):

@@ -1,4 +1,4 @@
-"""Searching what one handle sees: all of a tenant's conversations, or one of them."""
+"""Searches the conversations of a tenant, all or one of them."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ class Searcher:
 
     Args:
         handle: The open store.
-        weights: How much each signal counts.
+        weights: The weight of each signal.
     """
 
     def __init__(self, handle: Handle, weights: Weights) -> None:
@@ -92,11 +92,11 @@ class Searcher:
 
         Args:
             ledger: The conversation.
-            text: What is asked.
-            query_vector: Its vector, shape (dim,), instead of embedding it.
-            k: Number of hits.
+            text: The text of the request.
+            query_vector: The request's vector, shape (dim,); the text is then not embedded.
+            k: The number of hits.
             wait: Seconds to wait for a remote embedder.
-            shown: Ids that are not to be found.
+            shown: Ids to exclude.
         """
         engine = self._handle.engine
         where = Filter(conversation=ledger.name, exclude=sorted(shown))

@@ -1,8 +1,11 @@
-"""A server on two streams of bytes: JSON-RPC 2.0, one object a line.
+"""A JSON-RPC 2.0 server on two streams of bytes, with one object on each line.
 
-Promises: every request has exactly one answer, with its id, on one line of ASCII; a notification
-has none; what cannot be read costs that line and no more; nothing else is written to the stream of
-answers, whatever prints meanwhile.
+What this package promises:
+
+- Every request gets exactly one answer, with its id, on one line of ASCII; a notification gets
+  none.
+- A line that cannot be read affects no other line.
+- Nothing else is written to the output stream, even if other code prints.
 """
 
 from warmset.serve.jsonrpc import Fault, Server

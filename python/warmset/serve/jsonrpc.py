@@ -1,4 +1,4 @@
-"""JSON-RPC 2.0: from a line to the line that answers it.
+"""JSON-RPC 2.0: reads a request line and returns the answer line.
 
 ```text
 line ─▶ read ─▶ one request, or a batch of them ─▶ method ─▶ result or error ─▶ one line of ASCII
@@ -27,7 +27,7 @@ PARAMS: Final = -32602
 INTERNAL: Final = -32603
 
 MOST: Final = 1_000
-"""Requests that a batch may have."""
+"""The most requests of a batch."""
 
 _TITLES: Final = {
     PARSE: "Parse error",
@@ -40,7 +40,7 @@ _encode = json.JSONEncoder(ensure_ascii=True, separators=(",", ":"), allow_nan=F
 
 
 class Fault(Exception):  # noqa: N818 - an answer of the protocol, not a failure of the server
-    """An error that the caller is told of.
+    """An error that is reported to the client.
 
     Args:
         code: One of the protocol's codes.
@@ -58,10 +58,10 @@ class Server:
     """Answers lines by calling methods, one after the other.
 
     Args:
-        methods: What can be called; each takes the named parameters and returns plain JSON values,
-            or raises `Fault`.
-        deepest: Levels of nesting that a line may have.
-        most: Requests that a batch may have.
+        methods: The callable methods by name; each takes the named parameters and returns plain
+            JSON values, or raises `Fault`.
+        deepest: The most levels of nesting in a line.
+        most: The most requests of a batch.
     """
 
     def __init__(
@@ -75,8 +75,8 @@ class Server:
         """Answer a line.
 
         Args:
-            line: The line, or that there was one that was too long.
-            longest: Bytes that a line may have, to say so.
+            line: The line, or a `TooLong` in its place.
+            longest: The most bytes of a line, for the error message.
 
         Returns:
             One line with its end; None for notifications.
@@ -102,15 +102,15 @@ class Server:
         return f"[{','.join(answers)}]" if answers else None
 
     def _one(self, given: object, parsed: Parsed) -> str | None:
-        """Answer one request; a notification is carried out and has no answer."""
+        """Answer one request; a notification is run and gets no answer."""
         request = cast("dict[str, Any]", given) if isinstance(given, dict) else {}
         id_ = request.get("id") if _is_id(request.get("id")) else None
         try:
             method, params = _checked(given, parsed)
         except Fault as fault:
             return _error(id_, fault)
-        told = self._call(id_, method, params)
-        return told if "id" in request else None
+        reply = self._call(id_, method, params)
+        return reply if "id" in request else None
 
     def _call(self, id_: str | float | None, name: str, params: dict[str, Any] | list[Any]) -> str:
         try:
@@ -134,7 +134,7 @@ def _checked(given: object, parsed: Parsed) -> tuple[str, dict[str, Any] | list[
     """Return method and parameters of a request.
 
     Raises:
-        Fault: It is no request.
+        Fault: It is not a request.
     """
     if parsed.flaw is not None:
         raise Fault(REQUEST, parsed.flaw)
@@ -166,5 +166,5 @@ def _is_id(given: object) -> bool:
 
 
 def _error(id_: str | float | None, fault: Fault) -> str:
-    told = {"code": fault.code, "message": _TITLES[fault.code], "data": fault.data}
-    return f'{{"jsonrpc":"2.0","id":{_encode(id_)},"error":{_encode(told)}}}'
+    error = {"code": fault.code, "message": _TITLES[fault.code], "data": fault.data}
+    return f'{{"jsonrpc":"2.0","id":{_encode(id_)},"error":{_encode(error)}}}'

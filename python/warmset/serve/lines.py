@@ -1,4 +1,4 @@
-"""Lines of a stream, as they come, none longer than it may be."""
+"""Reads the lines of a stream, with a limit on their length."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 LONGEST: Final = 32 * 1024 * 1024
-"""Bytes that a line may have, unless it is said otherwise."""
+"""The default of the most bytes of a line."""
 
 _CHUNK: Final = 256 * 1024
 _END: Final = b"\n"
@@ -17,7 +17,7 @@ _END: Final = b"\n"
 
 @dataclass(frozen=True, slots=True)
 class TooLong:
-    """A line that was passed over, because it was too long to be kept.
+    """Stands for a line that was skipped because it was too long.
 
     Args:
         size: Its bytes, without its end.
@@ -29,8 +29,8 @@ class TooLong:
 class Lines:
     """The lines of a stream; blank ones are skipped, and the last one needs no end.
 
-    A line that is longer than it may be is read to its end and not kept. Time grows with what is
-    read, and memory with the longest line.
+    A line above the limit is read to its end and discarded. Time is linear in the bytes read, and
+    memory in the longest line.
 
     Args:
         read: Returns the next bytes, at most as many as it is asked for; none at the end.
@@ -53,7 +53,7 @@ class Lines:
         yield from self._line()
 
     def _take(self, piece: bytes) -> None:
-        """Keep a piece of the line, unless the line has become too long."""
+        """Add a piece to the line, unless the line has become too long."""
         self._size += len(piece)
         if self._size - 1 > self._longest:  # it may yet end with a carriage return
             self._parts.clear()

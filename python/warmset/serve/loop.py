@@ -1,4 +1,4 @@
-"""Lines in, answers out, until the lines end."""
+"""The loop of the server: read a line, write its answer, until the input ends."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def serve(
     """Answer every line of a stream, each before the next one is read.
 
     Args:
-        server: Who answers.
+        server: Answers the lines.
         read: Returns the next bytes, at most as many as it is asked for; none at the end.
         write: Writes a line, all of it.
         longest: Bytes that a line may have.
@@ -31,6 +31,6 @@ def serve(
         OSError: A stream broke.
     """
     for line in Lines(read, longest=longest):
-        told = server.answer(line, longest=longest)
-        if told is not None:
-            write(told)
+        answer = server.answer(line, longest=longest)
+        if answer is not None:
+            write(answer)

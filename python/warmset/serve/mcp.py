@@ -1,4 +1,4 @@
-"""The methods by which tools are found and called, named and answered as MCP clients expect."""
+"""The MCP methods by which clients list and call tools."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ if TYPE_CHECKING:
     from warmset.serve.tools import Tool
 
 VERSIONS: Final = ("2025-06-18", "2025-03-26", "2024-11-05")
-"""Versions of MCP whose tools are these, the newest first."""
+"""The supported versions of MCP, the newest first."""
 
 
 def methods(tools: Sequence[Tool], *, version: str) -> dict[str, Method]:
     """Return the methods of a server.
 
     Args:
-        tools: What can be called.
+        tools: The tools.
         version: The server's version.
     """
     by_name = {tool.name: tool for tool in tools}

@@ -1,8 +1,8 @@
-"""One line of JSON: its value, or why it is none; and what a reader must not pass over in silence.
+"""Reads one line of JSON: its value, and the flaw for which it must be rejected.
 
-A line that is no JSON has no value. One that is JSON all the same but says something twice, nests
-too deeply or has a number that no double can hold has a value and a flaw, so that whoever sent it
-can be answered by its id.
+A line that is not JSON has no value. JSON with a duplicate key, with too many levels of nesting, or
+with a number outside the range of a double has a value and a flaw, so that the answer can have the
+request's id.
 """
 
 from __future__ import annotations
@@ -13,24 +13,24 @@ from dataclasses import dataclass
 from typing import Any, Final, NoReturn
 
 DEEPEST: Final = 160
-"""Levels of nesting that a line may have: a message may have 128, and stands in a few others."""
+"""The most levels of nesting in a line: a message may have 128, and the request adds a few."""
 
 _BOM: Final = "\ufeff"
 _UNSURE: Final = object()
-"""Stands for a value of which nobody knows what was meant."""
+"""Stands for a value that is ambiguous."""
 
 
 class UnreadableError(Exception):
-    """A line is no JSON; the text says what to do."""
+    """A line is not JSON; the message says what to do."""
 
 
 @dataclass(frozen=True, slots=True)
 class Parsed:
-    """What a line says.
+    """A parsed line.
 
     Args:
         value: Its value.
-        flaw: Why it is not to be used; None if it may be.
+        flaw: Why the value must be rejected; None if it is valid.
     """
 
     value: Any
@@ -38,7 +38,7 @@ class Parsed:
 
 
 class _Flaws:
-    """Takes note of what a decoder of JSON lets pass."""
+    """Records flaws that Python's JSON decoder accepts."""
 
     def __init__(self) -> None:
         self.found: str | None = None
@@ -73,7 +73,7 @@ def read(line: bytes, *, deepest: int = DEEPEST) -> Parsed:
         deepest: Levels of nesting that it may have.
 
     Raises:
-        UnreadableError: It is no JSON in UTF-8, or nests too deeply to be read at all.
+        UnreadableError: It is not JSON in UTF-8, or nests too deeply to be parsed.
     """
     try:
         text = line.decode()
@@ -104,7 +104,7 @@ def read(line: bytes, *, deepest: int = DEEPEST) -> Parsed:
 
 
 def _is_deeper(value: Any, deepest: int) -> bool:
-    """Tell whether a value has more levels; level by level, so that no stack is needed."""
+    """Return whether a value has more levels, without recursion, which could overflow."""
     level: list[Any] = [value]
     for _ in range(deepest):
         level = [

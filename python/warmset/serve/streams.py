@@ -1,6 +1,6 @@
-"""Standard input and output for a protocol alone: what else prints goes to standard error.
+"""Reserves standard input and output for a protocol; all other output goes to standard error.
 
-The descriptors themselves are moved, so that this also holds for what a library writes past Python.
+The file descriptors themselves are moved, so this also covers libraries that write without Python.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Streams:
     sink: int
 
     def read(self, size: int) -> bytes:
-        """Return what is there, at most so many bytes; none at the end.
+        """Return the available bytes, at most as many as requested; none at the end.
 
         Raises:
             InvalidInputError: It cannot be read.
@@ -49,7 +49,7 @@ class Streams:
         """Write all of it.
 
         Raises:
-            BrokenPipeError: Whoever read has gone.
+            BrokenPipeError: The reader closed the stream.
             InvalidInputError: It cannot be written.
         """
         rest = memoryview(data)
@@ -65,10 +65,10 @@ class Streams:
 
 @contextmanager
 def claimed() -> Iterator[Streams]:
-    """Take standard input and output over; both are given back at the end.
+    """Reserve standard input and output; both are restored at the end.
 
-    Meanwhile standard input is empty for everybody else, and standard output is standard error.
-    Programs that are started meanwhile have neither.
+    Meanwhile, standard input is empty for all other code, and standard output is standard error.
+    Programs that are started meanwhile inherit neither.
 
     Raises:
         InvalidInputError: One of them is closed.
@@ -80,14 +80,16 @@ def claimed() -> Iterator[Streams]:
                 "standard output"
             )
     with ExitStack() as held:
-        if not _is_open(_ERR):  # what is opened next would take its number
+        if not _is_open(_ERR):  # the next opened file would get its number
             held.callback(os.close, os.open(os.devnull, os.O_RDWR))
         nobody = os.open(os.devnull, os.O_RDWR)
         held.callback(os.close, nobody)
         kept = [os.dup(_IN), os.dup(_OUT)]
         for one in kept:
             held.callback(os.close, one)
-            with suppress(AttributeError, OSError):  # whoever shares it may have changed that
+            with suppress(
+                AttributeError, OSError
+            ):  # a process that shares it may have changed that
                 os.set_blocking(one, True)
         held.callback(_give_back, kept)
         _flush()
@@ -111,6 +113,6 @@ def _give_back(kept: list[int]) -> None:
 
 
 def _flush() -> None:
-    """Let what was printed so far go where it was meant to go."""
+    """Flush what was printed so far to its original destination."""
     with suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()

@@ -1,4 +1,4 @@
-"""The tools that a server has: compaction of a list, and what left it, by handle."""
+"""The tools of the server: compact a list, and restore dropped messages by handle."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from warmset.memory import Memory
 
 MOST_MESSAGES: Final = 100_000
-"""Messages that one call may compact."""
+"""The most messages that one call may compact."""
 
 _LARGEST: Final = 2**53 - 1
-"""The largest integer that every reader of JSON has."""
+"""The largest integer that every JSON reader represents exactly."""
 
 _COMPACT: Final[dict[str, Any]] = {
     "messages": {
@@ -56,7 +56,7 @@ _COMPACT: Final[dict[str, Any]] = {
     "dialect": {
         "type": "string",
         "enum": list(DIALECTS),
-        "description": "How the messages are written; told by their look if not given.",
+        "description": "The dialect of the messages; detected if not given.",
     },
 }
 _RESTORE: Final[dict[str, Any]] = {
@@ -69,11 +69,11 @@ _RESTORE: Final[dict[str, Any]] = {
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Tool:
-    """Something that can be called.
+    """A tool.
 
     Args:
         name: Its name.
-        description: What it does, for whoever chooses among tools.
+        description: What it does, for the model that chooses among tools.
         properties: The JSON Schema of each argument.
         required: The arguments that must be given.
         run: Takes checked arguments, and returns plain JSON values.
@@ -96,10 +96,10 @@ class Tool:
         }
 
     def call(self, given: Mapping[str, Any]) -> dict[str, Any]:
-        """Check arguments, and run; null stands for an argument that was left out.
+        """Check the arguments, and run the tool; null means that an argument is not given.
 
         Raises:
-            Fault: An argument is not usable, or the call failed.
+            Fault: An argument is invalid, or the call failed.
         """
         there = {name: value for name, value in given.items() if value is not None}
         unknown = sorted(there.keys() - self.properties.keys())
@@ -129,15 +129,15 @@ def tools_of(
     """Return the tools of a server.
 
     Args:
-        memory: What is known already, and where dropped messages are kept; None for neither.
-        conversation: The conversation that is compacted; None if it is none of the memory's.
-        embedder: What makes vectors; the memory's own if not given.
+        memory: Has the known memories, and stores dropped messages; None for no memory.
+        conversation: The conversation that is compacted; None if the list is not in the memory.
+        embedder: The source of vectors; the memory's own if not given.
 
     Raises:
-        InvalidInputError: The conversation's name is empty, or there is no memory that has it.
+        InvalidInputError: The conversation's name is empty, or there is no memory.
     """
     if memory is None and conversation is not None:
-        raise InvalidInputError("conversation: is one of a memory; give the memory as well")
+        raise InvalidInputError("conversation: needs a memory; give the memory as well")
     holder: Memory | Conversation | None = memory
     if memory is not None and conversation is not None:
         holder = memory.conversation(conversation)

@@ -35,7 +35,7 @@ class Given:
 
     @cached_property
     def asked(self) -> list[int]:
-        """Positions of the messages in which a user says something."""
+        """Positions of the messages with a user's text."""
         return [at for at, one in enumerate(self.seen) if one.asks]
 
     @property
@@ -186,4 +186,4 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (
     stays_valid,
     leaves_what_fits_alone,
 )
-"""Those that can be told from one outcome; `check_evictor` adds those that need several."""
+"""The invariants that one outcome can show; `check_evictor` adds those that need several."""

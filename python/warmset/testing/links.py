@@ -19,7 +19,7 @@ class Seen:
 
     Args:
         who: "system", "user", "assistant" or "tool".
-        asks: Whether a user says something in it.
+        asks: Whether it has a user's text.
         calls: Ids of its calls; names where there are no ids.
         answers: Ids of the calls that it answers; names where there are no ids.
         clings: Whether, in a list of items, it belongs to the items of the model next to it.

@@ -14,8 +14,8 @@ class Scene:
     """One thing that happens.
 
     Args:
-        what: "system", "user", "say" (the assistant says something), "step" (the assistant calls
-            tools), "orphan" (a result without a call).
+        what: "system", "user", "say" (a text of the assistant), "step" (the assistant calls tools),
+            "orphan" (a result without a call).
         text: What is said; may be empty for a step.
         calls: The calls of a step.
         answered: The calls that get a result, in the order of the results.

@@ -96,13 +96,13 @@ def read(text: str, role: str, at: float) -> Traits:
     said = _REMARK.sub("", head)
     parts = [part for part in _SENTENCE_END.split(said) if part] if "?" in said else []
     asked = sum(len(part.split()) for part in parts if part.rstrip().endswith("?"))
-    told = days(head, at)
+    spans = days(head, at)
     return Traits(
         asking=asked / max(sum(len(part.split()) for part in parts), 1),
         ends_asking=said.rstrip().endswith("?"),
-        tells_time=bool(told),
+        tells_time=bool(spans),
         tells_number=_NUMBER.search(head.lower()) is not None,
-        days=tuple(one for one in told if one[1] - one[0] < LONGEST),
+        days=tuple(one for one in spans if one[1] - one[0] < LONGEST),
     )
 
 

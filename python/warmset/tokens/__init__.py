@@ -1,17 +1,16 @@
-"""How many tokens a text or a list of messages is, and how far that can be trusted.
+"""Token counts of texts and lists of messages, with their accuracy.
 
 What this package promises:
 
-- Text under a bundled vocabulary is counted exactly. Everything that a provider adds by a formula
-  of its own (roles, calls, schemas, images) is an estimate with a stated error.
+- Text under a bundled vocabulary is counted exactly. What a provider adds by its own formula
+  (roles, calls, schemas, images) is an estimate with a stated error.
 - All four dialects are counted by what reaches the model: ids, signatures, encrypted and base64
   data never count as text.
 - A list's total is its overhead and the sum of its messages' costs.
-- The provider is the authority where it is asked: a callable or a count endpoint decides, and
-  `Calibration` learns from the usage that it reports.
+- A caller's function or a provider's count endpoint overrides all formulas, and `Calibration`
+  learns from the usage that it reports.
 
-Nothing here changes an object that it was given, and nothing but an endpoint's client needs a
-network.
+No function here changes its arguments, and only an endpoint's client uses the network.
 """
 
 from warmset.tokens.authority import (

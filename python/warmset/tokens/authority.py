@@ -1,7 +1,7 @@
-"""Who decides how many tokens a list of messages is: a vocabulary, or a function of the caller's.
+"""Counters of messages: by a vocabulary, or by a caller's function.
 
-Every counter answers three questions, so that a list can be fitted without being counted anew at
-each step: the whole list, each message's cost, and what comes on top.
+Every counter has three methods, so that a list can be fitted without being counted again at each
+step: for the whole list, for each message, and for the overhead.
 """
 
 from __future__ import annotations
@@ -28,30 +28,30 @@ from warmset.tokens.totals import (
 )
 
 CountFunction: TypeAlias = Callable[[list[Message]], int]
-"""A list of messages in, its tokens out."""
+"""A function from a list of messages to its tokens."""
 
 _ENCODINGS = ("o200k_base", "cl100k_base", "estimate")
 
 
 @runtime_checkable
 class Counter(Protocol):
-    """What counts messages; where it is additive, a list is its overhead and its costs."""
+    """Counts messages; if it is additive, a list's count is its overhead plus its costs."""
 
     def count(self, messages: Sequence[Message]) -> TokenCount:
         """Count a whole list, as it would be sent."""
         ...
 
     def costs(self, messages: Sequence[Message]) -> list[int]:
-        """Count each message, one number a message."""
+        """Return the tokens of each message."""
         ...
 
     def overhead(self, system: SystemPrompt | None = None, tools: ToolSchemas | None = None) -> int:
-        """Count what a list has besides its messages."""
+        """Count the tokens of a list besides its messages."""
         ...
 
 
 CounterLike: TypeAlias = str | CountFunction | Counter | None
-"""Whatever `counter` makes a counter of."""
+"""Everything that `counter` accepts."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,10 +86,10 @@ class Vocabulary:
 
 @dataclass(frozen=True, slots=True)
 class Function:
-    """Counts with a function of the caller's: what it says of a whole list is exact.
+    """Counts with a caller's function, whose count of a whole list is taken as exact.
 
     Args:
-        function: A list of messages in, its tokens out.
+        function: Returns the tokens of a list of messages.
     """
 
     function: CountFunction
@@ -99,12 +99,12 @@ class Function:
         return TokenCount(asked(self.function, list(messages)), exact=True)
 
     def costs(self, messages: Sequence[Message]) -> list[int]:
-        """Call the function on each message alone, less what it says of no messages."""
+        """Call the function on each message alone, and subtract its count of an empty list."""
         base = asked(self.function, [])
         return [max(0, asked(self.function, [message]) - base) for message in messages]
 
     def overhead(self, system: SystemPrompt | None = None, tools: ToolSchemas | None = None) -> int:
-        """Call the function on no messages; system prompt and tools count as a system message."""
+        """Call the function on an empty list; system prompt and tools count as a system message."""
         beside: list[Message] = []
         if system:
             held = system if not isinstance(system, (str, Sequence)) else {"content": system}
@@ -114,11 +114,11 @@ class Function:
 
 
 def counter(authority: CounterLike = None) -> Counter:
-    """Make a counter of whatever names one.
+    """Return a counter for an encoding, a model or a function.
 
     Args:
         authority: The name of an encoding or a model (an unknown one is estimated), a function from
-            a list of messages to its tokens, a counter (comes out as it is), or None for
+            a list of messages to its tokens, a counter (returned unchanged), or None for
             "o200k_base".
 
     Returns:
@@ -145,17 +145,17 @@ def counter(authority: CounterLike = None) -> Counter:
 
 
 def asked(function: Callable[[list[Message]], Any], messages: list[Message]) -> int:
-    """Ask a function for a count, and see that it is one.
+    """Call a function for a count, and check its result.
 
     Args:
         function: The function.
-        messages: What it is to count.
+        messages: The messages to count.
 
     Returns:
-        Its answer.
+        The count.
 
     Raises:
-        CountError: It raised, or its answer is no number of tokens.
+        CountError: It raised, or its result is not a number of tokens.
     """
     try:
         answer: object = function(messages)
@@ -167,16 +167,16 @@ def asked(function: Callable[[list[Message]], Any], messages: list[Message]) -> 
 
 
 def tokens_of(answer: object) -> int:
-    """See that an answer is a number of tokens.
+    """Check that a result is a number of tokens.
 
     Args:
-        answer: What a counter returned.
+        answer: The result of a counter.
 
     Returns:
         The number.
 
     Raises:
-        CountError: It is no whole number, or is negative.
+        CountError: It is not an integer, or is negative.
     """
     if inspect.iscoroutine(answer):
         answer.close()

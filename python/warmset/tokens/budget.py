@@ -1,4 +1,4 @@
-"""How many tokens a call's input may have: the model's window less what the call needs itself."""
+"""The token budget of a call's input: the model's window minus the call's own needs."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Final
 from warmset.errors import InvalidInputError
 
 WATERMARK: Final = 0.7
-"""The part of the input at which compaction should begin, where nobody says otherwise."""
+"""The default share of the input at which compaction should begin."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,9 +18,9 @@ class Budget:
     Args:
         window: The model's context window in tokens.
         max_reply: Tokens kept free for the reply.
-        safety: Tokens kept free because counts of a provider's own formulas are estimates.
-        tool_reserve: Tokens kept free for tool schemas that warmset is not shown.
-        watermark: The part of the input at which compaction should begin, above 0 and below 1.
+        safety: Tokens kept free because counts by formulas are estimates.
+        tool_reserve: Tokens kept free for tool schemas that are not passed to warmset.
+        watermark: The share of the input at which compaction should begin, above 0 and below 1.
 
     Raises:
         InvalidInputError: Nothing is left for input, or the watermark is not below the budget.
@@ -56,12 +56,12 @@ class Budget:
 
     @property
     def input(self) -> int:
-        """Tokens that the input may have."""
+        """The most tokens that the input may have."""
         return self.window - self.max_reply - self.safety - self.tool_reserve
 
 
 def input_tokens(budget: int | Budget) -> int:
-    """Read a budget that is given as tokens or as a `Budget`.
+    """Return the tokens of a budget that is given as a number or as a `Budget`.
 
     Args:
         budget: Tokens of input, or a `Budget`.

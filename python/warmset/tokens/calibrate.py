@@ -11,17 +11,17 @@ from warmset.errors import InvalidInputError
 from warmset.tokens.number import ESTIMATE_ERROR, TokenCount
 
 _KEPT: Final = 200
-"""Observations that are remembered, so that a change of model is forgotten in time."""
+"""The number of observations that are kept, so that a change of model is unlearned in time."""
 
 _ENOUGH: Final = 19
-"""Observations below which no quantile of theirs covers 95 of 100 further ones."""
+"""With fewer observations, no quantile of theirs covers 95 of 100 further ones."""
 
 _COVERED: Final = (95, 100)
 _LEAST: Final = 0.01
 
 
 class Calibration:
-    """A factor between estimates and what a provider reports, and how far it can be trusted.
+    """The factor between estimated and reported tokens, learned from observations, with its error.
 
     The factor is the least squares' through the origin. The bound is the conformal quantile of the
     residuals: when later requests are like the observed ones, 95 of 100 lie within it. With fewer
@@ -32,7 +32,7 @@ class Calibration:
         prior: The error of an estimate that nothing is known of, relative to the reported number.
 
     Raises:
-        InvalidInputError: The prior is no number between 0 and 1.
+        InvalidInputError: The prior is not a number between 0 and 1.
     """
 
     __slots__ = ("_pairs", "_prior")
@@ -44,12 +44,12 @@ class Calibration:
         self._pairs: deque[tuple[int, int]] = deque(maxlen=_KEPT)
 
     def __len__(self) -> int:
-        """Give the number of observations that are remembered."""
+        """Return the number of stored observations."""
         return len(self._pairs)
 
     @property
     def ratio(self) -> float:
-        """What an estimate is multiplied with."""
+        """The factor by which estimates are multiplied."""
         pairs = tuple(self._pairs)
         if not pairs:
             return 1.0
@@ -58,7 +58,7 @@ class Calibration:
 
     @property
     def error(self) -> float:
-        """The bound that holds for 95 of 100 requests like the observed ones."""
+        """The relative error that 95 of 100 requests like the observed ones do not exceed."""
         return self._error(self.ratio)
 
     def observe(self, estimated: int, reported: int) -> None:
@@ -69,7 +69,7 @@ class Calibration:
             reported: All input tokens that the provider reported, cached ones included.
 
         Raises:
-            InvalidInputError: One of them is no whole number above 0.
+            InvalidInputError: One of them is not a positive integer.
         """
         self._pairs.append((_tokens("estimated", estimated), _tokens("reported", reported)))
 
@@ -80,22 +80,22 @@ class Calibration:
             estimate: Tokens, 0 or more.
 
         Returns:
-            The corrected count, rounded up, with the bound that the observations give.
+            The corrected count, rounded up, with its error.
 
         Raises:
-            InvalidInputError: The estimate is no whole number, or is negative.
+            InvalidInputError: The estimate is not an integer, or is negative.
         """
         tokens = 0 if estimate == 0 else _tokens("estimate", estimate)
         ratio = self.ratio
         return TokenCount(math.ceil(tokens * ratio), exact=False, error=self._error(ratio))
 
     def to_dict(self) -> dict[str, object]:
-        """Give everything that was learned, as JSON can hold it."""
+        """Return everything that was learned, as plain JSON values."""
         return {"version": 1, "prior": self._prior, "pairs": [list(pair) for pair in self._pairs]}
 
     @classmethod
     def from_dict(cls, data: Mapping[str, object]) -> Self:
-        """Make a calibration of what `to_dict` gave.
+        """Restore a calibration from the result of `to_dict`.
 
         Args:
             data: The mapping.

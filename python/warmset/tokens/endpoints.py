@@ -1,8 +1,7 @@
-"""Counters that ask a provider's count endpoint, through a client that the caller made.
+"""Counters that call a provider's count endpoint, through the caller's SDK client.
 
-Nothing is imported: the client is what the provider's SDK gives. An endpoint takes whole, valid
-lists only, so a message's cost is its share of the list's count by the estimate, and one call is
-made, not one a message.
+No SDK is imported. An endpoint takes whole, valid lists only, so a message's tokens are its share
+of the list's count, in proportion to the estimates; that is one call, not one for each message.
 """
 
 from __future__ import annotations
@@ -26,10 +25,10 @@ _Ask: TypeAlias = Callable[[list[Message], Mapping[str, object]], object]
 
 @dataclass(frozen=True, slots=True)
 class Endpoint:
-    """Counts by a provider's endpoint; callable, so it is a plain function as well.
+    """Counts with a provider's endpoint; it can also be called as a plain function.
 
     Args:
-        ask: Messages and further fields of the request in, tokens out.
+        ask: Returns the tokens of messages with further fields of the request.
         model: The model's name.
         fields: Fields of every request, such as the system prompt and the tools.
         names: What the request calls the system prompt and the tools; None where it takes neither.
@@ -42,7 +41,7 @@ class Endpoint:
     _base: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __call__(self, messages: list[Message]) -> int:
-        """Count a whole list. No messages are nothing, as no endpoint takes an empty list."""
+        """Count a whole list; an empty list is 0, because no endpoint accepts one."""
         return self._tokens(messages, self.fields) if messages else 0
 
     def count(self, messages: Sequence[Message]) -> TokenCount:
@@ -50,7 +49,7 @@ class Endpoint:
         return TokenCount(self(list(messages)), exact=True)
 
     def costs(self, messages: Sequence[Message]) -> list[int]:
-        """Share what the endpoint says of the list among its messages, by the estimate."""
+        """Divide the endpoint's count of the list among its messages by their estimates."""
         shares = self._estimate().costs(messages)
         whole = sum(shares)
         if not whole:
@@ -62,7 +61,7 @@ class Endpoint:
         return [end - start for start, end in zip([0, *ends], ends, strict=False)]
 
     def overhead(self, system: SystemPrompt | None = None, tools: ToolSchemas | None = None) -> int:
-        """Count what a list has besides its messages: one message's count less its estimate.
+        """Count a list's overhead: one message's count minus its estimate.
 
         Args:
             system: A system prompt instead of the one of the fields.

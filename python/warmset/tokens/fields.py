@@ -1,4 +1,4 @@
-"""The fields and types of all dialects that counting tells apart."""
+"""The fields and types of all dialects that counting distinguishes."""
 
 from __future__ import annotations
 
@@ -75,4 +75,4 @@ PARTS: Final = frozenset(
         "code_execution_result",
     }
 )
-"""Fields that tell a part of Gemini's, which names no type."""
+"""Fields by which a part of Gemini's, which names no type, is recognised."""

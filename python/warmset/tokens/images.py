@@ -1,4 +1,4 @@
-"""What an image costs, by the formula that its provider publishes.
+"""The tokens of images, by the formulas that providers publish.
 
 Sources: developers.openai.com/api/docs/guides/images-vision (tiles, patches, multipliers),
 platform.claude.com/docs/en/build-with-claude/vision (patches of 28 pixels, two tiers),
@@ -150,7 +150,7 @@ _PROVIDERS: Final[dict[Provider, _Formula]] = {
     "anthropic": _HIGH_TIER,
     "gemini": _Crops(),
 }
-"""What an image costs when no model is named: by the dialect that it is written in."""
+"""The formula if no model is named, by dialect."""
 
 
 def image_tokens(

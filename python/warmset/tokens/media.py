@@ -14,7 +14,7 @@ _HEAD: Final = 64
 """Base64 characters that hold the size in every format but JPEG."""
 
 _JPEG: Final = 400_000
-"""Base64 characters of a JPEG that are looked at: its size stands behind profiles and previews."""
+"""Base64 characters of a JPEG that are read: its size follows profiles and previews."""
 
 _NO_LENGTH: Final = frozenset({0x01, *range(0xD0, 0xD8)})
 _SIZES: Final = frozenset(range(0xC0, 0xD0)) - {0xC4, 0xC8, 0xCC}
@@ -28,7 +28,7 @@ _NEED: Final = 30
 
 
 def data_url(text: str) -> tuple[str, str] | None:
-    """Part a data URL into its media type and its base64.
+    """Split a data URL into its media type and its base64.
 
     Args:
         text: Any text.
@@ -61,7 +61,7 @@ def image_size(data: str) -> Size | None:
         data: The image in base64, without a data URL's head.
 
     Returns:
-        Width and height, or None when the header does not tell them.
+        Width and height, or None if the header does not contain them.
     """
     head = decode_head(data, _HEAD)
     if head.startswith(b"\xff\xd8"):

@@ -1,4 +1,4 @@
-"""A count that says how far it can be trusted, and the constants that counts are made of."""
+"""Token counts with their error, and the constants of the formulas."""
 
 from __future__ import annotations
 
@@ -31,10 +31,10 @@ estimate may be above it by more, as its rates are those of the least thrifty vo
 
 
 class TokenCount(int):
-    """A number of tokens that knows how far it can be trusted.
+    """A number of tokens with its relative error.
 
     Attributes:
-        exact: Whether it is the reference's count: a bundled vocabulary's or the provider's own.
+        exact: Whether it is exact: counted with a bundled vocabulary or by the provider.
         error: The stated relative error; 0 where it is exact.
     """
 

@@ -1,7 +1,7 @@
-"""What of a message reaches the model as text, and what the rest costs, in all four dialects.
+"""Reads the text of messages that reaches the model, and counts the rest, in all four dialects.
 
 Ids, signatures, encrypted and base64 data are never text. An unknown field or block is counted as
-it would be sent, so that nothing new is missed.
+the JSON that is sent, so that nothing is missed.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _compact = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), default=s
 
 
 class Reading:
-    """The texts of messages, in order, and what is no text.
+    """The texts of messages, in order, and the tokens of everything else.
 
     Args:
         model: The model's name, which decides what an image costs.
@@ -45,7 +45,7 @@ class Reading:
             message: A message of any dialect.
 
         Returns:
-            The tokens of what is no text, without the overhead of a message.
+            The tokens of everything but text, without the overhead of a message.
         """
         if "role" not in message and "parts" not in message and "type" in message:
             return self._block(message)

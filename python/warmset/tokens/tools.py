@@ -1,4 +1,4 @@
-"""What tool schemas cost.
+"""The tokens of tool schemas.
 
 OpenAI's formula for functions is published in its cookbook ("How to count tokens with tiktoken");
 schemas deeper than its examples are counted by the same rule at each level. Anthropic publishes the

@@ -1,4 +1,4 @@
-"""Counts of texts, messages, and what travels beside them."""
+"""Counts of texts, messages, system prompts and tools."""
 
 from __future__ import annotations
 
@@ -39,10 +39,10 @@ def count_tokens(
     Args:
         value: A text (counted as it is), one message, or a list of messages (with overhead).
         encoding: "o200k_base" (default), "cl100k_base" or "estimate".
-        model: A model's name instead of an encoding; an unknown name is an estimate. It decides
-            too what an image costs.
-        system: A system prompt beside the messages.
-        tools: Tool schemas that travel with the messages.
+        model: A model's name instead of an encoding; counts for an unknown name are estimates. It
+            also decides the formula for images.
+        system: A system prompt that is sent beside the messages.
+        tools: Tool schemas that are sent with the call.
 
     Returns:
         The count, with `exact` and `error`.
@@ -68,7 +68,7 @@ def count_tokens(
 def message_tokens(
     messages: Sequence[Message], encoding: str, *, model: str | None = None
 ) -> list[int]:
-    """Count each message, with its overhead; a list's total is their sum and `PER_REPLY`.
+    """Count each message, with its overhead; a list's total is their sum plus `PER_REPLY`.
 
     Args:
         messages: Messages of any dialect.
@@ -90,7 +90,7 @@ def extra_tokens(
     system: SystemPrompt | None = None,
     tools: ToolSchemas | None = None,
 ) -> int:
-    """Count what travels beside the messages.
+    """Count the system prompt and the tools.
 
     Args:
         encoding: The vocabulary.
@@ -139,7 +139,7 @@ def chosen_encoding(encoding: str | None, model: str | None) -> str:
 
 
 def counted(total: int, encoding: str, *, guessed: int = 0) -> TokenCount:
-    """State the error of a total of messages.
+    """Return a total of messages with its error.
 
     Args:
         total: Tokens.
@@ -190,10 +190,10 @@ def tally(messages: Iterable[Message], encoding: str, reading: Reading) -> list[
 
 
 def known_encoding(name: object) -> str:
-    """Take the name of a vocabulary that a caller gave.
+    """Check the name of a vocabulary.
 
     Raises:
-        InvalidInputError: There is none of that name.
+        InvalidInputError: There is no vocabulary of that name.
     """
     if not isinstance(name, str) or not name.isascii():
         raise InvalidInputError(f"encoding: expected the name of a vocabulary, found {name!r:.80}")

@@ -164,4 +164,4 @@ def test_options_that_are_no_use_are_told(capsys, tokens, told):
 
 def test_its_options_are_of_no_use_without_it(capsys):
     assert app.run(["demo", "--latency", str(PACE)]) == 1
-    assert "are of --compact" in capsys.readouterr().err
+    assert "work with --compact only" in capsys.readouterr().err

@@ -184,7 +184,7 @@ def content_of(message: Any) -> Any:
 
 
 def with_content(message: Any, content: Any, *, deep: bool = False) -> Any:
-    """Return a copy of the message that says something else; the message stays as it is."""
+    """Return a copy of the message with another content; the message itself is not changed."""
     if not isinstance(message, dict):
         return message.model_copy(update={"content": content}, deep=deep)
     if "lc" in message and fields(message) is not message:

@@ -29,7 +29,7 @@ def model_of(name: str | None, *, words_only: bool, progress: Progress) -> Embed
     Args:
         name: As `Memory.open` takes it; None for the local model.
         words_only: Search by words alone, as "lexical" does.
-        progress: Is told how the preparation of a local model comes along.
+        progress: Called as the preparation of a local model advances.
 
     Returns:
         The embedder, on every core; None where words alone are searched.

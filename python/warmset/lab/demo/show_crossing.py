@@ -68,13 +68,13 @@ def _calls(found: Crossing, out: Console) -> None:
         table.add_column("\ntokens", justify="right", no_wrap=True)
         table.add_column("\nfreed", justify="right", no_wrap=True)
     table.add_column("\nstate", no_wrap=True)
-    told = [at for at in range(len(wall.steps)) if _happened(wall, at) or _happened(prepared, at)]
-    for at in told[:ROWS]:
+    listed = [at for at in range(len(wall.steps)) if _happened(wall, at) or _happened(prepared, at)]
+    for at in listed[:ROWS]:
         one, other = wall.steps[at], prepared.steps[at]
         table.add_row(Text(str(at + 1), "dim"), *_cells(one), *_cells(other), Text(_said(other)))
     out.print(table)
-    if len(told) > ROWS:
-        out.print(Text(f"and {len(told) - ROWS} more; --json has every call", style="dim"))
+    if len(listed) > ROWS:
+        out.print(Text(f"and {len(listed) - ROWS} more; --json has every call", style="dim"))
 
 
 def _happened(run: Run, at: int) -> bool:

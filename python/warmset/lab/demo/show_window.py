@@ -106,7 +106,7 @@ def _parts(picture: Picture, out: Console, marks: Marks) -> None:
 
 def _said(part: PartView) -> Text:
     count = len(part.ids)
-    told = {
+    plural = {
         "index": f"{count} turns, a line each: ",
         "retrieved": f"{count} turns, quoted: ",
         "recent": f"{count} messages, verbatim: ",
@@ -114,7 +114,7 @@ def _said(part: PartView) -> Text:
         "all": f"{count} messages, untouched: ",
     }.get(part.name, "")
     one = {"index": "1 turn: ", "retrieved": "1 turn, quoted: "}.get(part.name, "")
-    text = Text(one if count == 1 else told, "dim")
+    text = Text(one if count == 1 else plural, "dim")
     if part.ids:
         text.append(f"#{part.ids[0]} ", "cyan")
     return text.append(printable(part.head))

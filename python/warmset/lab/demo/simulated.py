@@ -1,4 +1,4 @@
-"""Time that passes when somebody says so, and a summariser that takes a stated part of it.
+"""Simulated time, and a summarizer that takes a given amount of it.
 
 A run of an hour is shown in a second, and the same on every machine. What a summariser writes is
 written for real, once its time has passed.

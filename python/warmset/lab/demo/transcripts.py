@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def read(path: str | PathLike[str], *, conversation: str | None = None) -> Transcript:
-    """Read a transcript; its kind is told from what is in it.
+    """Read a transcript; its format is detected from its content.
 
     JSONL is streamed, so that a file may be far larger than what is said in it.
 
@@ -51,7 +51,7 @@ def sample() -> Transcript:
 
 
 def sample_keys() -> list[str]:
-    """Return of each of the sample's questions the words by which its answer is told."""
+    """Return, for each of the sample's questions, the words that identify its answer."""
     data = resources.files("warmset.lab.demo") / "data"
     return [item["key"] for item in rows.parse((data / "questions.json").read_text("utf-8"))]
 

@@ -172,8 +172,8 @@ def _unbudgeted(on: Stage, quoting: Quoting) -> Iterator[Way]:
 
 
 def _shuffled(on: Stage, question: Question) -> list[int]:
-    told = f"{on.conversation.id}\n{question.name}\n{question.text}".encode("utf-8", "replace")
-    order = np.random.default_rng([SEED, zlib.crc32(told)]).permutation(len(on.ids))
+    seed = f"{on.conversation.id}\n{question.name}\n{question.text}".encode("utf-8", "replace")
+    order = np.random.default_rng([SEED, zlib.crc32(seed)]).permutation(len(on.ids))
     return [on.ids[at] for at in order.tolist()]
 
 

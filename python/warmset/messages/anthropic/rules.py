@@ -1,8 +1,8 @@
 """What Anthropic Messages demands of a whole list, one predicate a rule.
 
 Not judged, because a list does not tell: A7 (thinking is dropped whole when the model changes) and
-A12 (a compaction block goes back as it came; its message says so in `Facts.keep`). A9 (no system
-role among the messages) is a matter of one message, so `fault` has it.
+A12 (a compaction block goes back as it came; its message has `Facts.keep`). A9 (no system role
+among the messages) is a matter of one message, so `fault` has it.
 """
 
 from __future__ import annotations

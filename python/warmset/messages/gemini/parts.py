@@ -48,7 +48,7 @@ def get(source: Mapping[str, Any], name: str) -> Any:
 
 
 def put(source: Message, name: str, value: object) -> Message:
-    """Return a copy of a mapping in which a field that it has says something else."""
+    """Return a copy of a mapping with another value in an existing field."""
     return source | {key(source, name) or name: value}
 
 
@@ -68,7 +68,7 @@ def is_model(content: Mapping[str, Any]) -> bool:
 
 
 def said(part: Message) -> list[str]:
-    """Return the names of the fields in which a part says something."""
+    """Return the names of a part's fields that have content."""
     return [name for name in DATA if key(part, name) is not None]
 
 

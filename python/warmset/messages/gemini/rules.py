@@ -62,7 +62,7 @@ def g4_signatures_are_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[V
 
 
 def g5_no_part_is_empty(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """G5: a content has parts, and each says something; a blank text only signs or reasons."""
+    """G5: a content has parts, and none is empty; a blank text has a signature or reasoning."""
     for index, message in enumerate(messages):
         if not p.parts(message) or any(map(is_empty, p.parts(message))):
             yield Violation("G5", index, "a part is empty, or there is none", "leave it out")

@@ -39,8 +39,8 @@ def pieces(item: dict[str, Any]) -> list[str]:
         made = f"{name_of(item)}({arguments_of(item)})"
         return [made, *_output(item)]
     content = item.get("content")
-    told = _content(content) if isinstance(content, (str, list)) else []
-    return told or _output(item) or [f"[{kind}]"]
+    texts = _content(content) if isinstance(content, (str, list)) else []
+    return texts or _output(item) or [f"[{kind}]"]
 
 
 def images(item: dict[str, Any]) -> int:
@@ -78,9 +78,9 @@ def _part(part: Any) -> str:
     kind = kind_of(part)
     if not kind:
         return ""
-    told = part.get("refusal" if kind == "refusal" else "text")
-    if isinstance(told, str):
-        return told
+    text = part.get("refusal" if kind == "refusal" else "text")
+    if isinstance(text, str):
+        return text
     if kind == _SCREENSHOT:
         return "[image]"
     image = part.get("image_url")
@@ -107,9 +107,9 @@ def _chunk(part: Any) -> str:
     """Read a part, or what a shell, an interpreter or a search found."""
     if isinstance(part, dict) and not isinstance(part.get("text"), str):
         streams = [part.get(key) for key in ("stdout", "stderr", "logs")]
-        told = [stream for stream in streams if isinstance(stream, str) and stream]
-        if told:
-            return "\n".join(told)
+        printed = [stream for stream in streams if isinstance(stream, str) and stream]
+        if printed:
+            return "\n".join(printed)
         if isinstance(part.get("name"), str):
             return str(part["name"])
     return part["text"] if isinstance(part, dict) and "text" in part else _part(part)
