@@ -172,7 +172,7 @@ class Vectorizer:
     ) -> Vectors:
         """Embed, and determine whether this is the store's embedder.
 
-        The probe is embedded with the texts, or separately if they are queries: it is a document.
+        The probe is embedded as a document: with the texts, or apart from them if they are queries.
         """
         wrong = self.mismatch()
         if wrong is not None:

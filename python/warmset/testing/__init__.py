@@ -1,4 +1,4 @@
-"""For tests of eviction policies, one's own too: made-up conversations, invariants, an oracle.
+"""Tests for eviction policies, your own included: random conversations, invariants, an oracle.
 
 ```python
 from warmset.testing import check_evictor
@@ -6,8 +6,8 @@ from warmset.testing import check_evictor
 check_evictor(lambda messages, budget: my_trim(messages, budget), "openai")
 ```
 
-`check_evictor` needs nothing but warmset; `histories` is a strategy for hypothesis, which
-`pip install "warmset[testing]"` brings.
+`check_evictor` needs nothing but warmset; `histories` is a strategy for hypothesis, which is in the
+extra `testing`.
 """
 
 from warmset.testing.check import Evictor, EvictorError, Failure, check_evictor

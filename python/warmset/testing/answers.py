@@ -1,4 +1,4 @@
-"""What an evictor returned, read: its messages, and where each of them came from."""
+"""Reads the result of an evictor: its messages, and the origin of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from warmset.errors import InvalidInputError
 
 
 def messages_of(answer: Any) -> list[Any]:
-    """Return the messages of an evictor's answer, a list or an object that has one.
+    """Return the messages of an evictor's result, a list or an object with `messages`.
 
     Raises:
         InvalidInputError: It is neither.
@@ -21,7 +21,7 @@ def messages_of(answer: Any) -> list[Any]:
 
 
 def places_of(given: list[Any], made: list[Any], inserted: set[int]) -> list[int | None]:
-    """Find where each message came from: by identity, else by equality."""
+    """Find the origin of each message: by identity, else by equality."""
     by_identity = {id(message): at for at, message in enumerate(given)}
     places: list[int | None] = []
     for at, message in enumerate(made):

@@ -1,4 +1,4 @@
-"""`check_evictor`: whether a function that shortens lists keeps to what must hold."""
+"""`check_evictor`: checks a function that shortens lists against invariants."""
 
 from __future__ import annotations
 
@@ -26,19 +26,19 @@ Evictor: TypeAlias = Callable[[list[Any], int], Any]
 
 
 _PER_GAP = 40
-"""Tokens that are allowed for a stand-in in a gap when a refusal is judged."""
+"""Tokens that are allowed for filler messages when a `BudgetTooSmall` is checked."""
 
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """One case in which an evictor broke an invariant.
+    """A case in which an evictor broke an invariant.
 
     Args:
         invariant: The invariant's name.
         why: What was wrong.
-        messages: The list that it was given; the smallest that was found.
-        budget: The budget that it was given.
-        made: What it returned.
+        messages: The input list; the smallest that was found.
+        budget: The budget.
+        made: The result.
         seed: The seed of the case from which this one was found.
     """
 
@@ -79,21 +79,21 @@ def check_evictor(
     invariants: Sequence[Invariant] = INVARIANTS,
     refusals: bool = True,
 ) -> None:
-    """Try a function that shortens lists on made-up conversations.
+    """Test a function that shortens lists on generated conversations.
 
-    Each conversation is tried with several budgets, from almost nothing to more than it needs. What
-    is checked: `INVARIANTS`, and that the function is deterministic, changes nothing that it was
-    given, and has nothing left to do on its own result.
+    Each conversation is tried with several budgets, from almost nothing to more than it needs.
+    Checked are `INVARIANTS`, and that the function is deterministic, does not change its arguments,
+    and leaves its own result unchanged.
 
     Args:
         evictor: The function; see `Evictor`.
-        dialect: How the conversations are written.
-        examples: Conversations to try.
-        seed: The first conversation; the others follow.
-        counter: The authority on tokens, as `fit` takes it.
-        orphans: Whether lists that providers refuse are tried as well.
-        invariants: What is checked.
-        refusals: Whether it is checked that a refusal was called for.
+        dialect: The dialect of the conversations.
+        examples: The number of conversations.
+        seed: The seed of the first conversation; the others follow.
+        counter: Counts the tokens, as in `fit`.
+        orphans: Whether lists that providers reject are tried as well.
+        invariants: The invariants to check.
+        refusals: Whether to check that each `BudgetTooSmall` was justified.
 
     Raises:
         EvictorError: An invariant was broken; it has the smallest case for each.
@@ -120,9 +120,9 @@ class Trial:
 
     Args:
         evictor: The function.
-        counter: What counts its results.
-        invariants: What is checked of one outcome.
-        refusals: Whether it is checked that a refusal was called for.
+        counter: Counts its results.
+        invariants: The invariants to check.
+        refusals: Whether to check that each `BudgetTooSmall` was justified.
     """
 
     evictor: Evictor
@@ -164,7 +164,7 @@ class Trial:
     def _several(
         self, given: list[Any], history: History, budget: int, made: list[Any]
     ) -> list[tuple[str, str]]:
-        """Check what needs several runs, or the list that was given."""
+        """Check the invariants that need several runs, or the input list."""
         found: list[tuple[str, str]] = []
         if given != history.messages:
             found.append(("changes_nothing_given", "a message that was given was changed"))
@@ -180,9 +180,9 @@ class Trial:
     def _after_refusal(
         self, given: list[Any], history: History, budget: int, error: BudgetTooSmall
     ) -> list[tuple[str, str]]:
-        """Check that a refusal was called for.
+        """Check that a `BudgetTooSmall` was justified.
 
-        What must stay may need a few tokens more than its messages cost, for stand-ins in gaps.
+        What must stay may need a few tokens more than its messages, for filler messages in gaps.
         """
         found: list[tuple[str, str]] = []
         if given != history.messages:
@@ -202,7 +202,7 @@ class Trial:
         return found
 
     def made_of(self, messages: list[Any], budget: int) -> list[Any]:
-        """Return what the evictor makes of a list; nothing if it refuses it."""
+        """Return the evictor's result for a list; None if it raises `BudgetTooSmall`."""
         try:
             return self._run(copy.deepcopy(messages), budget)[0]
         except BudgetTooSmall:

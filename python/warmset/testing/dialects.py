@@ -1,4 +1,4 @@
-"""Made-up conversations, written in the four dialects as their providers' references say."""
+"""Writes generated conversations in the four dialects, by their providers' references."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ def write(scenes: list[Scene], dialect: Dialect, dice: Dice) -> list[Message]:
     """Write a conversation in a dialect.
 
     Args:
-        scenes: What happens.
-        dialect: How it is written.
-        dice: Chooses between forms that mean the same.
+        scenes: The scenes.
+        dialect: The dialect to write.
+        dice: Chooses between equivalent forms.
 
     Returns:
-        The messages; system messages are left out where the dialect has none.
+        The messages; system messages are left out if the dialect has none.
     """
     written: list[Message] = []
     for scene in scenes:
@@ -159,7 +159,7 @@ def _gemini(scene: Scene, dice: Dice) -> list[Message]:
     if dice.chance(0.3):
         parts[-1]["thoughtSignature"] = "c2ln"
     step: list[Message] = [{"role": "model", "parts": parts}]
-    # Calls without ids are told apart by their order.
+    # Calls without ids are distinguished by their order.
     texts = dict(zip((one.id for one in scene.answered), scene.results, strict=True))
     answers = [_response(one, texts[one.id]) for one in scene.calls if one.id in texts]
     return [*step, {"role": "user", "parts": answers}] if answers else step

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class History:
-    """A made-up conversation.
+    """A generated conversation.
 
     Args:
         messages: The messages; no two are equal.
-        dialect: How they are written.
+        dialect: The dialect of the messages.
         pins: Positions of messages that a caller might pin.
     """
 
@@ -36,15 +36,15 @@ class History:
 def random_history(
     seed: int | Random, dialect: Dialect, *, exchanges: int | None = None, orphans: bool = False
 ) -> History:
-    """Make a conversation up, the same for the same seed.
+    """Generate a conversation; equal seeds give equal conversations.
 
     It has parallel calls, results out of order, reasoning, pictures, empty contents, huge turns
     and texts in many scripts; its end may be a request, an answer, results, or open calls.
 
     Args:
         seed: A number, or a source of chance.
-        dialect: How it is written.
-        exchanges: How often a user asks something; up to 8 times if not given.
+        dialect: The dialect to write.
+        exchanges: The number of user requests; up to 8 if not given.
         orphans: Whether results without calls and calls without results may stand in its middle.
 
     Returns:
@@ -66,7 +66,7 @@ def histories(dialect: Dialect, *, orphans: bool = False) -> SearchStrategy[Hist
     """Return a hypothesis strategy for conversations; failures shrink.
 
     Args:
-        dialect: How they are written.
+        dialect: The dialect to write.
         orphans: See `random_history`.
 
     Returns:

@@ -1,4 +1,4 @@
-"""What must hold of every eviction: one function each, which returns a complaint or None."""
+"""The invariants of every eviction: one function each, which returns a complaint or None."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ if TYPE_CHECKING:
 
 
 class Given:
-    """A list that is given to an evictor, and what a naive reader sees of it, read once.
+    """The input list of an evictor, and what a naive reader sees of it, read once.
 
     Args:
         messages: The messages.
-        dialect: How they are written.
+        dialect: The dialect of the messages.
     """
 
     def __init__(self, messages: Sequence[Message], dialect: Dialect) -> None:
@@ -30,7 +30,7 @@ class Given:
 
     @cached_property
     def seen(self) -> list[Seen]:
-        """What is seen of each message."""
+        """What the naive reader sees of each message."""
         return [see(message, self.dialect) for message in self.messages]
 
     @cached_property
@@ -50,12 +50,12 @@ class Given:
 
     @cached_property
     def valid(self) -> bool:
-        """Whether a provider takes the list."""
+        """Whether a provider accepts the list."""
         return not validate(self.messages, dialect=self.dialect)
 
     @cached_property
     def open(self) -> list[int]:
-        """Positions of calls that wait for results behind the last request, whole units."""
+        """Positions of the units after the last request with calls that wait for results."""
         since = current(self.seen)
         found: list[int] = []
         for unit in self.units:
@@ -68,17 +68,17 @@ class Given:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Outcome:
-    """What an evictor made of a list.
+    """The result of an evictor for a list.
 
     Args:
-        given: The list.
-        made: What came out.
-        places: For each message that came out, its position in the list that was given; None for a
-            stand-in, -1 for one that is neither.
-        covered: Positions of messages for which a stand-in is there.
-        budget: What it was allowed to cost.
-        tokens: What it costs, by the counter of the check.
-        tokens_given: What the list cost.
+        given: The input list.
+        made: The output list.
+        places: For each output message, its position in the input; None for an inserted message, -1
+            for one that is neither.
+        covered: Positions of messages that an inserted message replaces.
+        budget: The budget in tokens.
+        tokens: The tokens of the output, by the counter of the check.
+        tokens_given: The tokens of the input.
         pins: Positions that had to stay.
     """
 
@@ -93,18 +93,18 @@ class Outcome:
 
     @property
     def kept(self) -> set[int]:
-        """Positions, in the list that was given, of the messages that stayed."""
+        """Positions in the input list of the messages that stayed."""
         return {at for at in self.places if at is not None and at >= 0}
 
 
 def needed(given: Given) -> set[int]:
-    """Return the positions of what must stay in any case: all of it but the task and pins."""
+    """Return the positions of messages that must stay, without the task and pins."""
     system = {at for at, one in enumerate(given.seen) if one.who == "system"}
     return system | {*given.asked[-1:], *given.asks_now, *given.open, *opening(given.seen)}
 
 
 def fits_the_budget(outcome: Outcome) -> str | None:
-    """1: what comes out costs at most the budget."""
+    """1: the output has at most the budget's tokens."""
     if outcome.tokens <= outcome.budget:
         return None
     return f"it costs {outcome.tokens} tokens, over the budget of {outcome.budget}"
@@ -113,7 +113,7 @@ def fits_the_budget(outcome: Outcome) -> str | None:
 def keeps_what_must_stay(outcome: Outcome) -> str | None:
     """2: system messages, the request, pins and open calls at the end stay.
 
-    The task is not asked for: where it cannot fit, one line of it may stand for it.
+    The task is not checked here: if it cannot fit, one line of it may replace it.
     """
     must = needed(outcome.given) | {*outcome.pins}
     missing = sorted(must - outcome.kept)
@@ -121,7 +121,7 @@ def keeps_what_must_stay(outcome: Outcome) -> str | None:
 
 
 def shows_the_task(outcome: Outcome) -> str | None:
-    """2: the first request stays, or a stand-in is there for it."""
+    """2: the first request stays, or an inserted message replaces it."""
     asked = outcome.given.asked
     if not asked or asked[0] in outcome.kept | outcome.covered:
         return None
@@ -131,7 +131,7 @@ def shows_the_task(outcome: Outcome) -> str | None:
 def keeps_units_whole(outcome: Outcome) -> str | None:
     """3: a call and its results, parallel ones too, stay or leave together.
 
-    A member that a stand-in replaced counts as there.
+    A message that was replaced counts as kept.
     """
     there = outcome.kept | outcome.covered
     for unit in outcome.given.units:
@@ -142,7 +142,7 @@ def keeps_units_whole(outcome: Outcome) -> str | None:
 
 
 def keeps_the_order(outcome: Outcome) -> str | None:
-    """4: what stays is in its order, and unchanged."""
+    """4: messages that stay are in their order, and unchanged."""
     places = [at for at in outcome.places if at is not None and at >= 0]
     if places != sorted(set(places)):
         return f"messages stand in the order {places}"
@@ -153,14 +153,14 @@ def keeps_the_order(outcome: Outcome) -> str | None:
 
 
 def invents_nothing(outcome: Outcome) -> str | None:
-    """4: whatever comes out was given, or is said to stand for something."""
+    """4: every output message was in the input, or is listed as inserted."""
     pairs = zip(outcome.made, outcome.places, strict=True)
     strange = [message for message, at in pairs if at == -1]
     return f"nobody gave it this message: {strange[0]!r:.120}" if strange else None
 
 
 def stays_valid(outcome: Outcome) -> str | None:
-    """5: a list that a provider takes is still one."""
+    """5: a list that a provider accepts stays valid."""
     if not outcome.given.valid:
         return None
     broken = validate(outcome.made, dialect=outcome.given.dialect)
@@ -168,7 +168,7 @@ def stays_valid(outcome: Outcome) -> str | None:
 
 
 def leaves_what_fits_alone(outcome: Outcome) -> str | None:
-    """8: a list that fits comes back as it was."""
+    """8: a list that fits is returned unchanged."""
     if outcome.tokens_given > outcome.budget or list(outcome.made) == list(outcome.given.messages):
         return None
     return f"it cost {outcome.tokens_given} of {outcome.budget} tokens and was changed"

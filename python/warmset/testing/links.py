@@ -1,7 +1,7 @@
-"""What a naive reader sees of a message: whose it is, what it calls and what it answers.
+"""A naive reader of messages: role, calls and results.
 
-Written for the oracle, from the providers' references, so that it shares nothing with the package
-that it checks. It reads well-formed messages only.
+It is written for the oracle, from the providers' references, so that it shares no code with the
+package that it checks. It reads well-formed messages only.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """What is seen of one message.
+    """What the naive reader sees of a message.
 
     Args:
         who: "system", "user", "assistant" or "tool".

@@ -1,4 +1,4 @@
-"""What made-up conversations are made of: texts in many scripts, and the choices of a generator."""
+"""The material of generated conversations: texts in many scripts, and random choices."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ HUGE: Final = 4_000
 
 @dataclass(slots=True)
 class Dice:
-    """The choices of one conversation, and a counter that keeps its texts apart.
+    """The random choices of one conversation, and a counter that makes its texts unique.
 
     Args:
-        rng: Where chance comes from.
+        rng: The source of randomness.
         serial: Numbers texts and calls, so that no two messages are equal.
     """
 
@@ -41,7 +41,7 @@ class Dice:
     serial: int = 0
 
     def chance(self, share: float) -> bool:
-        """Tell yes in that share of all cases; no is the simpler answer, for shrinking."""
+        """Return True in a share of all cases; False is the simpler value, for shrinking."""
         return self.rng.random() >= 1 - share
 
     def number(self) -> int:
@@ -81,7 +81,7 @@ class Dice:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A tool call of a made-up conversation."""
+    """A tool call of a generated conversation."""
 
     id: str
     name: str

@@ -1,4 +1,4 @@
-"""A naive answer to what `fit` answers: too plain to be wrong, too slow to be used.
+"""A naive implementation of `fit`: too simple to be wrong, too slow to be used.
 
 It shares no code with the rest of warmset: units are found by looking at every pair, and every cut
 is tried.
@@ -26,11 +26,11 @@ class Puzzle:
     Args:
         messages: The messages.
         dialect: How they are written.
-        budget: Tokens that everything may cost.
-        costs: What each message costs.
-        overhead: What is there besides the messages.
-        gap: What a stand-in for a gap costs, by whose it is: "user" or "assistant".
-        brief: What one line of the task costs.
+        budget: The most tokens that everything may have.
+        costs: The tokens of each message.
+        overhead: Tokens besides the messages.
+        gap: The tokens of a filler message by its role: "user" or "assistant".
+        brief: The tokens of the task in one line.
         pins: Positions that must stay.
     """
 
@@ -46,12 +46,12 @@ class Puzzle:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """What the oracle says.
+    """The oracle's solution.
 
     Args:
-        kept: Positions of the messages that stay as they are.
+        kept: Positions of the messages that stay unchanged.
         brief: Whether the task is shown in one line.
-        need: What is needed, if that is more than the budget.
+        need: The tokens that are needed, if they exceed the budget.
     """
 
     kept: frozenset[int] = field(default_factory=frozenset)
@@ -60,7 +60,7 @@ class Verdict:
 
 
 def together(messages: Sequence[Message], dialect: Dialect) -> list[list[int]]:
-    """Part a list into units by looking at every pair of messages.
+    """Divide a list into units by comparing every pair of messages.
 
     Returns:
         Positions that belong together, ascending, by their first member.
@@ -85,7 +85,7 @@ def together(messages: Sequence[Message], dialect: Dialect) -> list[list[int]]:
 
 
 def _answered(seen: Sequence[Seen]) -> list[tuple[int, int]]:
-    """Return who called and who answered, for every result that has a call before it."""
+    """Return the positions of call and result, for every result with an earlier call."""
     pairs: list[tuple[int, int]] = []
     taken: list[tuple[int, int]] = []
     for at, one in enumerate(seen):
@@ -124,7 +124,7 @@ def must_stay(puzzle: Puzzle) -> set[int]:
 
 
 def current(seen: Sequence[Seen]) -> int:
-    """Return the last request: one without tool results if there is any, -1 if nobody asks."""
+    """Return the last request: one without tool results if there is any, -1 if there is none."""
     plain = [at for at, one in enumerate(seen) if one.asks and not one.answers]
     return max(plain or [at for at, one in enumerate(seen) if one.asks], default=-1)
 
@@ -166,13 +166,13 @@ def solve(puzzle: Puzzle, leave: Callable[[Puzzle, set[int]], Iterable[list[int]
 
 
 def by_age(puzzle: Puzzle, held: set[int]) -> Iterable[list[int]]:
-    """Let the oldest units leave first."""
+    """The policy that evicts the oldest units first."""
     units = together(puzzle.messages, puzzle.dialect)
     return [unit for unit in units if not held & set(unit)]
 
 
 def by_score(scores: Sequence[float]) -> Callable[[Puzzle, set[int]], Iterable[list[int]]]:
-    """Let the lowest scores leave first, of equal ones the oldest."""
+    """The policy that evicts the lowest scores first, of equal ones the oldest."""
 
     def leave(puzzle: Puzzle, held: set[int]) -> Iterable[list[int]]:
         units = by_age(puzzle, held)
@@ -182,7 +182,7 @@ def by_score(scores: Sequence[float]) -> Callable[[Puzzle, set[int]], Iterable[l
 
 
 def by_place(head: int, tail: int) -> Callable[[Puzzle, set[int]], Iterable[list[int]]]:
-    """Let everything leave at once that is not at one of the ends, and then the oldest."""
+    """The policy that evicts everything between the ends at once, and then the oldest."""
 
     def leave(puzzle: Puzzle, held: set[int]) -> Iterable[list[int]]:
         units = together(puzzle.messages, puzzle.dialect)
@@ -217,7 +217,7 @@ def _total(puzzle: Puzzle, kept: set[int], *, brief: bool) -> int:
 
 
 def _gap(puzzle: Puzzle, before: int, after: int, *, always: bool = False) -> int:
-    """Return what a stand-in between two messages costs, 0 where none is needed."""
+    """Return the tokens of the filler message between two messages, 0 if none is needed."""
     one = puzzle.messages[before].get("role")
     if (before + 1 == after and not always) or one != puzzle.messages[after].get("role"):
         return 0
@@ -235,7 +235,7 @@ def _task(puzzle: Puzzle) -> int:
 
 
 def _may_be_brief(puzzle: Puzzle) -> bool:
-    """Tell whether one line may stand for the task, and is shorter."""
+    """Return whether one line may replace the task, and is shorter."""
     asked = [at for at, one in enumerate(puzzle.messages) if see(one, puzzle.dialect).asks]
     seen = [see(one, puzzle.dialect) for one in puzzle.messages]
     if asked[0] in {*puzzle.pins, asked[-1], current(seen)}:

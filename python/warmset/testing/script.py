@@ -1,4 +1,4 @@
-"""A made-up conversation before it is written in a dialect: who does what, in order."""
+"""A generated conversation before it is written in a dialect: a list of scenes."""
 
 from __future__ import annotations
 
@@ -11,18 +11,18 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Scene:
-    """One thing that happens.
+    """A scene of a conversation.
 
     Args:
         what: "system", "user", "say" (a text of the assistant), "step" (the assistant calls tools),
             "orphan" (a result without a call).
-        text: What is said; may be empty for a step.
+        text: The text; may be empty for a step.
         calls: The calls of a step.
         answered: The calls that get a result, in the order of the results.
-        results: What the results say, one for each of `answered`.
+        results: The texts of the results, one for each of `answered`.
         reasoning: What the model thought before, if it did.
         image: Whether a picture comes with it.
-        extra: A user's text that comes with the results, where the dialect has that.
+        extra: A user's text that is sent with the results, if the dialect allows it.
     """
 
     what: Literal["system", "user", "say", "step", "orphan"]
@@ -36,16 +36,16 @@ class Scene:
 
 
 def write_script(dice: Dice, *, exchanges: int, orphans: bool) -> list[Scene]:
-    """Make a conversation up.
+    """Generate the scenes of a conversation.
 
     Args:
-        dice: Where chance comes from.
-        exchanges: How often a user asks something.
+        dice: The source of randomness.
+        exchanges: The number of user requests.
         orphans: Whether there may be results without calls, and calls without results, in its
-            middle; providers refuse such lists.
+            middle; providers reject such lists.
 
     Returns:
-        What happens, in order. It may end with a request, an answer, results, or open calls.
+        The scenes, in order. It may end with a request, an answer, results, or open calls.
     """
     scenes: list[Scene] = []
     if dice.chance(0.6):

@@ -1,4 +1,4 @@
-"""The smallest list on which an evictor still breaks the same invariant."""
+"""Shrinks a failing case to the smallest list that still breaks the same invariant."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Case:
 
 
 class Tried(Protocol):
-    """An evictor on trial, as far as it is needed here."""
+    """The interface of an evictor on trial that shrinking needs."""
 
     def budgets(self, history: History, rng: Random, /) -> list[int]:
         """Return budgets that are worth a try."""
@@ -36,15 +36,15 @@ class Tried(Protocol):
 
 
 def smallest(trial: Tried, name: str, case: Case) -> Case:
-    """Take units out, and lower the budget, as long as the same invariant stays broken.
+    """Remove units and lower the budget while the same invariant stays broken.
 
     Args:
         trial: The evictor.
         name: The invariant.
-        case: Where it was found.
+        case: The case in which it was broken.
 
     Returns:
-        The smallest case that was found; a provider takes its list if it takes the one of the case.
+        The smallest case that was found; its list is valid if that of the case is.
     """
     best, found = case, _smaller(trial, name, case)
     while found is not None:

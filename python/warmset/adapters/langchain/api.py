@@ -1,4 +1,4 @@
-"""`trim_messages`: the call, its arguments and what it gives back."""
+"""`trim_messages`: the call, its arguments and its result."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ Types: TypeAlias = "str | type | Sequence[str | type] | None"
 
 
 class Options(TypedDict):
-    """The options of `trim_messages`, which says what they mean."""
+    """The options of `trim_messages`, which documents them."""
 
     max_tokens: int
     token_counter: object

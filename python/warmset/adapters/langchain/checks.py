@@ -1,4 +1,4 @@
-"""Which dicts are messages: what langchain-core refuses to convert is refused here too."""
+"""Checks of dicts: what langchain-core refuses to convert is rejected here, too."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def check(message: dict[str, Any], index: int, *, strict: bool) -> None:
-    """Make sure that a dict is a message.
+    """Check that a dict is a message.
 
     Args:
         message: The dict.
@@ -23,7 +23,7 @@ def check(message: dict[str, Any], index: int, *, strict: bool) -> None:
             assistant message without content, and a call with arguments that are no JSON.
 
     Raises:
-        InvalidMessageError: It is none; says why.
+        InvalidMessageError: It is not a message; the error has the reason.
     """
     if type(message.get("content")) is str:
         role, bare = message.get("role"), len(message) == 2  # noqa: PLR2004 - role and content
@@ -94,7 +94,7 @@ def _calls_fault(calls: Any, kind: str) -> str | None:
 
 
 def arguments(written: Any) -> Any:
-    """Read a call's arguments; what is no JSON stays as it is written."""
+    """Read a call's arguments; text that is not JSON stays unchanged."""
     if not isinstance(written, str):
         return written
     try:

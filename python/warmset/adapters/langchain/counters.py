@@ -1,7 +1,7 @@
-"""What a list costs: the caller's counter in one of its forms, and the approximate one.
+"""The tokens of a list: the caller's counter in one of its forms, or the approximate one.
 
-Costs that add up message by message need not be asked of lists, and where they cannot be negative
-a walk may stop as soon as the budget is spent.
+If counts are additive, single messages can be counted instead of lists; if no count is negative, a
+walk can stop as soon as the budget is used up.
 """
 
 from __future__ import annotations
@@ -31,9 +31,9 @@ class Counter:
     """A counter of tokens.
 
     Args:
-        whole: What a list costs.
-        each: What one message costs, where costs add up.
-        bounded: Whether no message can cost less than nothing, so that reading may stop early.
+        whole: Returns the tokens of a list.
+        each: Returns the tokens of one message, if counts are additive.
+        bounded: Whether no count is negative, so that reading may stop early.
         objects: Whether it must be given langchain's messages, not dicts.
     """
 

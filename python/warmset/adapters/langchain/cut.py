@@ -1,4 +1,4 @@
-"""Which part of a list is kept."""
+"""Chooses the part of a list that is kept."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def cut(given: Sequence[Any], seen: Sequence[Any], rules: Rules) -> list[Any]:
 
     Args:
         given: The caller's messages.
-        seen: The same messages as the counter wants them; often the same objects.
-        rules: What to keep.
+        seen: The same messages in the counter's form; often the same objects.
+        rules: The checked options.
 
     Returns:
         The caller's own objects, in order; a shortened message is a new one.

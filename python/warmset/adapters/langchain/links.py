@@ -1,4 +1,4 @@
-"""Which tool calls a message makes, and which it answers."""
+"""Reads which tool calls a message makes, and which it answers."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Links: TypeAlias = tuple[tuple[str, ...], tuple[str, ...]]
 
 
 def telling(messages: Sequence[Any], low: int, high: int) -> list[int]:
-    """Find quickly the messages that may do more than say a text.
+    """Find quickly the messages that may contain more than a text.
 
     Args:
         messages: Dicts, or langchain's messages.
@@ -51,7 +51,7 @@ def links(message: Any) -> Links:
         message: A dict or one of langchain's messages.
 
     Returns:
-        The ids, both empty where no tool has to do with it.
+        The ids, both empty if it has neither calls nor results.
     """
     held = fields(message)
     content = held.get("content")

@@ -1,4 +1,4 @@
-"""A part of the first message that does not fit, where the caller allows that."""
+"""Shortens the first message that does not fit, if the caller allows it."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 def by_lines(text: str) -> list[str]:
-    """Part a text into its lines, each with the line break that ends it."""
+    """Split a text into its lines, each with the line break that ends it."""
     *lines, rest = text.split("\n")
     return [f"{line}\n" for line in lines] + [rest]
 

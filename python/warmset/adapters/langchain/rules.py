@@ -1,4 +1,4 @@
-"""What a list is cut by: the arguments of `trim_messages`, checked."""
+"""The checked arguments of `trim_messages`."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What the caller asked for.
+    """The checked options.
 
     Args:
-        budget: Tokens.
-        counter: What messages cost.
+        budget: The budget in tokens.
+        counter: Counts the messages.
         last: Whether the end of the list is kept, not its beginning.
         split: How text is parted where a message may be shortened; None where none may.
         start_on: Which messages the result may begin with; None for all.

@@ -1,6 +1,6 @@
-"""How many messages fit, counted from the end that is kept.
+"""Searches how many messages fit, counted from the end that is kept.
 
-The body of a list is given in kept order: its first message is the last one to go.
+The body of a list is in kept order: its first message is the last one to be dropped.
 """
 
 from __future__ import annotations

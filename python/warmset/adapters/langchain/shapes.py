@@ -1,7 +1,7 @@
-"""How a message is read, be it a dict in OpenAI's chat form or one of langchain's objects.
+"""Reads messages: dicts in OpenAI's chat form, and langchain's objects.
 
-langchain-core is optional: it is looked up among the modules that are loaded, and imported only
-where the caller's messages cannot be read without it.
+langchain-core is optional: if it is loaded already, it is used, and it is imported only if the
+caller's messages cannot be read without it.
 """
 
 from __future__ import annotations
@@ -176,7 +176,7 @@ def class_of(message: Any) -> type:
 
 
 def content_of(message: Any) -> Any:
-    """Return what a message says: a string or a list; a dict without content says nothing."""
+    """Return a message's content: a string or a list; empty for a dict without content."""
     if not isinstance(message, dict):
         return vars(message).get("content")
     content = fields(message).get("content") or ""

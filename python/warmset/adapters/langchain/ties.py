@@ -1,4 +1,4 @@
-"""Where a list may be cut: never between a tool call and its results.
+"""Finds where a list may be cut: never between a tool call and its results.
 
 Only the kept part is read, and before or behind it as far as the partners of its calls and results
 are: which call a result belongs to depends on nothing outside of the stretch between them. What

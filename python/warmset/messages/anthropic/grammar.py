@@ -33,8 +33,8 @@ def fault(message: Message) -> Fault | None:
     """Say what makes the message malformed; see `Grammar`."""
     role = message.get("role")
     if role in ("system", "developer"):
-        why = f"Anthropic has no role {role!r} in its messages; pass it as the system parameter"
-        return Fault(why, "A9")
+        reason = f"Anthropic has no role {role!r} in its messages; pass it as the system parameter"
+        return Fault(reason, "A9")
     why = role_fault(message) or _fault(message)
     return None if why is None else Fault(why)
 
