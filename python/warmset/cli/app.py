@@ -42,7 +42,7 @@ COMMANDS: Final = {
         "List the compactions that a store has recorded; nothing is changed.",
     ),
     "import": ("upkeep:import_", "Append what warmset export wrote, under new ids."),
-    "model": ("model:app", "Locate, download and verify the local embedding models."),
+    "model": ("model:app", "The local embedding model: locate, download, verify."),
     "rpc": ("rpc:rpc", "Answer JSON-RPC 2.0 on standard input and output, one object a line."),
     "verify": ("upkeep:verify", "Read and check every byte of a store; nothing is changed."),
 }

@@ -15,7 +15,7 @@ from warmset.errors import EmbedderError, MissingExtraError
 
 Name: TypeAlias = Literal["minilm", "static"]
 
-app = cyclopts.App(name="model", help="Locate, download and verify the local embedding models.")
+app = cyclopts.App(name="model", help="The local embedding model: locate, download, verify.")
 
 
 @app.command

@@ -1,4 +1,4 @@
-"""What is known of a store's conversations, and how their messages are read."""
+"""The conversations of an open store, and read access to their messages."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 class Attached(Protocol):
-    """What works on a store beside its calls, and ends before it is closed."""
+    """Background work on a store, which ends before the store is closed."""
 
     def close(self, timeout: float, /) -> None:
         """End, within about that many seconds."""
         ...
 
     def forget(self) -> None:
-        """Keep no text of what was erased; under the engine's lock."""
+        """Remove texts of erased records; the caller holds the engine's lock."""
         ...
 
 
 class Follows(Protocol):
-    """An index of records beside turns, which follows what is kept and erased."""
+    """An index of derived records, which follows appends and erasures."""
 
     def refresh(self) -> object:
-        """Take up what is new and drop what is gone; not under the engine's lock."""
+        """Add new records and remove erased ones; the caller must not hold the engine's lock."""
         ...
 
 
@@ -82,7 +82,7 @@ class Catalog:
         self.notices = Notices(self.store, self.lost)
 
     def ledger(self, tenant: str, conversation: str) -> Ledger:
-        """Return a conversation's ledger, a new one if nothing was said in it yet."""
+        """Return a conversation's ledger, a new one if it has no messages yet."""
         with self.lock:
             found = self.ledgers.get((tenant, conversation))
             if found is None:
@@ -110,7 +110,7 @@ class Catalog:
         return found
 
     def tenant_of(self, id_: int) -> str:
-        """Return whose a message, or a record beside messages, is.
+        """Return the tenant of a message or a derived record.
 
         Raises:
             NotFound: Nothing has that id.
@@ -141,7 +141,7 @@ class Catalog:
         return [messages.loads(record.payload) for record in self.store.get_many(ids)]
 
     def text(self, id_: int) -> str:
-        """Read what a message says; see `indexing.Source`."""
+        """Return the text of a message; see `indexing.Source`."""
         dialect = self.owner(id_).dialect or "openai"
         return messages.text_of(self.message(id_), dialect)
 
@@ -160,11 +160,11 @@ class Catalog:
             return self.owner(id_).around(id_)
 
     def knows(self, id_: int) -> bool:
-        """Tell whether a message has that id."""
+        """Return whether a message has that id."""
         return id_ in self._owner
 
     def jobs(self, first: int = 0) -> list[Job]:
-        """Return every view of every message that has something to say, from an id on."""
+        """Return every view of every message with a text, from an id on."""
         with self.lock:
             ledgers = self.ledgers.values()
             return [job for one in ledgers for job in one.jobs(filter(first.__le__, one.entries))]
@@ -175,7 +175,7 @@ class Catalog:
             return self.ledger(*name).jobs(ids)
 
     def is_erased(self, id_: int) -> bool:
-        """Tell whether a record is there no more because somebody erased it."""
+        """Return whether a record was erased."""
         try:
             self.store.hash_of(id_)
         except Erased:

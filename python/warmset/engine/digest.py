@@ -1,4 +1,4 @@
-"""What all conversations of a store come to: a digest to compare them by, and their names."""
+"""A digest of all conversations of a store, to compare them by, and their names."""
 
 from __future__ import annotations
 

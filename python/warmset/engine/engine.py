@@ -1,7 +1,7 @@
 """One store, its index and its conversations: what every handle on the same path shares.
 
 The write path of a turn is `Engine.append`, the way back from the disk is `Follower`. After any
-exception the store is as it was or has complete records more, and the index agrees with it.
+exception, the store is unchanged or has further complete records, and the index agrees with it.
 """
 
 from __future__ import annotations
@@ -83,7 +83,7 @@ class Engine(Library):
     def append(
         self, ledger: Ledger, batch: Sequence[messages.Message], metas: Sequence[TurnMeta]
     ) -> list[int]:
-        """Keep messages at the end of the current path: durable, then searchable, then embedded.
+        """Append messages to the current path: durable, then searchable, then embedded.
 
         Args:
             ledger: The conversation.
@@ -91,8 +91,8 @@ class Engine(Library):
             metas: What is kept beside each.
 
         Returns:
-            Their ids; all are kept or none is. `Spooled` if another process kept the store busy:
-            then they lie in the spool, and appear here once a writer took them up.
+            Their ids; all are stored or none is. `Spooled` if another process held the store's
+            lock: then they are in the spool until a writer appends them.
 
         Raises:
             StoreError: They could not be kept.
@@ -130,10 +130,10 @@ class Engine(Library):
         return ids
 
     def put(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
-        """Keep records that are no turns, all or none; see `derived`.
+        """Store derived records, all or none; see `derived`.
 
         Returns:
-            Their ids. `Spooled` if another process kept the store busy: they appear later.
+            Their ids. `Spooled` if another process held the store's lock: they appear later.
 
         Raises:
             StoreError: They could not be kept.
@@ -145,7 +145,7 @@ class Engine(Library):
             return ids
 
     def room(self) -> None:
-        """Wait a moment where turns come faster than their vectors; not under the lock."""
+        """Wait for a moment if turns arrive faster than they are embedded; do not hold the lock."""
         if self.indexer is not None:
             self.indexer.room()
 
@@ -161,10 +161,9 @@ class Engine(Library):
             self._follower.passed(ids[-1])
 
     def _keep(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
-        """Append records, and take up what others wrote before them.
+        """Append records, and read those that others wrote before them.
 
-        What was left in the spool comes back when a writer takes it up, as other processes' records
-        do.
+        Spooled records appear once a writer appends them, like records of other processes.
         """
         ids = self.store.append_or_spool(drafts)
         if isinstance(ids, Spooled):
@@ -176,7 +175,7 @@ class Engine(Library):
     # --- from the disk ---------------------------------------------------------------------------
 
     def follow(self) -> None:
-        """Take up what other processes wrote since, and log what was noticed; not under the lock.
+        """Read what other processes wrote meanwhile, and log what was noticed; not under the lock.
 
         Raises:
             StoreError: The store could not be read.
@@ -190,7 +189,7 @@ class Engine(Library):
         self.notices.tell()
 
     def follow_all(self) -> int:
-        """Take up all records, under the lock; returns the id of the last one.
+        """Read all records and return the last one's id; the caller holds the lock.
 
         Raises:
             StoreError: The store could not be read.
@@ -225,7 +224,7 @@ class Engine(Library):
         return removed
 
     def _links(self, erased: Sequence[int]) -> list[Draft]:
-        """Say what the survivors of branches follow, before their first messages are erased."""
+        """Record new parents for the rest of branches whose first messages will be erased."""
         owners = {id(one): one for id_ in erased if (one := self._owner.get(id_)) is not None}
         gone = frozenset(erased)
         found = ((one, Links.without(one.history, gone)) for one in owners.values())
@@ -234,11 +233,11 @@ class Engine(Library):
         ]
 
     def reembed(self, told: Callable[[int, int], None]) -> None:
-        """Make all vectors anew with the given embedder.
+        """Embed everything again with the given embedder.
 
         Raises:
             InvalidInputError: There is no embedder.
-            EmbedderError: It failed; the store's vectors are as they were.
+            EmbedderError: It failed; the store's vectors are unchanged.
         """
         if self.indexer is None:
             raise InvalidInputError("reembed: this memory has no embedder; open it with one")
@@ -247,11 +246,11 @@ class Engine(Library):
             pass  # the file has the vectors that were erased
 
     def flush(self, timeout: float | None) -> bool:
-        """Wait until every turn has its vectors; see `Memory.flush`."""
+        """Wait until every turn is embedded; see `Memory.flush`."""
         return self.indexer is None or self.indexer.flush(timeout)
 
     def rebuild_index(self) -> None:
-        """Make the index anew from the records, and its file from the index.
+        """Rebuild the index from the records, and write its file again.
 
         Raises:
             StoreError: The store could not be read.
@@ -276,7 +275,7 @@ class Engine(Library):
         self.store.close()
 
     def paused(self) -> AbstractContextManager[object]:
-        """Let no vectors be made meanwhile."""
+        """Pause the embedding of turns."""
         return nullcontext() if self.indexer is None else self.indexer.paused()
 
 

@@ -1,4 +1,4 @@
-"""One tenant's handle on an open store; what every part of a memory goes through."""
+"""One tenant's handle on an open store, which every part of a memory uses."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Handle:
 
     @property
     def engine(self) -> Engine:
-        """The store and its index as they were last seen, closed or not."""
+        """The store and its index in their last known state, closed or not."""
         return self._share.engine
 
     @property
@@ -36,7 +36,7 @@ class Handle:
         return self._share.vectors
 
     def live(self) -> Engine:
-        """Take up what other processes wrote since, and return the engine.
+        """Read what other processes wrote meanwhile, and return the engine.
 
         Raises:
             Closed: The handle was closed.

@@ -1,9 +1,9 @@
 """An engine's index in a file, so that opening a store does not index every turn again.
 
-The file tells which record it reaches to, and a digest of the conversations up to there. It is
-taken up if the conversations come out the same when the records are read; otherwise the index is
-made from the records, as it would be without the file. It is written at `close`, and by a thread
-when it lacks many turns; a store that is encrypted, and one with few turns, has none.
+The file has the id of the last record that it covers, and a digest of the conversations up to
+there. It is used if the records give the same digest; otherwise the index is built from the
+records, as without a file. It is written at `close`, and by a thread when it lacks many turns. An
+encrypted store and one with few turns have no file.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ class _NoFileError(_UnfitError):
 
 
 class IndexFile:
-    """Takes the index of an engine up from its file, and writes it.
+    """Loads and saves the index of an engine.
 
     Args:
         engine: What is indexed; its store is open.
@@ -83,7 +83,7 @@ class IndexFile:
     # --- taking up --------------------------------------------------------------------------------
 
     def load(self) -> int:
-        """Load the file if it may be right; returns the last id that it covers, 0 if it may not."""
+        """Load the file if it may be valid; return the last id that it covers, else 0."""
         try:
             self._covered = self._load()
         except _NoFileError as error:
@@ -118,7 +118,7 @@ class IndexFile:
         return covers
 
     def agrees(self) -> bool:
-        """Tell whether the file has what the records up to its end came to; then it is taken up."""
+        """Return whether the file matches the records that it covers; then it is used."""
         engine, indexer = self._engine, self._engine.indexer
         if self._note.get("digest") != digest(engine.ledgers):
             self._unfit("the store has other turns")
@@ -143,7 +143,7 @@ class IndexFile:
         )
 
     def _refuse(self, why: str, *, delete: bool = True) -> None:
-        """Say why the index is made from the records, and delete the file that is no use."""
+        """Record why the index is built from the records, and delete the useless file."""
         self._why, self._covered = why, 0
         self._engine.retriever.clear()
         if delete and self._folder is not None and (self._folder / NAME).exists():
@@ -157,7 +157,7 @@ class IndexFile:
     # --- writing ----------------------------------------------------------------------------------
 
     def grown(self) -> None:
-        """Have the file written by a thread if it lacks many turns; returns at once."""
+        """Start a thread that writes the file if it lacks many turns; returns at once."""
         turns = len(self._engine.retriever)
         if turns - self._turns <= max(STEP, self._turns // 10) or self._folder is None:
             return
@@ -194,7 +194,7 @@ class IndexFile:
             self._thread.join(seconds)
 
     def save(self, wait: float = 60.0) -> None:
-        """Write the file, unless somebody else does or erases; what fails is told by `figures`.
+        """Write the file, unless another process does or erases; `figures` reports a failure.
 
         Args:
             wait: Seconds to wait for vectors that are being made.
@@ -266,11 +266,11 @@ class IndexFile:
         return erasing(self._folder)
 
     def made_anew(self, why: str) -> None:
-        """Take note that the index was made from the records once more."""
+        """Record that the index was rebuilt from the records."""
         self._covered, self._why = 0, why
 
     def figures(self) -> dict[str, Any]:
-        """Tell where the index came from, and what of it is in the file."""
+        """Return how the index was loaded, and how much of it is in the file."""
         return {
             "source": "file" if self._covered else "records",
             "covered": self._covered,

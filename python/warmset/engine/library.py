@@ -1,4 +1,4 @@
-"""What a store holds, as its engine knows it: conversations, who has which message, the index."""
+"""The contents of an open store: its conversations, the owners of messages, the index."""
 
 from __future__ import annotations
 
@@ -77,7 +77,7 @@ class Library(Catalog):
         ledger.frozen = None
 
     def relink(self, ledger: Ledger, links: Links) -> None:
-        """Let messages follow what is left of what they followed, in memory only."""
+        """Link messages to the remaining messages before them, in memory only."""
         history = ledger.history
         history.branched = True  # the order alone no longer says it, whatever is left
         for id_ in links.of:
@@ -94,7 +94,7 @@ class Library(Catalog):
         meta: TurnMeta,
         tokens: int,
     ) -> None:
-        """Take a kept message up: into its conversation and into the index."""
+        """Add a stored message to its conversation and to the index."""
         entry = ledger.admit(id_, digest, facts, meta, tokens)
         self._owner[id_] = ledger
         if entry.speaker is None:
@@ -103,7 +103,7 @@ class Library(Catalog):
             self.index_turn(ledger, entry, facts.text)
 
     def index_turn(self, ledger: Ledger, entry: Entry, text: str) -> None:
-        """Make a message findable by its words and labels."""
+        """Index a message by its words and labels."""
         day = time.strftime("%d %B %Y", time.gmtime(entry.at))
         labels = (
             *ledger.numbers,
@@ -128,7 +128,7 @@ class Library(Catalog):
             )
 
     def index_again(self, end: int) -> set[int]:
-        """Make the index anew, without vectors, up to an id; returns the ids of the messages.
+        """Rebuild the index, without vectors, up to an id; return the ids of the messages.
 
         Raises:
             StoreError: The store could not be read.
@@ -153,7 +153,7 @@ class Library(Catalog):
         return done
 
     def drop(self, ledger: Ledger, erased: Collection[int]) -> None:
-        """Forget a conversation of which messages were erased; what is left is read once more."""
+        """Remove a conversation with erased messages; the rest of it is read again."""
         self.cards.clear()
         self.copies.clear()
         for id_ in ledger.entries:

@@ -1,7 +1,7 @@
 """Reading a store: all of it at open, and what other processes wrote since.
 
-Records are taken up in the order of their ids, whoever wrote them, so every process that follows a
-store comes to the same conversations.
+Records are read in the order of their ids, no matter which process wrote them, so every process has
+the same conversations.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ class _News:
 
 
 class Follower:
-    """Takes up what a store holds, each record once.
+    """Reads the records of a store, each once.
 
     Args:
         engine: What takes the records up; its lock is held during each call.
@@ -71,7 +71,7 @@ class Follower:
         self._next = 1
 
     def catch_up(self, until: int | None = None) -> None:
-        """Take up what was written since.
+        """Read what was written since the last call.
 
         Args:
             until: Only what has a lower id.

@@ -33,19 +33,22 @@ _COMPACT: Final[dict[str, Any]] = {
         "description": "The list as the provider takes it: OpenAI Chat, OpenAI Responses, "
         "Anthropic or Gemini.",
     },
-    "query": {"type": "string", "description": "What the messages are to be near to."},
+    "query": {
+        "type": "string",
+        "description": "The text to which the messages that stay should be similar.",
+    },
     "target_ratio": {
         "type": "number",
         "minimum": 0.05,
         "maximum": 1,
         "default": 0.4,
-        "description": "The part of the list's tokens that may stay.",
+        "description": "The share of the list's tokens that may stay.",
     },
     "budget": {
         "type": "integer",
         "minimum": 1,
         "maximum": _LARGEST,
-        "description": "Tokens that the list may cost, instead of the ratio.",
+        "description": "The most tokens that the list may have; replaces the ratio.",
     },
     "distill_novel": {
         "type": "boolean",

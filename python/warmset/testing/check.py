@@ -202,7 +202,7 @@ class Trial:
         return found
 
     def made_of(self, messages: list[Any], budget: int) -> list[Any]:
-        """Return the evictor's result for a list; None if it raises `BudgetTooSmall`."""
+        """Return the evictor's output for a list; empty if it raises `BudgetTooSmall`."""
         try:
             return self._run(copy.deepcopy(messages), budget)[0]
         except BudgetTooSmall:

@@ -1,1 +1,1 @@
-"""What a text gives away without a model: hard facts, dates, questions, decisions."""
+"""Rule-based extraction from texts: hard facts, dates, questions, decisions."""

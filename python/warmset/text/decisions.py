@@ -1,6 +1,6 @@
-"""What the scoped index says of a turn: a summary, its entities, whether it settles something.
+"""Extracts what the scoped index shows of a turn: summary, entities, decision.
 
-The rules are tables that tests hold; a callable can replace each of them.
+The rules are tables that tests check; a callable can replace each of them.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ DECISIONS: Final = (
 )
 
 READ: Final = 20_000
-"""Characters of a turn that are read; it may be fifty megabytes long."""
+"""The most characters of a turn that are read; a turn may have fifty megabytes."""
 
 _PHRASES = "|".join(r"\s+".join(map(re.escape, phrase.split())) for phrase in DECISIONS)
 _DECISION = re.compile(rf"(?<!\w)(?:{_PHRASES})(?!\w)", re.IGNORECASE)
@@ -41,7 +41,7 @@ _CODE: Final = (
     ("", r"\b[a-z]{1,80}[A-Z]\w{0,80}\b"),  # camelCase
     ("-", r"\b[A-Z]{2,}-\d+\b"),  # ticket ids
 )
-"""Identifiers, each with a character that it cannot do without: most texts have few of these."""
+"""Patterns of identifiers, each with a character that it needs: most texts have few of these."""
 
 _WORD = re.compile(r"[^\W\d_][\w'’-]*")
 _BEGUN = re.compile(r"(?:^|[.!?:]\s{1,4}|\n[ \t]{0,8}[-*#>]{0,3}[ \t]{0,8})\Z")
@@ -50,7 +50,7 @@ _BEGUN_CHARS: Final = 20
 
 
 def brief_task(text: str) -> str:
-    """Show a task that does not fit whole in one line."""
+    """Shorten a task that does not fit to one line."""
     return f"(The task, shortened) {summarise(text) or '…'}"
 
 
@@ -58,7 +58,7 @@ def summarise(text: str) -> str:
     """Return the one-line summary of a turn.
 
     Args:
-        text: What the turn says.
+        text: The turn's text.
 
     Returns:
         Its first 160 characters with white space collapsed; empty for an empty turn.
@@ -69,10 +69,10 @@ def summarise(text: str) -> str:
 
 
 def entities(text: str) -> tuple[str, ...]:
-    """Return what a turn names.
+    """Return the entities that a turn names.
 
     Args:
-        text: What the turn says; its first 20,000 characters are read.
+        text: The turn's text; its first 20,000 characters are read.
 
     Returns:
         The first 8 distinct capitalised words, paths, URLs and identifiers, in order of appearance.
@@ -111,10 +111,10 @@ def _code(marks: str) -> re.Pattern[str]:
 
 
 def is_decision(text: str) -> bool:
-    """Tell whether a turn settles something.
+    """Return whether a turn contains a decision.
 
     Args:
-        text: What the turn says; its first 20,000 characters are read.
+        text: The turn's text; its first 20,000 characters are read.
 
     Returns:
         Whether one of `DECISIONS` occurs in it as whole words.

@@ -1,6 +1,6 @@
-"""What is read out of a turn beside its words: questions, times, numbers, and who is addressed.
+"""Extracts the traits of a turn: questions, times, numbers, and the addressed person.
 
-Tables of English, held by tests; where they find nothing, a turn has no such trait.
+The rules are tables of English words that tests check.
 """
 
 from __future__ import annotations
@@ -14,13 +14,13 @@ from typing import Final
 from warmset.text.temporal import mentions
 
 READ: Final = 4_000
-"""Characters of a turn that are read; a trait is of what somebody says, and that is said early."""
+"""The most characters of a turn that are read; what a person writes comes early in it."""
 
 LONGEST: Final = 400
 """Days; a longer range, as "the 1990s", is no hint at when something happened."""
 
 SPEAKING: Final = frozenset({"user", "assistant"})
-"""Roles whose turns are said by somebody; the result of a tool asks nothing."""
+"""Roles whose turns a person or the model wrote; the result of a tool asks nothing."""
 
 EPOCH: Final = 719_163
 """The ordinal of 1 January 1970."""
@@ -58,14 +58,14 @@ _OF_TOP: Final = 0.2
 
 @dataclass(frozen=True, slots=True)
 class Traits:
-    """What is known of a turn's text.
+    """The traits of a turn's text.
 
     Args:
-        asking: The part of its words that stand in questions, 0 to 1.
+        asking: The share of its words that are in questions, 0 to 1.
         ends_asking: Whether it ends with a question.
-        tells_time: Whether it tells when something was, is or will be.
+        tells_time: Whether it mentions when something was, is or will be.
         tells_number: Whether it has a number.
-        days: The ranges of days that it speaks of, counted from 1970, both ends included.
+        days: The ranges of days that it mentions, counted from 1970, both ends included.
     """
 
     asking: float
@@ -79,13 +79,13 @@ NONE: Final = Traits(0.0, False, False, False, ())
 
 
 def read(text: str, role: str, at: float) -> Traits:
-    """Read a turn.
+    """Return the traits of a turn.
 
     Args:
-        text: What it says; its first 4,000 characters are read. A remark in brackets at its end, as
-            the caption of a photo, is not said.
-        role: Who says it; a tool's result has no traits.
-        at: When it was said, in seconds since 1970 UTC.
+        text: Its text; the first 4,000 characters are read. A remark in brackets at its end, as the
+            caption of a photo, is ignored.
+        role: Its role; a tool's result has no traits.
+        at: Its time, in seconds since 1970 UTC.
 
     Returns:
         Its traits.
@@ -107,7 +107,7 @@ def read(text: str, role: str, at: float) -> Traits:
 
 
 def days(text: str, at: float, *, past: bool = False) -> list[tuple[int, int]]:
-    """Return the ranges of days that a text speaks of, counted from 1970, each once.
+    """Return the ranges of days that a text mentions, counted from 1970, each once.
 
     Args:
         text: The text.
@@ -120,7 +120,7 @@ def days(text: str, at: float, *, past: bool = False) -> list[tuple[int, int]]:
 
 
 class Addressed:
-    """Infers who speaks from who is addressed, where messages have roles but no names.
+    """Infers the speakers' names from how they are addressed, if messages have roles but no names.
 
     A name that one side calls again and again, as in "Thanks, Maria!", and the other side does not,
     is the other side's.
@@ -131,7 +131,7 @@ class Addressed:
         self._names: dict[str, tuple[str, str]] | None = None
 
     def hear(self, role: str, text: str) -> None:
-        """Take note of whom a turn addresses."""
+        """Record whom a turn addresses."""
         if role in SPEAKING:
             found = [name for name in _CALL.findall(text[:READ]) if name.lower() not in _NO_NAMES]
             if found:

@@ -1,4 +1,4 @@
-"""The hard facts of a text: its numbers, paths, URLs, identifiers and names, each in one spelling.
+"""Extracts the hard facts of a text: numbers, paths, URLs, identifiers and names, normalised.
 
 Two texts that state the same fact share it: `1,000` and `1000`, `15 %` and `15%`, `v1.2` and `1.2`,
 `./src/a.py` and `src/a.py`, `Ada's` and `Ada`. Words are judged one by one, with tables and no
@@ -14,14 +14,14 @@ from typing import Final
 from warmset.text.stopwords import NO_NAMES, OPENERS, ROOTS
 
 READ: Final = 20_000
-"""Characters of a text that are read; it may be fifty megabytes long."""
+"""The most characters of a text that are read; a text may have fifty megabytes."""
 
 _GAPS: Final = str.maketrans(
     '"“”«»(){}[]<>|;`*#\u2018\u2019\\',
     " " * 19 + "'/",
 )
 _CACHED: Final = 40
-"""Characters of a word that is remembered with what it states; most of a text are a few words."""
+"""The most characters of a word whose facts are cached; most of a text are a few words."""
 
 _EDGES: Final = ".,:!?'…-–—+&@^~%"  # noqa: RUF001 - dashes that people type
 _ENDS: Final = frozenset(".!?:…")
@@ -77,7 +77,7 @@ def fact_numbers(text: str) -> list[int]:
 
 
 def forget_words() -> None:
-    """Drop the words that are remembered with what they state: they come from texts."""
+    """Clear the cache of words: they come from texts."""
     _stated.cache_clear()
 
 
@@ -122,7 +122,7 @@ def plain_name(text: str) -> str:
 
 
 def is_path(word: str) -> bool:
-    """Tell whether a word with a slash is a path or a URL, and not `and/or`.
+    """Return whether a word with a slash is a path or a URL, and not `and/or`.
 
     Args:
         word: One word, with `/` between its pieces.
@@ -136,7 +136,7 @@ def is_path(word: str) -> bool:
 
 
 def _states(raw: str, opens: bool) -> tuple[str, ...]:  # noqa: FBT001
-    """Return what one word states."""
+    """Return the facts of a word."""
     word = raw.strip(_EDGES) or raw
     if word.isalpha() and word.islower():
         return ()
@@ -149,7 +149,7 @@ _stated = functools.lru_cache(8_192)(_states)
 
 
 def _judge(word: str, raw: str, opens: bool, found: set[str]) -> None:  # noqa: FBT001
-    """Add what a word states, if it states anything."""
+    """Add the facts of a word, if it has any."""
     if "/" in word and is_path(word):
         # A dot or a tilde before a path belongs to it; a line's number behind it does not.
         path = _LINE.sub("", raw.lstrip("'-").rstrip(_EDGES))

@@ -23,12 +23,12 @@ _GOES_ON: Final = re.compile(r"\w|\s+(?:week|fortnight)\b", re.IGNORECASE)
 
 
 def dated(text: str, role: str, at: float) -> str:
-    """Put the day behind every phrase that says it from where the speaker stands.
+    """Add the date after every phrase that names a day relative to the message's day.
 
     Args:
-        text: What was said; its first 4,000 characters are read.
-        role: Who said it; a tool's result is left as it is.
-        at: When it was said, in seconds since 1970 UTC.
+        text: The message's text; its first 4,000 characters are read.
+        role: Its role; a tool's result is not changed.
+        at: Its time, in seconds since 1970 UTC.
 
     Returns:
         The text, as in "I saw her yesterday [7 May 2023]". A phrase that means the day itself, as

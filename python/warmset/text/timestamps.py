@@ -1,4 +1,4 @@
-"""Times as callers give them."""
+"""Reads times as callers pass them."""
 
 from __future__ import annotations
 

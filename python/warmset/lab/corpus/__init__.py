@@ -1,5 +1,5 @@
-"""Conversations off a disk: read, kept in a store with vectors, and searched in the plainest ways.
+"""Transcripts: read from files, stored with vectors, and searched by baseline methods.
 
-What the demo and the harness share. Readers give a `Transcript`, whatever kind of file it was; a
-`Stage` has it in a store, ready to be asked. Nothing here measures or prints.
+The demo and the evaluation share this package. Readers return a `Transcript` for every kind of
+file; a `Stage` has it in a store, ready for questions. Nothing here measures or prints.
 """

@@ -37,13 +37,13 @@ def read_all(found: list[dict[str, Any]]) -> Iterator[Transcript]:
         found: The instances of a file.
 
     Yields:
-        A conversation with one question. Its evidence are the turns that say that they have the
-        answer, or, where none does, all turns of the sessions that have it. Questions that are to
-        be declined (their id ends in "_abs") and questions without evidence are left out and
-        counted. Sessions come in the order of their dates.
+        A conversation with one question. Its evidence are the turns that are marked as having the
+        answer, or, if there are none, all turns of the sessions that are. Questions that should be
+        declined (their id ends in "_abs") and questions without evidence are left out and counted.
+        Sessions are in the order of their dates.
 
     Raises:
-        InvalidInputError: One is not as LongMemEval writes them.
+        InvalidInputError: An instance does not have LongMemEval's format.
     """
     for number, item in enumerate(found, 1):
         name = str(item.get("question_id", number))

@@ -1,4 +1,4 @@
-"""The embedder that a command line names, or none where words alone are searched."""
+"""Creates the embedder that a command line names."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ LEXICAL: Final = "lexical"
 
 
 def check(name: str | None, *, words_only: bool) -> None:
-    """Make sure that two options do not say different things.
+    """Check that two options do not contradict each other.
 
     Raises:
-        InvalidInputError: An embedder is named where words alone are to be searched.
+        InvalidInputError: An embedder is named although words alone are searched.
     """
     if words_only and name not in (None, LEXICAL):
-        raise InvalidInputError("embedder: words alone need none; leave one of both out")
+        raise InvalidInputError("embedder: not used with words alone; leave one of the two out")
 
 
 def model_of(name: str | None, *, words_only: bool, progress: Progress) -> Embedder | None:
-    """Make the embedder of a command.
+    """Return the embedder of a command.
 
     Args:
         name: As `Memory.open` takes it; None for the local model.
@@ -32,11 +32,11 @@ def model_of(name: str | None, *, words_only: bool, progress: Progress) -> Embed
         progress: Called as the preparation of a local model advances.
 
     Returns:
-        The embedder, on every core; None where words alone are searched.
+        The embedder, using all cores; None to search by words alone.
 
     Raises:
         InvalidInputError: No embedder has that name.
-        EmbedderError: The model is not to be had, or there is no key.
+        EmbedderError: The model is not available, or there is no key.
         MissingExtraError: A package that it needs is not installed.
     """
     if words_only or name == LEXICAL:

@@ -1,4 +1,4 @@
-"""The plainest ways to search: one signal, the question as it is asked, nothing else."""
+"""Baseline searches: one signal, the question as it is asked, nothing else."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ if TYPE_CHECKING:
 
 
 def plain_words(on: Stage, question: str) -> list[int]:
-    """Rank by BM25 and by nothing else.
+    """Rank by BM25 alone.
 
-    The store is searched and not the conversation, so that no names are taken out of the question.
+    The store is searched and not the conversation, so that names are not removed from the question.
     """
     found = on.words.search(question, k=on.words.stats()["messages"])
     ours = set(on.ids)

@@ -1,4 +1,4 @@
-"""The embedder, remembering what it made."""
+"""An embedder that caches its vectors."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 class Remembering:
     """An embedder that makes each text's vector once; see `warmset.embed.Embedder`.
 
-    So plain dense search can have the very vectors of the memory without embedding all turns again.
+    So the baseline dense search uses the memory's own vectors without embedding all turns again.
     """
 
     def __init__(self, inner: Embedder) -> None:

@@ -1,4 +1,4 @@
-"""JSON and JSONL off a disk: streamed a line at a time, with the place of what is wrong."""
+"""Reads JSON and JSONL files: streamed line by line, with the place of every error."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ _FOUND: Final[dict[type, str]] = {
 
 @contextmanager
 def reading(path: Path) -> Iterator[None]:
-    """Name a file in whatever goes wrong while it is read.
+    """Add a file's name to errors that occur while it is read.
 
     Raises:
-        InvalidInputError: In place of what the operating system answered, or with the name before
-            its message.
+        InvalidInputError: Replaces an error of the operating system, or has the name before its
+            message.
     """
     try:
         yield
@@ -46,16 +46,16 @@ def reading(path: Path) -> Iterator[None]:
 
 
 def is_jsonl(path: Path) -> bool:
-    """Tell whether a file has one JSON value a line rather than one in all.
+    """Return whether a file has one JSON value on each line, not a single one.
 
     Args:
         path: The file.
 
     Returns:
-        Whether its first line that is not blank is a JSON object, and no list of messages.
+        Whether its first line that is not blank is a JSON object, and not a list of messages.
 
     Raises:
-        InvalidInputError: Nothing is in it, or it is not UTF-8.
+        InvalidInputError: It is empty, or not UTF-8.
         OSError: It cannot be read.
     """
     for where, text in _texts(path):
@@ -114,7 +114,7 @@ def numbered(items: Iterable[object], what: str = "message") -> Iterator[Row]:
 
 
 def mapping(value: object, where: str) -> dict[str, Any]:
-    """Insist on a JSON object.
+    """Check that a value is a JSON object, and return it.
 
     Raises:
         InvalidInputError: It is something else.

@@ -1,4 +1,4 @@
-"""Which messages a window shows whole."""
+"""Finds the messages that a window shows as a whole."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ EVERYTHING: Final = 1 << 40
 def shown(conversation: Conversation, window: Window) -> set[int]:
     """Return the ids of the messages that a window shows whole, quoted or verbatim.
 
-    A line of the scoped index does not count, nor does what a summary stands for, nor a task that
-    was shortened to a line.
+    A line of the scoped index does not count, nor a message that a summary replaces, nor a task
+    that was shortened to a line.
     """
     whole = [part for part in window.parts if part.name not in {"index", "summary"}]
     ids = {id_ for part in whole for id_ in part.ids}
@@ -31,5 +31,5 @@ def shown(conversation: Conversation, window: Window) -> set[int]:
 
 
 def text_of(conversation: Conversation, id_: int) -> str:
-    """Return what a message of the conversation says."""
+    """Return the text of a message of the conversation."""
     return messages.text_of(conversation.fetch(id_), conversation.dialect or "openai")

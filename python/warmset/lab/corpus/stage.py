@@ -1,4 +1,4 @@
-"""The conversation on stage: kept in a store, with vectors, and the baselines beside it."""
+"""`Stage`: a transcript in a store, with vectors, and with the baselines."""
 
 from __future__ import annotations
 
@@ -38,17 +38,17 @@ class Progress(Protocol):
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Stage:
-    """What a comparison needs.
+    """A transcript in a store, ready for a comparison.
 
     Args:
         conversation: The transcript's conversation.
         ids: The id of each line.
         words: A handle on the same store that ranks by BM25 alone.
-        embedder: What made the vectors, remembering them; None where words alone are searched, or
-            no question is to be compared.
+        embedder: The embedder, which caches its vectors; None to search by words alone, or without
+            questions to compare.
         name: The embedder's name.
-        keep_seconds: What keeping the messages took.
-        embed_seconds: What embedding them took after that.
+        keep_seconds: Seconds to store the messages.
+        embed_seconds: Further seconds to embed them.
         another: Opens a handle on the same store with other weights; it closes with the stage.
     """
 
@@ -71,12 +71,12 @@ def stage(
     progress: Progress,
     views: Views = "both",
 ) -> Iterator[Stage]:
-    """Keep a transcript and embed it.
+    """Store a transcript and embed it.
 
     Args:
-        transcript: What to keep.
-        store: Where; None for a directory that is gone afterwards. Messages that are there already
-            are not kept twice.
+        transcript: The transcript.
+        store: The store's directory; None for a temporary one. Messages that it already has are not
+            stored twice.
         model: Makes the vectors; None searches by words alone.
         progress: Called during the stages "keep" and "embed".
         views: What is embedded of a turn, as `Memory.open` takes it.
@@ -135,9 +135,10 @@ def _opened(memory: Memory) -> Iterator[Memory]:
 
 
 def _still(memory: Memory) -> AbstractContextManager[object]:
-    """Let no vectors be made meanwhile: their records take ids, and ids are shown in windows.
+    """Pause the embedding: records of vectors take ids, and ids are shown in windows.
 
-    So a transcript has the same ids, and its windows the same tokens, however fast the model is.
+    So a transcript has the same ids, and its windows the same tokens, regardless of the model's
+    speed.
     """
     return memory.paused()
 
@@ -152,7 +153,7 @@ def _keep(conversation: Conversation, transcript: Transcript, progress: Progress
             "choose another directory"
         )
     done = len(known)
-    # A line without a time was said when the one before it was, and the first when the next was.
+    # A line without a time gets that of the line before it, the first one that of the next.
     last = next((line.at for line in lines if line.at is not None), time.time())
     for (at, speaker, session), group in groupby(lines[done:], key=_beside):
         last = last if at is None else at

@@ -1,4 +1,4 @@
-"""What every kind of transcript is read into: lines in order, and questions if it has its own."""
+"""The common form of all transcripts: lines in order, and known questions, if any."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Line:
-    """One message of a transcript.
+    """A message of a transcript.
 
     Args:
-        message: The message, in the dialect that the transcript is written in.
-        at: When it was said, seconds since 1970 UTC; None where the transcript does not tell.
-        speaker: Who said it, where somebody is named.
-        session: The session's name, where the transcript names sessions.
+        message: The message, in the transcript's dialect.
+        at: Its time, seconds since 1970 UTC; None if unknown.
+        speaker: The speaker's name, if there is one.
+        session: The session's name, if there is one.
         where: The place in the file, for errors: "line 12".
     """
 
@@ -40,9 +40,9 @@ class Question:
     Args:
         text: The question.
         evidence: Positions of the lines that answer it, ascending; all of them are needed.
-        category: What kind of question it is, where the file tells.
-        answer: What the file takes for right, where it tells.
-        name: What tells it from the other questions of its file.
+        category: The kind of question, if the file names it.
+        answer: The correct answer, if the file has it.
+        name: A name that identifies it among the questions of its file.
     """
 
     text: str
@@ -54,11 +54,11 @@ class Question:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Transcript:
-    """A conversation with what is known of it.
+    """A conversation with known questions and notes.
 
     Args:
-        name: What to call it.
-        kind: What kind of file it was read from.
+        name: Its name.
+        kind: The kind of its file.
         lines: Its messages in order.
         questions: Questions with known evidence; none for most transcripts.
         notes: What was left out, in words.
@@ -74,10 +74,10 @@ class Transcript:
 
 
 def checked(transcript: Transcript) -> Transcript:
-    """Make sure that a transcript can be kept and that a request can follow it.
+    """Check that a transcript can be stored and that a request can follow it.
 
     Args:
-        transcript: As a reader made it.
+        transcript: The result of a reader.
 
     Returns:
         The transcript; without its last messages if they call tools that never answered.
@@ -105,5 +105,5 @@ def checked(transcript: Transcript) -> Transcript:
 
 
 def nameless(transcript: Transcript) -> Transcript:
-    """Take the speakers' names off a conversation: roles stay, and names within the texts."""
+    """Remove the speakers' names from a conversation; roles, and names within texts, stay."""
     return replace(transcript, lines=[replace(line, speaker=None) for line in transcript.lines])

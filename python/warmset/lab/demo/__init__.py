@@ -1,5 +1,5 @@
-"""A conversation on trial: what each method finds in it at equal tokens, and why.
+"""The demo: what each method finds in a conversation at equal tokens, and why.
 
-A surface: it reads transcripts, drives the public API, and renders; nothing imports it but the
-command line. What is shown is measured in the run that shows it.
+It reads transcripts, calls the public API, and renders; only the command line imports it. All
+figures are measured in the run that shows them.
 """

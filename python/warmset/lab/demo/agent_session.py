@@ -1,4 +1,4 @@
-"""A made-up session of a coding agent: 400 messages, the same on every machine.
+"""A generated session of a coding agent: 400 messages, the same on every machine.
 
 The agent searches, reads three files at once, edits, runs tests and looks at what changed, for 21
 requests of its user. It is written as OpenAI's chat messages; nothing in it is random.
@@ -60,7 +60,7 @@ VERBS: Final = ("close", "price", "split", "merge", "cancel", "renew", "audit", 
 
 @dataclass(slots=True)
 class _Session:
-    """The messages so far, and a number that keeps call ids apart."""
+    """The messages so far, and a counter that makes call ids unique."""
 
     messages: list[Message] = field(default_factory=list)
     calls: int = 0

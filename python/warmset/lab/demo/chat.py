@@ -1,4 +1,4 @@
-"""Lists of messages as providers take them, and rows that put a time and a speaker beside one."""
+"""Reads lists of messages in providers' formats, and rows with a time and a speaker for each."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def read(rows: Iterable[Row]) -> Iterator[Line]:
         rows: Objects with their places.
 
     Yields:
-        A line each; what a message says is left as it is.
+        A line each; messages are not changed.
 
     Raises:
         InvalidInputError: An object is neither, or a field beside the message cannot be read.

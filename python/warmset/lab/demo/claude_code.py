@@ -1,9 +1,8 @@
-"""Transcripts of Claude Code: one event a line, of which some are turns of the conversation.
+"""Reads transcripts of Claude Code: one event on each line, some of which are turns.
 
-A reply is written as it streams, one row a block, so rows with one message id are one message. What
-is no turn of the main conversation is left out: sidechains of subagents, rows that the program
-wrote for itself, summaries, errors of the API, and prompts that were taken back and asked anew,
-with all that followed from them.
+A reply is written as it streams, one row for each block, so rows with the same message id are one
+message. Everything but turns of the main conversation is skipped: sidechains of subagents, the
+program's own rows, summaries, errors of the API, and withdrawn prompts with all that followed them.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ _EVENT: Final = frozenset({"uuid", "sessionId", "timestamp", "leafUuid", "messag
 
 
 def is_event(row: dict[str, Any]) -> bool:
-    """Tell whether a row is an event of such a transcript."""
+    """Return whether a row is an event of such a transcript."""
     return isinstance(row.get("type"), str) and "role" not in row and bool(_EVENT & row.keys())
 
 
@@ -39,7 +38,7 @@ def read(rows: Iterable[Row]) -> list[Line]:
         rows: Objects with their places.
 
     Returns:
-        The lines, in the file's order; a reply stands where its first block stands.
+        The lines, in the file's order; a reply has the place of its first block.
 
     Raises:
         InvalidInputError: A turn has no message, or a time that is none.
@@ -91,7 +90,7 @@ def _at(row: dict[str, Any], where: str) -> float | None:
 
 
 class _Tree:
-    """Who follows whom, as far as needed to tell which prompts were taken back."""
+    """The parents of rows, from which withdrawn prompts are found."""
 
     def __init__(self) -> None:
         self._parents: dict[str, str | None] = {}
@@ -99,7 +98,7 @@ class _Tree:
         self._prompts: dict[str, list[str]] = {}
 
     def take(self, row: dict[str, Any]) -> bool:
-        """Take note of a row; return False if it was there before, as resumed sessions repeat."""
+        """Add a row; return False if it was there before, because resumed sessions repeat rows."""
         own, parent = row.get("uuid"), row.get("parentUuid")
         if not isinstance(own, str):
             return True
@@ -111,12 +110,12 @@ class _Tree:
         return True
 
     def stands(self, row: dict[str, Any], place: int) -> None:
-        """Remember where a row's message begins."""
+        """Record where a row's message begins."""
         if isinstance(row.get("uuid"), str):
             self._places[row["uuid"]] = place
 
     def taken_back(self) -> set[int]:
-        """Return places of messages that follow from a prompt that was asked anew."""
+        """Return the places of messages that follow a withdrawn prompt."""
         lost = {prompt for asked in self._prompts.values() for prompt in asked[:-1]}
         if not lost:
             return set()

@@ -29,12 +29,11 @@ _ENCODING: Final = "o200k_base"
 
 @dataclass(frozen=True, slots=True)
 class Sent:
-    """What one call of the model was sent.
+    """The input of one call of the model.
 
     Args:
         messages: The messages.
-        kept: How many of them are the agent's own, unchanged; the others stand for messages that
-            left.
+        kept: How many of them are the agent's own, unchanged; the others replace messages.
     """
 
     messages: list[Message]
@@ -42,23 +41,23 @@ class Sent:
 
 
 class Keeper(Protocol):
-    """Makes what is sent of the whole list of an agent, one call after the other."""
+    """Reduces the whole list of an agent to what is sent, one call after the other."""
 
     def __call__(self, messages: list[Message], system: System | None, /) -> Sent:
-        """Return what to send."""
+        """Return the messages to send."""
         ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Row:
-    """What came of `CALLS` calls in one dialect.
+    """The figures of `CALLS` calls in one dialect.
 
     Args:
         way: How the list was kept within the budget.
-        dialect: How it was written.
+        dialect: The dialect of the list.
         calls: How often the model was called.
         largest: Tokens of the largest list that was sent.
-        refused: How many lists the provider would have refused.
+        refused: How many lists the provider would have rejected.
         kept: Messages sent as they were, on average.
         stand_ins: Messages sent that stand for others, on average.
         moves: How often something that the call before had sent was changed or left.
@@ -77,7 +76,7 @@ class Row:
 
 
 def by_fit(dialect: Dialect) -> Keeper:
-    """Return a keeper that makes every list anew, with `warmset.fit` and three policies."""
+    """Return a keeper that fits every list from scratch, with `warmset.fit` and three policies."""
     policy = Chain(ClearToolResults(keep=6), OffloadLarge(store=BlobStore()), TokenBudget())
 
     def keep(messages: list[Message], system: System | None, /) -> Sent:
@@ -125,7 +124,7 @@ def lists_of(dialect: Dialect) -> tuple[list[list[Message]], System | None]:
 def _replay(
     way: str, dialect: Dialect, lists: list[list[Message]], system: System | None, keep: Keeper
 ) -> Row:
-    """Call the model, so to speak, and look at what it was sent."""
+    """Simulate the calls of the model, and measure their inputs."""
     sent: list[Sent] = []
     tokens: list[int] = []
     refused = moves = cached = 0

@@ -1,6 +1,6 @@
-"""The same questions, the same budget, different ways to choose: who has the evidence.
+"""Compares methods of choosing turns: which find the evidence, for the same questions and budget.
 
-Every method makes its window with `Conversation.window`, so each pays for the system prompt, the
+Every method builds its window with `Conversation.window`, so each pays for the system prompt, the
 task, the question and, where turns are quoted, the block's header, out of the same budget. Plain
 BM25, plain dense and jit differ in the ranking alone: they fill one block in the same way. Plain
 means the question as it is asked (names stay in it), one signal, no context, no session, no
@@ -24,18 +24,18 @@ if TYPE_CHECKING:
     from warmset.window.result import Window
 
 SHARE: Final = 0.05
-"""The part of a conversation's tokens that a window may have, unless a budget is given."""
+"""The default budget of a window, as a share of the conversation's tokens."""
 
 Ask: TypeAlias = "Callable[[str], Window]"
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What one method's window had for one question.
+    """The result of one method for one question.
 
     Args:
-        tokens: What the window costs.
-        recall: The part of the evidence messages that it shows whole, 0 to 1.
+        tokens: The tokens of the window.
+        recall: The share of the evidence messages that it shows as a whole, 0 to 1.
     """
 
     tokens: int
@@ -49,7 +49,7 @@ class Outcome:
 
 @dataclass(frozen=True, slots=True)
 class Method:
-    """How one method did.
+    """The results of one method.
 
     Args:
         name: The method.
@@ -61,23 +61,23 @@ class Method:
 
     @property
     def tokens(self) -> float:
-        """The mean cost of its windows."""
+        """The mean tokens of its windows."""
         return sum(outcome.tokens for outcome in self.outcomes) / len(self.outcomes)
 
     @property
     def found(self) -> int:
-        """For how many questions it has all evidence."""
+        """The number of questions for which it shows all evidence."""
         return sum(outcome.found for outcome in self.outcomes)
 
     @property
     def recall(self) -> float:
-        """The mean part of the evidence that it has."""
+        """The mean share of the evidence that it shows."""
         return sum(outcome.recall for outcome in self.outcomes) / len(self.outcomes)
 
 
 @dataclass(frozen=True, slots=True)
 class Ranked:
-    """A picker that takes turns in an order that was made elsewhere.
+    """A picker that takes turns in a given order.
 
     Args:
         ids: The order.

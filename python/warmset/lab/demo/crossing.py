@@ -1,8 +1,8 @@
-"""An agent's run that outgrows its window: a summary at the wall, and one that is there by then.
+"""An agent's run that outgrows its window: a summary at the budget, compared with a prepared one.
 
-Both are the same code with the same transcript, summariser, tail and budget. Only the moment
-differs at which a summary is begun: when the call no longer fits, or at the trigger. Time is
-simulated, see `warmset.lab.demo.simulated`; what warmset itself takes is measured beside it.
+Both runs use the same code with the same transcript, summarizer, tail and budget. Only the moment
+differs at which a summary is started: when the call no longer fits, or at the trigger. Time is
+simulated, see `warmset.lab.demo.simulated`; warmset's own time is measured.
 """
 
 from __future__ import annotations
@@ -31,10 +31,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Pace:
-    """How long things take that are not there.
+    """The durations of simulated work.
 
     Args:
-        latency: Seconds that the summariser takes.
+        latency: Seconds that the summarizer takes.
         agent: Seconds that the agent takes from one call of its model to the next.
     """
 
@@ -44,16 +44,16 @@ class Pace:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Step:
-    """One call of the agent's model.
+    """A call of the agent's model.
 
     Args:
-        waited: Simulated seconds that it waited for the summariser.
-        own: Real seconds that the window took, without the summariser's.
-        tokens: What was sent.
-        cached: Tokens at the front that the call before had sent just so.
-        state: Where the preparation is; see `warmset.prepare`.
-        tokens_saved: Tokens that a summary took off with this call, beside what earlier ones had; 0
-            if none was put in.
+        waited: Simulated seconds that it waited for the summarizer.
+        own: Real seconds that the window took, without the summarizer's.
+        tokens: The tokens that were sent.
+        cached: Tokens at the front that are the same as in the call before.
+        state: The state of the preparation; see `warmset.prepare`.
+        tokens_saved: Tokens that a summary saved in this call, in addition to earlier ones; 0 if
+            none was applied.
         left_out: Messages that were left out without a summary.
     """
 
@@ -68,14 +68,14 @@ class Step:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Run:
-    """What came of a run.
+    """The figures of a run.
 
     Args:
         name: "at the wall" or "prepared".
         steps: Every call.
-        reach: What can still be reached at its end; None where no answers are known.
-        written: Summaries that were written.
-        applied: Summaries that were put in.
+        reach: The answers that can still be reached at its end; None if no answers are known.
+        written: The number of summaries that were written.
+        applied: The number of summaries that were applied.
     """
 
     name: str
@@ -86,7 +86,7 @@ class Run:
 
     @property
     def longest(self) -> float:
-        """The longest wait of a call for the summariser, in simulated seconds."""
+        """The longest wait of a call for the summarizer, in simulated seconds."""
         return max(step.waited for step in self.steps)
 
     @property
@@ -101,7 +101,7 @@ class Run:
 
     @property
     def tokens(self) -> int:
-        """What was sent in all."""
+        """All tokens that were sent."""
         return sum(step.tokens for step in self.steps)
 
     @property
@@ -111,7 +111,7 @@ class Run:
 
     @property
     def cached(self) -> int:
-        """What of it a prefix cache may have had."""
+        """The tokens of them that a prompt cache could have had."""
         return sum(step.cached for step in self.steps)
 
 
@@ -126,7 +126,7 @@ def cross(
         keys: The words of each of the transcript's questions' answers that count; none where they
             are not known.
         budget: Tokens that a call may have.
-        pace: How long things take that are not there.
+        pace: The durations of simulated work.
         progress: Called during the stage "ask".
 
     Returns:
@@ -173,7 +173,7 @@ def _prepared(clock: SimulatedTime) -> PreparedCompaction:
 
 
 def _at_the_wall(clock: SimulatedTime) -> PreparedCompaction:
-    """Begin no summary before the call no longer fits, and wait for it as long as it takes."""
+    """A policy that starts a summary only when a call no longer fits, and waits for it."""
     return replace(_prepared(clock), should_compact=lambda *_: False, deadline=math.inf)
 
 

@@ -1,4 +1,4 @@
-"""What a run that outgrows its window came to, measured twice."""
+"""The figures of a run that outgrows its window, measured twice."""
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ class Figures:
         kind: What kind of transcript it is.
         messages: How many it has.
         tokens: What sending all of them costs.
-        embedder: What made the vectors, or "lexical".
-        budget: Tokens that a window may have.
+        embedder: The embedder's name, or "lexical".
+        budget: The most tokens of a window.
         questions: The questions that were compared; none where no evidence is known.
         evidence: Ids of the evidence of each.
         methods: How each method did, the full conversation first.

@@ -1,4 +1,4 @@
-"""The few signs that a terminal without Unicode needs other ones for."""
+"""The signs of the output, and replacements for terminals without Unicode."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One window taken apart: what each part costs and says, and why each quoted turn is in it."""
+"""A window in detail: the tokens and the text of each part, and why each turn is quoted."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What can still be reached of what left a window: in a summary, by a search, by its handle."""
+"""Measures what can still be reached after it left a window: in a summary, by search, by handle."""
 
 from __future__ import annotations
 

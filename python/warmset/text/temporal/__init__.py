@@ -1,7 +1,7 @@
 """Phrases of time as ranges of days: what "last week" was, said on a given day.
 
-English only. A phrase that is not known, or that could mean two things, gives nothing: a wrong
-range is worse than none.
+English only. An unknown or ambiguous phrase gives no range, because a wrong range is worse than
+none.
 """
 
 from warmset.text.temporal.phrases import Mention, mentions

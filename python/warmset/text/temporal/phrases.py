@@ -1,4 +1,4 @@
-"""Finds phrases of time in a text and tells which days they mean.
+"""Finds phrases of time in a text, and the days that they mean.
 
 ```text
 phrases, each word once ─▶ "from" phrase "to" phrase ─▶ "two days before" + phrase

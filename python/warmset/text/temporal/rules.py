@@ -1,4 +1,4 @@
-"""What a rule of a phrase is: a pattern, and what its match means on a given day."""
+"""The rules of phrases: a pattern, and the days that its match means on a given day."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class Rule:
             rules need not be tried; "#year" stands for a year, "/" for a date with strokes.
         source: A regular expression that finds it in lower case; its group "core", if there is one,
             is the phrase.
-        resolve: Tells which days a match means; None if that is not known.
+        resolve: Returns the days that a match means; None if they are not known.
     """
 
     needs: tuple[frozenset[str], ...]
