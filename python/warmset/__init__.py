@@ -7,7 +7,7 @@ This module has what most programs need. The rest is in `warmset.pick`, `warmset
 
 from typing import TYPE_CHECKING
 
-from warmset._lazy import lazy
+from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.adapters.langchain import trim_messages

@@ -9,8 +9,8 @@ from warmset import ingest, items, prepare
 from warmset import messages as lists
 from warmset import tools as turn_tools
 from warmset import window as windows
-from warmset._aio import twin
-from warmset._keywords import spelled_out
+from warmset._support.aio import twin
+from warmset._support.keywords import spelled_out
 from warmset.options import SHORTLIST, TOOL_TOKENS, Filter, Mode
 from warmset.tokens.budget import Budget, input_tokens
 from warmset.window.options import WindowKeywords, WindowOptions

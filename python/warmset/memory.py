@@ -18,8 +18,8 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from warmset import embed, engine, items, prepare, retrieve, window
-from warmset._aio import twin
-from warmset._keywords import spelled_out
+from warmset._support.aio import twin
+from warmset._support.keywords import spelled_out
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
 from warmset.options import CONFIDENCE, SEARCH_WAIT, SHORTLIST, Filter, Mode, Weights

@@ -8,7 +8,7 @@ model is not on this machine yet.
 
 from typing import TYPE_CHECKING
 
-from warmset._lazy import lazy
+from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.embed.bars import Bars, watched

@@ -61,7 +61,7 @@ def prepare(
     Args:
         precision: ``int8`` or ``fp32``.
         path: A directory with the official files, which is checked each time.
-        progress: Is told what goes on.
+        progress: Receives the progress of each step.
         sources: Whom to ask for missing files; see `weights.resolve`.
         rebuild: Make the model anew, whatever is kept.
 

@@ -20,7 +20,7 @@ Stage: TypeAlias = Literal["download", "build", "quantise"]
 
 
 class Progress(Protocol):
-    """Is told how far the preparation of a model has come.
+    """Receives how far the preparation of a model has come.
 
     It is called from the thread that prepares the model, often, and with ``done == total`` once at
     the end of a stage whose total is known.

@@ -32,7 +32,7 @@ def named(name: str, *, progress: Progress | None = None, threads: int | None = 
     Args:
         name: "minilm", "static", or a service, alone or with a model: "cohere",
             "voyage:voyage-3.5".
-        progress: Is told how the preparation of a local model comes along.
+        progress: Receives the progress of the preparation of a local model.
         threads: How many texts `MiniLM` embeds at once; None for every core.
 
     Returns:

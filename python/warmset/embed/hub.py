@@ -31,7 +31,7 @@ def fetch(into: Path, progress: Progress | None, model: Published) -> None:
 
     Args:
         into: An empty directory.
-        progress: Is told the bytes of the weights.
+        progress: Receives the bytes of the weights so far.
         model: Which model.
 
     Raises:

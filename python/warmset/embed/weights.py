@@ -62,7 +62,7 @@ def resolve(
     Args:
         model: Which model; the default embedder's if not given.
         path: A directory that holds both; then nothing else is looked at.
-        progress: Is told how far a download has come.
+        progress: Receives the progress of a download.
         sources: Whom to ask, by name; ``SOURCES`` if not given, nobody if empty.
 
     Returns:

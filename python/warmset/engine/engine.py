@@ -232,7 +232,7 @@ class Engine(Library):
             links.draft(key_of(one.tenant, one.name)) for one, links in found if links is not None
         ]
 
-    def reembed(self, told: Callable[[int, int], None]) -> None:
+    def reembed(self, progress: Callable[[int, int], None]) -> None:
         """Embed everything again with the given embedder.
 
         Raises:
@@ -241,7 +241,7 @@ class Engine(Library):
         """
         if self.indexer is None:
             raise InvalidInputError("reembed: this memory has no embedder; open it with one")
-        self.indexer.renew(self.jobs, told)
+        self.indexer.renew(self.jobs, progress)
         with self.index.erasing():
             pass  # the file has the vectors that were erased
 

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import lock_file
-from warmset._log import kind, room, watched
+from warmset._support.log import kind, room, watched
 from warmset.engine.digest import digest, names
 from warmset.errors import NewerIndex, WarmsetError
 from warmset.index.at_exit import stop_at_exit

@@ -12,7 +12,7 @@ import os
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset._log import Later, room
+from warmset._support.log import Later, room
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

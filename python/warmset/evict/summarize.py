@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset import summarize
-from warmset._log import event, kind, room
+from warmset._support.log import event, kind, room
 from warmset.errors import InvalidInputError, SummaryRefused
 from warmset.evict.policies import at_least
 from warmset.evict.slots import stands_in
@@ -98,8 +98,8 @@ class Summarize:
             event(LOG, logging.WARNING, "failed", what="summary", error=kind(error))
             return [Note(f"no summary was used: {error.reason}: {error.why}")]
         if made.failure is not None:
-            told = {"what": "summary", "to": made.by, "why": made.failure}
-            event(LOG, logging.WARNING, "fell_back", **told)
+            fields = {"what": "summary", "to": made.by, "why": made.failure}
+            event(LOG, logging.WARNING, "fell_back", **fields)
         message = LANGUAGES[view.dialect].grammar.say("user", f"{HEADING}\n{made.text}")
         cost = view.cost_of(message)
         if cost >= before:

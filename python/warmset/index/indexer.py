@@ -12,7 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
-from warmset._log import event, room, watched
+from warmset._support.log import event, room, watched
 from warmset.index.at_exit import stop_at_exit
 from warmset.index.batch_size import Pace
 from warmset.index.queue import Backlog, delay_after
@@ -226,11 +226,11 @@ class Indexer:
     def _tell(self, made: Outcome, lost: set[int]) -> None:
         """Log turns whose vectors could not be made or kept; not under a lock."""
         again = {job.id for job in made.failed} - lost
-        told = {"what": "vectors", "embedder": self.vectorizer.embedder.name, "error": made.error}
+        fields = {"what": "vectors", "embedder": self.vectorizer.embedder.name, "error": made.error}
         if again:
-            event(LOG, logging.WARNING, "fell_back", **told, to="retry", turns=len(again))
+            event(LOG, logging.WARNING, "fell_back", **fields, to="retry", turns=len(again))
         if lost:
-            event(LOG, logging.WARNING, "failed", **told, turns=len(lost))
+            event(LOG, logging.WARNING, "failed", **fields, turns=len(lost))
 
     def _next_work(self) -> int | None:
         """Wait for something to do; returns where to look for more of it, if that is it."""

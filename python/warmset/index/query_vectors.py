@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
-from warmset._log import event, kind, room
+from warmset._support.log import event, kind, room
 from warmset.errors import EmbedderError, EmbedderMismatch, InvalidInputError
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
-from warmset._log import kind
+from warmset._support.log import kind
 from warmset.errors import EmbedderMismatch, Erased, NotFound
 
 if TYPE_CHECKING:

@@ -4,13 +4,13 @@ What this package promises:
 
 - Each provider is written once, whoever asks; the providers' own SDKs are used as they are: their
   retries, their errors, their environment variables. They are imported when they are asked for.
-- A reply that was cut, refused or withheld says so; whoever asked decides what to do then.
+- A reply that was cut, refused or withheld is marked as such; the caller decides what to do.
 - What a call took comes from the provider's usage, or is counted here and called estimated.
 """
 
 from typing import TYPE_CHECKING
 
-from warmset._lazy import lazy
+from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.llm.asker import Answer, Asker, Terms

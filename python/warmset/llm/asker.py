@@ -116,5 +116,5 @@ class Asker:
     def _estimate(self, prompt: Prompt, answer: object) -> Usage:
         """Count what was asked and said, where nobody reports it."""
         said = answer if isinstance(answer, str) else ""
-        asked, told = (count_text(one, self.terms.encoding)[0] for one in (prompt.text, said))
-        return Usage(asked, told, estimated=True)
+        asked, answered = (count_text(one, self.terms.encoding)[0] for one in (prompt.text, said))
+        return Usage(asked, answered, estimated=True)

@@ -6,12 +6,12 @@ What this package promises:
 - A picker sees the request and one line a candidate, never a full text, and no text that it sees
   can pass for another candidate's line.
 - Whatever a picker does wrong, the score decides instead, and the report says why.
-- What a picker's model took is told, also where its answer could not be used.
+- What a picker's model used is reported, even if its answer could not be used.
 """
 
 from typing import TYPE_CHECKING
 
-from warmset._lazy import lazy
+from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.pick.asking import LLMPicker

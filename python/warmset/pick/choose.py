@@ -7,7 +7,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from warmset._log import event, kind, room
+from warmset._support.log import event, kind, room
 from warmset.errors import PickerError
 from warmset.pick.base import Picked, Picks, ScorePicker
 from warmset.usage import Usage
@@ -41,11 +41,11 @@ def ask_picker(
     if picker is None or isinstance(picker, ScorePicker) or not candidates:
         return Picked(by_score, "score")
     started = time.perf_counter()
-    told: object = None
+    reported: object = None
     ids, by, why, broken = by_score, "score", None, ""
     try:
         answer = picker.pick(request, candidates, limit=limit)
-        told = answer.usage if isinstance(answer, Picks) else None
+        reported = answer.usage if isinstance(answer, Picks) else None
         listed = list(answer)
         known = set(by_score)
         chosen = tuple(dict.fromkeys(id_ for id_ in listed if id_ in known))
@@ -55,9 +55,9 @@ def ask_picker(
         else:
             ids, by = chosen[:limit], "picker"
     except Exception as error:  # noqa: BLE001 - a picker never costs an answer
-        told = (error.usage if isinstance(error, PickerError) else None) or told
+        reported = (error.usage if isinstance(error, PickerError) else None) or reported
         why, broken = str(error) or repr(error), kind(error)
-    usage = told if isinstance(told, Usage) else Usage(0, 0)
+    usage = reported if isinstance(reported, Usage) else Usage(0, 0)
     took = (time.perf_counter() - started) * 1000
     if why is not None:
         event(

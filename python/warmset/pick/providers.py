@@ -29,7 +29,7 @@ class ProviderPicker:
         max_picked: Ids that it may return in a window that does not say how many.
         timeout: Seconds to wait for the model, retries included; a later answer is dropped.
         max_tokens: Tokens that an answer may have, reasoning included.
-        strict: Whether the API is told the answer's JSON schema; models and servers that know of
+        strict: Whether the answer's JSON schema is sent to the API; models and servers that know of
             none refuse the request.
         options: Further fields of the request, as `{"reasoning_effort": "low"}`, over those that
             are made here; None leaves one out.

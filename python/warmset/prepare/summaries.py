@@ -6,7 +6,7 @@ import logging
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
-from warmset._log import room
+from warmset._support.log import room
 from warmset.prepare.apply import beside, size
 from warmset.prepare.stored import Ready, read
 from warmset.window.summary_slot import erased_of

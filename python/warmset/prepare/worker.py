@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Final, Protocol
 
-from warmset._log import room, watched
+from warmset._support.log import room, watched
 
 if TYPE_CHECKING:
     from collections.abc import Callable

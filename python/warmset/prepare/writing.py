@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warmset._log import kind
+from warmset._support.log import kind
 from warmset.errors import WarmsetError
 from warmset.prepare.apply import beside, size
 from warmset.prepare.boundaries import choose
@@ -225,8 +225,8 @@ class Writing:
         self.why = why
         job.policy.counters.failed += 1
         boundary, messages = job.span.boundary, len(job.span.ids)
-        told = {"what": "summary", "error": error, "boundary": boundary, "messages": messages}
-        self.summaries.note(logging.WARNING, "failed", **told)
+        fields = {"what": "summary", "error": error, "boundary": boundary, "messages": messages}
+        self.summaries.note(logging.WARNING, "failed", **fields)
         # A summarizer's text may quote the turns, so it is erased with them.
         self._note("failed", why, job.span.cost, sources_of(job.span.ids, job.previous, job.path))
         self._drop(job)

@@ -2,7 +2,7 @@
 
 from typing import TYPE_CHECKING
 
-from warmset._lazy import lazy
+from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.retrieve.hits import Found, Hit

@@ -7,12 +7,12 @@ What this package promises:
 - Without a model, sentences are chosen and none is changed.
 - A summary comes with an audit: which numbers, paths, names, constraints and open tasks of the
   turns it does not have. They can ride along as a list, within a cap of tokens.
-- No text of a turn can leave its place in a prompt, and what a prompt shows in part says so.
+- No text of a turn can leave its place in a prompt, and a turn that is shown in part is marked.
 """
 
 from typing import TYPE_CHECKING
 
-from warmset._lazy import lazy
+from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.summarize.asking import LLMSummarizer

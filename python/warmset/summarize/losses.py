@@ -73,7 +73,7 @@ def audit(
 ) -> Audit:
     """Tell which facts of messages are not in a summary of them.
 
-    Facts are compared by their meaning where that can be told: `1,000` is `1000`, `15 %` is
+    Facts are compared by their meaning where it can be determined: `1,000` is `1000`, `15 %` is
     `fifteen percent`, `8 May 2023` is `2023-05-08`, a path is the same with either slash, a name in
     any case. A constraint or an open task is kept where one sentence of the summary has most of its
     words, and forbids if it forbids.
@@ -81,7 +81,7 @@ def audit(
     Args:
         messages: What the summary stands for.
         summary: The summary.
-        dialect: The dialect of the messages; told by their shape if not given.
+        dialect: The dialect of the messages; detected if not given.
 
     Returns:
         What was lost and what was kept.

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import count_text
-from warmset._log import kind
+from warmset._support.log import kind
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.messages import accept, facts, resolve, text_message
 from warmset.summarize.base import HEADING, Summary, SummaryReply
@@ -57,7 +57,7 @@ def summary_of(
         fallback: Who writes it if that fails or is refused; the reason is in the notes. Without
             one, the error is raised.
         carry_tokens: Tokens for a list of facts that the summary lost, below it; none by default.
-        dialect: The dialect of the messages; told by their shape if not given.
+        dialect: The dialect of the messages; detected if not given.
         encoding: The vocabulary that tokens are counted with.
 
     Returns:

@@ -145,11 +145,11 @@ def _quoted(number: int, turn: Facts, longest: int) -> tuple[str, bool]:
 
 def _prompt(data: str, more: str, previous: str | None, max_tokens: int) -> Prompt:
     words = max(20, int(max_tokens * 0.7))
-    told = _INSTRUCTIONS.format(words=words) + more
+    instructions = _INSTRUCTIONS.format(words=words) + more
     if previous:
-        told += _EARLIER
+        instructions += _EARLIER
         data = f"<earlier_summary>\n{fenced(previous)}\n</earlier_summary>\n{data}"
-    return Prompt(data, told)
+    return Prompt(data, instructions)
 
 
 def _tokens(text: str, encoding: str) -> int:

@@ -12,7 +12,7 @@ What this package promises:
 
 from typing import TYPE_CHECKING
 
-from warmset._lazy import lazy
+from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.tools.calls import Call, answer, read_call

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
-from warmset._aio import twin
+from warmset._support.aio import twin
 from warmset.errors import InvalidInputError
 from warmset.options import least_score
 from warmset.quote.format import index_line

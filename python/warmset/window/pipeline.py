@@ -13,7 +13,7 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
-from warmset._log import event, room
+from warmset._support.log import event, room
 from warmset.errors import Erased, NotFound
 from warmset.options import RANKED
 from warmset.window.assemble import assemble

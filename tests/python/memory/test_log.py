@@ -569,7 +569,7 @@ def test_it_is_quiet_until_somebody_listens(tmp_path):
     code = """
 import logging
 from warmset import Memory
-from warmset._log import event, room
+from warmset._support.log import event, room
 with Memory.open("talk", embedder="lexical") as memory:
     memory.conversation("log").append({"role": "user", "content": "Hello."})
     memory.erase(conversation="log")

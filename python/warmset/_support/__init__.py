@@ -1,0 +1,1 @@
+"""What any room may use: asynchronous twins, options as keywords, lazy names, logging."""
