@@ -17,7 +17,7 @@ from bag import Bag
 from preparing import BUDGET, window
 
 from warmset import Memory, PreparedCompaction, Summarize, fit
-from warmset import _log as logs
+from warmset._support import log as logs
 from warmset.engine import index_file
 from warmset.errors import Closed, EmbedderError, Locked
 from warmset.index import file_lock
