@@ -82,14 +82,15 @@ def scope_of(tenant: str, conversation: str | None) -> list[bytes]:
 
 
 def pages(store: ColdStore, locked: list[int] | None = None) -> Iterator[Record]:
-    """Read all records of a store but its own, in order; damaged and erased ones are left out.
+    """Read all records of a store except its own, in order; damaged and erased ones are skipped.
 
     Args:
         store: Which one.
-        locked: Is given the ids of records whose key is not here, which are passed over then.
+        locked: A list that gets the ids of records whose key is missing; they are then skipped.
 
     Raises:
-        NoKey: The key of a record is not here, and nobody wants to know which.
+        NoKey: The key of a record is missing, and the caller did not ask for a list of such
+            records.
         StoreError: The store could not be read.
     """
     start = 1
@@ -109,7 +110,7 @@ def pages(store: ColdStore, locked: list[int] | None = None) -> Iterator[Record]
 
 
 def undecipherable(store: ColdStore) -> int:
-    """Count the records whose key is not here, so that nobody can say whether they are intact."""
+    """Count the records whose key is missing, which cannot be checked."""
     locked: list[int] = []
     for _ in pages(store, locked):
         pass

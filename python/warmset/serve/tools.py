@@ -53,7 +53,7 @@ _COMPACT: Final[dict[str, Any]] = {
     "distill_novel": {
         "type": "boolean",
         "default": False,
-        "description": "Make memories of dropped messages that are known nowhere; needs a server "
+        "description": "Make memories of dropped messages that nothing else covers; needs a server "
         "with a memory.",
     },
     "dialect": {
@@ -147,7 +147,7 @@ def tools_of(
     kept = " Messages that leave are kept, and each has a handle." if memory is not None else ""
     compact = Tool(
         name="compact_context",
-        description="Keep the messages of a list that are worth most within a budget, verbatim "
+        description="Keep the messages of a list with the highest scores within a budget, verbatim "
         f"and in order; says of every other one why it left.{kept}",
         properties=_COMPACT,
         required=("messages",),

@@ -25,7 +25,7 @@ class Links:
     """What survivors of an erasure follow, where their conversation has branches.
 
     A message says what it follows only where that is not the one appended before; so when the first
-    message of a branch is erased, the parent of the rest has to be recorded.
+    message of a branch is erased, the rest of the branch must be linked to another parent.
 
     Args:
         of: Messages with their ancestors, nearest first, up to one that stays or 0 for none: each
@@ -62,7 +62,7 @@ class Links:
         return cls(of, (head, *ends)) if of or ends else None
 
     def draft(self, key: list[bytes]) -> Draft:
-        """Make the checkpoint that records it."""
+        """Return the draft of the checkpoint."""
         rows = [[id_, *ancestors] for id_, ancestors in self.of.items()]
         return CHECKPOINT, key, dump({"what": "links", "of": rows, "head": [*self.head]}), b"", ()
 

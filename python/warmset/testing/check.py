@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 Evictor: TypeAlias = Callable[[list[Any], int], Any]
 """Takes messages and a budget in tokens; returns messages, or an object that has `messages` (and
-`inserted`, if there are stand-ins), or raises `BudgetTooSmall`."""
+`inserted`, if messages were inserted), or raises `BudgetTooSmall`."""
 
 
 _PER_GAP = 40

@@ -71,7 +71,7 @@ def _pair(kept: list[tuple[int, Message]], changes: list[Change]) -> _Callers:
 def _dropped(
     kept: list[tuple[int, Message]], callers: _Callers, changes: list[Change]
 ) -> list[tuple[int, Message]]:
-    """Take out the calls that nobody answered, and the messages that say nothing without them."""
+    """Remove the calls without a result, and the messages that are empty without them."""
     staying: list[tuple[int, Message]] = []
     for index, given in kept:
         message = given

@@ -64,7 +64,7 @@ def _stays(index: int, item: Message, answering: dict[int, int]) -> bool:
 
 
 def _readable(messages: list[Message], changes: list[Change]) -> _Placed:
-    """Leave out reasoning that nobody can read (R4), and let parts fit their role (C7)."""
+    """Remove reasoning that no model can read (R4), and make parts fit their role (C7)."""
     kept: _Placed = []
     for index, item in enumerate(messages):
         if item_kind(item) == REASONING and not is_readable(item):

@@ -27,7 +27,7 @@ _STUBS: dict[str, dict[str, Any]] = {
 def stub(call: Message) -> Message | None:
     """Make the output of a call that was never answered.
 
-    An approval that nobody gave is refused, a patch failed, a search found nothing.
+    A missing approval is a refusal, a missing patch a failure, a missing search finds nothing.
 
     Args:
         call: A well-formed item that calls.
