@@ -81,6 +81,11 @@ def test_an_unknown_name_is_an_attribute_error():
     assert warmset.__version__
 
 
+def test_a_name_is_imported_once():
+    code = "import warmset; warmset.fit; warmset.pick; print({'fit', 'pick'} <= set(vars(warmset)))"
+    assert run(code) == "True\n"
+
+
 def test_what_is_public_is_documented():
     for name in warmset.__all__:
         one = getattr(warmset, name)

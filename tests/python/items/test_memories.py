@@ -165,7 +165,9 @@ def test_a_memory_has_the_callers_name_or_one_made_of_its_id(memory):
     again = memory.remember("the ferry takes bicycles", memory_id="ferry")
     assert again != other, "the caller's name tells it from what says the same"
     memory.erase(ids=[again])
-    later = memory.revise(first, "the harbour closes at eleven")
+    twin = memory.revise(first, "The ferry takes bicycles!")
+    assert twin != other, "it keeps its name, although another one says the same"
+    later = memory.revise(twin, "the harbour closes at eleven")
     assert {one.id: one.memory_id for one in memory.memories()} == {
         later: "harbour",
         other: f"memory:{other}",

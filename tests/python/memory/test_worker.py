@@ -423,6 +423,31 @@ def test_room_that_an_erasure_makes_is_used_at_once(monkeypatch, bag):
         until(lambda: memory.stats()["ready"] == 1)
 
 
+FORKED = """
+import os, sys
+from warmset.index import at_exit
+class Worker:
+    def stop(self, seconds):
+        print(f"stopped {seconds > 0} in the parent: {os.getpid() == parent}", flush=True)
+parent, worker = os.getpid(), Worker()
+at_exit.stop_at_exit(worker)
+gone = Worker()
+at_exit.stop_at_exit(gone)
+del gone
+if os.fork() == 0:
+    sys.exit(0)
+os.wait()
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no fork")
+def test_a_fork_stops_no_thread_that_it_has_not():
+    done = subprocess.run(  # noqa: S603 - fixed
+        [sys.executable, "-c", FORKED], capture_output=True, text=True, check=True, timeout=60
+    )
+    assert done.stdout == "stopped True in the parent: True\n"
+
+
 UNCLOSED = """
 import sys, time
 from warmset import Memory

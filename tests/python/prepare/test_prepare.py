@@ -452,6 +452,15 @@ def test_what_is_no_policy_is_refused():
             window(memory.conversation("log"), compaction=given)
 
 
+@pytest.mark.parametrize("mode", ["jit", "full", "recency"])
+def test_what_is_no_policy_is_refused_by_short_lists_too(mode):
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append({"role": "user", "content": "short"})
+        with pytest.raises(InvalidInputError, match="compaction"):
+            log.window(budget=900, mode=mode, compaction="soon")
+
+
 @pytest.mark.parametrize(
     "options",
     [
