@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, overload
 
-from warmset import ingest, items, prepare
-from warmset import messages as lists
-from warmset import tools as turn_tools
-from warmset import window as windows
-from warmset._support.aio import twin
-from warmset._support.keywords import spelled_out
+from warmset import (
+    ingest,
+    items,
+    messages as lists,
+    prepare,
+    tools as turn_tools,
+    window as windows,
+)
+from warmset._support.aio import in_thread, twin
+from warmset._support.keywords import refuse_unknown, spelled_out
 from warmset.options import SHORTLIST, TOOL_TOKENS, Filter, Mode
 from warmset.tokens.budget import Budget, input_tokens
 from warmset.window.options import WindowKeywords, WindowOptions
@@ -202,6 +206,7 @@ class Conversation:
             ConversionError: The conversation cannot be converted to that dialect without loss.
             EmbedderError: The embedder failed, or did not make the store's vectors.
         """
+        refuse_unknown(options, "window", WindowOptions)
         made = WindowOptions(**options)
         if made.compaction is not None:
             prepare.policy_of(made.compaction)
@@ -288,7 +293,9 @@ class Conversation:
     async def afetch(self, ids: Iterable[int]) -> list[Turn]: ...
     async def afetch(self, ids: int | Iterable[int]) -> Turn | list[Turn]:
         """Run `fetch` in a thread; the same arguments, result and errors."""
-        return await twin(self.fetch)(ids)
+        if isinstance(ids, Iterable):
+            return await in_thread(lambda: self.fetch(ids))
+        return await in_thread(lambda: self.fetch(ids))
 
     def __warmset_keeper__(self) -> Keeper:
         """Return the interface that `compact_context` uses to read and write this conversation."""

@@ -18,13 +18,13 @@ from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
 from warmset import embed, engine, items, prepare, retrieve, window
-from warmset._support.aio import twin
-from warmset._support.keywords import spelled_out
+from warmset._support.aio import in_thread, twin
+from warmset._support.keywords import refuse_unknown, spelled_out
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
 from warmset.options import CONFIDENCE, SEARCH_WAIT, SHORTLIST, Filter, Mode, Weights
 from warmset.store.options import StoreKeywords, StoreOptions
-from warmset.window.options import WindowKeywords, WindowOptions
+from warmset.window.options import WindowKeywords, WindowOptions, check_picker
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -91,6 +91,9 @@ class MemoryOptions:
             raise InvalidInputError(f"encoding: expected a name, found {self.encoding!r}")
         if not isinstance(self.tenant, str) or not self.tenant:
             raise InvalidInputError(f"tenant: expected a name, found {self.tenant!r}")
+        if self.weights is not None and not isinstance(self.weights, Weights):
+            raise InvalidInputError(f"weights: expected Weights, found {self.weights!r:.80}")
+        check_picker(self.picker)
         if self.compaction is not None:
             prepare.policy_of(self.compaction)
 
@@ -137,6 +140,7 @@ class Memory:
             StoreError: The store could not be opened.
             InvalidInputError: An option is out of its range.
         """
+        refuse_unknown(options, "open", MemoryOptions, StoreOptions)
         given, names = dict[str, Any](options), {field.name for field in fields(StoreOptions)}
         opening = StoreOptions(**{name: given.pop(name) for name in names & given.keys()})
         _check_path(path)
@@ -149,7 +153,7 @@ class Memory:
     @spelled_out(MemoryOptions, StoreOptions)
     async def aopen(cls, path: str | PathLike[str] | None, **options: Unpack[OpenKeywords]) -> Self:
         """Run `open` in a thread; the same arguments, result and errors."""
-        return await twin(cls.open)(path, **options)
+        return await in_thread(cls.open, path, **options)
 
     # --- conversations and their windows ---------------------------------------------------------
 

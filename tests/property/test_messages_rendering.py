@@ -4,8 +4,7 @@ import copy
 import itertools
 import json
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from message_strategies import anthropic_lists, openai_lists
 
 from warmset.messages import alternate, convert, facts, validate

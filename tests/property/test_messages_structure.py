@@ -1,7 +1,6 @@
 """Facts and units over generated conversations, against naive oracles."""
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from message_strategies import anthropic_lists, facts_lists, openai_lists
 
 from warmset.messages import (

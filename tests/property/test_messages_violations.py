@@ -1,8 +1,7 @@
 """`validate` catches each violation that is seeded into a valid list."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from message_strategies import anthropic_lists, openai_lists
 
 from warmset.messages import validate

@@ -16,8 +16,7 @@ from benches.python.index import peers, stores
 from benches.python.index.timing import Memory, progress, turns
 from benches.python.race import Result, check
 from warmset import Filter
-from warmset.lab.corpus import locomo
-from warmset.lab.corpus import rows as file
+from warmset.lab.corpus import locomo, rows as file
 from warmset.native import HotIndex
 
 if TYPE_CHECKING:

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import MISSING, fields
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
 F = TypeVar("F", bound="Callable[..., Any]")
 
@@ -34,6 +35,25 @@ def spelled_out(*kinds: type) -> Callable[[F], F]:
         return function
 
     return mark
+
+
+def refuse_unknown(given: Iterable[str], function: str, *kinds: type) -> None:
+    """Refuse keyword arguments that no option class has.
+
+    Args:
+        given: Their names.
+        function: The function that they were given to, for the error.
+        kinds: The option classes.
+
+    Raises:
+        TypeError: One is unknown; a name like it is suggested.
+    """
+    known = [field.name for kind in kinds for field in fields(kind)]
+    for name in given:
+        if name not in known:
+            like = get_close_matches(name, known, n=1)
+            hint = f"; did you mean {like[0]!r}?" if like else ""
+            raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")
 
 
 def _parameter(field: Any) -> inspect.Parameter:

@@ -8,8 +8,7 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from warmset.errors import InvalidInputError
-from warmset.lab.demo.run import Options
-from warmset.lab.demo.run import run as run_demo
+from warmset.lab.demo.run import Options, run as run_demo
 from warmset.lab.demo.run_crossing import BUDGET, LATENCY, PACE, CrossingOptions, run_crossing
 
 

@@ -12,8 +12,7 @@ from rich.console import Console
 
 from warmset.embed.bars import Bars
 from warmset.lab.eval import plot, table, write
-from warmset.lab.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings
-from warmset.lab.eval.needle import needle as run_needle
+from warmset.lab.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings, needle as run_needle
 from warmset.lab.eval.options import BUDGETS, CUTS, Options, numbers, percentages
 from warmset.lab.eval.page import page
 from warmset.lab.eval.run import measure

@@ -20,12 +20,12 @@ from warmset.maintenance import (
     Access,
     Import,
     examine,
+    export as write_export,
     open_store,
     scope_of,
     survey,
     undecipherable,
 )
-from warmset.maintenance import export as write_export
 from warmset.maintenance.doctor import plain
 
 if TYPE_CHECKING:
@@ -194,8 +194,15 @@ def _bar(stage: str) -> Iterator[Callable[[int, int], None]]:
 @contextmanager
 def _sink(out: Path | None) -> Iterator[IO[str]]:
     """Standard output, or a file that only its owner can read and that appears once complete."""
+    if out is None and sys.stdout is None:
+        raise InvalidInputError("there is no standard output; name a file with --out")
     if out is None:
         yield sys.stdout
+        return
+    out = out.resolve()  # behind a link is what is to be written
+    if out.exists() and not out.is_file():  # a pipe or a device is written to, not replaced
+        with _named(out), out.open("w") as file:
+            yield file
         return
     beside = out.with_name(f".{out.name}.{os.getpid()}")
     with _named(out):

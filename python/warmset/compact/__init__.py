@@ -41,19 +41,20 @@ __all__ = [
     "timeline",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "compacted": [
-            "CompactionResult",
-            "CompactStats",
-            "DroppedMessage",
-            "DroppedMessages",
-            "Terms",
-        ],
-        "context": ["compact_context"],
-        "shared": ["forget_vectors"],
-        "key_turns": ["KeyTurn", "Timeline", "timeline"],
-        "weights": ["CompactWeights"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "compacted": [
+                "CompactionResult",
+                "CompactStats",
+                "DroppedMessage",
+                "DroppedMessages",
+                "Terms",
+            ],
+            "context": ["compact_context"],
+            "shared": ["forget_vectors"],
+            "key_turns": ["KeyTurn", "Timeline", "timeline"],
+            "weights": ["CompactWeights"],
+        },
+    )

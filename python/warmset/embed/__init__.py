@@ -39,17 +39,18 @@ __all__ = [
     "watched",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "bars": ["Bars", "watched"],
-        "base": ["Embedder", "Progress", "Stage", "Vectors", "checked"],
-        "cohere": ["CohereEmbedder"],
-        "function": ["FunctionEmbedder", "as_embedder"],
-        "minilm": ["MiniLM"],
-        "by_name": ["named"],
-        "openai": ["OpenAIEmbedder"],
-        "static": ["StaticEmbedder"],
-        "voyage": ["VoyageEmbedder"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "bars": ["Bars", "watched"],
+            "base": ["Embedder", "Progress", "Stage", "Vectors", "checked"],
+            "cohere": ["CohereEmbedder"],
+            "function": ["FunctionEmbedder", "as_embedder"],
+            "minilm": ["MiniLM"],
+            "by_name": ["named"],
+            "openai": ["OpenAIEmbedder"],
+            "static": ["StaticEmbedder"],
+            "voyage": ["VoyageEmbedder"],
+        },
+    )

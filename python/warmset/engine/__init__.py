@@ -18,12 +18,13 @@ __all__ = [
     "lease",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "engine": ["Engine"],
-        "handle": ["Handle"],
-        "leases": ["Lease", "lease"],
-        "stats": ["figures"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "engine": ["Engine"],
+            "handle": ["Handle"],
+            "leases": ["Lease", "lease"],
+            "stats": ["figures"],
+        },
+    )

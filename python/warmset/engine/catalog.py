@@ -96,8 +96,8 @@ class Catalog:
     def conversations(self, tenant: str) -> list[str]:
         """Return the names of a tenant's conversations, in the order in which they began."""
         with self.lock:
-            ours = (one for one in self.ledgers.values() if one.tenant == tenant)
-            return [one.name for one in ours if one.entries]
+            ours = [one for one in self.ledgers.values() if one.tenant == tenant and one.entries]
+            return [one.name for one in sorted(ours, key=lambda one: next(iter(one.entries)))]
 
     def owner(self, id_: int) -> Ledger:
         """Return the conversation that a message is in.

@@ -83,6 +83,7 @@ class Library(Catalog):
         for id_ in links.of:
             if id_ in history:
                 history.relink(id_, links.parent(id_, history))
+        history.settle_twins()
         self.place(ledger, links.end(history))
 
     def admit(

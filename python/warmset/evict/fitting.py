@@ -14,8 +14,7 @@ from warmset.evict.policies import Chain, Salience, TokenBudget, steps
 from warmset.evict.slots import Terms
 from warmset.evict.view import Note
 from warmset.messages import accept, settle
-from warmset.tokens import Endpoint, TokenCount, Vocabulary
-from warmset.tokens import counter as make_counter
+from warmset.tokens import Endpoint, TokenCount, Vocabulary, counter as make_counter
 from warmset.tokens.budget import WATERMARK, Budget, input_tokens
 
 if TYPE_CHECKING:
@@ -59,7 +58,8 @@ def fit(
             that must stay.
         system: A system prompt that is sent beside the messages; its tokens count.
         tools: Tool schemas that are sent with the call; their tokens count.
-        store: Stores the evicted messages; then every eviction has a handle.
+        store: Stores the evicted messages, so that their evictions have handles; a tool result that
+            is cleared in place has none.
 
     Returns:
         The messages, their tokens, the evicted messages with reasons, and the inserted messages.

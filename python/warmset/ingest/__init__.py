@@ -18,10 +18,11 @@ __all__ = [
     "sync_messages",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "append": ["Beside", "append_messages", "sync_messages"],
-        "turn": ["Synced", "Turn", "id_of", "read_turn"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "append": ["Beside", "append_messages", "sync_messages"],
+            "turn": ["Synced", "Turn", "id_of", "read_turn"],
+        },
+    )

@@ -5,7 +5,8 @@ from __future__ import annotations
 from copy import deepcopy
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, cast
+from operator import index
+from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 
 from warmset.errors import InvalidInputError, NotFound
 
@@ -57,9 +58,9 @@ def id_of(given: object) -> int:
     Raises:
         InvalidInputError: It is not an integer.
     """
-    if isinstance(given, bool) or not isinstance(given, int):
+    if isinstance(given, bool) or not isinstance(given, SupportsIndex):
         raise InvalidInputError(f"ids: expected an id or several, found {given!r}")
-    return given
+    return index(given)
 
 
 def read_turn(engine: Engine, ledger: Ledger, id_: int) -> Turn:

@@ -18,12 +18,13 @@ __all__ = [
     "erase",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "archive": ["Dropping", "Episode"],
-        "erasure": ["erase"],
-        "item": ["MemoryItem"],
-        "memories": ["Memories"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "archive": ["Dropping", "Episode"],
+            "erasure": ["erase"],
+            "item": ["MemoryItem"],
+            "memories": ["Memories"],
+        },
+    )

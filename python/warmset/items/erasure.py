@@ -63,7 +63,7 @@ def _ids(given: object) -> list[int]:
     """
     listed: list[object] = []
     if isinstance(given, Iterable) and not isinstance(given, (str, bytes, bytearray)):
-        listed += given
+        listed.extend(given)  # not +=, which an array would answer
     elif given is not None:
         raise InvalidInputError(f"ids: expected ids of messages, found {given!r:.80}")
     found = set[int]()

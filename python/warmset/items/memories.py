@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES, MemoryType, clip
@@ -24,6 +25,9 @@ if TYPE_CHECKING:
     from warmset.engine.handle import Handle
     from warmset.messages import Message
     from warmset.options import Weights
+
+
+_AUTOMATIC: Final = re.compile(r"memory:\d+")
 
 
 class Memories:
@@ -53,6 +57,11 @@ class Memories:
         fresh = _fresh(text, memory_type, confidence, meta)
         if memory_id is not None:
             fresh = replace(fresh, memory_id=_name(memory_id, "memory_id"))
+            if _AUTOMATIC.fullmatch(memory_id):
+                raise InvalidInputError(
+                    f"memory_id: {memory_id!r} is what a memory without a name is called; "
+                    "give another name"
+                )
         index = item_index(engine, self._handle.tenant, None)
         embedder, scope = _embedder(engine), _name(conversation)
         with index.lock:

@@ -34,13 +34,14 @@ __all__ = [
     "connected",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "asker": ["Answer", "Asker", "Terms"],
-        "base": ["Model", "Prompt", "Reply", "Settings"],
-        "deadline": ["Deadline", "OutOfTimeError"],
-        "function": ["FunctionModel"],
-        "providers": ["PROVIDERS", "connected"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "asker": ["Answer", "Asker", "Terms"],
+            "base": ["Model", "Prompt", "Reply", "Settings"],
+            "deadline": ["Deadline", "OutOfTimeError"],
+            "function": ["FunctionModel"],
+            "providers": ["PROVIDERS", "connected"],
+        },
+    )

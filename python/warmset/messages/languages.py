@@ -5,27 +5,35 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warmset.messages.anthropic import grammar as a_grammar
-from warmset.messages.anthropic import repair as a_repair
-from warmset.messages.anthropic import rules as a_rules
-from warmset.messages.anthropic import tools as a_tools
-from warmset.messages.anthropic import turns as a_turns
-from warmset.messages.anthropic import walk as a_walk
-from warmset.messages.gemini import grammar as g_grammar
-from warmset.messages.gemini import repair as g_repair
-from warmset.messages.gemini import rules as g_rules
-from warmset.messages.gemini import tools as g_tools
-from warmset.messages.gemini import turns as g_turns
-from warmset.messages.openai import grammar as c_grammar
-from warmset.messages.openai import repair as c_repair
-from warmset.messages.openai import rules as c_rules
-from warmset.messages.openai import tools as c_tools
-from warmset.messages.openai import turns as c_turns
-from warmset.messages.responses import grammar as r_grammar
-from warmset.messages.responses import repair as r_repair
-from warmset.messages.responses import rules as r_rules
-from warmset.messages.responses import tools as r_tools
-from warmset.messages.responses import turns as r_turns
+from warmset.messages.anthropic import (
+    grammar as a_grammar,
+    repair as a_repair,
+    rules as a_rules,
+    tools as a_tools,
+    turns as a_turns,
+    walk as a_walk,
+)
+from warmset.messages.gemini import (
+    grammar as g_grammar,
+    repair as g_repair,
+    rules as g_rules,
+    tools as g_tools,
+    turns as g_turns,
+)
+from warmset.messages.openai import (
+    grammar as c_grammar,
+    repair as c_repair,
+    rules as c_rules,
+    tools as c_tools,
+    turns as c_turns,
+)
+from warmset.messages.responses import (
+    grammar as r_grammar,
+    repair as r_repair,
+    rules as r_rules,
+    tools as r_tools,
+    turns as r_turns,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable

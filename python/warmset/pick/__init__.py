@@ -42,19 +42,20 @@ __all__ = [
     "picker_named",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "asking": ["LLMPicker"],
-        "base": ["Candidate", "Picked", "Picker", "Picks", "ScorePicker"],
-        "choose": ["ask_picker"],
-        "prompt": ["parse"],
-        "providers": [
-            "AnthropicPicker",
-            "OpenAIPicker",
-            "OpenAIResponsesPicker",
-            "ProviderPicker",
-            "picker_named",
-        ],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "asking": ["LLMPicker"],
+            "base": ["Candidate", "Picked", "Picker", "Picks", "ScorePicker"],
+            "choose": ["ask_picker"],
+            "prompt": ["parse"],
+            "providers": [
+                "AnthropicPicker",
+                "OpenAIPicker",
+                "OpenAIResponsesPicker",
+                "ProviderPicker",
+                "picker_named",
+            ],
+        },
+    )

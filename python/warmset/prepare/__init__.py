@@ -34,13 +34,14 @@ __all__ = [
     "summaries_of",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "conversation": ["summaries_of"],
-        "policy": ["PreparedCompaction", "Prices", "policy_of"],
-        "preparation": ["Preparation", "of"],
-        "states": ["TRANSITIONS", "Counters", "Event", "State"],
-        "worker": ["Ticket", "Worker"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "conversation": ["summaries_of"],
+            "policy": ["PreparedCompaction", "Prices", "policy_of"],
+            "preparation": ["Preparation", "of"],
+            "states": ["TRANSITIONS", "Counters", "Event", "State"],
+            "worker": ["Ticket", "Worker"],
+        },
+    )

@@ -14,10 +14,11 @@ __all__ = [
     "Searcher",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "hits": ["Found", "Hit"],
-        "searcher": ["Searcher"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "hits": ["Found", "Hit"],
+            "searcher": ["Searcher"],
+        },
+    )

@@ -131,6 +131,10 @@ class History:
         self._child[parent, digest] = max(id_, self._child.get((parent, digest), ROOT))
         self._parent[id_] = parent
 
+    def settle_twins(self) -> None:
+        """Find children anew after `relink`: a twin may have stood in another one's place."""
+        self._child = {(self._parent[id_], self._digest[id_]): id_ for id_ in sorted(self._parent)}
+
     def move(self, head: int) -> tuple[list[int], list[int]]:
         """Make another message the end of the current path.
 

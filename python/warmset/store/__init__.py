@@ -12,9 +12,10 @@ __all__ = [
     "StoreOptions",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "options": ["StoreKeywords", "StoreOptions"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "options": ["StoreKeywords", "StoreOptions"],
+        },
+    )

@@ -48,21 +48,22 @@ __all__ = [
     "summary_of",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "asking": ["LLMSummarizer"],
-        "base": ["HEADING", "Summarizer", "Summary", "SummaryReply"],
-        "extract": ["ExtractiveSummarizer"],
-        "fact": ["Fact"],
-        "losses": ["Audit", "audit"],
-        "making": ["SHARE", "summary_of"],
-        "providers": [
-            "AnthropicSummarizer",
-            "OpenAIResponsesSummarizer",
-            "OpenAISummarizer",
-            "ProviderSummarizer",
-        ],
-        "stating": ["FactKind"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "asking": ["LLMSummarizer"],
+            "base": ["HEADING", "Summarizer", "Summary", "SummaryReply"],
+            "extract": ["ExtractiveSummarizer"],
+            "fact": ["Fact"],
+            "losses": ["Audit", "audit"],
+            "making": ["SHARE", "summary_of"],
+            "providers": [
+                "AnthropicSummarizer",
+                "OpenAIResponsesSummarizer",
+                "OpenAISummarizer",
+                "ProviderSummarizer",
+            ],
+            "stating": ["FactKind"],
+        },
+    )

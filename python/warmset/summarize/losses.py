@@ -6,8 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
-from warmset.messages import accept, resolve
-from warmset.messages import facts as read
+from warmset.messages import accept, facts as read, resolve
 from warmset.summarize.carry import carry
 from warmset.summarize.fact import Fact
 from warmset.summarize.finding import lower_words

@@ -33,12 +33,13 @@ __all__ = [
     "read_call",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "calls": ["Call", "answer", "read_call"],
-        "kit": ["TurnTools"],
-        "reader": ["ToolReader"],
-        "schema": ["FETCH", "MAX_HITS", "MAX_IDS", "SEARCH", "definitions"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "calls": ["Call", "answer", "read_call"],
+            "kit": ["TurnTools"],
+            "reader": ["ToolReader"],
+            "schema": ["FETCH", "MAX_HITS", "MAX_IDS", "SEARCH", "definitions"],
+        },
+    )

@@ -31,15 +31,16 @@ __all__ = [
     "cut_conversation",
 ]
 
-__getattr__, __dir__ = lazy(
-    __name__,
-    {
-        "cut": ["cut_ask", "cut_conversation"],
-        "cut_result": ["CutAsk", "CutResult"],
-        "options": ["WindowKeywords", "WindowOptions"],
-        "pipeline": ["Windows"],
-        "request": ["Ask"],
-        "result": ["Choice", "Compaction", "Part", "Report", "Window"],
-        "summaries": ["CompactionPolicy", "Summaries"],
-    },
-)
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "cut": ["cut_ask", "cut_conversation"],
+            "cut_result": ["CutAsk", "CutResult"],
+            "options": ["WindowKeywords", "WindowOptions"],
+            "pipeline": ["Windows"],
+            "request": ["Ask"],
+            "result": ["Choice", "Compaction", "Part", "Report", "Window"],
+            "summaries": ["CompactionPolicy", "Summaries"],
+        },
+    )

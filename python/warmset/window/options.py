@@ -70,6 +70,7 @@ class WindowOptions:
     compaction: CompactionPolicy | None = None
 
     def __post_init__(self) -> None:
+        check_picker(self.picker)
         for name, value, least in (
             ("recent", self.recent, 0),
             ("shortlist", self.shortlist, 1),
@@ -100,3 +101,15 @@ class WindowOptions:
         The query vector is not included: windows compare its bytes.
         """
         return (self.recent, self.shortlist, self.max_picked, self.index_share)
+
+
+def check_picker(given: object) -> None:
+    """Refuse what cannot pick; None is nobody.
+
+    Raises:
+        InvalidInputError: It has no method `pick`.
+    """
+    if given is None:
+        return
+    if isinstance(given, type) or not callable(getattr(given, "pick", None)):
+        raise InvalidInputError(f"picker: expected an object with pick(), found {given!r:.80}")

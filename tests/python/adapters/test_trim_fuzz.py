@@ -21,8 +21,8 @@ from langchain_core.messages import (
 from langchain_core.messages.utils import (
     convert_to_messages,
     count_tokens_approximately,
+    trim_messages as reference,
 )
-from langchain_core.messages.utils import trim_messages as reference
 
 from warmset.adapters.langchain import trim_messages
 from warmset.adapters.langchain.counters import approximate

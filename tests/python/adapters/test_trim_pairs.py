@@ -1,8 +1,7 @@
 """What `trim_messages` adds: tool calls and their results stay or leave together."""
 
 import pytest
-from hypothesis import example, given, settings
-from hypothesis import strategies as st
+from hypothesis import example, given, settings, strategies as st
 
 from warmset.adapters.langchain import trim_messages
 from warmset.errors import InvalidInputError

@@ -9,8 +9,7 @@ pytest.importorskip("langchain_core", reason="langchain-core is the reference of
 
 from langchain_core.language_models import FakeListChatModel
 from langchain_core.messages import AIMessage, BaseMessage, HumanMessage, SystemMessage
-from langchain_core.messages.utils import count_tokens_approximately
-from langchain_core.messages.utils import trim_messages as reference
+from langchain_core.messages.utils import count_tokens_approximately, trim_messages as reference
 from langchain_core.runnables import RunnableLambda
 
 from warmset.adapters.langchain import trim_messages

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from warmset.cli import model
-from warmset.embed import reference
-from warmset.embed import weights as weights_module
+from warmset.embed import reference, weights as weights_module
 from warmset.embed.pins import POTION, TOKENIZER, WEIGHTS, Pin
 
 

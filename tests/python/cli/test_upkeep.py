@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import threading
 
 import pytest
 from cold_rows import everything, payloads, row, segments
@@ -400,3 +401,25 @@ def test_without_its_keys_nothing_is_called_intact(tmp_path, call):
     assert code == 1
     assert "3 records could not be decrypted" in out
     assert "0 records in" in out
+
+
+def test_an_export_writes_into_a_pipe_and_behind_a_link(path, tmp_path, call):
+    pipe, link, target = tmp_path / "pipe", tmp_path / "link", tmp_path / "target"
+    os.mkfifo(pipe)
+    target.write_text("old")
+    link.symlink_to(target)
+    found = []
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader.start()
+    assert call("export", path, "--out", pipe)[0] == 0
+    reader.join(30)
+    assert call("export", path, "--out", link)[0] == 0
+    assert found == [target.read_text()]
+    assert len(found[0].splitlines()) > 3
+    assert pipe.is_fifo()
+    assert link.is_symlink()
+
+
+def test_an_export_without_an_output_is_refused(path, call, monkeypatch):
+    monkeypatch.setattr(sys, "stdout", None)
+    assert call("export", path)[0] == 1

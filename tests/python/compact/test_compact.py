@@ -7,8 +7,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from vectors_by_word import WordEmbedder
 
 from warmset import _core, compact_context, count_tokens, fit, validate

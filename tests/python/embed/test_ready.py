@@ -8,8 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from warmset.embed import MiniLM, artifact, graph, quantise, safetensors
-from warmset.embed import weights as weights_module
+from warmset.embed import MiniLM, artifact, graph, quantise, safetensors, weights as weights_module
 from warmset.errors import (
     EmbedderError,
     InvalidInputError,

@@ -12,8 +12,7 @@ import numpy as np
 import pytest
 
 from warmset import Memory
-from warmset.embed import Embedder, StaticEmbedder, named, safetensors
-from warmset.embed import weights as weights_module
+from warmset.embed import Embedder, StaticEmbedder, named, safetensors, weights as weights_module
 from warmset.embed.pins import POTION
 from warmset.embed.static import MAX_PIECES
 from warmset.embed.wordpiece import WordPieces

@@ -8,8 +8,7 @@ from random import Random
 
 import pytest
 from fitting import OWN_TRIGGER, POLICIES, cases, in_shards
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from warmset import counter, fit
 from warmset.errors import BudgetTooSmall

@@ -12,6 +12,7 @@ import pytest
 
 import warmset
 from warmset import Conversation, Memory
+from warmset.errors import InvalidInputError
 from warmset.memory import MemoryOptions, OpenKeywords
 from warmset.store import StoreKeywords, StoreOptions
 from warmset.window import Part, WindowKeywords, WindowOptions
@@ -189,6 +190,31 @@ def test_an_unknown_option_is_a_type_error():
             memory.process([], conversation="a", budget=900, pickers=None)
 
 
+def test_a_misspelt_option_names_the_function_and_the_option_meant():
+    with pytest.raises(TypeError, match=r"^open\(\).*'tenent'; did you mean 'tenant'\?$"):
+        Memory.open(None, embedder="lexical", tenent="a")
+    with Memory.open(None, embedder="lexical") as memory:
+        with pytest.raises(TypeError, match=r"^window\(\).*'recents'; did you mean 'recent'\?$"):
+            memory.conversation("a").window("x", budget=900, recents=1)
+        with pytest.raises(TypeError, match=r"^window\(\) got an unexpected.*'xyzzy'$"):
+            memory.process([], conversation="a", budget=900, xyzzy=1)
+
+
+@pytest.mark.parametrize("options", [{"weights": 1}, {"picker": 1}, {"picker": "score"}])
+def test_wrong_options_are_refused_when_they_are_given(options):
+    [name] = options
+    with pytest.raises(InvalidInputError, match=f"^{name}: expected"):
+        Memory.open(None, embedder="lexical", **options)
+
+
+def test_a_class_is_no_picker():
+    with (
+        Memory.open(None, embedder="lexical") as memory,
+        pytest.raises(InvalidInputError, match="picker: expected"),
+    ):
+        memory.conversation("a").window("x", budget=900, picker=warmset.pick.ScorePicker)
+
+
 def test_process_takes_the_options_that_only_a_window_had(made):
     said = [{"role": "user", "content": f"part {n} " * 80} for n in range(30)]
     with Memory.open(None, embedder="lexical") as memory:
@@ -224,6 +250,26 @@ def test_every_public_method_that_may_wait_has_a_twin(kind):
         one = [p.name for p in inspect.signature(getattr(kind, name)).parameters.values()]
         assert [p.name for p in inspect.signature(other).parameters.values()] == one
         assert other.__doc__ == f"Run `{name}` in a thread; the same arguments, result and errors."
+
+
+def test_twins_run_what_a_subclass_has_in_a_method_s_place():
+    class Loud(Memory):
+        said = ()
+
+        def close(self, **options):
+            self.said = (*self.said, "closed")
+            super().close(**options)
+
+        def search(self, query, **options):
+            self.said = (*self.said, query)
+            return super().search(query, **options)
+
+    async def use():
+        async with await Loud.aopen(None, embedder="lexical") as memory:
+            await memory.asearch("kite")
+        return memory.said
+
+    assert asyncio.run(use()) == ("kite", "closed")
 
 
 def test_a_memory_is_used_asynchronously(tmp_path):

@@ -165,6 +165,8 @@ def test_a_memory_has_the_callers_name_or_one_made_of_its_id(memory):
     again = memory.remember("the ferry takes bicycles", memory_id="ferry")
     assert again != other, "the caller's name tells it from what says the same"
     memory.erase(ids=[again])
+    with pytest.raises(InvalidInputError, match="memory_id: 'memory:77' is what"):
+        memory.remember("a third thing", memory_id="memory:77")
     twin = memory.revise(first, "The ferry takes bicycles!")
     assert twin != other, "it keeps its name, although another one says the same"
     later = memory.revise(twin, "the harbour closes at eleven")

@@ -10,8 +10,7 @@ from eval_material import LONGMEMEVAL, conversation, locomo, quiet
 
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
-from warmset.lab.corpus import models, rows
-from warmset.lab.corpus import stage as staging
+from warmset.lab.corpus import models, rows, stage as staging
 from warmset.lab.corpus.locomo import read_all
 from warmset.lab.eval import run
 from warmset.lab.eval.options import Options

@@ -8,8 +8,7 @@ import stat
 
 import pytest
 from cold_rows import everything, row
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from warmset import Memory
 from warmset.errors import InvalidInputError, StoreError

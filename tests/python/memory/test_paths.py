@@ -365,3 +365,33 @@ def test_an_erasure_after_a_shorter_list_and_an_erasure_leaves_the_path(tmp_path
         assert log.ids == ids[:1]
     with Memory.open(tmp_path, embedder="lexical") as memory:
         assert memory.conversation("log").ids == ids[:1]
+
+
+def test_a_list_that_comes_back_after_an_erasure_is_known(tmp_path):
+    """Two branches end alike; what the first was behind is erased."""
+
+    def said(*texts):
+        return [{"role": "user", "content": text} for text in texts]
+
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        first = log.sync(said("q", "x")).appended
+        log.sync(said("q"))
+        log.sync(said("other", "x"))
+        memory.erase(ids=[log.ids[0]])
+        assert log.sync(said("q", "x")).appended == []
+        assert log.ids == first
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert memory.conversation("log").sync(said("q", "x")).appended == []
+
+
+def test_conversations_are_in_the_order_of_their_first_messages(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert memory.conversation("z").ids == []
+        for name in ("a", "z", "b"):
+            memory.conversation(name).append([{"role": "user", "content": name}] * 2)
+        assert memory.conversations() == ["a", "z", "b"]
+        memory.erase(ids=memory.conversation("a").ids[1:])
+        assert memory.conversations() == ["a", "z", "b"]
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert memory.conversations() == ["a", "z", "b"]

@@ -7,6 +7,7 @@ import sys
 from collections import Counter
 from pathlib import Path
 
+import numpy as np
 import pytest
 from bag import Bag
 from other_process import other, said
@@ -169,6 +170,18 @@ def test_another_process_erases_what_this_one_has_open(tmp_path):
         assert memory.flush()
         assert texts(log) == ["anew"]
         assert anywhere(tmp_path, "plaintext") == []
+
+
+@pytest.mark.parametrize("count", [1, 2])
+def test_ids_may_be_an_array(count):
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        ids = log.append([said("a secret"), said("another one"), said("and a third")])
+        gone = np.array(ids[:count])
+        assert log.fit(budget=900, pins=gone).ids == ids
+        assert [turn.id for turn in log.fetch(gone)] == ids[:count]
+        assert memory.erase(ids=gone).records == count
+        assert log.ids == ids[count:]
 
 
 def test_what_erase_refuses(tmp_path):

@@ -8,8 +8,7 @@ from cold_rows import everything
 
 from warmset import Memory
 from warmset.errors import InvalidInputError
-from warmset.index import batch_size as pace
-from warmset.index import indexer as indexing
+from warmset.index import batch_size as pace, indexer as indexing
 from warmset.index.batch_size import LEAST, MOST, QUICK, Pace
 from warmset.index.rows import mean
 from warmset.index.vectorizer import Vectorizer

@@ -14,9 +14,7 @@ import pytest
 
 from warmset import Memory
 from warmset.errors import EmbedderError, Erased
-from warmset.index import batch_size as pace
-from warmset.index import indexer as indexing
-from warmset.index import queue as backlog
+from warmset.index import batch_size as pace, indexer as indexing, queue as backlog
 from warmset.index.query_vectors import CACHED, QueryVectors
 from warmset.index.queue import Backlog, delay_after
 from warmset.index.retry import Outcome, attempt

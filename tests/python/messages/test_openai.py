@@ -4,8 +4,7 @@ import copy
 import re
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warmset.messages import LANGUAGES, Answer, Use, facts, repair, validate
 

@@ -6,8 +6,7 @@ import json
 import tracemalloc
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warmset import Memory
 from warmset.serve import Fault, Lines, Server, TooLong, methods, serve, tools_of

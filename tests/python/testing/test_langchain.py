@@ -19,8 +19,7 @@ import pytest
 
 pytest.importorskip("langchain_core", reason="langchain-core is what these tests are about")
 
-from langchain_core.messages.utils import convert_to_messages
-from langchain_core.messages.utils import trim_messages as reference
+from langchain_core.messages.utils import convert_to_messages, trim_messages as reference
 
 import warmset
 from warmset.errors import BudgetTooSmall

@@ -6,8 +6,7 @@ import sys
 from datetime import date
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warmset.text.features import days
 from warmset.text.temporal import mentions

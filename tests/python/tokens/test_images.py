@@ -6,8 +6,7 @@ import base64
 import struct
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warmset import count_tokens
 from warmset.tokens import PER_IMAGE, image_size, image_tokens, message_tokens

@@ -8,8 +8,7 @@ import base64
 import json
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from warmset import count_tokens
 from warmset._core import count_text

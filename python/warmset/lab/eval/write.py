@@ -19,12 +19,23 @@ def text(path: Path, content: str) -> None:
     Raises:
         InvalidInputError: It cannot be written; the message names it.
     """
+    path = path.resolve()  # behind a link is what is to be written
+    if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
+        _into(path, content)
+        return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
     try:
         beside.write_text(content, encoding="utf-8")
         beside.replace(path)
     except OSError as error:
         beside.unlink(missing_ok=True)
+        raise InvalidInputError(f"{path}: {error.strerror or error}; give another file") from error
+
+
+def _into(path: Path, content: str) -> None:
+    try:
+        path.write_text(content, encoding="utf-8")
+    except OSError as error:
         raise InvalidInputError(f"{path}: {error.strerror or error}; give another file") from error
 
 
