@@ -409,7 +409,7 @@ def test_an_export_writes_into_a_pipe_and_behind_a_link(path, tmp_path, call):
     target.write_text("old")
     link.symlink_to(target)
     found = []
-    reader = threading.Thread(target=lambda: found.append(pipe.read_text()))
+    reader = threading.Thread(target=lambda: found.append(pipe.read_text()), daemon=True)
     reader.start()
     assert call("export", path, "--out", pipe)[0] == 0
     reader.join(30)
