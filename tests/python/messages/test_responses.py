@@ -32,6 +32,7 @@ from responses_items import (
 
 from warmset.messages import repair, validate
 
+FOUND = {"type": "tool_search_output", "call_id": "a", "tools": []}
 NONE = "(no result: the call was interrupted)"
 RULES = [
     ([], []),
@@ -50,6 +51,11 @@ RULES = [
     ([call("a")], [(0, "R2")]),
     ([call("a"), call("b"), output("a")], [(1, "R2")]),
     ([{**search(), "call_id": None, "execution": "server"}], []),
+    ([{**search(), "execution": "server"}], []),
+    ([{**search(), "execution": "server"}, FOUND], []),
+    ([search()], [(0, "R2")]),
+    ([search(), FOUND], []),
+    ([FOUND], [(0, "R1")]),
     ([program(), call("a"), output("a")], []),
     ([{"type": "program_output", "call_id": "p", "result": "1"}], [(0, "R1")]),
     ([REASONED], [(0, "R3")]),

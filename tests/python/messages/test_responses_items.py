@@ -260,3 +260,12 @@ def test_what_the_sdk_returns_is_taken_as_it_is():
     assert validate(items) == []
     plain = repair(items).messages
     assert json.loads(json.dumps(plain)) == [USER, REASONED, call("a", id="fc_1"), output(), TOLD]
+
+
+def test_a_search_that_the_provider_ran_gets_no_output_that_nobody_gave():
+    hosted = {**search(), "execution": "server"}
+    said = {"role": "user", "content": "find the tool"}
+    kept = repair([said, hosted, said], dialect="responses")
+    assert (kept.messages, kept.changes) == ([said, hosted, said], [])
+    mended = repair([said, search(), said], dialect="responses").messages
+    assert [item.get("type") for item in mended[1:3]] == ["tool_search_call", "tool_search_output"]

@@ -45,6 +45,9 @@ PAIRS: tuple[Pair, ...] = (
 )
 """A program runs at the provider and may wait for the output of calls that it makes itself."""
 
+_HOSTED_SEARCH = Pair("tool_search_call", "tool_search_output", demanded=False)
+"""A search that the provider ran: it may have an output, and is not refused without one."""
+
 CALLS: dict[str, Pair] = {pair.call: pair for pair in PAIRS}
 OUTPUTS: dict[str, Pair] = {pair.output: pair for pair in PAIRS}
 
@@ -95,7 +98,10 @@ def stands_alone(item: Mapping[str, Any]) -> bool:
 def call_of(item: Mapping[str, Any]) -> tuple[Pair, str] | None:
     """Return what a well-formed item calls and the call's id; None where it calls nothing."""
     pair = CALLS.get(item_kind(item))
-    return None if pair is None or stands_alone(item) else (pair, item[pair.call_id])
+    if pair is None or stands_alone(item):
+        return None
+    hosted = pair.call == "tool_search_call" and item.get("execution") != "client"
+    return (_HOSTED_SEARCH if hosted else pair), item[pair.call_id]
 
 
 def output_of(item: Mapping[str, Any]) -> tuple[Pair, str] | None:
