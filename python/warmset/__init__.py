@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         tools as tools,
         window as window,
     )
-    from warmset._version import __version__ as __version__
+    from warmset._support.version import __version__ as __version__
     from warmset.adapters.langchain import trim_messages
     from warmset.compact import CompactionResult, compact_context
     from warmset.conversation import Conversation
@@ -108,7 +108,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
         __name__,
         {
-            "_version": ["__version__"],
+            "_support.version": ["__version__"],
             "adapters.langchain": ["trim_messages"],
             "compact": ["CompactionResult", "compact_context"],
             "conversation": ["Conversation"],

@@ -97,7 +97,7 @@ def test_a_lazy_package_says_its_names_three_times_alike(path: Path) -> None:
     }
     said = {home: sorted(names) for home, names in homes.items() if names}
     for names in (said, typed):  # `__version__` is no name that `*` brings
-        assert names.pop("_version", ["__version__"]) == ["__version__"]
+        assert names.pop("_support.version", ["__version__"]) == ["__version__"]
     assert said == {home: sorted(names) for home, names in typed.items()}
     listed = next(
         ast.literal_eval(node.value)
