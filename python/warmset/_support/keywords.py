@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import inspect
 from dataclasses import MISSING, fields
-from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any, TypeVar
 
 if TYPE_CHECKING:
@@ -37,7 +36,7 @@ def spelled_out(*kinds: type) -> Callable[[F], F]:
     return mark
 
 
-def refuse_unknown(given: Iterable[str], function: str, *kinds: type) -> None:
+def refuse_unknown(given: Iterable[str], function: str, *kinds: type[Any]) -> None:
     """Refuse keyword arguments that no option class has.
 
     Args:
@@ -48,9 +47,11 @@ def refuse_unknown(given: Iterable[str], function: str, *kinds: type) -> None:
     Raises:
         TypeError: One is unknown; a name like it is suggested.
     """
-    known = [field.name for kind in kinds for field in fields(kind)]
     for name in given:
-        if name not in known:
+        if not any(name in kind.__dataclass_fields__ for kind in kinds):
+            from difflib import get_close_matches  # noqa: PLC0415 - for the error alone
+
+            known = [field.name for kind in kinds for field in fields(kind)]
             like = get_close_matches(name, known, n=1)
             hint = f"; did you mean {like[0]!r}?" if like else ""
             raise TypeError(f"{function}() got an unexpected keyword argument {name!r}{hint}")

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Annotated, Final
 from cyclopts import Parameter
 from rich.console import Console
 
+from warmset._support.files import destination
 from warmset.cli.show_health import show_health, show_verified
 from warmset.embed.bars import Bars
 from warmset.errors import InvalidInputError, NotFound
@@ -199,8 +200,8 @@ def _sink(out: Path | None) -> Iterator[IO[str]]:
     if out is None:
         yield sys.stdout
         return
-    out = out.resolve()  # behind a link is what is to be written
-    if out.exists() and not out.is_file():  # a pipe or a device is written to, not replaced
+    out, replaceable = destination(out)
+    if not replaceable:
         with _named(out), out.open("w") as file:
             yield file
         return

@@ -79,11 +79,8 @@ class Library(Catalog):
     def relink(self, ledger: Ledger, links: Links) -> None:
         """Link messages to the remaining messages before them, in memory only."""
         history = ledger.history
-        history.branched = True  # the order alone no longer says it, whatever is left
-        for id_ in links.of:
-            if id_ in history:
-                history.relink(id_, links.parent(id_, history))
-        history.settle_twins()
+        there = [id_ for id_ in links.of if id_ in history]
+        history.relink({id_: links.parent(id_, history) for id_ in there})
         self.place(ledger, links.end(history))
 
     def admit(

@@ -136,19 +136,20 @@ class Indexer:
     def close(self, timeout: float) -> None:
         """Finish pending work, for at most some seconds, and stop."""
         self.settle(timeout)
-        with self._wake:
-            self._closed = True
-            self._wake.notify_all()
+        self._end()
         if (thread := self._thread) is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""
+        self._end()
+        if self._thread is not None and not self.vectorizer.embedder.remote:
+            self._thread.join(seconds)
+
+    def _end(self) -> None:
         with self._wake:
             self._closed = True
             self._wake.notify_all()
-        if self._thread is not None and not self.vectorizer.embedder.remote:
-            self._thread.join(seconds)
 
     def renew(
         self, wanted: Callable[[], Sequence[Job]], progress: Callable[[int, int], None]

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
 ROOT: Final = 0
 """The parent of a first message; ids of the store begin at 1."""
@@ -44,6 +44,7 @@ class History:
         self._parent: dict[int, int] = {}
         self._digest: dict[int, bytes] = {}
         self._child: dict[tuple[int, bytes], int] = {}  # of twins, the last
+        self._stale = False  # whether `_child` is from before a `relink`
         self.path: list[int] = []
         self.awaited: list[bytes] = []
         self.branched = False
@@ -73,7 +74,7 @@ class History:
     def digest(self) -> bytes:
         """Return a digest of the tree and its current path."""
         whole = hashlib.blake2b(repr(self.path).encode(), digest_size=16)
-        for (parent, digest), id_ in sorted(self._child.items()):
+        for (parent, digest), id_ in sorted(self._children().items()):
             whole.update(b"%d %d " % (parent, id_) + digest)
         return whole.digest()
 
@@ -87,9 +88,9 @@ class History:
             The longest part of it that is known, and where it leaves the current path.
         """
         ids: list[int] = []
-        at = ROOT
+        at, children = ROOT, self._children()
         for digest in digests:
-            found = self._child.get((at, digest))
+            found = children.get((at, digest))
             if found is None:
                 break
             ids.append(found)
@@ -112,28 +113,29 @@ class History:
         """Return the messages that follow some messages, ascending."""
         return sorted(id_ for id_, parent in self._parent.items() if parent in ids)
 
-    def relink(self, id_: int, parent: int) -> None:
-        """Make a message follow another one, or `ROOT`; the path stays as it is until `move`.
+    def relink(self, parents: Mapping[int, int]) -> None:
+        """Make messages follow other ones, or `ROOT`; the path stays as it is until `move`.
 
         Args:
-            id_: The message.
-            parent: An earlier message.
+            parents: An earlier message for each; the order alone no longer tells it, even if there
+                are none.
 
         Raises:
-            ValueError: It is no earlier one.
+            ValueError: One is no earlier message.
         """
-        if parent >= id_:
-            raise ValueError(f"message {id_} cannot follow message {parent}")
-        self.branched = True
-        before, digest = self._parent[id_], self._digest[id_]
-        if self._child.get((before, digest)) == id_:  # else a twin of it stands there
-            del self._child[before, digest]
-        self._child[parent, digest] = max(id_, self._child.get((parent, digest), ROOT))
-        self._parent[id_] = parent
+        self.branched = self._stale = True
+        for id_, parent in parents.items():
+            if parent >= id_:
+                raise ValueError(f"message {id_} cannot follow message {parent}")
+            self._parent[id_] = parent
 
-    def settle_twins(self) -> None:
-        """Find children anew after `relink`: a twin may have stood in another one's place."""
-        self._child = {(self._parent[id_], self._digest[id_]): id_ for id_ in sorted(self._parent)}
+    def _children(self) -> dict[tuple[int, bytes], int]:
+        """Return the last message of each content that follows each message."""
+        if self._stale:  # found anew: until now a twin may have stood in another one's place
+            ids = sorted(self._parent)
+            self._child = {(self._parent[id_], self._digest[id_]): id_ for id_ in ids}
+            self._stale = False
+        return self._child
 
     def move(self, head: int) -> tuple[list[int], list[int]]:
         """Make another message the end of the current path.

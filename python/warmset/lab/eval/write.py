@@ -6,6 +6,7 @@ import json
 import os
 from typing import TYPE_CHECKING, Any
 
+from warmset._support.files import destination
 from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -19,8 +20,8 @@ def text(path: Path, content: str) -> None:
     Raises:
         InvalidInputError: It cannot be written; the message names it.
     """
-    path = path.resolve()  # behind a link is what is to be written
-    if path.exists() and not path.is_file():  # a pipe or a device is written to, not replaced
+    path, replaceable = destination(path)
+    if not replaceable:
         _into(path, content)
         return
     beside = path.with_name(f".{path.name}.{os.getpid()}")
