@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import signal
 import threading
@@ -43,7 +44,11 @@ class Alarm:
                 raise self.error from None
 
     def within(self, call, first=None):
-        """Make the call; `first` runs in another thread, before the signal is sent."""
+        """Make the call; `first` runs in another thread, before the signal is sent.
+
+        The garbage collector rests meanwhile: what a handler raises in one of its callbacks is
+        swallowed there, and the call would go on.
+        """
         over = threading.Event()
 
         def send():
@@ -55,10 +60,12 @@ class Alarm:
 
         sender = threading.Thread(target=send)
         before = signal.signal(signal.SIGINT, self.handle)
+        gc.disable()
         sender.start()
         try:
             return call()
         finally:
+            gc.enable()
             over.set()
             sender.join()
             signal.signal(signal.SIGINT, before)
