@@ -39,7 +39,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warmset.messages.mending import Mender
-    from warmset.messages.model import Dialect, Grammar, Message, Rule, Tools
+    from warmset.messages.model import Dialect, Grammar, Message, Rules, Tools
     from warmset.messages.turns import Speech
 
 
@@ -53,7 +53,7 @@ class Language:
 
     Args:
         grammar: Checks single messages and reads their facts.
-        rules: The rules for whole lists.
+        rules: Returns the rules for whole lists.
         speech: Converts lists.
         tools: Reads and replaces calls and results inside messages.
         mend: Repairs a list that breaks the rules.
@@ -62,7 +62,7 @@ class Language:
     """
 
     grammar: Grammar
-    rules: tuple[Rule, ...]
+    rules: Rules
     speech: Speech
     tools: Tools
     mend: Mender
@@ -70,10 +70,10 @@ class Language:
 
 
 LANGUAGES: dict[Dialect, Language] = {
-    "openai": Language(c_grammar, c_rules.RULES, c_turns, c_tools, c_repair.mend),
-    "responses": Language(r_grammar, r_rules.RULES, r_turns, r_tools, r_repair.mend),
+    "openai": Language(c_grammar, c_rules.rules, c_turns, c_tools, c_repair.mend),
+    "responses": Language(r_grammar, r_rules.rules, r_turns, r_tools, r_repair.mend),
     "anthropic": Language(
-        a_grammar, a_rules.RULES, a_turns, a_tools, a_repair.mend, a_walk.stripped
+        a_grammar, a_rules.rules, a_turns, a_tools, a_repair.mend, a_walk.stripped
     ),
-    "gemini": Language(g_grammar, g_rules.RULES, g_turns, g_tools, g_repair.mend),
+    "gemini": Language(g_grammar, g_rules.rules, g_turns, g_tools, g_repair.mend),
 }

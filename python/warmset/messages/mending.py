@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Final, Literal, TypeAlias
 
-from warmset.messages.model import Message
+from warmset.messages.model import Message, Request
 
 Unanswered: TypeAlias = Literal["stub", "drop"]
 """How to treat calls without a result."""
@@ -30,5 +30,7 @@ class Change:
     what: str
 
 
-Mender: TypeAlias = Callable[[list[Message], Unanswered], tuple[list[Message], list[Change]]]
+Mender: TypeAlias = Callable[
+    [list[Message], Unanswered, Request], tuple[list[Message], list[Change]]
+]
 """Repairs a list of well-formed messages of one dialect; returns the messages and the changes."""

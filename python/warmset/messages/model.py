@@ -58,6 +58,11 @@ class Facts:
         return self.role in ("system", "developer")
 
 
+Severity: TypeAlias = Literal["refused", "discouraged"]
+"""What a provider does with a list that breaks a rule: it answers with an error, or it takes the
+list, which a proxy, another model or a stricter provider of the same dialect may refuse."""
+
+
 @dataclass(frozen=True, slots=True)
 class Violation:
     """A place where a list breaks a rule of its dialect.
@@ -67,12 +72,30 @@ class Violation:
         index: Position of the message in the list.
         why: What is wrong.
         fix: How to fix it.
+        severity: "refused" if the provider answers such a list with an error, "discouraged" if it
+            takes the list.
     """
 
     rule: str
     index: int
     why: str
     fix: str
+    severity: Severity = "refused"
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What a list of messages does not tell about the request that sends it.
+
+    Args:
+        continues: Whether the provider has earlier messages stored, and the list goes on behind
+            them: `previous_response_id` or `conversation` of OpenAI, `previous_interaction_id` of
+            Gemini.
+        model: The name of the model; empty if it is not known.
+    """
+
+    continues: bool = False
+    model: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,6 +141,9 @@ class Answer:
 
 Rule: TypeAlias = Callable[[Sequence[Mapping[str, Any]]], Iterator[Violation]]
 """A named predicate over a whole list: it yields where it is broken, in linear time."""
+
+Rules: TypeAlias = Callable[[Request], tuple[Rule, ...]]
+"""Returns the rules that hold for the list of a request."""
 
 
 class Grammar(Protocol):

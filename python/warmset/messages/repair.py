@@ -10,6 +10,8 @@ from warmset.messages.codec import accept
 from warmset.messages.dialects import resolve
 from warmset.messages.languages import LANGUAGES
 from warmset.messages.mending import Change, Unanswered
+from warmset.messages.model import Request
+from warmset.messages.validate import violations
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -31,9 +33,16 @@ class RepairResult:
 
 
 def repair(
-    messages: Iterable[object], *, dialect: str | None = None, unanswered: Unanswered = "stub"
+    messages: Iterable[object],
+    *,
+    dialect: str | None = None,
+    unanswered: Unanswered = "stub",
+    continues: bool = False,
+    model: str = "",
 ) -> RepairResult:
-    """Repair a list so that `validate` finds no violation in it.
+    """Repair a list that a provider would refuse, so that `validate` finds no violation in it.
+
+    A list with no violation of severity "refused" is returned as it is.
 
     As far as they apply to the dialect: results without a call are removed, misplaced results move
     after their call, second results of a call are removed, unanswered calls get a placeholder
@@ -46,6 +55,8 @@ def repair(
         dialect: The dialect of the messages; detected if not given.
         unanswered: How to treat calls without a result: "stub" adds a placeholder result, "drop"
             removes the calls.
+        continues: As in `validate`.
+        model: As in `validate`.
 
     Returns:
         The messages, and what was changed.
@@ -59,5 +70,8 @@ def repair(
         raise InvalidInputError(f"unanswered: expected 'stub' or 'drop', found {unanswered!r}")
     plain = accept(messages)
     chosen = resolve(plain, dialect)
-    mended, changes = LANGUAGES[chosen].mend(plain, unanswered)
+    request = Request(continues, model)
+    if all(one.severity != "refused" for one in violations(plain, chosen, request)):
+        return RepairResult(plain, [])
+    mended, changes = LANGUAGES[chosen].mend(plain, unanswered, request)
     return RepairResult(mended, changes)

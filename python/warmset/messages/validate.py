@@ -8,21 +8,33 @@ from warmset.errors import InvalidInputError
 from warmset.messages.codec import accept
 from warmset.messages.dialects import choose, faults
 from warmset.messages.languages import LANGUAGES
-from warmset.messages.model import Violation
+from warmset.messages.model import Request, Violation
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
+
+    from warmset.messages.model import Dialect, Message
 
 
-def validate(messages: Iterable[object], *, dialect: str | None = None) -> list[Violation]:
+def validate(
+    messages: Iterable[object],
+    *,
+    dialect: str | None = None,
+    continues: bool = False,
+    model: str = "",
+) -> list[Violation]:
     """Return the places where a list breaks the rules of its dialect, each with the rule's name.
 
-    A provider rejects a request that breaks one of these rules. They are checked on the list alone;
-    what depends on the model, or on data that the provider stores, is not checked.
+    Each violation has a severity: a provider refuses a list that has one of severity "refused", and
+    takes a list whose violations are all "discouraged".
 
     Args:
         messages: Messages as callers have them: dicts, other mappings, SDK objects.
         dialect: The dialect of the messages; detected if not given.
+        continues: Whether the list goes on behind messages that the provider has stored, by
+            `previous_response_id`, `conversation` or `previous_interaction_id`.
+        model: The name of the model that the list is for; empty if it is not known. A rule that
+            only some models have is checked for those.
 
     Returns:
         The violations, by index and then by rule; empty for a valid list. If a message is
@@ -41,5 +53,12 @@ def validate(messages: Iterable[object], *, dialect: str | None = None) -> list[
         Violation(fault.rule, index, fault.why, "write it as the provider's reference says")
         for index, fault in faults(plain, chosen)
     ]
-    found = broken or [one for rule in LANGUAGES[chosen].rules for one in rule(plain)]
-    return sorted(found, key=lambda one: (one.index, one.rule))
+    return sorted(
+        broken or violations(plain, chosen, Request(continues, model)),
+        key=lambda one: (one.index, one.rule),
+    )
+
+
+def violations(plain: list[Message], dialect: Dialect, request: Request) -> Iterator[Violation]:
+    """Yield where well-formed messages break the rules of their dialect, rule by rule."""
+    return (one for rule in LANGUAGES[dialect].rules(request) for one in rule(plain))

@@ -3,7 +3,7 @@
 import pytest
 
 from warmset.errors import UnknownDialectError
-from warmset.messages import DIALECTS, LANGUAGES, Violation, validate
+from warmset.messages import DIALECTS, LANGUAGES, Request, Violation, validate
 
 USER = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "hello"}
@@ -94,7 +94,7 @@ def test_rules(dialect, messages, found):
 
 def test_every_rule_is_named_by_its_predicate_and_tells_its_name_first():
     for language in LANGUAGES.values():
-        for rule in language.rules:
+        for rule in language.rules(Request()):
             name = rule.__name__.split("_")[0].upper()
             assert rule.__doc__.startswith(f"{name}: ")
 

@@ -13,12 +13,14 @@ from warmset.messages.codec import accept, loads
 from warmset.messages.mending import Change, Unanswered
 
 if TYPE_CHECKING:
-    from warmset.messages.model import Message
+    from warmset.messages.model import Message, Request
 
 CONTINUED = "(continued)"
 
 
-def mend(messages: list[Message], unanswered: Unanswered) -> tuple[list[Message], list[Change]]:
+def mend(
+    messages: list[Message], unanswered: Unanswered, _request: Request
+) -> tuple[list[Message], list[Change]]:
     """Mend a list of well-formed messages; see `Mender`."""
     if not any(True for rule in RULES for _ in rule(messages)):
         return messages, []

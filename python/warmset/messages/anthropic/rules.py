@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from warmset.messages.anthropic import walk
-from warmset.messages.model import Rule, Violation
+from warmset.messages.model import Request, Rule, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -134,6 +134,11 @@ def a14_inputs_are_objects(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vi
             if block["type"].endswith(walk.USE) and not isinstance(block.get("input"), dict):
                 why = f"the input of call {block['id']!r} is no mapping of arguments"
                 yield Violation("A14", index, why, "parse it, or send {}")
+
+
+def rules(_request: Request) -> tuple[Rule, ...]:
+    """Return the rules that hold for the list of a request; see `Rules`."""
+    return RULES
 
 
 RULES: tuple[Rule, ...] = (

@@ -13,12 +13,14 @@ from warmset.messages.mending import Change, Unanswered
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from warmset.messages.model import Message
+    from warmset.messages.model import Message, Request
 
 CONTINUED, CONTINUE = "(continued)", "(continue)"
 
 
-def mend(messages: list[Message], unanswered: Unanswered) -> tuple[list[Message], list[Change]]:
+def mend(
+    messages: list[Message], unanswered: Unanswered, _request: Request
+) -> tuple[list[Message], list[Change]]:
     """Mend a list of well-formed contents; see `Mender`.
 
     A call that leaves takes its thought signature along.

@@ -11,7 +11,7 @@ from collections import Counter
 from typing import TYPE_CHECKING, Any
 
 from warmset.messages.gemini import parts as p
-from warmset.messages.model import Message, Rule, Violation
+from warmset.messages.model import Message, Request, Rule, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -66,6 +66,11 @@ def g5_no_part_is_empty(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viola
     for index, message in enumerate(messages):
         if not p.parts(message) or any(map(is_empty, p.parts(message))):
             yield Violation("G5", index, "a part is empty, or there is none", "leave it out")
+
+
+def rules(_request: Request) -> tuple[Rule, ...]:
+    """Return the rules that hold for the list of a request; see `Rules`."""
+    return RULES
 
 
 RULES: tuple[Rule, ...] = (

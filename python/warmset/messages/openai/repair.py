@@ -11,7 +11,7 @@ from warmset.messages.openai.rules import says_something
 from warmset.messages.pairing import Asked, fresh_ids, match
 
 if TYPE_CHECKING:
-    from warmset.messages.model import Message
+    from warmset.messages.model import Message, Request
 
 _RESULTS = ("tool", "function")
 
@@ -20,7 +20,9 @@ _Callers: TypeAlias = dict[int, dict[int, int]]
 """By the place of a message that calls, and the number of the call: the place of its result."""
 
 
-def mend(messages: list[Message], unanswered: Unanswered) -> tuple[list[Message], list[Change]]:
+def mend(
+    messages: list[Message], unanswered: Unanswered, _request: Request
+) -> tuple[list[Message], list[Change]]:
     """Mend a list; see `repair`."""
     changes: list[Change] = []
     kept = clean(messages, changes)

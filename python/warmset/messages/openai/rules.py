@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from warmset.messages.model import Rule, Violation
+from warmset.messages.model import Request, Rule, Violation
 from warmset.messages.openai.grammar import body_of
 from warmset.messages.text import kind_of
 
@@ -129,6 +129,11 @@ def c8_one_word_for_instructions(messages: Sequence[Mapping[str, Any]]) -> Itera
             if message["role"] != word:
                 why = f"role {message['role']!r} stands in a list that has {word!r}"
                 yield Violation("C8", index, why, f"write {word!r} in both")
+
+
+def rules(_request: Request) -> tuple[Rule, ...]:
+    """Return the rules that hold for the list of a request; see `Rules`."""
+    return RULES
 
 
 RULES: tuple[Rule, ...] = (

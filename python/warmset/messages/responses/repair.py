@@ -24,13 +24,15 @@ from warmset.messages.responses.rules import dangling, is_readable, item_id
 from warmset.messages.responses.stubs import stub
 
 if TYPE_CHECKING:
-    from warmset.messages.model import Message
+    from warmset.messages.model import Message, Request
 
 _Placed: TypeAlias = list[tuple[int, "Message"]]
 """Items that stay, each with its position in the list that was given."""
 
 
-def mend(messages: list[Message], unanswered: Unanswered) -> tuple[list[Message], list[Change]]:
+def mend(
+    messages: list[Message], unanswered: Unanswered, _request: Request
+) -> tuple[list[Message], list[Change]]:
     """Mend a list; see `repair`."""
     changes: list[Change] = []
     kept = _with_own_ids(_readable(messages, changes), changes)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warmset.messages.model import Rule, Violation
+from warmset.messages.model import Request, Rule, Violation
 from warmset.messages.responses.kinds import (
     COMPACTION,
     REASONING,
@@ -131,6 +131,11 @@ def c7_parts_fit_the_role(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vio
         for part in misplaced(message):
             why = f"a part of type {part['type']!r} does not fit the role {message['role']!r}"
             yield Violation("C7", index, why, "write it as the other side's part, or leave it out")
+
+
+def rules(_request: Request) -> tuple[Rule, ...]:
+    """Return the rules that hold for the list of a request; see `Rules`."""
+    return RULES
 
 
 RULES: tuple[Rule, ...] = (
