@@ -77,7 +77,7 @@ def blank(messages, at):
 ANTHROPIC_SINS = [
     ("A1", start_late),
     ("A2", forget_result),
-    ("A2", split),
+    ("A3", split),
     ("A3", talk_first),
     ("A4", result_twice),
     ("A4", remove_call),

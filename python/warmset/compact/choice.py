@@ -146,37 +146,33 @@ class Choice:
         order = taken[::-1]
         ends = (np.searchsorted(units[sorted_], order, side).tolist() for side in ("left", "right"))
         places = (sorted_[start:end].tolist() for start, end in zip(*ends, strict=True))
-        at, reply = kept.tolist(), (self.roles[kept] == _ASSISTANT).tolist()
-        cost = {one: self._stand_in(one) for one in (True, False)}
+        at, roles = kept.tolist(), self.roles[kept].tolist()
 
         def between(one: int, other: int) -> int:
-            gap = at[one] + 1 < at[other] and reply[one] == reply[other]
-            return cost[reply[one]] if gap else 0
+            role = self._gap(roles[one], roles[other]) if at[one] + 1 < at[other] else None
+            return 0 if role is None else self._gap_cost(role)
 
         count = how_many_leave(self.costs[kept].tolist(), places, between, over)
         gone: list[int] = order[:count].tolist()
         return gone
 
-    def _stand_in(self, replies: bool) -> int:  # noqa: FBT001
-        """Return the tokens of a filler message between two replies, or two other messages."""
-        whose = "assistant" if replies else "user"
-        role = gap_role(self._dialect, whose, whose)
-        return 0 if role is None else self._gap_cost(role)
+    def _gap(self, before: int, after: int) -> GapRole | None:
+        """Return the role of the filler message between two messages, by their roles' numbers."""
+        return gap_role(self._dialect, _name(before), _name(after))
 
     def _gaps(self, kept: NDArray[np.int64]) -> list[tuple[int, GapRole]]:
         """Return the turns before which a filler message is needed, with its role; see `gaps`."""
         if self._dialect not in ALTERNATING or len(kept) == len(self._reads):
             return []
-        replies = self.roles[kept] == _ASSISTANT
-        alike = (np.diff(kept) > 1) & (replies[1:] == replies[:-1])
-        between_replies = gap_role(self._dialect, "assistant", "assistant")
-        between_others = gap_role(self._dialect, "user", "user")
-        out: list[tuple[int, GapRole]] = []
-        for at in (np.flatnonzero(alike) + 1).tolist():
-            role = between_replies if replies[at] else between_others
-            if role is not None:
-                out.append((at, role))
-        return out
+        roles = self.roles[kept]
+        replies, instructs = roles == _ASSISTANT, roles >= _SYSTEM
+        alike = (replies[1:] == replies[:-1]) | instructs[1:] | instructs[:-1]
+        numbers = roles.tolist()
+        found = (
+            (at, self._gap(numbers[at - 1], numbers[at]))
+            for at in (np.flatnonzero((np.diff(kept) > 1) & alike) + 1).tolist()
+        )
+        return [(at, role) for at, role in found if role is not None]
 
     def _gap_cost(self, role: GapRole) -> int:
         return _stand_in_cost(self._dialect, role, self._encoding)
@@ -184,6 +180,15 @@ class Choice:
 
 _ASSISTANT: Final = ROLES.index("assistant")
 _SYSTEM: Final = 4
+
+
+def _name(role: int) -> str:
+    """Return the role of a number, as far as filler messages depend on it."""
+    if role >= _SYSTEM:
+        return "system"
+    return "assistant" if role == _ASSISTANT else "user"
+
+
 """The number of the first role that is always kept."""
 
 

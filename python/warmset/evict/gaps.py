@@ -1,7 +1,8 @@
 """Filler messages: they keep a list valid where evictions leave two neighbours of the same role.
 
-Anthropic's models on Bedrock and many proxies require that roles alternate, and a Gemini content
-with calls must follow a user's. Merging the neighbours would change messages that stayed, and with
+Anthropic's models on Bedrock and many proxies require that roles alternate, a system message in an
+Anthropic list must stand between the user and the assistant, and a Gemini content with calls must
+follow a user's. Merging the neighbours would change messages that stayed, and with
 them the prefix that a provider has cached; so a short message of the other role fills the gap.
 """
 
@@ -52,6 +53,10 @@ def gap_role(dialect: Dialect, before: str, after: str) -> GapRole | None:
         before: The role of the first, as in `Facts`.
         after: The role of the second.
     """
+    if dialect == "anthropic" and "system" in (before, after):
+        if after == "system":
+            return "user" if before == "assistant" else None
+        return None if after == "assistant" else "assistant"
     one, other = before == "assistant", after == "assistant"
     if one and other and dialect in ALTERNATING:
         return "user"

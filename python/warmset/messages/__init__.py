@@ -43,6 +43,7 @@ from warmset.messages.model import (
 from warmset.messages.repair import RepairResult, repair
 from warmset.messages.turns import ConversionResult, System
 from warmset.messages.units import (
+    Bonds,
     Unit,
     UnitKind,
     anchor,
@@ -62,6 +63,7 @@ __all__ = [
     "LANGUAGES",
     "MAX_DEPTH",
     "Answer",
+    "Bonds",
     "Change",
     "ConversionResult",
     "Dialect",

@@ -55,7 +55,8 @@ def _merged_blocks(run: list[Message]) -> Message:
     blocks: list[Message] = []
     for message in run:
         content: Any = message["content"]
-        blocks += [{"type": "text", "text": content}] if isinstance(content, str) else content
+        said = [{"type": "text", "text": content}] if content else []
+        blocks += said if isinstance(content, str) else content
     blocks.sort(key=lambda block: block["type"] != "tool_result")  # stable: the rest keeps order
     return _fields(run) | {"content": blocks}
 

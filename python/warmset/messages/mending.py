@@ -15,6 +15,10 @@ NO_RESULT: Final = "(no result: the call was interrupted)"
 """The text of a placeholder result."""
 
 
+NOTHING_LEFT: Final = "(continued)"
+"""The text of the message that a list gets of which nothing is left."""
+
+
 @dataclass(frozen=True, slots=True)
 class Change:
     """A change of a list.

@@ -34,7 +34,9 @@ class Facts:
         images: Number of images, those in tool results included.
         request: Whether it has a user's text, and not only tool results.
         bond: How it belongs to its neighbours if a response has several items: 0 stands alone, 1
-            belongs to an adjacent item with reasoning or calls, 2 has reasoning or calls.
+            belongs to an adjacent item with reasoning or calls, 2 has calls, 3 is reasoning.
+        item_id: The id that the provider gave an item of a response, without the prefix for its
+            kind; empty if it has none. With it the item needs the reasoning that it was made with.
         thinks: Whether the assistant's message begins with reasoning of the kind that must stay
             at the front of an unfinished tool loop.
         keep: Whether it must never be dropped: a provider's compaction, which replaces earlier
@@ -51,6 +53,7 @@ class Facts:
     bond: int = 0
     keep: bool = False
     thinks: bool = False
+    item_id: str = ""
 
     @property
     def is_system(self) -> bool:

@@ -9,8 +9,8 @@ from warmset.errors import InvalidInputError
 from warmset.messages.codec import accept
 from warmset.messages.dialects import resolve
 from warmset.messages.languages import LANGUAGES
-from warmset.messages.mending import Change, Unanswered
-from warmset.messages.model import Request
+from warmset.messages.mending import NOTHING_LEFT, Change, Unanswered
+from warmset.messages.model import Request, Severity
 from warmset.messages.validate import violations
 
 if TYPE_CHECKING:
@@ -37,12 +37,14 @@ def repair(
     *,
     dialect: str | None = None,
     unanswered: Unanswered = "stub",
+    mend: Severity = "refused",
     continues: bool = False,
     model: str = "",
 ) -> RepairResult:
     """Repair a list that a provider would refuse, so that `validate` finds no violation in it.
 
-    A list with no violation of severity "refused" is returned as it is.
+    A list that the provider takes is returned as it is, unless `mend` says otherwise: every change
+    costs the provider's prompt cache, and newer models their reasoning behind it.
 
     As far as they apply to the dialect: results without a call are removed, misplaced results move
     after their call, second results of a call are removed, unanswered calls get a placeholder
@@ -55,6 +57,8 @@ def repair(
         dialect: The dialect of the messages; detected if not given.
         unanswered: How to treat calls without a result: "stub" adds a placeholder result, "drop"
             removes the calls.
+        mend: The least severity of a violation for which the list is repaired: "refused" leaves a
+            list as it is that only has violations of severity "discouraged".
         continues: As in `validate`.
         model: As in `validate`.
 
@@ -63,15 +67,23 @@ def repair(
 
     Raises:
         InvalidMessageError: A message is malformed and cannot be read.
-        InvalidInputError: `unanswered` is neither of the two.
+        InvalidInputError: `unanswered` or `mend` is neither of the two.
         UnknownDialectError: The dialect is not supported.
     """
     if unanswered not in get_args(Unanswered):
         raise InvalidInputError(f"unanswered: expected 'stub' or 'drop', found {unanswered!r}")
+    if mend not in get_args(Severity):
+        raise InvalidInputError(f"mend: expected 'refused' or 'discouraged', found {mend!r}")
     plain = accept(messages)
     chosen = resolve(plain, dialect)
     request = Request(continues, model)
-    if all(one.severity != "refused" for one in violations(plain, chosen, request)):
+    broken = violations(plain, chosen, request)
+    if not any(mend in (one.severity, "discouraged") for one in broken):
         return RepairResult(plain, [])
     mended, changes = LANGUAGES[chosen].mend(plain, unanswered, request)
+    if plain and not mended:
+        said = LANGUAGES[chosen].grammar.facts(plain[-1]).text.strip() or NOTHING_LEFT
+        mended = [LANGUAGES[chosen].grammar.say("user", said)]
+        what = "nothing was left of the list, so what the last message said became the user's"
+        changes = [*changes, Change(changes[-1].rule, len(plain) - 1, what)]
     return RepairResult(mended, changes)

@@ -7,12 +7,20 @@ is in exactly one unit; leaving out whole units never separates a call from its 
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.messages.model import Facts
+
+REASONING: Final = 3
+"""The bond of reasoning; see `Facts.bond`."""
+
+_LONG, _SHARED = 16, 12
+"""The least length of an id that tells its response, and how much of it the items of one share.
+
+Ids of OpenAI's items have a random part that all items of a response begin or end with."""
 
 UnitKind: TypeAlias = Literal["system", "user", "assistant", "tool", "orphan"]
 
@@ -81,6 +89,7 @@ def _joined(facts: Sequence[Facts]) -> tuple[list[int], list[int]]:
     parent = list(range(len(facts)))
     waiting: dict[str, list[int]] = {}  # by call id: the calls without a result, the latest last
     unanswered = [0] * len(facts)
+    bonds = Bonds()
     for index, fact in enumerate(facts):
         for call in fact.results:
             if callers := waiting.get(call):
@@ -91,8 +100,8 @@ def _joined(facts: Sequence[Facts]) -> tuple[list[int], list[int]]:
             unanswered[index] = len(calls)
             for call in calls:
                 waiting.setdefault(call, []).append(index)
-        if fact.bond and index and holds(facts[index - 1], fact):
-            _join(parent, index - 1, index)
+        for other in bonds.of(index, fact):
+            _join(parent, other, index)
     for index, above in enumerate(parent):  # a first member stands before the others
         parent[index] = parent[above]
     return parent, unanswered
@@ -151,7 +160,8 @@ def loop_start(facts: Sequence[Facts]) -> int | None:
         The position of the first reply to the last request, if it begins with reasoning and the
         list ends with calls or results; else None.
     """
-    if not facts or not is_unfinished(facts[-1]):
+    last = next((fact for fact in reversed(facts) if not fact.is_system), None)
+    if last is None or not is_unfinished(last):
         return None
     asked = exchange_start(facts)
     first = 0 if asked is None else asked + 1
@@ -172,6 +182,52 @@ def holds(one: Facts, other: Facts) -> bool:
         other: The facts of the message right behind it.
     """
     return bool(one.bond and other.bond) and max(one.bond, other.bond) > 1
+
+
+class Bonds:
+    """Finds the items of a response that belong together, in a list that is read once."""
+
+    def __init__(self) -> None:
+        self._before: Facts | None = None
+        self._reasoning: tuple[int, Facts] | None = None  # the last one, if it has an id
+
+    def of(self, index: int, fact: Facts) -> tuple[int, ...]:
+        """Return the positions of earlier items that the next one belongs to.
+
+        Args:
+            index: The position of the next message; every message of the list is passed in order.
+            fact: Its facts.
+        """
+        found: tuple[int, ...] = ()
+        if fact.bond:
+            if self._before is not None and holds(self._before, fact):
+                found = (index - 1,)
+            if self._reasoning is not None and made_with(self._reasoning[1], fact):
+                found += (self._reasoning[0],)
+            if fact.bond == REASONING:
+                self._reasoning = (index, fact) if fact.item_id else None
+        elif not fact.results:
+            self._reasoning = None
+        self._before = fact
+        return found
+
+
+def made_with(reasoning: Facts, item: Facts) -> bool:
+    """Return whether an item belongs to the response of reasoning before it.
+
+    Outputs of the response's other calls may stand between. The provider refuses an item with an id
+    whose reasoning is missing, so ids that are too short to tell count as those of one response.
+
+    Args:
+        reasoning: The facts of the last reasoning before the item, with an id.
+        item: The facts of the item.
+    """
+    one, other = reasoning.item_id, item.item_id
+    if not other or one == other:
+        return bool(other)
+    if min(len(one), len(other)) < _LONG:
+        return item.bond != REASONING
+    return one[:_SHARED] == other[:_SHARED] or one[-_SHARED:] == other[-_SHARED:]
 
 
 def kind_of(first: Facts) -> UnitKind:

@@ -22,7 +22,7 @@ from warmset.state.prompt_prefix import Known
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.window.assemble import Assembled, Draft, verbatim
 from warmset.window.layout import Frame
-from warmset.window.render import render, total
+from warmset.window.render import render, request_behind, total
 from warmset.window.result import Part
 
 if TYPE_CHECKING:
@@ -128,7 +128,8 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
     for at, entry in zip(places, tail, strict=True):
         say(at, entry.facts.role, next(read))
     if call.request is not None:
-        plain.append(text_message(call.source, "user", call.request))
+        request = text_message(call.source, "user", call.request)
+        plain += request_behind(call.source, plain, request)
     done = render(call, plain)
     parts = _parts(engine, call, ready, front, tail)
     tokens = total(engine, call, done, known)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warmset._core import Roll
-from warmset.messages import Unit, holds, is_unfinished, kind_of, units
+from warmset.messages import Bonds, Unit, is_unfinished, kind_of, units
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -35,6 +35,7 @@ class Accounts:
         self._waiting: dict[str, list[int]] = {}
         self._open: dict[int, int] = {}
         self._last: Facts | None = None
+        self._bonds = Bonds()
 
     def __len__(self) -> int:
         return len(self._home)
@@ -132,8 +133,7 @@ class Accounts:
         """
         for fact, tokens in messages:
             callers = self._callers(fact)
-            if self._last is not None and holds(self._last, fact):
-                callers.add(self._home[-1])
+            callers.update(self._home[at] for at in self._bonds.of(len(self._home), fact))
             if len(callers) > 1:
                 return False
             self._place(fact, tokens, callers.pop() if callers else None)
@@ -144,6 +144,7 @@ class Accounts:
         home = {at: number for number, unit in enumerate(units(facts)) for at in unit.members}
         for at, (fact, cost) in enumerate(zip(facts, tokens, strict=True)):
             number = home[at]
+            self._bonds.of(at, fact)
             self._place(fact, cost, number if number < len(self.roll) else None)
 
     def protected(self, pins: Iterable[int]) -> list[int]:
@@ -186,7 +187,8 @@ class Accounts:
             self.roll.join(unit, tokens)
             self._members[unit].append(at)
         self._home.append(unit)
-        self._last = fact
+        if not fact.is_system:
+            self._last = fact
         if (fact.is_system or fact.keep) and self._fixed[-1:] != [unit]:
             self._fixed.append(unit)
         self._hear(fact, unit, at)

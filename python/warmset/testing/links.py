@@ -24,6 +24,8 @@ class Seen:
         answers: Ids of the calls that it answers; names where there are no ids.
         clings: Whether, in a list of items, it belongs to the items of the model next to it.
         thinks: Whether it begins with reasoning that opens a turn.
+        reasons: Whether it is an item of reasoning.
+        stem: The id of an item of the model's, without the prefix for its kind.
     """
 
     who: str
@@ -32,6 +34,8 @@ class Seen:
     answers: list[str]
     clings: bool = False
     thinks: bool = False
+    reasons: bool = False
+    stem: str = ""
 
 
 def see(message: Message, dialect: Dialect) -> Seen:
@@ -57,14 +61,15 @@ def _see_chat(message: Message) -> Seen:
 
 def _see_item(item: Message) -> Seen:
     kind = item.get("type", "message")
+    stem = (item.get("id") or "").split("_", 1)[-1]
     if kind == "message":
         role = item["role"]
         who = "system" if role in ("system", "developer") else role
-        return Seen(who, who == "user", [], [])
+        return Seen(who, who == "user", [], [], stem=stem if who == "assistant" else "")
     if kind.endswith("_output"):
         return Seen("tool", False, [], [item["call_id"]])
     calls = [item["call_id"]] if "call_id" in item else []
-    return Seen("assistant", False, calls, [], clings=True)
+    return Seen("assistant", False, calls, [], True, reasons=kind == "reasoning", stem=stem)
 
 
 def _see_blocks(message: Message) -> Seen:

@@ -19,6 +19,10 @@ if TYPE_CHECKING:
     from warmset.testing.links import Seen
 
 
+_LONG, _SHARED = 16, 12
+"""What two ids of one response have at least: their length, and what they begin or end with."""
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Puzzle:
     """A list to be fitted, in numbers.
@@ -81,7 +85,27 @@ def together(messages: Sequence[Message], dialect: Dialect) -> list[list[int]]:
         model = before.who == after.who == "assistant"
         if model and (before.clings or after.clings):
             join(at - 1, at)
+    for at in range(len(seen)):
+        for lead in range(at):
+            if _same_response(seen, lead, at):
+                join(lead, at)
     return [[at for at, label in enumerate(unit) if label == first] for first in sorted(set(unit))]
+
+
+def _same_response(seen: Sequence[Seen], lead: int, at: int) -> bool:
+    """Return whether an item with an id was made with the reasoning at `lead`, outputs between."""
+    one, other = seen[lead], seen[at]
+    between = seen[lead + 1 : at]
+    if not (one.reasons and one.stem and other.stem):
+        return False
+    if any(two.reasons or two.who not in ("assistant", "tool") for two in between):
+        return False
+    if one.stem == other.stem:
+        return True
+    if min(len(one.stem), len(other.stem)) < _LONG:
+        return not other.reasons
+    shared = zip((one.stem, one.stem[::-1]), (other.stem, other.stem[::-1]), strict=True)
+    return any(mine.startswith(theirs[:_SHARED]) for mine, theirs in shared)
 
 
 def _answered(seen: Sequence[Seen]) -> list[tuple[int, int]]:

@@ -12,27 +12,26 @@ from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset.errors import BudgetTooSmall
+from warmset.evict.gaps import gap_message, gap_role
 from warmset.quote.cache import Line
 from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 from warmset.window.layout import protected
-from warmset.window.render import frame_tokens, render, total
+from warmset.window.render import frame_tokens, render, request_behind, total
 from warmset.window.result import Part, PartName
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.engine.engine import Engine
-    from warmset.messages import Message, System
+    from warmset.messages import Dialect, Message, System
     from warmset.state.entry import Entry
     from warmset.window.choices import Settled
     from warmset.window.layout import Frame
     from warmset.window.render import Call
 
-
-_TAIL: Final = ("recent", "current", "request")
 
 NO_ROOM: Final = "the budget has no room for it beside what is shown verbatim"
 """Why a summary that is ready is not shown."""
@@ -40,15 +39,18 @@ NO_ROOM: Final = "the budget has no room for it beside what is shown verbatim"
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """Messages of a window, and the parts that they show; several parts may share one message."""
+    """Messages of a window, and the parts that they show; several parts may share one message.
+
+    Args:
+        parts: The parts.
+        messages: The messages.
+        in_place: The id and role of each message that stands in the order of the conversation,
+            behind what was retrieved; None where the piece stands as a whole.
+    """
 
     parts: tuple[Part, ...]
     messages: list[Message]
-
-    @property
-    def name(self) -> PartName:
-        """The last part's name."""
-        return self.parts[-1].name
+    in_place: tuple[tuple[int, str], ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -128,13 +130,14 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     pieces: list[Piece] = []
     known = Known()
 
-    def show(name: PartName, units: list[list[Entry]]) -> None:
+    def show(name: PartName, units: list[list[Entry]], *, in_place: bool = False) -> None:
         entries = sorted((entry for unit in units for entry in unit), key=attrgetter("id"))
         if entries:
             ids = tuple(entry.id for entry in entries)
             tokens = sum(entry.tokens for entry in entries)
             read = verbatim(engine, entries, known)
-            pieces.append(Piece((Part(name, tokens, ids),), read))
+            placed = tuple((entry.id, entry.facts.role) for entry in entries)
+            pieces.append(Piece((Part(name, tokens, ids),), read, placed if in_place else None))
 
     show("system", frame.system)
     if frame.brief:
@@ -148,12 +151,13 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
         pieces.append(_user_piece(engine, call, "summary", line, draft.summary.ids))
     if draft.quoted or draft.lines:
         pieces.append(_retrieved(engine, call, draft))
-    show("recent", frame.recent)
-    show("current", frame.current)
+    show("system", frame.placed, in_place=True)
+    show("recent", frame.recent, in_place=True)
+    show("current", frame.current, in_place=True)
     if call.request is not None:
         line = engine.cards.plain(call.request)
         pieces.append(_user_piece(engine, call, "request", line, ()))
-    done = render(call, _in_order(pieces))
+    done = render(call, _in_order(call.source, pieces))
     beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     parts = [part for piece in pieces for part in piece.parts]
     tokens = (
@@ -196,18 +200,28 @@ def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
     return Piece(tuple(parts), [message])
 
 
-def _in_order(pieces: list[Piece]) -> list[Message]:
-    """Return the messages of all pieces; a late tool result is sorted in among recent messages."""
+def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[Message]:
+    """Return the messages of all pieces; those in place are sorted, as a late tool result."""
     tail = [
-        (id_, message)
+        (*placed, message)
         for piece in pieces
-        if piece.name in _TAIL[:2]
-        for id_, message in zip(piece.parts[0].ids, piece.messages, strict=True)
+        if piece.in_place is not None
+        for placed, message in zip(piece.in_place, piece.messages, strict=True)
     ]
     tail.sort(key=itemgetter(0))
-    before = [m for piece in pieces if piece.name not in _TAIL for m in piece.messages]
-    after = [m for piece in pieces if piece.name == "request" for m in piece.messages]
-    return [*before, *(message for _, message in tail), *after]
+    request = [piece for piece in pieces if piece.parts[-1].name == "request"]
+    whole = [piece for piece in pieces if piece.in_place is None and piece not in request]
+    said = [message for piece in whole for message in piece.messages]
+    before = "user" if said else ""
+    for _, role, message in tail:
+        filler = gap_role(dialect, before, role) if "system" in (before, role) else None
+        if filler is not None:
+            said.append(gap_message(dialect, filler))
+        said.append(message)
+        before = role
+    for piece in request:
+        said += request_behind(dialect, said, piece.messages[0])
+    return said
 
 
 def _weaker(draft: Draft) -> Draft | None:

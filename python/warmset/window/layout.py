@@ -5,12 +5,13 @@ system ─ anchor │ … earlier turns … │ recent units │ request, and th
    stable head  │ shown if retrieved │          verbatim tail
 ```
 
-The head, the request and the last unit must stay. The tail's other units are left out oldest first.
+A system message behind the first turn keeps its place among the messages of the tail. The head, the
+request and the last unit must stay. The tail's other units are left out oldest first.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from warmset._core import keep_newest
@@ -28,12 +29,14 @@ class Frame:
     """The units of a conversation by their place in a window; each unit is a list of entries.
 
     Args:
-        system: System and developer messages.
+        system: System and developer messages that begin the conversation.
         anchor: The first request, unless it is the current one.
         recent: The units before the current request, oldest first.
         current: The current request's unit and all units since; empty if the request is not
             appended.
         brief: Whether the anchor is shortened to one line, because it does not fit as a whole.
+        placed: System and developer messages behind the first turn; each keeps its place among the
+            messages that are shown.
     """
 
     system: list[list[Entry]]
@@ -41,10 +44,15 @@ class Frame:
     recent: list[list[Entry]]
     current: list[list[Entry]]
     brief: bool = False
+    placed: list[list[Entry]] = field(default_factory=list)
 
     def units(self) -> list[list[Entry]]:
         """Return all units of the frame."""
-        return [*self.system, *self.anchor, *self.recent, *self.current]
+        return [*self.instructions(), *self.anchor, *self.recent, *self.current]
+
+    def instructions(self) -> list[list[Entry]]:
+        """Return the units of system and developer messages."""
+        return [*self.system, *self.placed]
 
 
 def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> Frame:
@@ -85,8 +93,11 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
         if unit.members[0] not in taken and is_sent(unit):
             latest.append(unit)
     latest.reverse()
+    leading = next((at for at, one in enumerate(live) if not one.facts.is_system), len(live))
+    systems = [accounts.unit(number) for number in accounts.systems]
     return Frame(
-        system=[entries(accounts.unit(number)) for number in accounts.systems],
+        system=[entries(unit) for unit in systems if unit.members[0] < leading],
+        placed=[entries(unit) for unit in systems if unit.members[0] > leading],
         anchor=[entries(unit) for unit in first],
         recent=[entries(unit) for unit in latest],
         current=[entries(unit) for unit in current],

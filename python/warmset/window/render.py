@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from itertools import takewhile
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
 from warmset._core import count_text
+from warmset.evict.gaps import gap_message, gap_role
 from warmset.state.prompt_prefix import Known
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
@@ -16,6 +18,12 @@ if TYPE_CHECKING:
 
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect, Message, System
+
+
+_NO_SYSTEM_IN_PLACE: Final = ("gemini", "interactions")
+"""The dialects that have their system prompt beside the list only."""
+
+_INSTRUCTING: Final = ("system", "developer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,7 +54,7 @@ def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
         ConversionError: The conversion would lose something.
     """
     if call.source == call.target == "anthropic":
-        return messages.ConversionResult(messages.alternate(plain), call.system)
+        return beside_system(messages.alternate(plain), call.system)
     if call.source == call.target == "gemini":
         return messages.ConversionResult(plain, call.system)
     if call.source == call.target:
@@ -56,8 +64,43 @@ def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
         return messages.ConversionResult([head, *plain], None)
     if call.source in {"openai", "responses"} and call.system is not None:
         plain = [{"role": "system", "content": call.system}, *plain]
+    if call.target in _NO_SYSTEM_IN_PLACE:
+        plain = sorted(plain, key=lambda message: message.get("role") not in _INSTRUCTING)
     beside = call.system if call.source in {"anthropic", "gemini"} else None
     return messages.convert(plain, source=call.source, target=call.target, system=beside)
+
+
+def beside_system(plain: list[Message], system: System | None) -> messages.ConversionResult:
+    """Pass the system messages that begin an Anthropic list as the system prompt beside it.
+
+    Args:
+        plain: The list.
+        system: The system prompt of the call, which comes first.
+    """
+    leading = list(takewhile(lambda message: message["role"] == "system", plain))
+    if not leading:
+        return messages.ConversionResult(plain, system)
+    said: list[System] = [*([system] if system else []), *(one["content"] for one in leading)]
+    (first, *more) = said
+    if not more:
+        return messages.ConversionResult(plain[1:], first)
+    blocks = [
+        block
+        for one in said
+        for block in ([{"type": "text", "text": one}] if isinstance(one, str) else one)
+    ]
+    return messages.ConversionResult(plain[len(leading) :], blocks)
+
+
+def request_behind(dialect: Dialect, said: list[Message], request: Message) -> list[Message]:
+    """Return what is added to a list to send a request last.
+
+    That is the request, and before it a filler message where the list ends in a system message of
+    an Anthropic list, which the user must not follow.
+    """
+    role = "system" if said and said[-1].get("role") == "system" else ""
+    filler = gap_role(dialect, role, "user") if role and dialect == "anthropic" else None
+    return [request] if filler is None else [gap_message(dialect, filler), request]
 
 
 def total(

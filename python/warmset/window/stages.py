@@ -17,7 +17,7 @@ from warmset.window.assemble import Assembled, Draft, verbatim
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
 from warmset.window.layout import Frame, cost, frame, must_stay
-from warmset.window.render import Call, render, total
+from warmset.window.render import Call, beside_system, render, request_behind, total
 from warmset.window.result import Part
 from warmset.window.select import choose_lines, choose_quotes
 from warmset.window.summary_slot import settle, summary_tokens
@@ -63,10 +63,11 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
     ids = tuple([entry.id for entry in live])
     parts = [Part("all", sum([entry.tokens for entry in live]), ids)]
     if call.request is not None:
-        plain.append(messages.text_message(call.source, "user", call.request))
+        request = messages.text_message(call.source, "user", call.request)
+        plain += request_behind(call.source, plain, request)
         parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
     done = (
-        messages.ConversionResult(plain, call.system)
+        beside_system(plain, call.system)
         if call.source == call.target == "anthropic" and call.request is None
         else render(call, plain)
     )
@@ -124,7 +125,7 @@ def stay(
     since = None if kept is None else kept.since
     recent = len(ledger.entries) if recency else ask.options.recent
     parts = frame(ledger, recent=recent, since=since, appended=request.send is None)
-    fixed = _beside(engine, call) + sum(cost(unit) for unit in parts.system)
+    fixed = _beside(engine, call) + sum(cost(unit) for unit in parts.instructions())
     task = _task(engine, parts)
     if parts.anchor and fixed + task + must_stay(parts) > call.budget:
         shortened = replace(parts, brief=True)
@@ -152,7 +153,7 @@ def quote_and_index(
     Quotes and index share the tokens that the verbatim parts leave; a quoted turn gets no line.
     """
     parts = base.frame
-    stable = sum(cost(unit) for unit in (*parts.system, *parts.recent, *parts.current))
+    stable = sum(cost(unit) for unit in (*parts.instructions(), *parts.recent, *parts.current))
     stable += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
     stable += summary_tokens(engine, call, base.summary)
     left = max(call.budget - stable, 0)

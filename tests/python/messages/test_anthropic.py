@@ -1,6 +1,7 @@
 """Anthropic Messages: each rule on the smallest list that breaks it, tools, and repair."""
 
 import copy
+from functools import partial
 
 import pytest
 from hypothesis import given, settings, strategies as st
@@ -9,6 +10,8 @@ from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.messages import LANGUAGES, alternate, facts, repair, units, validate
 from warmset.messages.anthropic.rules import a1_roles_alternate
 from warmset.messages.codec import dumps
+
+repair = partial(repair, mend="discouraged")
 
 USER = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "hello"}
@@ -130,11 +133,12 @@ def test_whatever_breaks_a_rule_is_mended(messages, rules, unanswered):
     assert messages == before
 
 
-def test_the_system_role_is_a_fault_by_its_rule():
-    (found,) = validate([{"role": "system", "content": "x"}], dialect="anthropic")
+def test_the_developer_role_is_a_fault_by_its_rule():
+    developer = {"role": "developer", "content": "x"}
+    (found,) = validate([developer], dialect="anthropic")
     assert (found.rule, found.index) == ("A9", 0)
     with pytest.raises(InvalidMessageError, match="system parameter"):
-        repair([{"role": "system", "content": "x"}], dialect="anthropic")
+        repair([developer], dialect="anthropic")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +276,7 @@ def test_small_things():
     assert mend(SAID) == [user("x") | {"content": "(continued)"}, SAID]
     assert mend(USER, {"role": "assistant", "content": "so \n"})[1]["content"] == "so"
     assert mend(USER, assistant(serve("s")), USER) == [USER, USER]
-    assert mend(user(result("a"))) == []
+    assert mend(user(result("a"))) == [user("x") | {"content": "x"}]
 
 
 def test_alternation_is_for_the_dialects_that_ask_for_it():

@@ -224,7 +224,7 @@ def test_an_image_in_a_system_message_is_refused():
 
 def test_malformed_messages_and_unknown_names_are_refused():
     with pytest.raises(InvalidMessageError, match="message 0"):
-        to_openai({"role": "system", "content": "x"})
+        to_openai({"role": "developer", "content": "x"})
     with pytest.raises(UnknownDialectError):
         convert([USER], source="openai", target="esperanto")
     with pytest.raises(UnknownDialectError):

@@ -83,8 +83,9 @@ def test_a_conversation_stays_in_its_dialect():
         resolve([USER, said(PNG)], None, "openai")
     with pytest.raises(InvalidMessageError, match=r"message 0: .*'tool_calls' is of openai"):
         resolve([CALLS], None, "anthropic")
-    with pytest.raises(InvalidMessageError, match=r"message 0: Anthropic has no role 'system'"):
-        resolve([{"role": "system", "content": "x"}], None, "anthropic")
+    with pytest.raises(InvalidMessageError, match=r"message 0: Anthropic has no role 'developer'"):
+        resolve([{"role": "developer", "content": "x"}], None, "anthropic")
+    assert resolve([{"role": "system", "content": "x"}], None, "anthropic") == "anthropic"
 
 
 MALFORMED = [
@@ -108,7 +109,7 @@ MALFORMED = [
     ("openai", {**USER, "function_call": {}}, "user message cannot have function_call"),
     ("openai", {**CALLS, "function_call": {}}, "function_call must name"),
     ("openai", said({"type": "input_text", "text": "a"}), "part of Responses"),
-    ("anthropic", {"role": "system", "content": "x"}, "pass it as the system parameter"),
+    ("anthropic", {"role": "developer", "content": "x"}, "pass it as the system parameter"),
     ("anthropic", {"role": "tool", "content": "x"}, "role 'tool' is unknown; use one of user"),
     ("anthropic", {**USES, "tool_calls": [CALL]}, "tool_calls is OpenAI's"),
     ("anthropic", {"role": "user"}, "content is missing"),
@@ -143,7 +144,7 @@ def test_a_text_message_is_well_formed_or_refused():
     assert text_message("openai", "system", "be kind") == {"role": "system", "content": "be kind"}
     assert text_message("anthropic", "user", "hi") == USER
     for dialect, role, text in [
-        ("anthropic", "system", "x"),
+        ("anthropic", "developer", "x"),
         ("openai", "tool", "x"),
         ("openai", "robot", "x"),
         ("openai", "user", " \n"),

@@ -2,11 +2,14 @@
 
 import copy
 import re
+from functools import partial
 
 import pytest
 from hypothesis import given, strategies as st
 
 from warmset.messages import LANGUAGES, Answer, Use, facts, repair, validate
+
+repair = partial(repair, mend="discouraged")
 
 USER = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "hello"}
@@ -251,8 +254,9 @@ def test_no_request_is_lost_and_nothing_new_is_said(messages):
         [m["content"] for m in these if m["role"] == "user" and isinstance(m["content"], str)]
         for these in (messages, mended)
     )
-    assert kept == asked
-    texts = {m["content"] for m in messages if isinstance(m["content"], str)} | {NONE, ""}
+    assert kept == asked or (asked == [] and len(mended) == 1)  # a list is never emptied
+    texts = {m["content"] for m in messages if isinstance(m["content"], str)}
+    texts |= {NONE, "", "(continued)", facts(messages[-1], "openai").text if messages else ""}
     assert {m["content"] for m in mended if isinstance(m["content"], str)} <= texts
 
 

@@ -50,7 +50,7 @@ FACTS = [
     (USER, Facts("user", "hi", request=True)),
     (ASKED, Facts("user", "hi", request=True)),
     (SAID, Facts("assistant", "hello", bond=1)),
-    (TOLD, Facts("assistant", "hello", bond=1)),
+    (TOLD, Facts("assistant", "hello", bond=1, item_id="1")),
     ({"role": "developer", "content": "be kind"}, Facts("developer", "be kind")),
     (
         {
@@ -74,7 +74,7 @@ FACTS = [
         {"role": "assistant", "content": [{"type": "refusal", "refusal": "no"}]},
         Facts("assistant", "no", bond=1),
     ),
-    (REASONED, Facts("assistant", "", bond=2)),
+    (REASONED, Facts("assistant", "", bond=3, item_id="1")),
     (call("a"), Facts("assistant", "f({})", ("a",), bond=2)),
     (custom("a"), Facts("assistant", "sh(ls)", ("a",), bond=2)),
     (shell("a"), Facts("assistant", 'shell({"commands":["ls"]})', ("a",), bond=2)),
@@ -88,10 +88,13 @@ FACTS = [
     (PAIRS[2][1], Facts("tool", "[image]", (), ("a",), images=1)),
     (PAIRS[4][1], Facts("tool", "x", (), ("a",))),
     (PAIRS[5][1], Facts("tool", "x", (), ("a",))),
-    (SEARCHED, Facts("assistant", 'web_search({"type":"search","query":"x"})', bond=2)),
+    (
+        SEARCHED,
+        Facts("assistant", 'web_search({"type":"search","query":"x"})', bond=2, item_id="1"),
+    ),
     (
         {"type": "mcp_call", "id": "m", "name": "get", "arguments": "{}", "output": "sun"},
-        Facts("assistant", "get({})\nsun", bond=2),
+        Facts("assistant", "get({})\nsun", bond=2, item_id="m"),
     ),
     (
         {
@@ -100,15 +103,15 @@ FACTS = [
             "code": "1+1",
             "outputs": [{"type": "logs", "logs": "2"}],
         },
-        Facts("assistant", "code_interpreter(1+1)\n2", bond=2),
+        Facts("assistant", "code_interpreter(1+1)\n2", bond=2, item_id="ci"),
     ),
     (
         {"type": "image_generation_call", "id": "ig", "result": "QUJD", "revised_prompt": "a cat"},
-        Facts("assistant", "[image: a cat]", images=1, bond=2),
+        Facts("assistant", "[image: a cat]", images=1, bond=2, item_id="ig"),
     ),
     (
         {"type": "mcp_list_tools", "id": "l", "tools": [{"name": "get"}]},
-        Facts("assistant", "", bond=2),
+        Facts("assistant", "", bond=2, item_id="l"),
     ),
     (COMPACTED, Facts("assistant", "", keep=True)),
     ({"type": "compaction_trigger"}, Facts("user", "", keep=True)),

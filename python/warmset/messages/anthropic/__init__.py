@@ -1,1 +1,1 @@
-"""Anthropic Messages: two roles, and blocks for text, calls and results; system stands outside."""
+"""Anthropic Messages: roles, and blocks for text, calls and results."""

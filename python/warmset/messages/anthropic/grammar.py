@@ -1,4 +1,7 @@
-"""Anthropic Messages: two roles, and blocks for text, calls and results; system stands outside."""
+"""Anthropic Messages: roles, and blocks for text, calls and results.
+
+The system prompt stands beside the list; newer models also take a system message in it.
+"""
 
 from __future__ import annotations
 
@@ -8,7 +11,7 @@ from warmset.messages.codec import encode
 from warmset.messages.model import Facts, Fault, Message
 from warmset.messages.text import joined, kind_of, placeholder, role_fault
 
-ROLES = ("user", "assistant")
+ROLES = ("user", "assistant", "system")
 _OWN_BLOCKS = frozenset(
     {"image", "document", "search_result", "container_upload", "compaction"}
     | {"thinking", "redacted_thinking"}
@@ -32,8 +35,8 @@ def mark(message: Message) -> str | None:
 def fault(message: Message) -> Fault | None:
     """Say what makes the message malformed; see `Grammar`."""
     role = message.get("role")
-    if role in ("system", "developer"):
-        reason = f"Anthropic has no role {role!r} in its messages; pass it as the system parameter"
+    if role == "developer":
+        reason = "Anthropic has no role 'developer'; pass it as the system parameter or as 'system'"
         return Fault(reason, "A9")
     why = role_fault(message) or _fault(message)
     return None if why is None else Fault(why)

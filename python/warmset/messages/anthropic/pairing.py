@@ -84,6 +84,10 @@ class _Pairing:
                 mended += self._answering(at, asker)
                 asker = None
                 continue
+            if entry[1]["role"] == "system":
+                mended += [*self._answering(None, asker), entry]
+                asker = None
+                continue
             asking = self._asking(at)
             if asking is None:
                 continue

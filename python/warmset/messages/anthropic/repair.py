@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from warmset.errors import InvalidInputError
 from warmset.messages.alternate import alternate
 from warmset.messages.anthropic import walk
+from warmset.messages.anthropic.models import refuses_system
 from warmset.messages.anthropic.pairing import Entry, pair, same
-from warmset.messages.anthropic.rules import RULES
+from warmset.messages.anthropic.systems import in_place, without_systems
 from warmset.messages.codec import accept, loads
 from warmset.messages.mending import Change, Unanswered
 
@@ -19,19 +20,22 @@ CONTINUED = "(continued)"
 
 
 def mend(
-    messages: list[Message], unanswered: Unanswered, _request: Request
+    messages: list[Message], unanswered: Unanswered, request: Request
 ) -> tuple[list[Message], list[Change]]:
     """Mend a list of well-formed messages; see `Mender`."""
-    if not any(True for rule in RULES for _ in rule(messages)):
-        return messages, []
     changes: list[Change] = []
     entries: list[Entry] = []
     for index, message in enumerate(messages):
+        if not message["content"] and walk.may_be_empty(messages, index):
+            entries.append((index, message))
+            continue
         neat = _tidy(index, message, changes)
         if neat is not None:
             entries.append((index, neat))
-    entries = pair(entries, unanswered, changes)
-    entries = _part_from_server_orphans(entries, changes)
+    if refuses_system(request.model):
+        entries = without_systems(entries, changes)
+    entries = pair(in_place(entries, changes), unanswered, changes)
+    entries = in_place(_part_from_server_orphans(entries, changes), changes)
     if entries and entries[0][1]["role"] != "user":
         index = entries[0][0]
         changes.append(Change("A1", index, f"a user message {CONTINUED!r} was put in front"))

@@ -1,8 +1,8 @@
 """What Anthropic Messages demands of a whole list, one predicate a rule.
 
-Not judged, because a list does not tell: A7 (thinking is dropped whole when the model changes) and
-A12 (a compaction block goes back as it came; its message has `Facts.keep`). A9 (no system role
-among the messages) is a matter of one message, so `fault` has it.
+Neighbours of one role are judged as one message where the provider merges them. Not judged, because
+a list does not tell: A7 (thinking is dropped whole when the model changes) and A12 (a compaction
+block goes back as it came; its message has `Facts.keep`).
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from warmset.messages.anthropic import walk
+from warmset.messages.anthropic.models import refuses_system
 from warmset.messages.model import Request, Rule, Violation
 
 if TYPE_CHECKING:
@@ -17,9 +18,13 @@ if TYPE_CHECKING:
 
 
 def a1_user_is_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """A1: the first message is the user's; neighbours of one role are merged by the provider."""
-    if messages and messages[0]["role"] != "user":
-        yield Violation("A1", 0, "the first message is not the user's", "begin with the task")
+    """A1: the first message is the user's.
+
+    Anthropic's own API takes a list that begins with the assistant; Bedrock refuses it.
+    """
+    if messages and messages[0]["role"] == "assistant":
+        why, fix = "the first message is not the user's", "begin with the task"
+        yield Violation("A1", 0, why, fix, "discouraged")
 
 
 def a1_roles_alternate(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -28,50 +33,64 @@ def a1_roles_alternate(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violat
     for index in range(1, len(messages)):
         if messages[index]["role"] == messages[index - 1]["role"]:
             why = f"two {messages[index]['role']} messages in a row", "merge them with alternate()"
-            yield Violation("A1", index, *why)
+            yield Violation("A1", index, *why, "discouraged")
 
 
 def a2_calls_are_answered_at_once(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A2: the next message is the user's and answers every call, parallel ones together."""
-    for index, message in enumerate(messages):
-        calls = walk.ids(message, walk.USE)
+    turns = walk.turns(messages)
+    for at, turn in enumerate(turns):
+        calls = turn.ids(walk.USE)
         if not calls:
             continue
-        following = messages[index + 1] if index + 1 < len(messages) else {"content": ""}
-        answers = set(walk.ids(following, walk.RESULT))
-        for call in dict.fromkeys(calls):
+        following = turns[at + 1].ids(walk.RESULT) if at + 1 < len(turns) else []
+        answers = {call for _, call in following}
+        for call, index in {call: index for index, call in reversed(calls)}.items():
             if call not in answers:
                 why = f"call {call!r} has no result in the next message"
                 yield Violation("A2", index, why, "put the results of all calls there")
 
 
 def a3_results_stand_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """A3: in a user message, results stand before everything else."""
-    for index, message in enumerate(messages):
-        if not walk.results_lead(walk.blocks(message)):
-            why = "a tool result stands behind something else", "put the results first"
-            yield Violation("A3", index, *why)
+    """A3: in a user message, results stand before everything else.
+
+    In a message right behind another one of the user's that is discouraged.
+    """
+    why = "a tool result stands behind something else", "put the results first"
+    turns = walk.turns(messages)
+    for before, turn in zip([None, *turns], turns, strict=False):
+        own = [messages[at] for at in range(turn.first, turn.last + 1)]
+        broken = [at for at, one in enumerate(own) if not walk.results_lead(walk.blocks(one))]
+        yield from (Violation("A3", turn.first + at, *why) for at in broken)
+        whole = [block for one in own for block in walk.as_blocks(one)]
+        called = before is not None and before.ids(walk.USE)
+        if called and not broken and not walk.results_lead(whole):
+            late = max(at for at, one in enumerate(own) if walk.ids(one, walk.RESULT))
+            yield Violation("A3", turn.first + late, *why, "discouraged")
 
 
 def a4_results_answer_the_message_before(
     messages: Sequence[Mapping[str, Any]],
 ) -> Iterator[Violation]:
-    """A4: a result answers a call of the message before it, once, and no id is called twice."""
+    """A4: a result answers a call of the message before it, once, and no id is called twice.
+
+    An id that an earlier turn called is taken again.
+    """
     called: set[str] = set()
     waiting: set[str] = set()
-    for index, message in enumerate(messages):
-        for call in walk.ids(message, walk.RESULT):
+    for turn in walk.turns(messages):
+        for index, call in turn.ids(walk.RESULT):
             if call not in waiting:
                 why = f"result {call!r} answers no open call of the message before", "leave it out"
                 yield Violation("A4", index, *why)
             waiting.discard(call)
-        calls = walk.ids(message, walk.USE)
-        waiting = set(calls)
-        for call in calls:
-            if call in called:
+        waiting = set()
+        for index, call in turn.ids(walk.USE):
+            if call in called or call in waiting:
                 why = f"the id {call!r} was called before", "give the call an id of its own"
-                yield Violation("A4", index, *why)
-            called.add(call)
+                yield Violation("A4", index, *why, "refused" if call in waiting else "discouraged")
+            waiting.add(call)
+        called |= waiting
 
 
 def a5_server_tools_pair(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -89,7 +108,8 @@ def a5_server_tools_pair(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viol
 def a6_thinking_is_whole(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A6: thinking has its signature; a turn that calls in the last tool loop begins with it.
 
-    Judged of turns that carry thinking at all: whether it is switched on, a list does not tell.
+    Judged of turns that carry thinking at all. Only models with a thinking budget refuse such a
+    turn, and only while thinking is switched on, which a list does not tell.
     """
     for index, message in enumerate(messages):
         if not all(walk.is_signed(block) for block in walk.blocks(message)):
@@ -99,13 +119,18 @@ def a6_thinking_is_whole(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viol
         turn = [block for at in range(first, last) for block in walk.as_blocks(messages[at])]
         if not walk.thinking_leads(turn):
             why = "thinking does not begin the turn that calls"
-            yield Violation("A6", first, why, "put it first, as it came")
+            yield Violation("A6", first, why, "put it first, as it came", "discouraged")
 
 
 def a8_nothing_is_blank(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """A8: no text is empty or blank, and a final assistant message does not end in white space."""
+    """A8: no text is empty or blank, and a final assistant message does not end in white space.
+
+    A final assistant message may be empty.
+    """
     for index, message in enumerate(messages):
         content = message["content"]
+        if not content and walk.may_be_empty(messages, index):
+            continue
         texts = [content] if isinstance(content, str) else list(_texts(content))
         if not content or not all(text.strip() for text in texts):
             yield Violation("A8", index, "a text is empty or blank", "leave it out")
@@ -114,6 +139,32 @@ def a8_nothing_is_blank(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viola
         if last != last.rstrip():
             why = "the final assistant message ends in white space", "strip it"
             yield Violation("A8", len(messages) - 1, *why)
+
+
+def a9_no_system_in_place(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A9: the model takes no system message among the messages; see `refuses_system`."""
+    for index, message in enumerate(messages):
+        if message["role"] == "system":
+            why = "this model takes no system message among the messages"
+            yield Violation("A9", index, why, "pass it as the system parameter")
+
+
+def a10_system_follows_the_user(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A10: a system message stands behind the user, or behind a tool that the provider runs.
+
+    What follows it is the assistant's, or nothing.
+    """
+    turns = walk.turns(messages)
+    for at, turn in enumerate(turns):
+        if turn.role != "system":
+            continue
+        before = turns[at - 1] if at else None
+        if before is None or not (before.role == "user" or walk.ends_in_server_use(before)):
+            why = "a system message does not follow the user"
+            yield Violation("A10", turn.first, why, "put it behind what the user says")
+        elif at + 1 < len(turns) and turns[at + 1].role == "user":
+            why, fix = "the user follows a system message", "put it behind what the user says"
+            yield Violation("A10", turn.first, why, fix, "discouraged")
 
 
 def a11_few_cache_marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -136,9 +187,9 @@ def a14_inputs_are_objects(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vi
                 yield Violation("A14", index, why, "parse it, or send {}")
 
 
-def rules(_request: Request) -> tuple[Rule, ...]:
+def rules(request: Request) -> tuple[Rule, ...]:
     """Return the rules that hold for the list of a request; see `Rules`."""
-    return RULES
+    return (*RULES, a9_no_system_in_place) if refuses_system(request.model) else RULES
 
 
 RULES: tuple[Rule, ...] = (
@@ -149,6 +200,7 @@ RULES: tuple[Rule, ...] = (
     a5_server_tools_pair,
     a6_thinking_is_whole,
     a8_nothing_is_blank,
+    a10_system_follows_the_user,
     a11_few_cache_marks,
     a14_inputs_are_objects,
 )

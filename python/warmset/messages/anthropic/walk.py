@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from warmset.messages.anthropic.grammar import is_server_result, is_server_use
@@ -33,6 +34,49 @@ def ids(message: Mapping[str, Any], kind: str) -> list[str]:
     """Return the call ids of a message's blocks of one kind, `USE` or `RESULT`, in order."""
     field = "id" if kind == USE else "tool_use_id"
     return [block[field] for block in blocks(message) if block["type"] == kind]
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Neighbours of one role, which the provider merges.
+
+    Args:
+        role: Their role.
+        first: The position of the first of them.
+        last: The position of the last of them.
+        blocks: Their blocks, each with the position of its message.
+    """
+
+    role: str
+    first: int
+    last: int
+    blocks: list[tuple[int, Message]]
+
+    def ids(self, kind: str) -> list[tuple[int, str]]:
+        """Return the call ids of blocks of one kind, each with the position of its message."""
+        field = "id" if kind == USE else "tool_use_id"
+        return [(at, block[field]) for at, block in self.blocks if block["type"] == kind]
+
+
+def turns(messages: Sequence[Mapping[str, Any]]) -> list[Turn]:
+    """Merge neighbours of one role, as the provider does."""
+    found: list[Turn] = []
+    for index, message in enumerate(messages):
+        own = [(index, block) for block in blocks(message)]
+        if found and found[-1].role == message["role"]:
+            found[-1].blocks.extend(own)
+            found[-1] = replace(found[-1], last=index)
+        else:
+            found.append(Turn(message["role"], index, index, own))
+    return found
+
+
+def ends_in_server_use(turn: Turn) -> bool:
+    """Tell whether a turn of the assistant ends in a tool that the provider runs."""
+    if turn.role != "assistant" or not turn.blocks:
+        return False
+    last = turn.blocks[-1][1]
+    return is_server_use(last) or is_server_result(last)
 
 
 def results_lead(found: Sequence[Message]) -> bool:
@@ -76,18 +120,19 @@ def open_loop(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, int]]:
         The first and one past the last message of each turn, in order; nothing where the list does
         not end in tool results alone.
     """
-    turns: list[tuple[int, int]] = []
-    if not messages or not _answers_only(messages[-1]):
-        return turns
-    for index in range(len(messages) - 1, -1, -1):
+    found: list[tuple[int, int]] = []
+    spoken = [at for at, message in enumerate(messages) if message["role"] != "system"]
+    if not spoken or not _answers_only(messages[spoken[-1]]):
+        return found
+    for index in reversed(spoken):
         if messages[index]["role"] == "assistant":
-            if turns and turns[-1][0] == index + 1:
-                turns[-1] = (index, turns[-1][1])
+            if found and found[-1][0] == index + 1:
+                found[-1] = (index, found[-1][1])
             else:
-                turns.append((index, index + 1))
+                found.append((index, index + 1))
         elif not _answers_only(messages[index]):
             break
-    return turns[::-1]
+    return found[::-1]
 
 
 def _answers_only(message: Mapping[str, Any]) -> bool:
@@ -126,7 +171,10 @@ def server_orphans(messages: Sequence[Mapping[str, Any]]) -> list[tuple[int, int
 
 def _goes_on(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
     """Tell whether the assistant's turn goes on behind this message, or may do so."""
-    if index + 1 == len(messages) or messages[index + 1]["role"] == "assistant":
+    behind = index + 1
+    while behind < len(messages) and messages[behind]["role"] == "system":
+        behind += 1
+    if behind == len(messages) or messages[behind]["role"] == "assistant":
         return True
     return bool(ids(messages[index], USE))
 
@@ -137,6 +185,13 @@ def last_text(message: Mapping[str, Any]) -> str:
     if isinstance(content, str):
         return content
     return content[-1]["text"] if content and content[-1]["type"] == "text" else ""
+
+
+def may_be_empty(messages: Sequence[Mapping[str, Any]], index: int) -> bool:
+    """Tell whether a message is the assistant's last, of which the provider takes an empty one."""
+    roles = [message["role"] for message in messages[max(index - 1, 0) : index + 2]]
+    last = index + 1 == len(messages)
+    return last and roles[-1] == "assistant" and roles[:-1] != ["assistant"]
 
 
 def marks(message: Mapping[str, Any]) -> int:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from warmset.messages.codec import encode
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
 
     from warmset.messages.model import Message
 
@@ -65,6 +65,15 @@ def parts(content: Mapping[str, Any]) -> list[Message]:
 def is_model(content: Mapping[str, Any]) -> bool:
     """Tell whether the content is the model's; every other one counts as the user's."""
     return content.get("role") == "model"
+
+
+def sides(contents: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int]]:
+    """Yield the runs of neighbours of one side, which the API merges: first and last position."""
+    first = 0
+    for at in range(1, len(contents) + 1):
+        if at == len(contents) or is_model(contents[at]) != is_model(contents[first]):
+            yield first, at - 1
+            first = at
 
 
 def said(part: Message) -> list[str]:

@@ -4,15 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from warmset.messages.alternate import alternate
 from warmset.messages.gemini import parts as p
 from warmset.messages.gemini.pairing import Entry, pair
-from warmset.messages.gemini.rules import RULES, is_empty, is_signed_well
+from warmset.messages.gemini.rules import is_empty, is_signed_well
 from warmset.messages.mending import Change, Unanswered
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from warmset.messages.model import Message, Request
 
 CONTINUED, CONTINUE = "(continued)", "(continue)"
@@ -25,15 +22,13 @@ def mend(
 
     A call that leaves takes its thought signature along.
     """
-    if not any(True for rule in RULES for _ in rule(messages)):
-        return messages, []
     changes: list[Change] = []
     entries: list[Entry] = []
     for index, message in enumerate(messages):
         neat = _tidy(index, message, changes)
         if neat is not None:
             entries.append((index, neat))
-    entries = _merged(pair(entries, unanswered, changes), changes)
+    entries = pair(entries, unanswered, changes)
     if entries and p.is_model(entries[0][1]):
         index = entries[0][0]
         changes.append(Change("G1", index, f"a user content {CONTINUED!r} was put in front"))
@@ -71,31 +66,3 @@ def _tidy(index: int, message: Message, changes: list[Change]) -> Message | None
         return None
     same = len(after) == len(before) and all(a is b for a, b in zip(after, before, strict=True))
     return message if same else message | {"parts": after}
-
-
-def _merged(entries: list[Entry], changes: list[Change]) -> list[Entry]:
-    """Merge the model's contents with the calls that stand right behind them."""
-    merged: list[Entry] = []
-    for run in _runs(entries):
-        if len(run) == 1 or not p.calls(run[-1][1]):
-            merged += run
-            continue
-        index = run[0][0]
-        changes.append(Change("G2", index, "adjacent contents of the model were merged"))
-        (content,) = alternate([message for _, message in run], "gemini")
-        merged.append((index, content))
-    return merged
-
-
-def _runs(entries: list[Entry]) -> Iterator[list[Entry]]:
-    """Part the contents into runs of the model's, and single ones of the user's."""
-    run: list[Entry] = []
-    for entry in entries:
-        if run and p.is_model(run[0][1]) and p.is_model(entry[1]):
-            run.append(entry)
-        else:
-            if run:
-                yield run
-            run = [entry]
-    if run:
-        yield run

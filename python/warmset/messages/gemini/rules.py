@@ -1,8 +1,9 @@
 """What Gemini demands of a whole list of contents, one predicate a rule.
 
-A model's thought signatures have to go back on the parts on which they came. Eviction and repair
-keep parts as they are, and a conversion refuses them, so of G4 only a signature that cannot be one
-is judged: whether one is missing depends on the model.
+Neighbours of one side are judged as one content, as Gemini merges them. A model's thought
+signatures have to go back on the parts on which they came. Eviction and repair keep parts as they
+are, so of G4 only a signature that cannot be one is judged: whether one is missing depends on the
+model.
 """
 
 from __future__ import annotations
@@ -18,39 +19,53 @@ if TYPE_CHECKING:
 
 
 def g1_user_is_first_and_last(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """G1: the first and the last content are the user's; responses are the user's too."""
+    """G1: the first and the last content are the user's; responses are the user's too.
+
+    The API takes other lists, unless a function is called first (G2) or last (G3).
+    """
     if messages and p.is_model(messages[0]):
-        yield Violation("G1", 0, "the first content is not the user's", "begin with the task")
+        why, fix = "the first content is not the user's", "begin with the task"
+        yield Violation("G1", 0, why, fix, "discouraged")
     if messages and p.is_model(messages[-1]):
-        why = "the last content is not the user's"
-        yield Violation("G1", len(messages) - 1, why, "end with what is asked")
+        why, fix = "the last content is not the user's", "end with what is asked"
+        yield Violation("G1", len(messages) - 1, why, fix, "discouraged")
 
 
 def g2_calls_follow_the_user(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """G2: a content with function calls stands right behind the user's content or a response."""
+    """G2: a turn with function calls stands right behind the user's content or a response."""
     for index, message in enumerate(messages):
-        if p.calls(message) and (index == 0 or p.is_model(messages[index - 1])):
+        if not p.is_model(message):
+            break
+        if p.calls(message):
             why = "a function call does not follow the user or a response"
-            yield Violation("G2", index, why, "merge it with the content before: alternate()")
+            yield Violation("G2", index, why, "begin with the task")
+            break
 
 
 def g3_responses_equal_calls(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """G3: the next content responds to all calls, as many by id and name, and to nothing else."""
+    """G3: the next turn responds to all calls, as many by id and name, and to nothing else."""
     calls: Counter[tuple[str, str]] = Counter()
-    for index, message in enumerate(messages):
-        answers = Counter(map(p.sign, p.responses(message)))
-        if calls != answers:
-            missing, surplus = calls - answers, answers - calls
-            if missing:
-                why = f"no response to {_names(missing)} in the next content"
-                yield Violation("G3", index - 1, why, "put the responses to all calls there")
-            if surplus:
-                why = f"a response to {_names(surplus)} answers no call of the content before"
-                yield Violation("G3", index, why, "leave it out")
-        calls = Counter(map(p.sign, p.calls(message)))
+    asked = 0
+    for first, last in p.sides(messages):
+        run = messages[first : last + 1]
+        answers = Counter(p.sign(found) for one in run for found in p.responses(one))
+        missing, surplus = calls - answers, answers - calls
+        if missing:
+            why = f"no response to {_names(missing)} in the next content"
+            yield Violation("G3", asked, why, "put the responses to all calls there")
+        if surplus:
+            index = next(
+                at
+                for at in range(first, last + 1)
+                if any(p.sign(found) in surplus for found in p.responses(messages[at]))
+            )
+            why = f"a response to {_names(surplus)} answers no call of the content before"
+            yield Violation("G3", index, why, "leave it out")
+        calls = Counter(p.sign(found) for one in run for found in p.calls(one))
+        asked = next((at for at in range(last, first, -1) if p.calls(messages[at])), first)
     if calls:
         why = f"no response to {_names(calls)} in the next content"
-        yield Violation("G3", len(messages) - 1, why, "put the responses to all calls there")
+        yield Violation("G3", asked, why, "put the responses to all calls there")
 
 
 def g4_signatures_are_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -62,10 +77,16 @@ def g4_signatures_are_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[V
 
 
 def g5_no_part_is_empty(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """G5: a content has parts, and none is empty; a blank text has a signature or reasoning."""
+    """G5: a content has parts, and none is empty; a blank text has a signature or reasoning.
+
+    The API takes a text part that is empty, and refuses a part without any field.
+    """
     for index, message in enumerate(messages):
-        if not p.parts(message) or any(map(is_empty, p.parts(message))):
-            yield Violation("G5", index, "a part is empty, or there is none", "leave it out")
+        empty = [part for part in p.parts(message) if is_empty(part)]
+        if empty or not p.parts(message):
+            mild = empty and all(p.said(part) for part in empty)
+            why, fix = "a part is empty, or there is none", "leave it out"
+            yield Violation("G5", index, why, fix, "discouraged" if mild else "refused")
 
 
 def rules(_request: Request) -> tuple[Rule, ...]:

@@ -55,15 +55,21 @@ def c2_calls_are_answered(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vio
 
 
 def c3_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """C3: each id is called once and answered once."""
+    """C3: each id is called once and answered once.
+
+    A provider takes an id again that a later message calls, and refuses it within one message.
+    """
     called: set[str] = set()
     answered: set[str] = set()
     for index, message in enumerate(messages):
+        here: set[str] = set()
         for call in _call_ids(message):
-            if call in called:
-                why = f"id {call!r} was called before"
-                yield Violation("C3", index, why, "give the call its own id")
-            called.add(call)
+            if call in called or call in here:
+                why, fix = f"id {call!r} was called before", "give the call its own id"
+                yield Violation("C3", index, why, fix, "refused" if call in here else "discouraged")
+            here.add(call)
+        called |= here
+        answered -= here
         if message["role"] == "tool":
             call = message["tool_call_id"]
             if call in answered:
@@ -95,14 +101,18 @@ def c5_calls_are_written_as_text(messages: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def c6_functions_follow_their_call(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """C6: a function message stands right behind the function_call of its name."""
+    """C6: a function message stands right behind the function_call of its name.
+
+    OpenAI does not document that it refuses another one.
+    """
     before: Mapping[str, Any] = {}
     for index, message in enumerate(messages):
         if message["role"] == "function":
             call = before.get("function_call") or {}
             if call.get("name") != message["name"]:
                 why = f"no function_call right before it calls {message['name']!r}"
-                yield Violation("C6", index, why, "move it behind its call, or leave it out")
+                fix = "move it behind its call, or leave it out"
+                yield Violation("C6", index, why, fix, "discouraged")
         before = message
 
 
@@ -121,14 +131,17 @@ def c7_parts_fit_the_role(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vio
 
 
 def c8_one_word_for_instructions(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """C8: the roles system and developer do not stand in one list."""
+    """C8: the roles system and developer do not stand in one list.
+
+    Only reasoning models refuse that.
+    """
     word: str | None = None
     for index, message in enumerate(messages):
         if message["role"] in INSTRUCTING:
             word = word or message["role"]
             if message["role"] != word:
                 why = f"role {message['role']!r} stands in a list that has {word!r}"
-                yield Violation("C8", index, why, f"write {word!r} in both")
+                yield Violation("C8", index, why, f"write {word!r} in both", "discouraged")
 
 
 def rules(_request: Request) -> tuple[Rule, ...]:

@@ -19,6 +19,7 @@ from warmset.messages.responses.kinds import (
     TRIGGER,
     Pair,
     call_of,
+    item_id,
     item_kind,
     output_field,
     output_of,
@@ -142,7 +143,9 @@ def facts(message: Message) -> Facts:
     if kind == MESSAGE:
         role = message["role"]
         asks = role == "user"
-        return Facts(role, text, images=images, request=asks, bond=int(role == "assistant"))
+        if role == "assistant":
+            return Facts(role, text, images=images, bond=1, item_id=_own(message))
+        return Facts(role, text, images=images, request=asks)
     if kind in OUTPUTS:
         answered = output_of(message)
         results = () if answered is None else (answered[1],)
@@ -153,12 +156,21 @@ def facts(message: Message) -> Facts:
         return Facts("assistant", text, keep=True)
     called = call_of(message)
     calls = () if called is None else (called[1],)
-    return Facts("assistant", text, calls, images=images, bond=_bond(kind))
+    own = "" if kind == REFERENCE else _own(message)
+    return Facts("assistant", text, calls, images=images, bond=_bond(kind), item_id=own)
 
 
 def _bond(kind: str) -> int:
     """Reasoning, calls, the provider's items and references hold fast; the unknown goes along."""
-    return 2 if kind in KNOWN or kind == REASONING else 1
+    if kind == REASONING:
+        return 3
+    return 2 if kind in KNOWN else 1
+
+
+def _own(item: Message) -> str:
+    """Return the id that the provider gave an item, without its prefix."""
+    own = item_id(item)
+    return "" if own is None else own.partition("_")[2] or own
 
 
 def say(role: str, text: str) -> Message:

@@ -132,3 +132,15 @@ def is_produced(item: Mapping[str, Any]) -> bool:
 def may_call(reference: Mapping[str, Any]) -> bool:
     """Tell whether a reference may stand for a call, as far as its id shows."""
     return not str(reference["id"]).startswith(("msg_", "rs_"))
+
+
+def item_id(item: Mapping[str, Any]) -> str | None:
+    """Return an item's own id; None where it has none, or has there the id of a call."""
+    own = item.get("id")
+    made = call_of(item)
+    if made is not None and made[0].call_id == "id":
+        return None
+    given = output_of(item)
+    if given is not None and output_field(item, given[0]) == "id":
+        return None
+    return own if isinstance(own, str) and own else None

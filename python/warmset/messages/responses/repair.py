@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from itertools import accumulate
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TYPE_CHECKING
 
 from warmset.messages.mending import Change, Unanswered
 from warmset.messages.pairing import Asked, fresh_ids, match
@@ -15,28 +15,27 @@ from warmset.messages.responses.kinds import (
     REFERENCE,
     call_of,
     is_produced,
+    item_id,
     item_kind,
     may_call,
     output_field,
     output_of,
 )
-from warmset.messages.responses.rules import dangling, is_readable, item_id
+from warmset.messages.responses.reasoning import Placed, nameless_without, without_dangling
+from warmset.messages.responses.rules import is_readable
 from warmset.messages.responses.stubs import stub
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message, Request
 
-_Placed: TypeAlias = list[tuple[int, "Message"]]
-"""Items that stay, each with its position in the list that was given."""
-
 
 def mend(
-    messages: list[Message], unanswered: Unanswered, _request: Request
+    messages: list[Message], unanswered: Unanswered, request: Request
 ) -> tuple[list[Message], list[Change]]:
     """Mend a list; see `repair`."""
     changes: list[Change] = []
     kept = _with_own_ids(_readable(messages, changes), changes)
-    outputs = _pair(kept, changes)
+    outputs = _pair(kept, changes, continues=request.continues)
     silent: dict[int, Message | None] = {}
     for index, item in kept:
         made = call_of(item)
@@ -54,10 +53,10 @@ def mend(
     ]
     kept = _renamed(kept, answering, silent, changes)
     kept = _placed(kept, outputs, silent, changes)
-    lost = set(dangling([item for _, item in kept]))
-    changes += [Change("R3", kept[at][0], "the reasoning led to nothing and left") for at in lost]
+    kept = without_dangling(kept, changes)
+    kept = nameless_without(messages, kept, changes)
     changes.sort(key=lambda change: change.index)
-    return [item for at, (_, item) in enumerate(kept) if at not in lost], changes
+    return [item for _, item in kept], changes
 
 
 def _stays(index: int, item: Message, answering: dict[int, int]) -> bool:
@@ -65,9 +64,9 @@ def _stays(index: int, item: Message, answering: dict[int, int]) -> bool:
     return index in answering or output_of(item) is None
 
 
-def _readable(messages: list[Message], changes: list[Change]) -> _Placed:
+def _readable(messages: list[Message], changes: list[Change]) -> Placed:
     """Remove reasoning that no model can read (R4), and make parts fit their role (C7)."""
-    kept: _Placed = []
+    kept: Placed = []
     for index, item in enumerate(messages):
         if item_kind(item) == REASONING and not is_readable(item):
             what = "the reasoning, with neither an id nor encrypted_content, left"
@@ -82,11 +81,11 @@ def _readable(messages: list[Message], changes: list[Change]) -> _Placed:
     return kept
 
 
-def _with_own_ids(given: _Placed, changes: list[Change]) -> _Placed:
+def _with_own_ids(given: Placed, changes: list[Change]) -> Placed:
     """Let each id stand once (R7): references and copies leave, other items lose theirs."""
     standing = {item_id(item) for _, item in given if item_kind(item) != REFERENCE}
     seen: set[str] = set()
-    kept: _Placed = []
+    kept: Placed = []
     for index, item in given:
         kind, own = item_kind(item), item_id(item)
         if own is not None and (own in seen or (kind == REFERENCE and own in standing)):
@@ -102,13 +101,16 @@ def _with_own_ids(given: _Placed, changes: list[Change]) -> _Placed:
     return kept
 
 
-def _pair(kept: _Placed, changes: list[Change]) -> dict[int, int]:
+def _pair(kept: Placed, changes: list[Change], *, continues: bool) -> dict[int, int]:
     """Give each call its output; an output that a reference may call answers itself.
+
+    So does one before which nothing is called: a stored response may have made its call.
 
     Returns:
         By the position of a call, that of its output.
     """
     asked: list[Asked] = []
+    first = next((index for index, item in kept if call_of(item) is not None), None)
     referred = len(kept) + max((index for index, _ in kept), default=0)
     for index, item in kept:
         if item_kind(item) == REFERENCE and may_call(item):
@@ -121,7 +123,8 @@ def _pair(kept: _Placed, changes: list[Change]) -> dict[int, int]:
     outputs = {call.index: output.index for call, output in pairs}
     excused: set[tuple[str, str]] = set()
     for output, known in left:
-        if not known and output.index > referred and output.key not in excused:
+        stored = continues or first is None or output.index < first or output.index > referred
+        if stored and not known and output.key not in excused:
             excused.add(output.key)
             outputs[output.index] = output.index
             continue
@@ -131,16 +134,16 @@ def _pair(kept: _Placed, changes: list[Change]) -> dict[int, int]:
 
 
 def _renamed(
-    kept: _Placed,
+    kept: Placed,
     answering: dict[int, int],
     silent: dict[int, Message | None],
     changes: list[Change],
-) -> _Placed:
+) -> Placed:
     """Give calls whose id an earlier call has one of their own, and their outputs too (R8)."""
     made = [(index, called[1]) for index, item in kept if (called := call_of(item)) is not None]
     taken = [str(item["id"]) for _, item in kept if item.get("id") is not None]
     fresh = {made[at][0]: new for at, new in fresh_ids([call for _, call in made], taken).items()}
-    named: _Placed = []
+    named: Placed = []
     for index, item in kept:
         called, given = call_of(item), output_of(item)
         if called is not None and index in fresh:
@@ -158,16 +161,16 @@ def _renamed(
 
 
 def _placed(
-    kept: _Placed,
+    kept: Placed,
     outputs: dict[int, int],
     silent: dict[int, Message | None],
     changes: list[Change],
-) -> _Placed:
+) -> Placed:
     """Put outputs that stand wrong, and stubs, behind what the model made along with the call."""
     at_place = {index: at for at, (index, _) in enumerate(kept)}
     compactions = list(accumulate(item_kind(item) == COMPACTION for _, item in kept))
     ends = _run_ends(kept)
-    behind: dict[int, _Placed] = {}
+    behind: dict[int, Placed] = {}
     moved: set[int] = set()
     for at, (index, item) in enumerate(kept):
         answer = silent.get(index)
@@ -185,7 +188,7 @@ def _placed(
             rule, first = ("R1", place) if early else ("R6", index)
             what = f"the output in item {place} moved behind its call in item {index}"
             changes.append(Change(rule, first, what))
-    placed: _Placed = []
+    placed: Placed = []
     for at, entry in enumerate(kept):
         if at not in moved:
             placed.append(entry)
@@ -193,7 +196,7 @@ def _placed(
     return placed
 
 
-def _run_ends(kept: _Placed) -> list[int]:
+def _run_ends(kept: Placed) -> list[int]:
     """Find for each item the last one that the model made in a row with it, reasoning aside.
 
     An output may stand there without parting parallel calls, or reasoning from what it led to.

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING, Any
 from warmset.messages.model import Request, Rule, Violation
 from warmset.messages.responses.kinds import (
     COMPACTION,
+    MESSAGE,
     REASONING,
     REFERENCE,
     call_of,
     is_produced,
+    item_id,
     item_kind,
     may_call,
-    output_field,
     output_of,
 )
 
@@ -34,15 +35,30 @@ def r1_outputs_have_their_call(messages: Sequence[Mapping[str, Any]]) -> Iterato
     """R1: an output stands after the call of its kind and id, and is the only one.
 
     Behind a reference that may be a call, an output that no call of the list has may belong to it.
+    An output before which nothing is called is taken where the list goes on behind a stored
+    response.
     """
+    yield from _r1(messages, continues=False)
+
+
+def r1_outputs_have_one_call(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """R1: an output stands after its call, if that is in the list, and is the only one.
+
+    For a list that goes on behind a stored response, whose calls it may answer.
+    """
+    yield from _r1(messages, continues=True)
+
+
+def _r1(messages: Sequence[Mapping[str, Any]], *, continues: bool) -> Iterator[Violation]:
     everywhere = {(made[0].call, made[1]) for item in messages if (made := call_of(item))}
     called: set[tuple[str, str]] = set()
     answered: set[tuple[str, str]] = set()
-    referred = False
+    referred = continues
     for index, item in enumerate(messages):
         referred = referred or (item_kind(item) == REFERENCE and may_call(item))
         if (made := call_of(item)) is not None:
             called.add((made[0].call, made[1]))
+            answered.discard((made[0].call, made[1]))
         if (given := output_of(item)) is None:
             continue
         pair, call = given
@@ -52,7 +68,16 @@ def r1_outputs_have_their_call(messages: Sequence[Mapping[str, Any]]) -> Iterato
             yield Violation("R1", index, why, "keep one output")
         elif key not in called and (key in everywhere or not referred):
             why = f"no {pair.call} before it has the id {call!r}"
-            yield Violation("R1", index, why, "move it behind its call, or leave it out")
+            alone = not called and key not in everywhere
+            yield Violation(
+                "R1",
+                index,
+                why,
+                "continue the response that made the call (continues=True)"
+                if alone
+                else "move it behind its call, or leave it out",
+                "discouraged" if alone else "refused",
+            )
         answered.add(key)
 
 
@@ -72,10 +97,18 @@ def r2_calls_have_their_output(messages: Sequence[Mapping[str, Any]]) -> Iterato
 
 
 def r3_reasoning_leads_somewhere(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """R3: reasoning is followed by what the model made of it, only reasoning between."""
+    """R3: reasoning is followed by what the model made of it, only reasoning between.
+
+    An assistant's message has its id there if the reasoning has one; a call may go without. Only
+    reasoning with an id is held against what the provider has stored.
+    """
     for index in dangling(messages):
         why = "nothing that the model made follows the reasoning"
-        yield Violation("R3", index, why, "add the item that it led to, or leave it out")
+        if leads_to_nameless(messages, index):
+            why = "the reasoning has an id, and the message behind it has none"
+        mild = item_id(messages[index]) is None
+        fix = "add the item that it led to, with its id, or leave the reasoning out"
+        yield Violation("R3", index, why, fix, "discouraged" if mild else "refused")
 
 
 def r4_reasoning_can_be_read(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -87,7 +120,10 @@ def r4_reasoning_can_be_read(messages: Sequence[Mapping[str, Any]]) -> Iterator[
 
 
 def r6_no_compaction_inside_of_a_call(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """R6: no compaction stands between a call and its output."""
+    """R6: no compaction stands between a call and its output.
+
+    The provider's own compaction may put one there.
+    """
     since: dict[tuple[str, str], int] = {}
     compactions = 0
     for index, item in enumerate(messages):
@@ -97,7 +133,8 @@ def r6_no_compaction_inside_of_a_call(messages: Sequence[Mapping[str, Any]]) -> 
         given = output_of(item)
         if given is not None and since.get((given[0].call, given[1]), compactions) < compactions:
             why = f"a compaction stands between call {given[1]!r} and this output of it"
-            yield Violation("R6", index, why, "move the output before the compaction")
+            fix = "move the output before the compaction"
+            yield Violation("R6", index, why, fix, "discouraged")
 
 
 def r7_item_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -114,15 +151,24 @@ def r7_item_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vi
 
 
 def r8_call_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """R8: no two calls have one id."""
+    """R8: no two calls have one id.
+
+    An id is taken again once its call was answered.
+    """
     seen: set[str] = set()
+    waiting: set[str] = set()
     for index, item in enumerate(messages):
+        if (given := output_of(item)) is not None:
+            waiting.discard(given[1])
         if (made := call_of(item)) is None:
             continue
         if made[1] in seen:
             why = f"a call before has the id {made[1]!r}"
-            yield Violation("R8", index, why, "give the call, and its output, an id of its own")
+            fix = "give the call, and its output, an id of its own"
+            mild = made[1] not in waiting
+            yield Violation("R8", index, why, fix, "discouraged" if mild else "refused")
         seen.add(made[1])
+        waiting.add(made[1])
 
 
 def c7_parts_fit_the_role(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -133,9 +179,13 @@ def c7_parts_fit_the_role(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vio
             yield Violation("C7", index, why, "write it as the other side's part, or leave it out")
 
 
-def rules(_request: Request) -> tuple[Rule, ...]:
+def rules(request: Request) -> tuple[Rule, ...]:
     """Return the rules that hold for the list of a request; see `Rules`."""
-    return RULES
+    if not request.continues:
+        return RULES
+    return tuple(
+        r1_outputs_have_one_call if rule is r1_outputs_have_their_call else rule for rule in RULES
+    )
 
 
 RULES: tuple[Rule, ...] = (
@@ -160,15 +210,30 @@ def misplaced(item: Mapping[str, Any]) -> list[Mapping[str, Any]]:
 
 
 def dangling(items: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Find the reasoning that is not followed by anything that the model made."""
+    """Find the reasoning that is not followed by what the model made of it.
+
+    A message of the assistant's is that only with an id, if the reasoning has one.
+    """
     found: list[int] = []
-    leads = False
+    leads = nameless = False
     for index in range(len(items) - 1, -1, -1):
-        if item_kind(items[index]) != REASONING:
-            leads = is_produced(items[index])
-        elif not leads:
+        item = items[index]
+        if item_kind(item) != REASONING:
+            leads, nameless = is_produced(item), is_nameless(item)
+        elif not leads or (nameless and item_id(item) is not None):
             found.append(index)
     return found[::-1]
+
+
+def leads_to_nameless(items: Sequence[Mapping[str, Any]], index: int) -> bool:
+    """Tell whether the first item behind reasoning that is none is a message without an id."""
+    behind = next((item for item in items[index + 1 :] if item_kind(item) != REASONING), None)
+    return behind is not None and is_nameless(behind)
+
+
+def is_nameless(item: Mapping[str, Any]) -> bool:
+    """Tell whether an item is a message of the assistant's without the provider's id."""
+    return item_kind(item) == MESSAGE and item["role"] == "assistant" and item_id(item) is None
 
 
 def is_readable(reasoning: Mapping[str, Any]) -> bool:
@@ -177,15 +242,3 @@ def is_readable(reasoning: Mapping[str, Any]) -> bool:
         isinstance(reasoning.get(key), str) and reasoning[key]
         for key in ("id", "encrypted_content")
     )
-
-
-def item_id(item: Mapping[str, Any]) -> str | None:
-    """Return an item's own id; None where it has none, or has there the id of a call."""
-    own = item.get("id")
-    made = call_of(item)
-    if made is not None and made[0].call_id == "id":
-        return None
-    given = output_of(item)
-    if given is not None and output_field(item, given[0]) == "id":
-        return None
-    return own if isinstance(own, str) and own else None
