@@ -66,10 +66,10 @@ def test_a_summary_stands_behind_the_task_before_what_is_retrieved(made, hand):
         assert hand.waited == [], "no such window waits for a model"
         hand.run()
         found = look(log, "Which zebra?", index_share=0.4)
-        order = ["system", "anchor", "summary", "index", "retrieved", "recent", "request"]
+        order = ["anchor", "summary", "index", "retrieved", "system", "recent", "request"]
         assert names(found) == order
-        assert found.messages[2] in shown(found)
-        assert found.messages[2]["content"] == f"{HEADING}\nWhat was said in 60 messages, part 1."
+        assert found.messages[1] in shown(found)
+        assert found.messages[1]["content"] == f"{HEADING}\nWhat was said in 60 messages, part 1."
         told = found.report.compaction
         assert (told.state, told.applied, told.tokens_saved, told.why) == ("applied", True, 0, None)
         summary = part(found, "summary")
