@@ -203,7 +203,8 @@ class Conversation:
         Raises:
             BudgetTooSmall: The messages that must stay do not fit; the error has `need` and `have`.
             InvalidInputError: An option is out of its range.
-            ConversionError: The conversation cannot be converted to that dialect without loss.
+            ConversionError: The conversation cannot be converted to that dialect without losing
+                content; metadata of the provider is left out, and `report.notes` names it.
             EmbedderError: The embedder failed, or did not make the store's vectors.
         """
         refuse_unknown(options, "window", WindowOptions)

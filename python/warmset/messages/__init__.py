@@ -41,7 +41,7 @@ from warmset.messages.model import (
     Violation,
 )
 from warmset.messages.repair import RepairResult, repair
-from warmset.messages.turns import ConversionResult, System
+from warmset.messages.turns import ConversionResult, LossKind, Lost, OnLoss, System
 from warmset.messages.units import (
     Bonds,
     Unit,
@@ -69,7 +69,10 @@ __all__ = [
     "Dialect",
     "Facts",
     "Fault",
+    "LossKind",
+    "Lost",
     "Message",
+    "OnLoss",
     "RepairResult",
     "Request",
     "Severity",

@@ -134,7 +134,7 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
     parts = _parts(engine, call, ready, front, tail)
     tokens = total(engine, call, done, known)
     frame = Frame([], [front], [tail], [])
-    return Assembled(done.messages, done.system, tokens, parts, Draft(frame), known)
+    return Assembled(done.messages, done.system, tokens, parts, Draft(frame), known, done.lost)
 
 
 def fitted(

@@ -69,7 +69,5 @@ def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tup
         parts.insert(0, Part("system", around))
     frame = Frame([], [], [[ledger.entries[id_]] for id_ in kept.ids], [])
     tokens = total(engine, call, done)
-    return (
-        Assembled(done.messages, done.system, tokens, tuple(parts), Draft(frame)),
-        len(kept.evicted),
-    )
+    made = Assembled(done.messages, done.system, tokens, tuple(parts), Draft(frame), lost=done.lost)
+    return made, len(kept.evicted)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.engine.engine import Engine
-    from warmset.messages import Dialect, Message, System
+    from warmset.messages import Dialect, Lost, Message, System
     from warmset.state.entry import Entry
     from warmset.window.choices import Settled
     from warmset.window.layout import Frame
@@ -74,7 +74,10 @@ class Draft:
 
 @dataclass(frozen=True, slots=True)
 class Assembled:
-    """The messages of one call, their tokens, and the digests of those that are verbatim."""
+    """The messages of one call, their tokens, and the digests of those that are verbatim.
+
+    `lost` is what the conversion to another dialect left out.
+    """
 
     messages: list[Message]
     system: System | None
@@ -82,6 +85,7 @@ class Assembled:
     parts: tuple[Part, ...]
     draft: Draft
     known: Known = field(default_factory=Known)
+    lost: tuple[Lost, ...] = ()
 
 
 def verbatim(engine: Engine, entries: Sequence[Entry], known: Known) -> list[Message]:
@@ -169,7 +173,7 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     )
     if beside:
         parts.insert(0, Part("system", beside))
-    return Assembled(done.messages, done.system, tokens, tuple(parts), draft, known)
+    return Assembled(done.messages, done.system, tokens, tuple(parts), draft, known, done.lost)
 
 
 def _user_piece(

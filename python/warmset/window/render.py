@@ -50,8 +50,10 @@ class Call:
 def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
     """Convert messages and the system prompt to the target dialect.
 
+    Metadata that the target dialect cannot hold is left out, and listed.
+
     Raises:
-        ConversionError: The conversion would lose something.
+        ConversionError: The conversion would lose content.
     """
     if call.source == call.target == "anthropic":
         return beside_system(messages.alternate(plain), call.system)

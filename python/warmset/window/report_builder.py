@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections import Counter
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import BudgetTooSmall
 from warmset.options import least_score
@@ -13,6 +14,7 @@ from warmset.window.result import Choice, Report, Window
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
+    from warmset.messages import Lost
     from warmset.pick import Picked
     from warmset.retrieve.hits import Found
     from warmset.state.entry import Entry
@@ -20,6 +22,9 @@ if TYPE_CHECKING:
     from warmset.window.assemble import Assembled, Draft
     from warmset.window.render import Call
     from warmset.window.result import Compaction, Reason
+
+_NAMED: Final = 3
+"""How many kinds of what a conversion left out are named in a note, the most frequent first."""
 
 
 class Choices(Sequence[Choice]):
@@ -120,7 +125,7 @@ class ReportBuilder:
             picked_by=None if self._picked is None else self._picked.by,
             picker=picker,
             searched_by=None if found is None else found.by,
-            notes=self._notes(pending),
+            notes=self._notes(pending) + _lost(made.lost, call.target),
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             exact=False,
@@ -150,3 +155,14 @@ class ReportBuilder:
         if self._picked is not None and self._picked.why:
             notes.append(f"the score picked: {self._picked.why}")
         return tuple(notes)
+
+
+def _lost(lost: Sequence[Lost], dialect: str) -> tuple[str, ...]:
+    """Return a note on what the conversion to another dialect left out; none where it kept all."""
+    if not lost:
+        return ()
+    counts = Counter(one.what for one in lost).most_common()
+    named = [what if count == 1 else f"{count} times {what}" for what, count in counts[:_NAMED]]
+    if len(counts) > _NAMED:
+        named.append(f"{sum(count for _, count in counts[_NAMED:])} others")
+    return (f"{dialect} cannot hold, and the window leaves out: {'; '.join(named)}",)

@@ -111,7 +111,7 @@ class Report:
         searched_by: "fused", or "lexical" if there was no vector of the request; None if nothing
             was searched.
         notes: Problems on the way, in words: a picker's failure, a vector that came too late, turns
-            whose vectors are pending.
+            whose vectors are pending, metadata that a conversion to another dialect left out.
         pending: The number of turns that can be found by their words only, because they are not
             embedded yet.
         milliseconds: How long the call took.

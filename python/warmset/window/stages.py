@@ -73,7 +73,7 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
     )
     empty = Draft(Frame([], [], [], [list(live)]))
     tokens = total(engine, call, done, known)
-    return Assembled(done.messages, done.system, tokens, tuple(parts), empty, known)
+    return Assembled(done.messages, done.system, tokens, tuple(parts), empty, known, done.lost)
 
 
 def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:

@@ -22,9 +22,14 @@ SIGNATURE = "thoughtSignature"
 DATA = ("text", CALL, RESPONSE, INLINE, FILE, CODE, OUTCOME, "toolCall", "toolResponse")
 """The fields that say something; a part has exactly one of them."""
 
+
+def snake(name: str) -> str:
+    """Return a field's name as Google's Python SDK writes it."""
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
+
+
 _SNAKES: dict[str, str] = {
-    name: "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name)
-    for name in (*DATA, SIGNATURE, "mimeType", "displayName", "fileUri")
+    name: snake(name) for name in (*DATA, SIGNATURE, "mimeType", "displayName", "fileUri")
 }
 
 

@@ -2,166 +2,223 @@
 
 from __future__ import annotations
 
-import json
-import math
-from decimal import Decimal
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
-from warmset.messages.codec import accept, encode
+from warmset.errors import ConversionError
+from warmset.messages.codec import encode
+from warmset.messages.openai.arguments import read_arguments
 from warmset.messages.turns import (
     Call,
     ConversionResult,
     Image,
+    Part,
     Result,
     System,
     Text,
     Turn,
-    loss,
-    refuse_rest,
 )
+from warmset.messages.writable import ordered, plain, sifted, without_empty
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message
+    from warmset.messages.turns import Losses
 
 _DATA = "data:"
 _BASE64 = ";base64,"
+LONGEST_NAME = 64
+"""The most characters of a function's name."""
+
+_MARKS = frozenset(
+    {"id", "index", "annotations", "cache_control", "prompt_cache_breakpoint", "logprobs", "detail"}
+    | {"reasoning", "reasoning_content", "reasoning_details", "thinking_blocks", "extra_content"}
+    | {"parsed", "parsed_arguments", "provider_specific_fields"}
+)
+"""Fields that are metadata: OpenAI's own, and those of proxies and SDKs that speak its dialect."""
+
+_REASONING = frozenset({"thinking", "redacted_thinking", "reasoning"})
 
 
-def read(messages: list[Message], system: System | None) -> list[Turn]:
+def read(messages: list[Message], system: System | None, losses: Losses) -> list[Turn]:
     """Read a list; see `Speech`."""
     if system is not None:
-        raise loss(None, "openai has it among its messages, and this one would stand twice")
-    return [_read_message(message, index) for index, message in enumerate(messages)]
+        why = "openai has it among its messages; put it there, or leave it out here"
+        raise ConversionError(f"the system prompt: {why}")
+    turns: list[Turn] = []
+    gone: set[str] = set()  # ids of calls that are left out
+    for index, message in enumerate(messages):
+        turn = _read_message(message, index, losses, gone)
+        if turn is not None:
+            turns.append(turn)
+    return turns
 
 
-def _read_message(message: Message, index: int) -> Turn:
+def _read_message(message: Message, index: int, losses: Losses, gone: set[str]) -> Turn | None:
     role: str = message["role"]
-    if role == "function" or message.get("function_call") is not None:
-        raise loss(index, "a function call without an id would be lost")
-    own = {"assistant": ("tool_calls",), "tool": ("tool_call_id",)}.get(role, ())
-    refuse_rest(index, message, ("role", "content", *own), f"a {role} message")
-    content = message.get("content")
-    said = (
-        content if isinstance(content, str) else tuple(_read_part(p, index) for p in content or ())
-    )
+    if role == "function":
+        losses.content(index, "the result of a function call without an id")
+        return None
+    own = {"assistant": ("tool_calls", "function_call", "refusal"), "tool": ("tool_call_id",)}
+    marks = _MARKS | {"name"} if role == "tool" else _MARKS
+    known = ("role", "content", *own.get(role, ()))
+    losses.fields(index, message, known, f"the {role} message", marks)
+    said = _read_content(message.get("content"), index, losses)
     if role == "tool":
-        return Turn(index, "user", (Result(message["tool_call_id"], said or ""),))
+        call = message["tool_call_id"]
+        if call in gone:
+            losses.content(index, f"the result of call {call!r}, which is lost itself")
+            return None
+        return Turn(index, "user", (Result(call, said or ""),))
     if role == "user":
         return Turn(index, "user", said)
     if role != "assistant":  # developer is OpenAI's newer word for system
         return Turn(index, "system", said)
-    calls = tuple(_read_call(call, index) for call in message.get("tool_calls") or ())
-    if not calls:
-        return Turn(index, "assistant", said)
-    if isinstance(said, str):
-        said = (Text(said),) if said else ()
-    return Turn(index, "assistant", (*said, *calls))
+    return Turn(index, "assistant", _read_assistant(message, said, index, losses, gone))
 
 
-def _read_part(part: dict[str, Any], index: int) -> Text | Image:
+def _read_assistant(
+    message: Message,
+    said: str | tuple[Text | Image, ...],
+    index: int,
+    losses: Losses,
+    gone: set[str],
+) -> str | tuple[Part, ...]:
+    if message.get("function_call") is not None:
+        losses.content(index, "a function call without an id")
+    refusal = message.get("refusal")
+    calls: list[Call] = []
+    for one in message.get("tool_calls") or ():
+        call = _read_call(one, index, losses)
+        if call is None:
+            gone.add(one["id"])
+        else:
+            gone.discard(call.id)
+            calls.append(call)
+    if refusal:
+        losses.metadata(index, "the mark that a text is a refusal")
+    elif not calls:
+        return said
+    parts = ((Text(said),) if said else ()) if isinstance(said, str) else said
+    return (*parts, *((Text(refusal),) if refusal else ()), *calls)
+
+
+def _read_content(content: Any, index: int, losses: Losses) -> str | tuple[Text | Image, ...]:
+    if isinstance(content, str):
+        return content
+    found = (_read_part(part, index, losses) for part in content or ())
+    return tuple(part for part in found if part is not None)
+
+
+def _read_part(part: dict[str, Any], index: int, losses: Losses) -> Text | Image | None:
     kind = part["type"]
-    if kind == "text":
-        refuse_rest(index, part, ("type", "text"), "a text part")
-        return Text(part["text"])
+    if kind in ("text", "refusal") and isinstance(part.get(kind), str):
+        losses.fields(index, part, ("type", kind), f"a {kind} part", _MARKS)
+        if kind == "refusal":
+            losses.metadata(index, "the mark that a text is a refusal")
+        return Text(part[kind])
+    if kind in _REASONING:
+        losses.metadata(index, f"a part of type {kind!r}")
+        return None
     if kind != "image_url":
-        raise loss(index, f"a part of type {kind!r} would be lost")
-    refuse_rest(index, part, ("type", "image_url"), "an image part")
+        losses.content(index, f"a part of type {kind!r}")
+        return None
+    losses.fields(index, part, ("type", "image_url"), "an image part", _MARKS)
     image = part["image_url"]
     if not isinstance(image, dict) or not isinstance(image.get("url"), str):
-        raise loss(index, "an image_url without a url cannot be read")
+        losses.content(index, "an image_url without a url")
+        return None
     known = ("url", "detail") if image.get("detail") == "auto" else ("url",)
-    refuse_rest(index, image, known, "an image")
-    return read_image(image["url"], index)
+    losses.fields(index, image, known, "an image", _MARKS)
+    return read_image(image["url"], index, losses)
 
 
-def read_image(url: str, index: int) -> Image:
-    """Read the address of an image, or the data that it holds."""
+def read_image(url: str, index: int, losses: Losses) -> Image | None:
+    """Read the address of an image, or the data that it holds; None if it cannot be read."""
     if not url.startswith(_DATA):
         return Image(url=url)
     media_type, base64, data = url.removeprefix(_DATA).partition(_BASE64)
     if not base64 or not media_type or ";" in media_type or "," in media_type:
-        raise loss(index, f"a data URL that begins with {url[:40]!r} is not plain base64")
+        losses.content(index, f"an image at {url[:40]!r}, which is not plain base64,")
+        return None
     return Image(media_type=media_type, data=data)
 
 
-def _read_call(call: dict[str, Any], index: int) -> Call:
-    refuse_rest(index, call, ("id", "type", "function"), "a tool call")
+def _read_call(call: dict[str, Any], index: int, losses: Losses) -> Call | None:
     if call.get("type", "function") != "function":
-        raise loss(index, f"a tool call of type {call['type']!r} would be lost")
+        losses.content(index, f"a tool call of type {call['type']!r}")
+        return None
+    losses.fields(index, call, ("id", "type", "function"), "a tool call", _MARKS)
     function = call["function"]
-    refuse_rest(index, function, ("name", "arguments"), "a function call")
-    try:
-        arguments = read_arguments(function.get("arguments"))
-    except (ValueError, RecursionError) as error:
-        raise loss(
-            index, f"the arguments of call {call['id']!r} cannot be read: {error}"
-        ) from error
-    return Call(call["id"], function["name"], arguments)
+    losses.fields(index, function, ("name", "arguments"), "a function call", _MARKS)
+    arguments = read_arguments(function.get("arguments"), call["id"], index, losses)
+    return None if arguments is None else Call(call["id"], function["name"], arguments)
 
 
-def read_arguments(arguments: Any) -> dict[str, Any]:
-    """Read arguments so that writing them again says the same, or raise `ValueError`."""
-    if not isinstance(arguments, str):
-        raise ValueError("they are no string")  # noqa: TRY004 - the caller reports it
-    value = json.loads(
-        arguments, object_pairs_hook=_unique, parse_float=_exact, parse_constant=_refuse
-    )
-    if not isinstance(value, dict):
-        raise ValueError("they are no JSON object")  # noqa: TRY004
-    accept([{"content": [{"input": value}]}])  # not nested deeper than a message may be
-    return value
-
-
-def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    value = dict(pairs)
-    if len(value) != len(pairs):
-        raise ValueError("a key stands twice")
-    return value
-
-
-def _exact(literal: str) -> float:
-    value = float(literal)
-    if not math.isfinite(value) or Decimal(repr(value)) != Decimal(literal):
-        raise ValueError(f"{literal} has more digits than a float holds")
-    return value
-
-
-def _refuse(literal: str) -> float:
-    raise ValueError(f"{literal} is not JSON")
-
-
-def write(turns: list[Turn]) -> ConversionResult:
+def write(turns: list[Turn], losses: Losses) -> ConversionResult:
     """Write turns; see `Speech`."""
-    return ConversionResult([message for turn in turns for message in _write_turn(turn)])
+
+    def keep(part: Part, turn: Turn) -> Part | None:
+        match part:
+            case Image() if turn.role != "user":
+                losses.content(turn.index, f"an image in the {turn.role} message")
+                return None
+            case Call():
+                return with_name(part, turn, losses, LONGEST_NAME)
+            case Result():
+                return unmarked(_with_texts(part, turn, losses), turn, losses)
+            case _:
+                return part
+
+    kept = without_empty(sifted(turns, keep), losses)
+    return ConversionResult([message for turn in kept for message in _write_turn(turn, losses)])
 
 
-def _write_turn(turn: Turn) -> list[Message]:
-    content = turn.content
-    if isinstance(content, str):
-        return [{"role": turn.role, "content": content}]
-    if not content:
-        raise loss(turn.index, "there is nothing in it to say")
+def with_name(call: Call, turn: Turn, losses: Losses, longest: int) -> Call:
+    """Give a call a name of letters, digits, _ and -, as a dialect demands."""
+    name = plain(call.name, longest)
+    if name == call.name:
+        return call
+    losses.metadata(turn.index, f"the name {call.name!r:.80} of a function, now {name!r}")
+    return replace(call, name=name)
+
+
+def unmarked(result: Result, turn: Turn, losses: Losses) -> Result:
+    """Report the mark of a failed call, which OpenAI does not have; its text tells of the error."""
+    if result.is_error:
+        losses.metadata(turn.index, "the mark that a tool result is an error")
+    return result
+
+
+def _with_texts(result: Result, turn: Turn, losses: Losses) -> Result:
+    if isinstance(result.content, str):
+        return result
+    texts = tuple(part for part in result.content if isinstance(part, Text))
+    for _ in range(len(result.content) - len(texts)):
+        losses.content(turn.index, "an image in a tool result")
+    return replace(result, content=texts or "")
+
+
+def _write_turn(turn: Turn, losses: Losses) -> list[Message]:
+    if isinstance(turn.content, str):
+        return [{"role": turn.role, "content": turn.content}]
+    content = ordered(turn, lambda part: isinstance(part, Call) - isinstance(part, Result), losses)
     results = [part for part in content if isinstance(part, Result)]
     calls = [part for part in content if isinstance(part, Call)]
     rest = [part for part in content if isinstance(part, (Text, Image))]
-    if content != (*results, *rest, *calls):
-        raise loss(turn.index, "the order of text and tool parts would be lost")
-    messages = [_write_result(result, turn.index) for result in results]
+    messages = [_write_result(result) for result in results]
     if rest or calls:
-        written = [_write_part(part, turn) for part in rest]
-        plain = (results or calls) and len(rest) == 1 and isinstance(rest[0], Text)
-        said = written[0]["text"] if plain else written or None
+        written = [_write_part(part) for part in rest]
+        plain_text = (results or calls) and len(rest) == 1 and isinstance(rest[0], Text)
+        said = written[0]["text"] if plain_text else written or None
         messages.append({"role": turn.role, "content": said})
     if calls:
         messages[-1]["tool_calls"] = [_write_call(call) for call in calls]
     return messages
 
 
-def _write_part(part: Text | Image, turn: Turn) -> dict[str, Any]:
+def _write_part(part: Text | Image) -> dict[str, Any]:
     if isinstance(part, Text):
         return {"type": "text", "text": part.text}
-    if turn.role != "user":
-        raise loss(turn.index, f"an image in the {turn.role} message would be lost")
     return {"type": "image_url", "image_url": {"url": url_of(part)}}
 
 
@@ -170,15 +227,13 @@ def url_of(image: Image) -> str:
     return image.url or f"{_DATA}{image.media_type}{_BASE64}{image.data}"
 
 
-def _write_result(result: Result, index: int | None) -> Message:
-    if isinstance(result.content, str):
-        return {"role": "tool", "tool_call_id": result.id, "content": result.content}
-    written: list[Message] = []
-    for part in result.content:
-        if isinstance(part, Image):
-            raise loss(index, "an image in a tool result would be lost")
-        written.append({"type": "text", "text": part.text})
-    return {"role": "tool", "tool_call_id": result.id, "content": written}
+def _write_result(result: Result) -> Message:
+    content: Any = result.content
+    if not isinstance(content, str):
+        content = [
+            {"type": "text", "text": part.text} for part in content if isinstance(part, Text)
+        ]
+    return {"role": "tool", "tool_call_id": result.id, "content": content}
 
 
 def _write_call(call: Call) -> dict[str, Any]:

@@ -1,129 +1,197 @@
 """OpenAI Responses items to turns, and back.
 
-The ids and the status "completed" of items are the names and marks of the provider's store; they
-say nothing elsewhere, so leaving them loses nothing. Everything else without a word is refused.
+What the model made in a row with a call is one turn, and an output belongs right behind it.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from warmset.errors import ConversionError
 from warmset.messages.codec import encode
-from warmset.messages.openai.turns import read_arguments, read_image, url_of
-from warmset.messages.responses.kinds import MESSAGE, item_kind
+from warmset.messages.openai.arguments import read_arguments
+from warmset.messages.openai.turns import LONGEST_NAME, read_image, unmarked, url_of, with_name
+from warmset.messages.responses.kinds import MESSAGE, REASONING, REFERENCE, TRIGGER, item_kind
 from warmset.messages.turns import (
     Call,
     ConversionResult,
     Image,
+    Part,
     Result,
     System,
     Text,
     Turn,
-    loss,
-    refuse_rest,
 )
+from warmset.messages.writable import parts_of, sifted, without_empty
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from warmset.messages.model import Message
+    from warmset.messages.turns import Losses
 
-_STORED = ("type", "id", "status")
+_MARKS = frozenset(
+    {"id", "status", "phase", "caller", "created_by", "async"}
+    | {"annotations", "logprobs", "prompt_cache_breakpoint", "detail", "parsed", "parsed_arguments"}
+)
+"""Fields that are metadata: of items that the provider stored, of texts, of images."""
+
+_SEARCHES = ("tool_search_call", "tool_search_output")
+_SETTINGS = ("configuration_update", "mcp_list_tools")
+_UNSAID = frozenset({REASONING, TRIGGER, *_SEARCHES, *_SETTINGS})
+"""Items that are metadata: reasoning, settings of the request, references to tools."""
 
 
-def read(messages: list[Message], system: System | None) -> list[Turn]:
+def read(messages: list[Message], system: System | None, losses: Losses) -> list[Turn]:
     """Read a list; see `Speech`. A system prompt beside it are the request's `instructions`."""
-    turns: list[Turn] = []
+    reader = _Reader(losses)
     if system is not None:
         if not isinstance(system, str):
-            raise loss(None, "the instructions of responses are one text")
-        turns.append(Turn(None, "system", system))
-    called: set[str] = set()
+            raise ConversionError("the system prompt: the instructions of responses are one text")
+        reader.turns.append(Turn(None, "system", system))
     for index, item in enumerate(messages):
-        turn = _read_item(item, index)
-        parts = turn.content
-        if isinstance(parts, tuple) and parts and isinstance(parts[0], Result):
-            if parts[0].id not in called:
-                raise loss(index, f"the output of {parts[0].id!r} stands apart from its call")
-            turns.append(turn)
-            continue
-        last = turns[-1] if turns else None
-        if last is not None and turn.role == last.role == "assistant" and _calls(last, turn):
-            turns[-1] = Turn(last.index, "assistant", (*_parts(last), *_parts(turn)))
+        reader.add(item, index)
+    return list(reader.in_order())
+
+
+class _Reader:
+    """Reads a list item by item.
+
+    Args:
+        losses: Where is reported what is left out.
+    """
+
+    def __init__(self, losses: Losses) -> None:
+        self.turns: list[Turn] = []
+        self._losses = losses
+        self._late: dict[int, list[Turn]] = {}  # by place of a turn: outputs that stood elsewhere
+        self._places: dict[str, int] = {}  # by call id: the place of its turn
+        self._called: set[str] = set()  # ids of calls that an output may follow here
+        self._gone: set[str] = set()  # ids of calls that are left out
+
+    def add(self, item: Message, index: int) -> None:
+        """Read one item."""
+        kind = item_kind(item)
+        if kind == MESSAGE:
+            self._add_turn(self._message(item, index))
+        elif kind == "function_call":
+            call = self._call(item, index)
+            if call is not None:
+                self._add_turn(Turn(index, "assistant", (call,)))
+        elif kind == "function_call_output" and isinstance(item.get("call_id"), str):
+            self._add_output(item, index)
+        elif kind in _UNSAID or (kind == REFERENCE and str(item["id"]).startswith("rs_")):
+            self._losses.metadata(index, f"an item of type {kind!r}")
         else:
-            called = set()
-            turns.append(turn)
-        called.update(part.id for part in _parts(turn) if isinstance(part, Call))
-    return turns
+            self._losses.content(index, f"an item of type {kind!r}")
+
+    def in_order(self) -> Iterator[Turn]:
+        """Yield the turns, late outputs behind their calls."""
+        for place, turn in enumerate(self.turns):
+            yield turn
+            yield from self._late.get(place, ())
+
+    def _add_turn(self, turn: Turn) -> None:
+        last = self.turns[-1] if self.turns else None
+        if last is not None and turn.role == last.role == "assistant" and _calls(last, turn):
+            self.turns[-1] = Turn(last.index, "assistant", (*parts_of(last), *parts_of(turn)))
+        else:
+            self._called = set()
+            self.turns.append(turn)
+        for part in parts_of(turn):
+            if isinstance(part, Call):
+                self._called.add(part.id)
+                self._places[part.id] = len(self.turns) - 1
+                self._gone.discard(part.id)
+
+    def _add_output(self, item: Message, index: int) -> None:
+        call = item["call_id"]
+        if call in self._gone or call not in self._places:
+            why = "which is lost itself" if call in self._gone else "which is not in the list"
+            self._losses.content(index, f"the output of call {call!r}, {why},")
+            return
+        marks = _MARKS | {"name", "namespace"}  # the call has them
+        known = ("type", "call_id", "output")
+        self._losses.fields(index, item, known, "a function call's output", marks)
+        turn = Turn(index, "user", (Result(call, self._content(item["output"], index)),))
+        if call in self._called:
+            self.turns.append(turn)
+        else:
+            self._losses.content(index, f"the place of an output that stands apart from {call!r}")
+            self._late.setdefault(self._places[call], []).append(turn)
+
+    def _message(self, item: Message, index: int) -> Turn:
+        role = item["role"]
+        self._losses.fields(index, item, ("type", "role", "content"), f"the {role} message", _MARKS)
+        said = self._content(item["content"], index)
+        if role == "user":
+            return Turn(index, "user", said)
+        return Turn(index, "assistant" if role == "assistant" else "system", said)
+
+    def _call(self, item: Message, index: int) -> Call | None:
+        known = ("type", "call_id", "name", "arguments")
+        self._losses.fields(index, item, known, "a function call", _MARKS)
+        call = item["call_id"]
+        arguments = read_arguments(item["arguments"], call, index, self._losses)
+        if arguments is None:
+            self._gone.add(call)
+            return None
+        return Call(call, item["name"], arguments)
+
+    def _content(self, content: str | list[Any], index: int) -> str | tuple[Text | Image, ...]:
+        if isinstance(content, str):
+            return content
+        found = (self._part(part, index) for part in content)
+        return tuple(part for part in found if part is not None)
+
+    def _part(self, part: dict[str, Any], index: int) -> Text | Image | None:
+        kind = part["type"]
+        if kind in ("input_text", "output_text"):
+            self._losses.fields(index, part, ("type", "text"), "a text part", _MARKS)
+            return Text(part["text"])
+        if kind == "refusal" and isinstance(part.get("refusal"), str):
+            self._losses.fields(index, part, ("type", "refusal"), "a refusal part", _MARKS)
+            self._losses.metadata(index, "the mark that a text is a refusal")
+            return Text(part["refusal"])
+        if kind != "input_image":
+            self._losses.content(index, f"a part of type {kind!r}")
+            return None
+        if not isinstance(part.get("image_url"), str):
+            self._losses.content(index, "an image without an address or data")
+            return None
+        known = ("type", "image_url", *(("detail",) if part.get("detail") == "auto" else ()))
+        self._losses.fields(index, part, known, "an image", _MARKS | {"file_id"})
+        return read_image(part["image_url"], index, self._losses)
 
 
 def _calls(*turns: Turn) -> bool:
     """Tell whether a tool is called; without, assistant messages in a row stay apart."""
-    return any(isinstance(part, Call) for turn in turns for part in _parts(turn))
+    return any(isinstance(part, Call) for turn in turns for part in parts_of(turn))
 
 
-def _parts(turn: Turn) -> tuple[Text | Image | Call | Result, ...]:
-    if isinstance(turn.content, str):
-        return (Text(turn.content),) if turn.content else ()
-    return turn.content
-
-
-def _read_item(item: Message, index: int) -> Turn:
-    kind = item_kind(item)
-    if item.get("status") not in (None, "completed"):
-        raise loss(index, f"the status {item['status']!r} of the item would be lost")
-    if kind == MESSAGE:
-        role = item["role"]
-        refuse_rest(index, item, (*_STORED, "role", "content"), f"a {role} message")
-        said = _read_content(item["content"], index)
-        if role == "user":
-            return Turn(index, "user", said)
-        return Turn(index, "assistant" if role == "assistant" else "system", said)
-    if kind == "function_call":
-        refuse_rest(index, item, (*_STORED, "call_id", "name", "arguments"), "a function call")
-        return Turn(index, "assistant", (_read_call(item, index),))
-    if kind == "function_call_output" and isinstance(item.get("call_id"), str):
-        refuse_rest(index, item, (*_STORED, "call_id", "output"), "a function call's output")
-        return Turn(index, "user", (Result(item["call_id"], _read_content(item["output"], index)),))
-    raise loss(index, f"an item of type {kind!r} would be lost")
-
-
-def _read_call(item: Message, index: int) -> Call:
-    try:
-        arguments = read_arguments(item["arguments"])
-    except (ValueError, RecursionError) as error:
-        why = f"the arguments of call {item['call_id']!r} cannot be read: {error}"
-        raise loss(index, why) from error
-    return Call(item["call_id"], item["name"], arguments)
-
-
-def _read_content(content: str | list[Any], index: int) -> str | tuple[Text | Image, ...]:
-    return content if isinstance(content, str) else tuple(_read_part(p, index) for p in content)
-
-
-def _read_part(part: dict[str, Any], index: int) -> Text | Image:
-    kind = part["type"]
-    if kind in ("input_text", "output_text"):
-        refuse_rest(index, part, ("type", "text"), "a text part")
-        return Text(part["text"])
-    if kind != "input_image":
-        raise loss(index, f"a part of type {kind!r} would be lost")
-    known = ("type", "image_url", *(("detail",) if part.get("detail") == "auto" else ()))
-    refuse_rest(index, part, known, "an image")
-    if not isinstance(part.get("image_url"), str):
-        raise loss(index, "an image without an address or data cannot be read")
-    return read_image(part["image_url"], index)
-
-
-def write(turns: list[Turn]) -> ConversionResult:
+def write(turns: list[Turn], losses: Losses) -> ConversionResult:
     """Write turns; see `Speech`."""
-    return ConversionResult([item for turn in turns for item in _write_turn(turn)])
+
+    def keep(part: Part, turn: Turn) -> Part | None:
+        match part:
+            case Image() if turn.role != "user":
+                losses.content(turn.index, f"an image in the {turn.role} message")
+                return None
+            case Call():
+                return with_name(part, turn, losses, LONGEST_NAME)
+            case Result():
+                return unmarked(part, turn, losses)
+            case _:
+                return part
+
+    kept = without_empty(sifted(turns, keep), losses)
+    return ConversionResult([item for turn in kept for item in _write_turn(turn)])
 
 
 def _write_turn(turn: Turn) -> list[Message]:
     content = turn.content
     if isinstance(content, str):
         return [{"role": turn.role, "content": content}]
-    if not content:
-        raise loss(turn.index, "there is nothing in it to say")
     among_tools = any(isinstance(part, (Call, Result)) for part in content)
     items: list[Message] = []
     said: list[Text | Image] = []
@@ -133,7 +201,7 @@ def _write_turn(turn: Turn) -> list[Message]:
             continue
         items += _write_said(said, turn, plain=True)
         said = []
-        items.append(_write_tool(part, turn))
+        items.append(_write_tool(part))
     return [*items, *_write_said(said, turn, plain=among_tools)]
 
 
@@ -143,23 +211,21 @@ def _write_said(said: list[Text | Image], turn: Turn, *, plain: bool) -> list[Me
         return []
     if plain and len(said) == 1 and isinstance(said[0], Text):
         return [{"role": turn.role, "content": said[0].text}]
-    return [{"role": turn.role, "content": [_write_part(part, turn) for part in said]}]
+    return [{"role": turn.role, "content": [_write_part(part, turn.role) for part in said]}]
 
 
-def _write_tool(part: Call | Result, turn: Turn) -> Message:
+def _write_tool(part: Call | Result) -> Message:
     if isinstance(part, Call):
         written = {"call_id": part.id, "name": part.name, "arguments": encode(part.arguments)}
         return {"type": "function_call", **written}
     content = part.content
-    output = content if isinstance(content, str) else [_write_part(p, turn) for p in content]
+    output = content if isinstance(content, str) else [_write_part(p, "user") for p in content]
     return {"type": "function_call_output", "call_id": part.id, "output": output}
 
 
-def _write_part(part: Text | Image, turn: Turn) -> Message:
+def _write_part(part: Text | Image, role: str) -> Message:
     if isinstance(part, Image):
-        if turn.role != "user":
-            raise loss(turn.index, f"an image in the {turn.role} message would be lost")
         return {"type": "input_image", "detail": "auto", "image_url": url_of(part)}
-    if turn.role == "assistant":
+    if role == "assistant":
         return {"type": "output_text", "text": part.text, "annotations": []}
     return {"type": "input_text", "text": part.text}
