@@ -10,7 +10,7 @@ from warmset.messages.codec import accept
 from warmset.messages.dialects import known_dialect, resolve
 from warmset.messages.languages import LANGUAGES
 from warmset.messages.turns import ConversionResult, Losses, OnLoss, System
-from warmset.messages.writable import with_own_ids
+from warmset.messages.writable import joined_calls, with_own_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -37,7 +37,7 @@ def convert(
 
     No turns are added: a list that begins or ends with the assistant goes on doing so. Only where
     nothing is left of a user's message at an end, a list for Anthropic or Gemini says "(continued)"
-    or "(continue)" there.
+    or "(continue)" there; and a list of which nothing is left says "(continue)".
 
     Args:
         messages: Messages as `accept` takes them, well-formed in the source dialect.
@@ -65,5 +65,5 @@ def convert(
     if source == target:
         return ConversionResult(plain, system)
     losses = Losses(lost)
-    turns = with_own_ids(LANGUAGES[source].speech.read(plain, system, losses), losses)
-    return replace(speech.write(turns, losses), lost=losses.found())
+    turns = joined_calls(LANGUAGES[source].speech.read(plain, system, losses))
+    return replace(speech.write(with_own_ids(turns, losses), losses), lost=losses.found())

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warmset.messages.pairing import fresh_ids
@@ -24,6 +25,9 @@ CONTINUE: Final = "(continue)"
 
 PLACE: Final = "the place of a system message behind the first turn"
 """What is lost of a system message that becomes a part of the system prompt."""
+
+ORDER: Final = "the order of text and tool parts"
+"""What is lost where results have to stand in front, or calls at the end."""
 
 Keep: TypeAlias = "Callable[[Part, Turn], Part | None]"
 """Returns a part of a turn as a dialect can write it; reports what it cannot, and returns None."""
@@ -96,6 +100,32 @@ def _sift(turn: Turn, keep: Keep) -> Turn:
     return turn if content == turn.content else replace(turn, content=content)
 
 
+def joined_calls(turns: list[Turn]) -> list[Turn]:
+    """Join turns of the assistant in a row, of which one calls, as their provider does.
+
+    Args:
+        turns: The turns, some of them perhaps empty.
+
+    Returns:
+        The turns; the results of all calls of a joined turn stand behind it.
+    """
+    joined: list[Turn] = []
+    last: int | None = None  # where the assistant's turn stands that a further one may join
+    for turn in turns:
+        if turn.role == "assistant" and last is not None and _calls(joined[last], turn):
+            both = (*parts_of(joined[last]), *parts_of(turn))
+            joined[last] = replace(joined[last], content=both)
+            continue
+        if turn.content != ():
+            last = len(joined) if turn.role == "assistant" else None
+        joined.append(turn)
+    return joined
+
+
+def _calls(*turns: Turn) -> bool:
+    return any(isinstance(part, Call) for turn in turns for part in parts_of(turn))
+
+
 def without_empty(turns: list[Turn], losses: Losses, *, user_ends: bool = False) -> list[Turn]:
     """Leave out turns without content.
 
@@ -107,7 +137,8 @@ def without_empty(turns: list[Turn], losses: Losses, *, user_ends: bool = False)
             assistant without it, and "(continue)" where the list would end so.
 
     Returns:
-        The turns that have content.
+        The turns that have content. Where that is none but system messages, and a user's turn was
+        there, it says "(continue)" in all dialects, because they refuse an empty list.
     """
     kept: list[Turn] = []
     full = [at for at, turn in enumerate(turns) if turn.content != () and turn.role != "system"]
@@ -115,7 +146,7 @@ def without_empty(turns: list[Turn], losses: Losses, *, user_ends: bool = False)
         if turn.content != ():
             kept.append(turn)
             continue
-        said = _filler(turns, full, at) if user_ends and turn.role == "user" else None
+        said = _filler(turns, full, at, user_ends=user_ends) if turn.role == "user" else None
         instead = "" if said is None else f" but {said!r}"
         losses.metadata(turn.index, f"the {turn.role} message, as nothing is left in it{instead}")
         if said is not None and (not kept or kept[-1].content != said):
@@ -123,23 +154,41 @@ def without_empty(turns: list[Turn], losses: Losses, *, user_ends: bool = False)
     return kept
 
 
-def _filler(turns: list[Turn], full: list[int], at: int) -> str | None:
+def _filler(turns: list[Turn], full: list[int], at: int, *, user_ends: bool) -> str | None:
     """Return what the user's turn at a position has to say; None if it may leave."""
-    if not full or (at > full[-1] and turns[full[-1]].role == "assistant"):
+    if not full:
+        return CONTINUE
+    if not user_ends:
+        return None
+    if at > full[-1] and turns[full[-1]].role == "assistant":
         return CONTINUE
     return CONTINUED if at < full[0] and turns[full[0]].role == "assistant" else None
 
 
-def ordered(turn: Turn, order: Callable[[Part], int], losses: Losses) -> tuple[Part, ...]:
-    """Return the parts of a turn in the order that a dialect demands of them.
+def with_results_first(turns: list[Turn], losses: Losses) -> list[Turn]:
+    """Put tool results before everything else that the user says in a row.
 
     Args:
-        turn: The turn.
-        order: Returns the rank of a part; equal ranks stay in their order.
+        turns: The turns.
         losses: Where another order is reported, as content.
+
+    Returns:
+        The turns, those of runs that stay as they are as the same objects.
     """
-    parts = parts_of(turn)
-    ranked = tuple(sorted(parts, key=order))
-    if ranked != parts:
-        losses.content(turn.index, "the order of text and tool parts")
-    return ranked
+    ordered: list[Turn] = []
+    for role, run in groupby(turns, key=lambda turn: turn.role):
+        found = list(run)
+        ordered += _results_first(found, losses) if role == "user" else found
+    return ordered
+
+
+def _results_first(run: list[Turn], losses: Losses) -> list[Turn]:
+    placed = [(turn, isinstance(part, Result)) for turn in run for part in parts_of(turn)]
+    said = next((at for at, (_, is_result) in enumerate(placed) if not is_result), len(placed))
+    late = next((turn for turn, is_result in placed[said:] if is_result), None)
+    if late is None:
+        return run
+    losses.content(late.index, ORDER)
+    results = tuple(part for turn in run for part in parts_of(turn) if isinstance(part, Result))
+    rest = sifted(run, lambda part, _: None if isinstance(part, Result) else part)
+    return [replace(late, content=results), *(turn for turn in rest if turn.content != ())]

@@ -175,7 +175,6 @@ PNG = {"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}
 LOST_ANTHROPIC = [
     (user({**TEXT, "ticker": 1}), "the field 'ticker' of a text block"),
     (user({"type": "document", "source": {}}), "a block of type 'document'"),
-    (assistant({"type": "compaction", "content": "…"}), "a block of type 'compaction'"),
     (assistant({**USE, "input": "x"}), "call 't', whose input is no mapping"),
     (user({**RESULT, "content": [USE]}), "a tool_use block inside of a tool result"),
     (user({**RESULT, "content": [PNG]}), "an image in a tool result"),

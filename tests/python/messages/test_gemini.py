@@ -415,8 +415,8 @@ def test_calls_without_ids_get_them_by_their_position():
     assert [one["id"] for one in chat[1]["tool_calls"]] == made
     assert [one["tool_call_id"] for one in chat[2:]] == made
     assert to_openai(*SNAKE)[2]["tool_call_id"] == "call_1_0"
-    with pytest.raises(ConversionError, match="message 3"):
-        to_openai(*SNAKE[:2], USER, SNAKE[2])
+    with pytest.raises(ConversionError, match="message 4"):
+        to_openai(*SNAKE[:2], USER, SAID, SNAKE[2])
 
 
 @pytest.mark.parametrize(

@@ -21,7 +21,7 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import ordered, plain, sifted, with_own_ids, without_empty
+from warmset.messages.writable import plain, sifted, with_own_ids, with_results_first, without_empty
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message
@@ -85,7 +85,10 @@ def _read_block(block: dict[str, Any], index: int, losses: Losses, gone: set[str
             return _read_call(block, index, losses, gone)
         case "tool_result":
             return _read_result(block, index, losses, gone)
-        case _ if kind in _UNSAID or _is_tool_search(block):
+        case "compaction" if isinstance(block.get("content"), str):
+            losses.metadata(index, "the mark that a text is a summary of earlier messages")
+            return Text(block["content"])
+        case _ if kind in _UNSAID or _is_tool_search(block) or _has_failed(block):
             losses.metadata(index, f"a block of type {kind!r}")
         case _:
             losses.content(index, f"a block of type {kind!r}")
@@ -95,6 +98,11 @@ def _read_block(block: dict[str, Any], index: int, losses: Losses, gone: set[str
 def _is_tool_search(block: dict[str, Any]) -> bool:
     named = str(block.get("name"))
     return block["type"] == "server_tool_use" and named.startswith("tool_search_tool")
+
+
+def _has_failed(block: dict[str, Any]) -> bool:
+    """Tell whether the block is a compaction that came to nothing."""
+    return block["type"] == "compaction" and block.get("content") is None
 
 
 def _read_image(block: dict[str, Any], index: int, losses: Losses) -> Image | None:
@@ -175,7 +183,9 @@ def write(turns: list[Turn], losses: Losses) -> ConversionResult:
     turns = with_own_ids(turns, losses, lambda id_: plain(id_, _LONGEST_ID))
     turns = without_empty(sifted(turns, keep), losses, user_ends=True)
     head, rest = place_system(turns, losses)
-    messages = alternate([_write_turn(turn, losses) for turn in rest])
+    rest = with_results_first(rest, losses)
+    written = [{"role": turn.role, "content": _write_content(turn.content)} for turn in rest]
+    messages = alternate(written)
     if messages and (last := walk.stripped(messages[-1])) is not messages[-1]:
         losses.metadata(rest[-1].index, "white space at the end of the last message")
         messages[-1] = last
@@ -190,13 +200,6 @@ def _write_system(turns: list[Turn]) -> System | None:
     for content in written:
         blocks += [{"type": "text", "text": content}] if isinstance(content, str) else content
     return blocks or None
-
-
-def _write_turn(turn: Turn, losses: Losses) -> Message:
-    content = turn.content
-    if turn.role == "user" and not isinstance(content, str):
-        content = ordered(turn, lambda part: not isinstance(part, Result), losses)
-    return {"role": turn.role, "content": _write_content(content)}
 
 
 def _write_content(content: str | tuple[Part, ...]) -> str | list[Message]:

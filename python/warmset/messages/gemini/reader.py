@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
+from itertools import accumulate, pairwise
 from typing import TYPE_CHECKING
 
 from warmset.messages.gemini import parts as p
@@ -29,13 +30,19 @@ class _Ids:
 
     def __init__(self, messages: list[Message]) -> None:
         self._taken = {c.get("id") for m in messages for c in (*p.calls(m), *p.responses(m))}
+        roles = map(p.is_model, messages)
+        changes = (one != other for one, other in pairwise([False, *roles]))
+        self._runs = list(accumulate(changes))  # by content: its run of neighbours of one role
+        self._run = -1
         self._index = -1
         self._count = 0
         self._waiting: dict[str, deque[str]] = {}
 
     def of_call(self, call: Message, index: int) -> str:
         if index != self._index:
-            self._index, self._count, self._waiting = index, 0, {}
+            self._index, self._count = index, 0
+        if self._runs[index] != self._run:
+            self._run, self._waiting = self._runs[index], {}
         found = str(call.get("id") or f"call_{index}_{self._count}")
         while not call.get("id") and found in self._taken:
             found += "_"
@@ -46,8 +53,8 @@ class _Ids:
     def of_response(self, response: Message, index: int) -> str | None:
         if response.get("id"):
             return str(response["id"])
-        waiting = self._waiting.get(response["name"]) if index == self._index + 1 else None
-        return waiting.popleft() if waiting else None
+        waiting = self._waiting.get(response["name"])
+        return waiting.popleft() if waiting and self._runs[index] == self._run + 1 else None
 
 
 class Reader:

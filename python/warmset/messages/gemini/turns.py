@@ -20,7 +20,7 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import PLACE, ordered, parts_of, sifted, without_empty
+from warmset.messages.writable import PLACE, parts_of, sifted, with_results_first, without_empty
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -33,7 +33,7 @@ def read(messages: list[Message], system: System | None, losses: Losses) -> list
     """Read a list; see `Speech`.
 
     Calls without an id get one made of their position, as "call_3_0"; a response without an id
-    belongs to the first call of its name, in the content before, that has none yet.
+    belongs to the first call of its name, in the model's contents right before, that has none yet.
     """
     turns: list[Turn] = []
     if isinstance(system, str):
@@ -66,19 +66,18 @@ def write(turns: list[Turn], losses: Losses) -> ConversionResult:
     writer = _Writer(losses)
     kept = without_empty(sifted(turns, writer.keep), losses, user_ends=True)
     first = next((at for at, turn in enumerate(kept) if turn.role != "system"), len(kept))
-    head = kept[:first]
+    late = [turn for turn in kept[first:] if turn.role == "system"]
+    for turn in late:
+        losses.content(turn.index, PLACE)
+    rest = [turn for turn in kept[first:] if turn.role != "system"]
     messages: list[Message] = []
-    for turn in kept[first:]:
-        if turn.role == "system":
-            losses.content(turn.index, PLACE)
-            head.append(turn)
-            continue
+    for turn in with_results_first(rest, losses):
         for message in writer.contents(turn):
             if p.responses(message) and messages and p.responses(messages[-1]):
                 messages[-1]["parts"] += message["parts"]  # ours: made in this call
             else:
                 messages.append(message)
-    return ConversionResult(alternate(messages, "gemini"), _write_system(head))
+    return ConversionResult(alternate(messages, "gemini"), _write_system([*kept[:first], *late]))
 
 
 class _Writer:
@@ -131,7 +130,7 @@ class _Writer:
 
     def contents(self, turn: Turn) -> Iterator[Message]:
         """Yield a turn's contents: results stand in one of their own, before what is said."""
-        content = ordered(turn, lambda part: not isinstance(part, Result), self._losses)
+        content = parts_of(turn)
         results = [part for part in content if isinstance(part, Result)]
         rest = [part for part in content if not isinstance(part, Result)]
         if results:

@@ -18,7 +18,7 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import ordered, plain, sifted, without_empty
+from warmset.messages.writable import ORDER, plain, sifted, with_results_first, without_empty
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message
@@ -47,17 +47,15 @@ def read(messages: list[Message], system: System | None, losses: Losses) -> list
     turns: list[Turn] = []
     gone: set[str] = set()  # ids of calls that are left out
     for index, message in enumerate(messages):
-        turn = _read_message(message, index, losses, gone)
-        if turn is not None:
-            turns.append(turn)
+        turns.append(_read_message(message, index, losses, gone))
     return turns
 
 
-def _read_message(message: Message, index: int, losses: Losses, gone: set[str]) -> Turn | None:
+def _read_message(message: Message, index: int, losses: Losses, gone: set[str]) -> Turn:
     role: str = message["role"]
     if role == "function":
         losses.content(index, "the result of a function call without an id")
-        return None
+        return Turn(index, "user", ())
     own = {"assistant": ("tool_calls", "function_call", "refusal"), "tool": ("tool_call_id",)}
     marks = _MARKS | {"name"} if role == "tool" else _MARKS
     known = ("role", "content", *own.get(role, ()))
@@ -67,7 +65,7 @@ def _read_message(message: Message, index: int, losses: Losses, gone: set[str]) 
         call = message["tool_call_id"]
         if call in gone:
             losses.content(index, f"the result of call {call!r}, which is lost itself")
-            return None
+            return Turn(index, "user", ())
         return Turn(index, "user", (Result(call, said or ""),))
     if role == "user":
         return Turn(index, "user", said)
@@ -169,7 +167,7 @@ def write(turns: list[Turn], losses: Losses) -> ConversionResult:
             case _:
                 return part
 
-    kept = without_empty(sifted(turns, keep), losses)
+    kept = with_results_first(without_empty(sifted(turns, keep), losses), losses)
     return ConversionResult([message for turn in kept for message in _write_turn(turn, losses)])
 
 
@@ -201,7 +199,9 @@ def _with_texts(result: Result, turn: Turn, losses: Losses) -> Result:
 def _write_turn(turn: Turn, losses: Losses) -> list[Message]:
     if isinstance(turn.content, str):
         return [{"role": turn.role, "content": turn.content}]
-    content = ordered(turn, lambda part: isinstance(part, Call) - isinstance(part, Result), losses)
+    content = sorted(turn.content, key=lambda part: isinstance(part, Call))
+    if tuple(content) != turn.content:
+        losses.content(turn.index, ORDER)
     results = [part for part in content if isinstance(part, Result)]
     calls = [part for part in content if isinstance(part, Call)]
     rest = [part for part in content if isinstance(part, (Text, Image))]

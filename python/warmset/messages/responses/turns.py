@@ -11,7 +11,14 @@ from warmset.errors import ConversionError
 from warmset.messages.codec import encode
 from warmset.messages.openai.arguments import read_arguments
 from warmset.messages.openai.turns import LONGEST_NAME, read_image, unmarked, url_of, with_name
-from warmset.messages.responses.kinds import MESSAGE, REASONING, REFERENCE, TRIGGER, item_kind
+from warmset.messages.responses.kinds import (
+    MESSAGE,
+    OUTPUTS,
+    REASONING,
+    REFERENCE,
+    TRIGGER,
+    item_kind,
+)
 from warmset.messages.turns import (
     Call,
     ConversionResult,
@@ -70,7 +77,7 @@ class _Reader:
         self._gone: set[str] = set()  # ids of calls that are left out
 
     def add(self, item: Message, index: int) -> None:
-        """Read one item."""
+        """Read one item; a user's item that is left out is an empty turn."""
         kind = item_kind(item)
         if kind == MESSAGE:
             self._add_turn(self._message(item, index))
@@ -79,11 +86,13 @@ class _Reader:
             if call is not None:
                 self._add_turn(Turn(index, "assistant", (call,)))
         elif kind == "function_call_output" and isinstance(item.get("call_id"), str):
-            self._add_output(item, index)
+            self.turns.append(Turn(index, "user", self._output(item, index)))
         elif kind in _UNSAID or (kind == REFERENCE and str(item["id"]).startswith("rs_")):
             self._losses.metadata(index, f"an item of type {kind!r}")
         else:
             self._losses.content(index, f"an item of type {kind!r}")
+            if kind in OUTPUTS:
+                self.turns.append(Turn(index, "user", ()))
 
     def in_order(self) -> Iterator[Turn]:
         """Yield the turns, late outputs behind their calls."""
@@ -92,33 +101,36 @@ class _Reader:
             yield from self._late.get(place, ())
 
     def _add_turn(self, turn: Turn) -> None:
-        last = self.turns[-1] if self.turns else None
-        if last is not None and turn.role == last.role == "assistant" and _calls(last, turn):
-            self.turns[-1] = Turn(last.index, "assistant", (*parts_of(last), *parts_of(turn)))
-        else:
+        if turn.role != "assistant" or self._after_output():
             self._called = set()
-            self.turns.append(turn)
+        self.turns.append(turn)
         for part in parts_of(turn):
             if isinstance(part, Call):
                 self._called.add(part.id)
                 self._places[part.id] = len(self.turns) - 1
                 self._gone.discard(part.id)
 
-    def _add_output(self, item: Message, index: int) -> None:
+    def _after_output(self) -> bool:
+        """Tell whether the list stands behind an output, where the model begins another turn."""
+        said = next((turn for turn in reversed(self.turns) if turn.content != ()), None)
+        return said is not None and said.role != "assistant"
+
+    def _output(self, item: Message, index: int) -> tuple[Result, ...]:
+        """Read an output; it is late if its call does not stand right before it."""
         call = item["call_id"]
         if call in self._gone or call not in self._places:
             why = "which is lost itself" if call in self._gone else "which is not in the list"
             self._losses.content(index, f"the output of call {call!r}, {why},")
-            return
+            return ()
         marks = _MARKS | {"name", "namespace"}  # the call has them
         known = ("type", "call_id", "output")
         self._losses.fields(index, item, known, "a function call's output", marks)
-        turn = Turn(index, "user", (Result(call, self._content(item["output"], index)),))
+        result = Result(call, self._content(item["output"], index))
         if call in self._called:
-            self.turns.append(turn)
-        else:
-            self._losses.content(index, f"the place of an output that stands apart from {call!r}")
-            self._late.setdefault(self._places[call], []).append(turn)
+            return (result,)
+        self._losses.content(index, f"the place of an output that stands apart from {call!r}")
+        self._late.setdefault(self._places[call], []).append(Turn(index, "user", (result,)))
+        return ()
 
     def _message(self, item: Message, index: int) -> Turn:
         role = item["role"]
@@ -162,11 +174,6 @@ class _Reader:
         known = ("type", "image_url", *(("detail",) if part.get("detail") == "auto" else ()))
         self._losses.fields(index, part, known, "an image", _MARKS | {"file_id"})
         return read_image(part["image_url"], index, self._losses)
-
-
-def _calls(*turns: Turn) -> bool:
-    """Tell whether a tool is called; without, assistant messages in a row stay apart."""
-    return any(isinstance(part, Call) for turn in turns for part in parts_of(turn))
 
 
 def write(turns: list[Turn], losses: Losses) -> ConversionResult:
