@@ -11,22 +11,27 @@ What this package promises:
 """
 
 from warmset.evict.blob_store import BlobStore, OffloadStore
+from warmset.evict.collapse import CollapseCalls
+from warmset.evict.file_calls import FileKey, by_file
 from warmset.evict.fitted import Evicted, FitResult, Inserted
 from warmset.evict.fitting import fit
 from warmset.evict.offload import OffloadLarge
 from warmset.evict.overflow import aretry_on_overflow, is_overflow, retry_on_overflow
 from warmset.evict.policies import Chain, HeadTail, Salience, SlidingWindow, TokenBudget
 from warmset.evict.summarize import Summarize
-from warmset.evict.tool_results import ClearToolResults, LatestToolResult
+from warmset.evict.tool_results import CallKey, ClearToolResults, LatestToolResult
 from warmset.evict.view import Edit, Fold, Leave, Note, Policy, Swap, UnitView, View
 from warmset.summarize import Summarizer
 
 __all__ = [
     "BlobStore",
+    "CallKey",
     "Chain",
     "ClearToolResults",
+    "CollapseCalls",
     "Edit",
     "Evicted",
+    "FileKey",
     "FitResult",
     "Fold",
     "HeadTail",
@@ -46,6 +51,7 @@ __all__ = [
     "UnitView",
     "View",
     "aretry_on_overflow",
+    "by_file",
     "fit",
     "is_overflow",
     "retry_on_overflow",

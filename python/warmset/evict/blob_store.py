@@ -22,6 +22,12 @@ class OffloadStore(Protocol):
         ...
 
 
+def check_store(store: object) -> None:
+    """Raise `InvalidInputError` unless an object has the method `put` of a store."""
+    if not callable(getattr(store, "put", None)):
+        raise InvalidInputError(f"store: expected an object with put(text), found {store!r:.80}")
+
+
 class BlobStore:
     """Stores texts in a cold store, or in memory; equal texts have the same handle.
 

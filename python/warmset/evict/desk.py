@@ -8,9 +8,9 @@ from warmset.errors import InvalidInputError
 from warmset.evict.edits import check_fold, check_swap, read_stand_in, touched_by
 from warmset.evict.fitted import Evicted
 from warmset.evict.gaps import GapRole, gap_message, gaps, how_many
-from warmset.evict.slots import Slot, Terms, read
-from warmset.evict.view import Fold, Leave, Swap, UnitView, View
-from warmset.messages import LANGUAGES, anchor, dumps, exchange_start, last_said, loop_start, units
+from warmset.evict.slots import Slot, Terms, read, written
+from warmset.evict.view import Leave, Swap, UnitView, View
+from warmset.messages import LANGUAGES, anchor, exchange_start, last_said, loop_start, units
 from warmset.text.decisions import brief_task
 
 if TYPE_CHECKING:
@@ -178,8 +178,13 @@ class Desk:
         said = (self._task, self._asked, self._said)
         return held | self.terms.pinned | {at for at in said if at is not None}
 
-    def carry_out(self, edits: Iterable[Edit]) -> bool:
+    def carry_out(self, edits: Iterable[Edit], within: int | None = None) -> bool:
         """Apply edits that were planned on the latest view.
+
+        Args:
+            edits: The edits; those of protected units are ignored.
+            within: Tokens that the result may have; the edits are not applied if it has more, which
+                filler messages may cause. None for any number.
 
         Returns:
             Whether anything changed.
@@ -192,6 +197,7 @@ class Desk:
         home = {at: unit for unit in view.units for at in unit.members}
         slots: list[Slot | None] = list(self.slots)
         done: set[int] = set()
+        gone, folded = len(self.gone), len(self._units)
         for edit in edits:
             touched = touched_by(edit, view)
             if any(home[at].protected for at in touched):
@@ -200,10 +206,15 @@ class Desk:
                 raise InvalidInputError(f"policy: {edit!r:.120} changes what was changed before")
             done.update(touched)
             self._carry_out(edit, view, slots)
-        if done:
-            self.slots = [slot for slot in slots if slot is not None]
-            self._view = None
-        return bool(done)
+        if not done:
+            return False
+        rest = [slot for slot in slots if slot is not None]
+        if within is not None and self._total(rest) > within:
+            del self.gone[gone:]
+            del self._units[folded:]
+            return False
+        self.slots, self._view = rest, None
+        return True
 
     def _carry_out(self, edit: Edit, view: View, slots: list[Slot | None]) -> None:
         if isinstance(edit, Swap):
@@ -214,30 +225,39 @@ class Desk:
             if old.kind is None:
                 self.gone.append(Evicted(old.origins, old.cost, edit.reason, edit.handle))
             return
-        numbers = (edit.unit,) if isinstance(edit, Leave) else edit.units
-        for number in numbers:
-            unit = view.units[number]
-            self._forget(unit.members, edit.reason)
-            for at in unit.members:
+        if isinstance(edit, Leave):
+            self._forget(view.units[edit.unit].members, edit.reason)
+            for at in view.units[edit.unit].members:
                 slots[at] = None
-        if isinstance(edit, Fold):
-            members = sorted(at for number in edit.units for at in view.units[number].members)
-            origins = tuple(sorted(one for at in members for one in self.slots[at].origins))
-            made = self._stand_in(edit.message, len(self._units), origins, "summary")
-            check_fold(made.facts)
-            slots[members[0]] = made
-            self._units.append(("user", False))
+            return
+        members = sorted(at for number in edit.units for at in view.units[number].members)
+        origins = tuple(sorted(one for at in members for one in self.slots[at].origins))
+        handle = " ".join(one for one in edit.handles if one) or None
+        made = self._stand_in(edit.message, len(self._units), origins, edit.kind, handle)
+        check_fold(edit, made.facts)
+        for place, number in enumerate(edit.units):
+            stored = (edit.handles[place],) if edit.handles else ()
+            self._forget(view.units[number].members, edit.reason, *stored)
+        for at in members:
+            slots[at] = None
+        slots[members[0]] = made
+        self._units.append(("user", False))
 
-    def _forget(self, members: Iterable[int], reason: str) -> None:
-        """Record that messages left; those that a replacement stands for left before."""
+    def _forget(self, members: Iterable[int], reason: str, *stored: str | None) -> None:
+        """Record that messages left; those that a replacement stands for left before.
+
+        Args:
+            members: Positions of their slots.
+            reason: Why they left.
+            stored: Their handle, if the policy stored them itself; None if they have none.
+        """
         real = [self.slots[at] for at in members if self.slots[at].kind is None]
         if not real:
             return
         indices = tuple(sorted(one for slot in real for one in slot.origins))
-        handle = None
-        if self.terms.store is not None:
-            lines = [dumps(slot.message).decode("utf-8", "surrogatepass") for slot in real]
-            handle = self.terms.store.put("\n".join(lines))
+        handle = stored[0] if stored else None
+        if not stored and self.terms.store is not None:
+            handle = self.terms.store.put(written(slot.message for slot in real))
         self.gone.append(Evicted(indices, sum(slot.cost for slot in real), reason, handle))
 
     def _stand_in(

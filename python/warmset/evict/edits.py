@@ -33,6 +33,8 @@ def touched_by(edit: Edit, view: View) -> list[int]:
         raise InvalidInputError(f"policy: {edit!r:.120} is no edit of this list")
     if isinstance(edit, Swap):
         return places
+    if isinstance(edit, Fold) and len(edit.handles) not in (0, len(places)):
+        raise InvalidInputError(f"policy: {edit!r:.120} needs one handle for each unit, or none")
     return [at for unit in places for at in view.units[unit].members]
 
 
@@ -52,15 +54,20 @@ def read_stand_in(message: Message, dialect: Dialect) -> Facts:
 
 def check_swap(edit: Swap, old: Facts, new: Facts) -> None:
     """Raise `InvalidInputError` unless a replacement has the original's calls and results."""
-    if edit.kind not in get_args(StandInKind):
-        raise InvalidInputError(f"policy: {edit.kind!r} is no kind of stand-in")
+    _check_kind(edit.kind)
     if (new.role, new.calls, new.results) != (old.role, old.calls, old.results):
         raise InvalidInputError(
             f"policy: {edit!r:.120} must have the same role, calls and results as what it replaces"
         )
 
 
-def check_fold(new: Facts) -> None:
-    """Raise `InvalidInputError` unless a summary is a plain user or assistant message."""
+def check_fold(edit: Fold, new: Facts) -> None:
+    """Raise `InvalidInputError` unless a replacement is a plain user or assistant message."""
+    _check_kind(edit.kind)
     if new.calls or new.results or new.role not in ("user", "assistant"):
         raise InvalidInputError("policy: a summary must be a plain message of user or assistant")
+
+
+def _check_kind(kind: object) -> None:
+    if kind not in get_args(StandInKind):
+        raise InvalidInputError(f"policy: {kind!r} is no kind of stand-in")

@@ -35,9 +35,11 @@ class Inserted:
     Args:
         index: Its position in the output list.
         kind: "placeholder" for a cleared result, "handle" for a result moved to a store, "summary",
-            or "gap" for a filler message between two neighbours of the same role.
+            "collapsed" for tool calls written as one line each, or "gap" for a filler message
+            between two neighbours of the same role.
         stands_for: Positions in the input list of the messages that it replaces.
-        handle: The handle by which they can be read, if they were stored.
+        handle: The handle by which they can be read, if they were stored; several are separated by
+            spaces.
     """
 
     index: int

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from warmset.errors import BudgetTooSmall, InvalidInputError
+from warmset.evict.blob_store import check_store
 from warmset.evict.desk import Desk
 from warmset.evict.fitted import FitResult, Inserted
 from warmset.evict.gaps import gap_message, gaps
@@ -44,7 +45,7 @@ def fit(
     Never evicted: system and developer messages, the task (the first user message, shortened to one
     line if it cannot fit), the current user message, tool calls at the end that wait for their
     results, a provider's compaction, and pinned messages. A list that fits is returned unchanged,
-    unless a policy has its own trigger below the budget.
+    unless a policy has its own trigger below the budget, or `always=True`.
 
     Args:
         messages: Messages as callers have them; those that stay are returned as the same objects.
@@ -76,6 +77,8 @@ def fit(
     plain = accept(given if listed else messages)
     chosen = settle(plain, dialect)
     have = input_tokens(budget)
+    if store is not None:
+        check_store(store)
     count = make_counter(counter)
     # A provider's endpoint is not called for every placeholder: the final count decides.
     stand_ins = Vocabulary("estimate") if isinstance(count, Endpoint) else count
@@ -89,7 +92,7 @@ def fit(
             watermark=budget.watermark if isinstance(budget, Budget) else WATERMARK,
             dialect=chosen,
             cost_of=lambda message: stand_ins.costs([message])[0],
-            store=_place(store),
+            store=store,
             pinned=pinned(protect, given),
         ),
     )
@@ -100,7 +103,9 @@ def fit(
     for step in chain:
         planned = _planned(step, desk.view())
         notes += [edit.why for edit in planned if isinstance(edit, Note)]
-        desk.carry_out([edit for edit in planned if not isinstance(edit, Note)])
+        edits = [edit for edit in planned if not isinstance(edit, Note)]
+        # A list that fits must not exceed the budget by the filler messages that edits need.
+        desk.carry_out(edits, have if desk.total <= have else None)
     last = chain[-1]
     order = last if isinstance(last, Salience) else TokenBudget()
     beside = desk.terms.overhead - empty
@@ -180,12 +185,6 @@ def _written(desk: Desk, given: Sequence[Any]) -> list[_Written]:
             stands_for = (slot.kind, slot.origins, slot.handle)
             made.append(_Written(slot.message, slot.message, *stands_for))
     return made
-
-
-def _place(store: OffloadStore | None) -> OffloadStore | None:
-    if store is None or callable(getattr(store, "put", None)):
-        return store
-    raise InvalidInputError(f"store: expected an object with put(text), found {store!r:.80}")
 
 
 def pinned(protect: Protect, given: Sequence[Any]) -> frozenset[int]:

@@ -25,6 +25,10 @@ ALTERNATING: Final = frozenset({"anthropic", "gemini"})
 """Dialects in which a provider may reject two neighbours of the same role."""
 
 
+_OTHER_ROLES: Final = frozenset({"summary", "collapsed"})
+"""Kinds of replacements whose role may be another one than that of what they replace."""
+
+
 def gaps(slots: Sequence[Slot], dialect: Dialect) -> Iterator[tuple[int, GapRole]]:
     """Find the slots that need a filler message before them, and the role of each.
 
@@ -64,7 +68,7 @@ def gap_role(dialect: Dialect, before: str, after: str) -> GapRole | None:
 
 
 def _were_neighbours(before: Slot, after: Slot) -> bool:
-    if "summary" in (before.kind, after.kind):
+    if not _OTHER_ROLES.isdisjoint((before.kind, after.kind)):
         return False
     return before.origins[-1] + 1 == after.origins[0]
 

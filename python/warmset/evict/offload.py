@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
-from warmset.evict.policies import at_least
+from warmset.evict.blob_store import check_store
+from warmset.evict.policies import at_least, is_due, yes_or_no
 from warmset.evict.view import Swap
 
 if TYPE_CHECKING:
@@ -18,7 +19,7 @@ _OFFLOADED: Final = "[offloaded as "
 
 @dataclass(frozen=True, slots=True)
 class OffloadLarge:
-    """Moves large tool results to a store, once a list exceeds the budget.
+    """Moves large tool results to a store, once a list exceeds the budget or at every call.
 
     A placeholder with the handle and the first and last lines takes the result's place.
 
@@ -26,18 +27,21 @@ class OffloadLarge:
         over: The least number of characters of a large result.
         lines: The number of lines that stay at the beginning, and at the end.
         store: The store; None uses the one that is passed to `fit`.
+        always: Whether it also acts on a list that fits the budget.
 
     Raises:
-        InvalidInputError: `over` or `lines` is out of its range.
+        InvalidInputError: `over` or `lines` is out of its range, or `always` is no boolean.
     """
 
     over: int = 6_000
     lines: int = 20
     store: OffloadStore | None = field(default=None, compare=False)
+    always: bool = False
 
     def __post_init__(self) -> None:
         at_least("over", self.over, 200)
         at_least("lines", self.lines, 0)
+        yes_or_no("always", self.always)
 
     def plan(self, view: View, /) -> list[Edit]:
         """Plan to move the large results of unprotected units to the store; see `Policy`.
@@ -45,7 +49,7 @@ class OffloadLarge:
         Raises:
             InvalidInputError: There is no store.
         """
-        if view.total <= view.budget:
+        if not is_due(view, always=self.always):
             return []
         edits: list[Edit] = []
         for unit in view.units:
@@ -66,8 +70,7 @@ class OffloadLarge:
         store = self.store or view.store
         if store is None:
             raise InvalidInputError("OffloadLarge: give it a store, or give one to fit()")
-        if not callable(getattr(store, "put", None)):
-            raise InvalidInputError(f"store: expected an object with put(text), found {store!r}")
+        check_store(store)
         handles = {place: store.put(text) for place, text in large.items()}
         texts = {place: self._shown(text, handles[place]) for place, text in large.items()}
         message = view.tools.with_answers(view.messages[at], texts)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from warmset._core import keep_newest, leave_lowest
 from warmset.errors import BudgetTooSmall, InvalidInputError
+from warmset.evict.slots import fills_gap
 from warmset.evict.view import Leave
 
 if TYPE_CHECKING:
@@ -44,58 +45,80 @@ class TokenBudget:
 
 @dataclass(frozen=True, slots=True)
 class SlidingWindow:
-    """Keeps the last units, once a list exceeds the budget.
+    """Keeps the last units, once a list exceeds the budget or at every call.
 
     Args:
-        k: The number of units at the end that stay; system messages are not counted.
+        k: The number of units at the end that stay; system messages are not counted, nor are filler
+            messages.
+        always: Whether it also acts on a list that fits the budget.
 
     Raises:
-        InvalidInputError: `k` is not a positive integer.
+        InvalidInputError: `k` is not a positive integer, or `always` is no boolean.
     """
 
     k: int
+    always: bool = False
 
     def __post_init__(self) -> None:
         at_least("k", self.k, 1)
+        yes_or_no("always", self.always)
 
     def plan(self, view: View, /) -> list[Edit]:
         """Plan to evict everything before the last units; see `Policy`."""
-        return _ends(view, head=0, tail=self.k)
+        return _ends(view, head=0, tail=self.k) if is_due(view, always=self.always) else []
 
 
 @dataclass(frozen=True, slots=True)
 class HeadTail:
-    """Keeps the first and the last units, once a list exceeds the budget.
+    """Keeps the first and the last units, once a list exceeds the budget or at every call.
 
     Args:
         k: The number of units at the end that stay.
-        head: The number of units at the beginning that stay; system messages are not counted.
+        head: The number of units at the beginning that stay; system messages are not counted, nor
+            are filler messages.
+        always: Whether it also acts on a list that fits the budget.
 
     Raises:
-        InvalidInputError: `k` or `head` is not a positive integer.
+        InvalidInputError: `k` or `head` is not a positive integer, or `always` is no boolean.
     """
 
     k: int
     head: int = 1
+    always: bool = False
 
     def __post_init__(self) -> None:
         at_least("k", self.k, 1)
         at_least("head", self.head, 1)
+        yes_or_no("always", self.always)
 
     def plan(self, view: View, /) -> list[Edit]:
         """Plan to evict the middle; see `Policy`."""
-        return _ends(view, head=self.head, tail=self.k)
+        return _ends(view, head=self.head, tail=self.k) if is_due(view, always=self.always) else []
 
 
 def _ends(view: View, *, head: int, tail: int) -> list[Edit]:
-    if view.total <= view.budget:
-        return []
-    spoken = [at for at, unit in enumerate(view.units) if unit.kind != "system"]
+    """Plan to evict what is between the ends, and filler messages with it: they are made anew."""
+    fillers = {
+        at
+        for at, unit in enumerate(view.units)
+        if all(fills_gap(view.facts[member]) for member in unit.members)
+    }
+    spoken = [
+        at for at, unit in enumerate(view.units) if unit.kind != "system" and at not in fillers
+    ]
     middle = spoken[head : max(len(spoken) - tail, head)]
+    if all(view.units[at].protected for at in middle):
+        return []
+    first = spoken[head - 1] if head else -1
+    between = range(first + 1, spoken[len(spoken) - tail])
     reason = f"not among the last {tail} units"
     if head:
         reason = f"neither among the first {head} units nor the last {tail}"
-    return [Leave(at, reason) for at in middle if not view.units[at].protected]
+    return [
+        Leave(at, reason)
+        for at in between
+        if view.units[at].kind != "system" and not view.units[at].protected
+    ]
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,6 +210,17 @@ def steps(policy: Policy | Chain) -> tuple[Policy, ...]:
     if isinstance(policy, type) or not callable(getattr(policy, "plan", None)):
         raise InvalidInputError(f"policy: expected an object with plan(view), found {policy!r}")
     return (policy,)
+
+
+def is_due(view: View, *, always: bool) -> bool:
+    """Return whether a policy must act: always, or because the list exceeds the budget."""
+    return always or view.total > view.budget
+
+
+def yes_or_no(name: str, value: object) -> None:
+    """Raise `InvalidInputError` unless the value is a boolean."""
+    if not isinstance(value, bool):
+        raise InvalidInputError(f"{name}: expected True or False, found {value!r}")
 
 
 def at_least(name: str, value: object, least: int) -> None:

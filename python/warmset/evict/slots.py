@@ -5,11 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from warmset.messages import facts
+from warmset.messages import dumps, facts
 from warmset.summarize import HEADING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterable
 
     from warmset.evict.blob_store import OffloadStore
     from warmset.evict.view import StandInKind
@@ -20,15 +20,35 @@ GAP: Final = "(Earlier messages were left out.)"
 """The text of the filler message between two neighbours of the same role."""
 
 
+COLLAPSED: Final = "(Earlier tool calls, one line each)"
+"""The first line of a message that has tool calls and their results, shortened."""
+
+
+def fills_gap(fact: Facts) -> bool:
+    """Return whether a message is a filler message."""
+    return fact.text == GAP
+
+
+def is_collapsed(fact: Facts) -> bool:
+    """Return whether a message has collapsed tool calls."""
+    return fact.role == "user" and fact.text.startswith(f"{COLLAPSED}\n")
+
+
 def stands_in(fact: Facts) -> bool:
     """Return whether a message is a summary or a filler message, and so not a request."""
-    return fact.text.startswith(HEADING) or fact.text == GAP
+    return fact.text.startswith(HEADING) or fills_gap(fact)
 
 
 def read(message: Message, dialect: Dialect) -> Facts:
-    """Return the facts of a well-formed message; summaries and filler messages are not requests."""
+    """Return the facts of a well-formed message; a message that replaces others is no request."""
     fact = facts(message, dialect)
-    return replace(fact, request=False) if fact.request and stands_in(fact) else fact
+    replaces = fact.request and (stands_in(fact) or is_collapsed(fact))
+    return replace(fact, request=False) if replaces else fact
+
+
+def written(messages: Iterable[Message]) -> str:
+    """Return messages as they are stored when they leave: one JSON text a line."""
+    return "\n".join(dumps(message).decode("utf-8", "surrogatepass") for message in messages)
 
 
 @dataclass(frozen=True, slots=True)

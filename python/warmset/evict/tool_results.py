@@ -2,29 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection, Hashable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, TypeAlias
 
 from warmset.errors import InvalidInputError
-from warmset.evict.policies import at_least
+from warmset.evict.call_pairs import call_pairs
+from warmset.evict.policies import at_least, is_due, yes_or_no
 from warmset.evict.view import Swap
 
 if TYPE_CHECKING:
+    from warmset.evict.call_pairs import CallPair
     from warmset.evict.view import Edit, View
     from warmset.messages import Message, Use
 
 CLEARED: Final = "[old tool result cleared]"
-SUPERSEDED: Final = "[cleared: the same call was made again later]"
-_STAND_INS: Final = frozenset({CLEARED, SUPERSEDED})
+REPEATED: Final = "[cleared: the same call was made again later]"
+SUPERSEDED: Final = "[cleared: a later call superseded this result]"
+_STAND_INS: Final = frozenset({CLEARED, REPEATED, SUPERSEDED})
+
+CallKey: TypeAlias = "Callable[[Use], Hashable | None]"
+"""Returns the key of a tool call; see `LatestToolResult`."""
 
 
 @dataclass(frozen=True, slots=True)
 class ClearToolResults:
     """Replaces the results of old tool calls with placeholders.
 
-    It acts once the list exceeds `trigger` tokens or the budget, whichever is lower. The parameters
-    are those of Anthropic's context editing, "clear_tool_uses".
+    It acts once the list exceeds `trigger` tokens or the budget, whichever is lower, or at every
+    call of `fit`. The parameters but for `always` are those of Anthropic's context editing,
+    "clear_tool_uses".
 
     Args:
         keep: The number of newest calls whose results stay.
@@ -33,9 +40,11 @@ class ClearToolResults:
             rewriting the prompt cache would then cost more than it saves.
         exclude: Names of tools whose results always stay.
         inputs: Whether the calls' arguments are cleared as well.
+        always: Whether it acts on every list, as with a trigger of 0.
 
     Raises:
-        InvalidInputError: A number is negative, or `exclude` is not a collection of names.
+        InvalidInputError: A number is negative, `exclude` is not a collection of names, or `always`
+            is no boolean.
     """
 
     keep: int = 3
@@ -43,8 +52,10 @@ class ClearToolResults:
     clear_at_least: int = 0
     exclude: Collection[str] = ()
     inputs: bool = False
+    always: bool = False
 
     def __post_init__(self) -> None:
+        yes_or_no("always", self.always)
         for name in ("keep", "trigger", "clear_at_least"):
             at_least(name, getattr(self, name), 0)
         if isinstance(self.exclude, str) or not isinstance(self.exclude, Collection):
@@ -52,9 +63,9 @@ class ClearToolResults:
 
     def plan(self, view: View, /) -> list[Edit]:
         """Plan to clear the results that are older than the newest calls; see `Policy`."""
-        if view.total <= min(self.trigger, view.budget):
+        if not is_due(view, always=self.always or view.total > self.trigger):
             return []
-        pairs = [pair for pair in _pairs(view) if pair.use.name not in self.exclude]
+        pairs = [pair for pair in call_pairs(view) if pair.use.name not in self.exclude]
         old = pairs[: max(len(pairs) - self.keep, 0)]
         swaps = _swaps(view, old, CLEARED, "its tool result is old", inputs=self.inputs)
         freed = sum(view.costs[swap.at] - view.cost_of(swap.message) for swap in swaps)
@@ -63,49 +74,77 @@ class ClearToolResults:
 
 @dataclass(frozen=True, slots=True)
 class LatestToolResult:
-    """Keeps only the latest result of equal tool calls, once a list exceeds the budget."""
+    """Clears the results of calls that later calls supersede; by default those made again later.
+
+    It acts once a list exceeds the budget, or at every call of `fit`. A call supersedes the earlier
+    ones that have its key; if keys are tuples, also those whose key begins with its own. Calls that
+    failed, as far as the dialect marks them, and calls without a result supersede none.
+
+    Args:
+        key: Returns the key of a tool call, or None for a call that neither supersedes others nor
+            is superseded, as `by_file`; the tool's name and its arguments if not given.
+        always: Whether it also acts on a list that fits the budget.
+
+    Raises:
+        InvalidInputError: `key` cannot be called, or `always` is no boolean.
+    """
+
+    key: CallKey | None = None
+    always: bool = False
+
+    def __post_init__(self) -> None:
+        if self.key is not None and not callable(self.key):
+            raise InvalidInputError(f"key: expected a function of a tool call, found {self.key!r}")
+        yes_or_no("always", self.always)
 
     def plan(self, view: View, /) -> list[Edit]:
-        """Plan to clear the results of calls that were repeated later; see `Policy`."""
-        if view.total <= view.budget:
+        """Plan to clear the results of superseded calls; see `Policy`.
+
+        Raises:
+            InvalidInputError: A key is not hashable.
+        """
+        if not is_due(view, always=self.always):
             return []
-        pairs = _pairs(view)
-        latest = {(pair.use.name, pair.use.arguments): pair for pair in pairs}
-        old = [pair for pair in pairs if latest[pair.use.name, pair.use.arguments] is not pair]
-        reason = "the same call was made again later"
-        return list(_swaps(view, old, SUPERSEDED, reason, inputs=False))
+        if self.key is None:
+            old = _superseded(call_pairs(view), _same_call)
+            return list(_swaps(view, old, REPEATED, "the same call was made again later"))
+        old = _superseded(call_pairs(view), self.key)
+        return list(_swaps(view, old, SUPERSEDED, "a later call superseded it"))
 
 
-@dataclass(frozen=True, slots=True)
-class _Pair:
-    """A call and its result: for each, the position of its message, and its place in that."""
+def _superseded(pairs: list[CallPair], key: CallKey) -> list[CallPair]:
+    """Return the calls that a later one supersedes, in linear time."""
+    later: set[Hashable] = set()
+    old: list[CallPair] = []
+    for pair in reversed(pairs):
+        found = key(pair.use)
+        if found is None:
+            continue
+        try:
+            if not later.isdisjoint(_beginnings(found)):
+                old.append(pair)
+            if not pair.answer.failed:
+                later.add(found)
+        except TypeError as error:
+            raise InvalidInputError(
+                f"key: expected it to return a hashable value or None, found {found!r:.80}"
+            ) from error
+    return old[::-1]
 
-    use: Use
-    called: tuple[int, int]
-    answered: tuple[int, int]
-    text: str
+
+def _beginnings(key: Hashable) -> list[Hashable]:
+    """Return a key and, of a tuple, everything that it begins with."""
+    if not isinstance(key, tuple):
+        return [key]
+    return [key, *(key[:count] for count in range(1, len(key)))]
 
 
-def _pairs(view: View) -> list[_Pair]:
-    """Return every answered call, in the order of the calls."""
-    pairs: list[_Pair] = []
-    waiting: dict[str, list[tuple[Use, tuple[int, int]]]] = {}
-    for at, message in enumerate(view.messages):
-        if view.facts[at].results:
-            for place, answer in enumerate(view.tools.answers(message)):
-                if calls := waiting.get(answer.id):
-                    use, called = calls.pop(0)
-                    pairs.append(_Pair(use, called, (at, place), answer.text))
-        if view.facts[at].calls:
-            fresh: dict[str, list[tuple[Use, tuple[int, int]]]] = {}
-            for place, use in enumerate(view.tools.uses(message)):
-                fresh.setdefault(use.id, []).append((use, (at, place)))
-            waiting |= fresh  # if an id is used again, the result belongs to the later call
-    return sorted(pairs, key=lambda pair: pair.called)
+def _same_call(call: Use) -> Hashable:
+    return call.name, call.arguments
 
 
 def _swaps(
-    view: View, pairs: list[_Pair], placeholder: str, reason: str, *, inputs: bool
+    view: View, pairs: list[CallPair], placeholder: str, reason: str, *, inputs: bool = False
 ) -> list[Swap]:
     """Return the replacements of messages with results and calls, where they save tokens."""
     held = {at for unit in view.units if unit.protected for at in unit.members}
@@ -113,7 +152,7 @@ def _swaps(
     calls: dict[int, set[int]] = {}
     for pair in pairs:
         at, place = pair.answered
-        if at not in held and pair.text not in _STAND_INS:
+        if at not in held and pair.answer.text not in _STAND_INS:
             texts.setdefault(at, {})[place] = placeholder
         at, place = pair.called
         if inputs and at not in held:

@@ -11,7 +11,7 @@ if TYPE_CHECKING:
     from warmset.evict.blob_store import OffloadStore
     from warmset.messages import Dialect, Facts, Message, Tools, UnitKind
 
-StandInKind: TypeAlias = Literal["placeholder", "handle", "summary", "gap"]
+StandInKind: TypeAlias = Literal["placeholder", "handle", "summary", "collapsed", "gap"]
 """The kinds of messages that replace others."""
 
 
@@ -120,11 +120,16 @@ class Fold:
         units: Their positions in `View.units`, ascending.
         message: The replacement.
         reason: Why, in words.
+        kind: The kind of the replacement.
+        handles: The handle of each unit's original, None for one without; if this is empty, `fit`
+            stores the originals where it has a store.
     """
 
     units: tuple[int, ...]
     message: Message
     reason: str
+    kind: StandInKind = "summary"
+    handles: tuple[str | None, ...] = ()
 
 
 Edit: TypeAlias = Leave | Swap | Fold

@@ -136,10 +136,12 @@ class Answer:
     Args:
         id: The id of the call that it answers.
         text: Its text.
+        failed: Whether it is marked as an error; only Anthropic and Gemini have such a mark.
     """
 
     id: str
     text: str
+    failed: bool = False
 
 
 Rule: TypeAlias = Callable[[Sequence[Mapping[str, Any]]], Iterator[Violation]]

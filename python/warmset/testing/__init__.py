@@ -13,7 +13,16 @@ extra `testing`.
 from warmset.testing.check import Evictor, EvictorError, Failure, check_evictor
 from warmset.testing.histories import History, histories, random_history
 from warmset.testing.invariants import INVARIANTS, Given, Invariant, Outcome
-from warmset.testing.oracle import Puzzle, Verdict, by_age, by_place, by_score, solve, together
+from warmset.testing.oracle import (
+    Puzzle,
+    Verdict,
+    between,
+    by_age,
+    by_place,
+    by_score,
+    solve,
+    together,
+)
 
 __all__ = [
     "INVARIANTS",
@@ -26,6 +35,7 @@ __all__ = [
     "Outcome",
     "Puzzle",
     "Verdict",
+    "between",
     "by_age",
     "by_place",
     "by_score",

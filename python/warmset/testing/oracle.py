@@ -160,27 +160,38 @@ def opening(seen: Sequence[Seen]) -> set[int]:
     return {replies[0]} if ends_in_loop and replies and seen[replies[0]].thinks else set()
 
 
-def solve(puzzle: Puzzle, leave: Callable[[Puzzle, set[int]], Iterable[list[int]]]) -> Verdict:
+def solve(
+    puzzle: Puzzle,
+    leave: Callable[[Puzzle, set[int]], Iterable[list[int]]],
+    always: Callable[[Puzzle, set[int]], set[int]] | None = None,
+) -> Verdict:
     """Fit a list.
 
     Args:
         puzzle: The list.
         leave: The policy: which units leave one after the other, as long as something must, given
             the positions that must stay; see `by_age`, `by_score`.
+        always: Which positions leave even if the list fits, given the positions that must stay; see
+            `between`. They stay if filler messages in their place would exceed the budget.
 
     Returns:
         What stays.
     """
-    everything = set(range(len(puzzle.messages)))
-    if _total(puzzle, everything, brief=False) <= puzzle.budget:
-        return Verdict(frozenset(everything))
+    kept = set(range(len(puzzle.messages)))
+    fits = _total(puzzle, kept, brief=False) <= puzzle.budget
+    if fits and always is None:
+        return Verdict(frozenset(kept))
     held, brief = must_stay(puzzle), False
-    if _total(puzzle, held, brief=False) > puzzle.budget:
+    if not fits and _total(puzzle, held, brief=False) > puzzle.budget:
         brief = _may_be_brief(puzzle)
         need = _total(puzzle, held, brief=brief)
         if need > puzzle.budget:
             return Verdict(need=need)
-    kept = set(everything)
+    if always is not None:
+        rest = kept - always(puzzle, held)
+        fits = _total(puzzle, kept, brief=brief) <= puzzle.budget
+        if not fits or _total(puzzle, rest, brief=brief) <= puzzle.budget:
+            kept = rest
     for unit in leave(puzzle, held):
         if _total(puzzle, kept, brief=brief) <= puzzle.budget:
             break
@@ -209,19 +220,28 @@ def by_place(head: int, tail: int) -> Callable[[Puzzle, set[int]], Iterable[list
     """The policy that evicts everything between the ends at once, and then the oldest."""
 
     def leave(puzzle: Puzzle, held: set[int]) -> Iterable[list[int]]:
+        middle = between(head, tail)(puzzle, held)
+        rest = [unit for unit in by_age(puzzle, held) if unit[0] not in middle]
+        return [sorted(middle), *rest] if middle else rest
+
+    return leave
+
+
+def between(head: int, tail: int) -> Callable[[Puzzle, set[int]], set[int]]:
+    """The positions between the ends, without those that must stay."""
+
+    def middle(puzzle: Puzzle, held: set[int]) -> set[int]:
         units = together(puzzle.messages, puzzle.dialect)
         seen = [see(puzzle.messages[unit[0]], puzzle.dialect) for unit in units]
         spoken = [unit for unit, one in zip(units, seen, strict=True) if one.who != "system"]
-        middle = [
+        return {
             at
             for place, unit in enumerate(spoken)
             if head <= place < len(spoken) - tail and not held & set(unit)
             for at in unit
-        ]
-        rest = [unit for unit in by_age(puzzle, held) if unit[0] not in middle]
-        return [middle, *rest] if middle else rest
+        }
 
-    return leave
+    return middle
 
 
 def _total(puzzle: Puzzle, kept: set[int], *, brief: bool) -> int:

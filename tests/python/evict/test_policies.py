@@ -368,7 +368,8 @@ def test_steps_are_bounded():
 
 def test_policies_and_results_can_be_shown():
     assert (
-        repr(Chain(SlidingWindow(2), TokenBudget())) == "Chain(SlidingWindow(k=2), TokenBudget())"
+        repr(Chain(SlidingWindow(2), TokenBudget()))
+        == "Chain(SlidingWindow(k=2, always=False), TokenBudget())"
     )
     made = fit(session(), budget=10**6)
     assert len(made) == len(made.messages)

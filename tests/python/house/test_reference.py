@@ -151,6 +151,8 @@ CLASSES = {
     "Salience": evict.Salience,
     "ClearToolResults": evict.ClearToolResults,
     "LatestToolResult": evict.LatestToolResult,
+    "FileKey": evict.FileKey,
+    "CollapseCalls": evict.CollapseCalls,
     "OffloadLarge": evict.OffloadLarge,
     "Summarize": evict.Summarize,
     "Chain": evict.Chain,

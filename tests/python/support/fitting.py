@@ -10,6 +10,7 @@ from warmset import (
     BlobStore,
     Chain,
     ClearToolResults,
+    CollapseCalls,
     HeadTail,
     LatestToolResult,
     OffloadLarge,
@@ -57,15 +58,28 @@ def by_length(message):
     return -len(str(message))
 
 
+def by_tool(call):
+    """Return keys of which some begin with others, and None for one tool of four."""
+    part = str(len(call.arguments) % 3)
+    return {"search": None, "write-file": ("file",)}.get(call.name, ("file", call.name, part))
+
+
 POLICIES = {
     "token budget": TokenBudget(),
     "sliding window": SlidingWindow(3),
     "head and tail": HeadTail(2),
+    "sliding window always": SlidingWindow(3, always=True),
+    "head and tail always": HeadTail(2, always=True),
     "salience": Salience(by_length),
     "clear tool results": ClearToolResults(keep=1),
     "clear inputs too": ClearToolResults(keep=0, trigger=0, inputs=True, exclude=("search",)),
+    "clear results always": ClearToolResults(keep=1, always=True),
     "latest tool result": LatestToolResult(),
+    "latest by key": LatestToolResult(key=by_tool, always=True),
     "offload": OffloadLarge(over=200, lines=2, store=BlobStore()),
+    "offload always": OffloadLarge(over=200, lines=2, store=BlobStore(), always=True),
+    "collapse calls": CollapseCalls(keep=1),
+    "collapse always": CollapseCalls(keep=0, store=BlobStore(), always=True),
     "summarize": Summarize(watermark=0.5, summarizer=shorter, keep=2),
     "chain": Chain(
         LatestToolResult(),
@@ -73,6 +87,15 @@ POLICIES = {
         Summarize(summarizer=shorter),
         SlidingWindow(2),
     ),
+    "chain always": Chain(
+        LatestToolResult(key=by_tool, always=True),
+        CollapseCalls(keep=1, argument_chars=20, result_chars=20, always=True),
+        HeadTail(3, always=True),
+        Salience(by_length),
+    ),
 }
-OWN_TRIGGER = frozenset({"clear inputs too", "summarize", "chain"})
+OWN_TRIGGER = frozenset(
+    {"clear inputs too", "summarize", "chain", "latest by key", "collapse always"}
+    | {name for name in POLICIES if name.endswith(" always")}
+)
 """Policies that act before the budget is reached."""

@@ -32,7 +32,7 @@ def _arguments(given: Any) -> str:
 def answers(message: Message) -> list[Answer]:
     """Return the tool results of a message; see `Tools`."""
     return [
-        Answer(block["tool_use_id"], say_block(block))
+        Answer(block["tool_use_id"], say_block(block), failed=block.get("is_error") is True)
         for block in walk.blocks(message)
         if block["type"] == walk.RESULT
     ]

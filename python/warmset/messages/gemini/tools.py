@@ -23,7 +23,15 @@ def uses(message: Message) -> list[Use]:
 
 def answers(message: Message) -> list[Answer]:
     """Return the tool results of a message; see `Tools`."""
-    return [Answer(p.label(found), say_response(found)) for found in p.responses(message)]
+    return [
+        Answer(p.label(found), say_response(found), failed=_is_error(found))
+        for found in p.responses(message)
+    ]
+
+
+def _is_error(found: Message) -> bool:
+    response = found.get("response")
+    return isinstance(response, dict) and "error" in response and "output" not in response
 
 
 def with_answers(message: Message, texts: Mapping[int, str]) -> Message:
