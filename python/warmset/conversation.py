@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from warmset.compact.keeper import Keeper
     from warmset.engine.handle import Handle
     from warmset.ingest import Synced, Turn
-    from warmset.messages import Dialect, System
+    from warmset.messages import Dialect, MessageLike, System
     from warmset.retrieve.hits import Hit
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
@@ -71,7 +71,7 @@ class Conversation:
 
     def append(
         self,
-        messages: Iterable[Mapping[str, Any]] | Mapping[str, Any],
+        messages: Iterable[MessageLike] | MessageLike,
         *,
         at: datetime | float | str | None = None,
         speaker: str | None = None,
@@ -80,8 +80,14 @@ class Conversation:
     ) -> list[int]:
         """Append messages to the conversation and store them unchanged; duplicates are allowed.
 
+        Fields that only a client has are not stored, because providers refuse them: `parsed` and
+        `parsed_arguments`, the `index` of a streamed tool call, and fields that an SDK fills with
+        null, as `audio` and `function_call`.
+
         Args:
-            messages: One message or several; SDK objects are converted without their unset fields.
+            messages: One message or several, as dicts or as objects of a provider's SDK, which are
+                converted without their unset fields: `response.choices[0].message`,
+                `response.output`, a `Message` of Anthropic's, a `Content` of Google's.
             at: The time of the messages: a datetime (naive means UTC), seconds since 1970 UTC, or
                 an ISO 8601 text; now if not given.
             speaker: The name of the speaker, for conversations between named people.
@@ -104,7 +110,7 @@ class Conversation:
 
     def sync(
         self,
-        full_list: Sequence[Mapping[str, Any]],
+        full_list: Sequence[MessageLike],
         *,
         at: datetime | float | str | None = None,
         speaker: str | None = None,

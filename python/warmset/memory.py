@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from warmset.engine.handle import Handle
     from warmset.items.archive import Episode
     from warmset.items.item import MemoryItem
-    from warmset.messages import Message
+    from warmset.messages import Message, MessageLike
     from warmset.pick import Picker
     from warmset.prepare import PreparedCompaction
     from warmset.receipts import ErasureResult
@@ -174,7 +174,7 @@ class Memory:
     @spelled_out(WindowOptions)
     def process(
         self,
-        messages: Sequence[Mapping[str, Any]],
+        messages: Sequence[MessageLike],
         *,
         conversation: str,
         budget: int | Budget,

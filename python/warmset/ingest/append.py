@@ -5,7 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, TypeAlias, cast
 
 from warmset import messages
 from warmset._core import content_hash
@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from warmset.engine.engine import Engine
-    from warmset.messages import Dialect, Message
+    from warmset.messages import Dialect, Message, MessageLike
     from warmset.state.ledger import Ledger
 
-Given = Iterable[Mapping[str, Any]] | Mapping[str, Any]
+Given: TypeAlias = "Iterable[MessageLike] | MessageLike"
 """One message or several, as callers pass them."""
 
 
@@ -111,7 +111,10 @@ def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synce
         kept, awaited = len(match.ids), ledger.history.awaited
         if awaited and match.branched_at is None and digests[kept : kept + len(awaited)] == awaited:
             kept += len(awaited)  # in the spool: stored, but still without ids
-        fresh = [plain[at] if at in plain else full[at] for at in range(kept, len(full))]
+        fresh = [
+            plain[at] if at in plain else messages.without_client_only(full[at])
+            for at in range(kept, len(full))
+        ]
         head = match.ids[-1] if match.ids else 0
         moved = head != ledger.history.head
         if not fresh:
@@ -131,10 +134,15 @@ def _no_list(given: object) -> InvalidMessageError:
 
 
 def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None]:
-    """Convert a caller's messages to dicts, and detect their dialect, if they determine one."""
+    """Convert a caller's messages to dicts, and detect their dialect, if they determine one.
+
+    Client-only fields are left out of dicts too, so that a message is recognised whether it is sent
+    again as the SDK's object, as its dump, or as the store returned it.
+    """
     one = isinstance(given, Mapping) or hasattr(given, "model_dump")
     if not one and not isinstance(given, Iterable):
         raise _no_list(given)
-    batch = messages.accept([given] if one else cast("Iterable[object]", given))
+    taken = messages.accept([given] if one else cast("Iterable[object]", given))
+    batch = [messages.without_client_only(message) for message in taken]
     messages.settle(batch, None, ledger.dialect)
     return batch, ledger.dialect or messages.detect(batch)

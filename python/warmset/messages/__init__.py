@@ -14,6 +14,7 @@ No function here changes its arguments.
 """
 
 from warmset.messages.alternate import alternate
+from warmset.messages.client_only import without_client_only
 from warmset.messages.codec import MAX_DEPTH, accept, dumps, loads
 from warmset.messages.convert import convert
 from warmset.messages.dialects import (
@@ -41,6 +42,7 @@ from warmset.messages.model import (
     Violation,
 )
 from warmset.messages.repair import RepairResult, repair
+from warmset.messages.sdk_objects import MessageLike, SupportsModelDump
 from warmset.messages.turns import ConversionResult, LossKind, Lost, OnLoss, System
 from warmset.messages.units import (
     Bonds,
@@ -72,10 +74,12 @@ __all__ = [
     "LossKind",
     "Lost",
     "Message",
+    "MessageLike",
     "OnLoss",
     "RepairResult",
     "Request",
     "Severity",
+    "SupportsModelDump",
     "System",
     "Tools",
     "Unanswered",
@@ -106,4 +110,5 @@ __all__ = [
     "text_of",
     "units",
     "validate",
+    "without_client_only",
 ]

@@ -12,9 +12,11 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterable, Mapping
-from typing import TYPE_CHECKING, Any, NoReturn, cast
+from typing import TYPE_CHECKING, NoReturn, cast
 
 from warmset.errors import InvalidMessageError, NotFiniteError
+from warmset.messages.client_only import without_client_only
+from warmset.messages.sdk_objects import dumped, is_dumpable, is_model
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message
@@ -41,10 +43,11 @@ _decode = json.JSONDecoder(parse_constant=_finite, parse_float=_finite).decode
 class _NotJsonError(Exception):
     """A value that JSON cannot represent, with the path to it."""
 
-    def __init__(self, why: str, *, finite: bool = True) -> None:
+    def __init__(self, why: str, *, finite: bool = True, foreign: bool = False) -> None:
         super().__init__(why)
         self.why = why
         self.finite = finite
+        self.foreign = foreign
         self.path: list[object] = []
 
     def text(self) -> str:
@@ -58,8 +61,9 @@ class _NotJsonError(Exception):
 def accept(messages: Iterable[object]) -> list[Message]:
     """Convert a caller's messages to plain dicts: from dicts, other mappings, or SDK objects.
 
-    SDK objects, nested ones too, are converted without their unset fields. A message that is a
-    plain dict already is returned as the same object.
+    SDK objects, nested ones too, are converted without their unset fields and without what only
+    the client knows; see `client_only`. A message that is a plain dict already is returned as the
+    same object.
 
     Args:
         messages: The list of messages.
@@ -146,7 +150,8 @@ def _plain(message: object, index: int) -> Message:
     if not isinstance(plain, dict):
         why = f"expected a mapping with a role, found a {type(message).__name__}"
         raise InvalidMessageError(index, why)
-    return cast("Message", plain)
+    accepted = cast("Message", plain)
+    return accepted if plain is message else without_client_only(accepted)
 
 
 def _tidy(value: object, room: int) -> object:
@@ -169,14 +174,36 @@ def _tidy_foreign(value: object, room: int) -> object:
         return _tidy_list(list(cast("tuple[object, ...]", value)), room)
     if isinstance(value, Mapping):
         return _tidy_dict(dict(cast("Mapping[object, object]", value)), room)
-    dump: Any = getattr(value, "model_dump", None)
-    if not callable(dump) or isinstance(value, type):
-        raise _NotJsonError(
-            f"is of type {type(value).__name__}, which JSON does not have; convert it"
-        )
+    if not is_dumpable(value):
+        why = f"is of type {type(value).__name__}, which JSON does not have; convert it"
+        raise _NotJsonError(why, foreign=True)
     if not room:
         raise _too_deep()
-    return _tidy(dump(exclude_unset=True), room - 1)
+    plain = dumped(value)
+    try:
+        return _tidy(plain, room - 1)
+    except _NotJsonError as fault:
+        if not fault.foreign or not is_model(value):
+            raise
+    _check_values(plain)
+    try:
+        return _tidy(dumped(value, mode="json"), room - 1)  # bytes and dates become strings
+    except ValueError as error:
+        why = f"is a {type(value).__name__} that cannot be written as JSON: {error}"
+        raise _NotJsonError(why) from error
+
+
+def _check_values(plain: object) -> None:
+    """Refuse what a model would change silently when it writes itself as JSON."""
+    if isinstance(plain, float) and not math.isfinite(plain):
+        raise _NotJsonError(f"holds {plain}; send null or a string", finite=False)
+    if isinstance(plain, dict):
+        if not all(isinstance(key, str) for key in cast("dict[object, object]", plain)):
+            _refuse_key()
+        plain = list(cast("dict[str, object]", plain).values())
+    if isinstance(plain, (list, tuple)):
+        for item in cast("list[object]", plain):
+            _check_values(item)
 
 
 def _refuse_key() -> NoReturn:

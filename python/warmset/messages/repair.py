@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 from warmset.errors import InvalidInputError
 from warmset.messages.codec import accept
@@ -14,9 +15,7 @@ from warmset.messages.model import Request, Severity
 from warmset.messages.validate import violations
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
-    from warmset.messages.model import Message
+    from warmset.messages.sdk_objects import MessageLike
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,16 +23,16 @@ class RepairResult:
     """A repaired list.
 
     Args:
-        messages: The messages; those that needed no change are the caller's own objects.
+        messages: The messages to send; those that needed no change are the caller's own objects.
         changes: What was changed, in the order of the list; empty for a valid list.
     """
 
-    messages: list[Message]
+    messages: list[Any]
     changes: list[Change]
 
 
 def repair(
-    messages: Iterable[object],
+    messages: Iterable[MessageLike],
     *,
     dialect: str | None = None,
     unanswered: Unanswered = "stub",
@@ -74,16 +73,19 @@ def repair(
         raise InvalidInputError(f"unanswered: expected 'stub' or 'drop', found {unanswered!r}")
     if mend not in get_args(Severity):
         raise InvalidInputError(f"mend: expected 'refused' or 'discouraged', found {mend!r}")
-    plain = accept(messages)
+    listed = isinstance(messages, Iterable) and not isinstance(messages, (str, bytes, Mapping))
+    given = list(messages) if listed else []
+    plain = accept(given if listed else messages)
     chosen = resolve(plain, dialect)
     request = Request(continues, model)
     broken = violations(plain, chosen, request)
     if not any(mend in (one.severity, "discouraged") for one in broken):
-        return RepairResult(plain, [])
+        return RepairResult(given, [])
     mended, changes = LANGUAGES[chosen].mend(plain, unanswered, request)
     if plain and not mended:
         said = LANGUAGES[chosen].grammar.facts(plain[-1]).text.strip() or NOTHING_LEFT
         mended = [LANGUAGES[chosen].grammar.say("user", said)]
         what = "nothing was left of the list, so what the last message said became the user's"
         changes = [*changes, Change(changes[-1].rule, len(plain) - 1, what)]
-    return RepairResult(mended, changes)
+    own = {id(taken): one for taken, one in zip(plain, given, strict=True)}
+    return RepairResult([own.get(id(message), message) for message in mended], changes)

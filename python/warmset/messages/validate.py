@@ -14,10 +14,11 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
     from warmset.messages.model import Dialect, Message
+    from warmset.messages.sdk_objects import MessageLike
 
 
 def validate(
-    messages: Iterable[object],
+    messages: Iterable[MessageLike],
     *,
     dialect: str | None = None,
     continues: bool = False,
