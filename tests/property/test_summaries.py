@@ -57,7 +57,10 @@ def _in_order(said: str, text: str) -> bool:
     return True
 
 
-@given(st.integers(0, 500), st.sampled_from(["openai", "responses", "anthropic", "gemini"]))
+@given(
+    st.integers(0, 500),
+    st.sampled_from(["openai", "responses", "anthropic", "gemini", "interactions"]),
+)
 def test_a_summary_is_shorter_or_refused(seed, dialect):
     messages = random_history(seed, dialect).messages
     try:

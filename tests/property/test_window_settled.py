@@ -13,7 +13,7 @@ from warmset.summarize import HEADING
 from warmset.testing import random_history
 
 CASES = st.tuples(
-    st.sampled_from(["openai", "anthropic", "gemini", "responses"]),
+    st.sampled_from(["openai", "anthropic", "gemini", "responses", "interactions"]),
     st.integers(0, 10**6),
     st.integers(2, 9),
     st.integers(60, 4_000),
@@ -80,7 +80,7 @@ def test_windows_with_a_summary_are_valid_exact_and_the_same_twice(case):
 def test_the_cases_have_summaries():
     shown = [
         windows((dialect, seed, 8, 3_000, 2, None))[1]
-        for dialect in ("openai", "anthropic", "gemini", "responses")
+        for dialect in ("openai", "anthropic", "gemini", "responses", "interactions")
         for seed in range(4)
     ]
     assert sum(map(bool, shown)) >= 8

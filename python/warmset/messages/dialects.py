@@ -24,6 +24,8 @@ _ALIASES: dict[str, Dialect] = {
     "claude": "anthropic",
     "gemini-contents": "gemini",
     "google": "gemini",
+    "gemini-interactions": "interactions",
+    "google-interactions": "interactions",
 }
 
 

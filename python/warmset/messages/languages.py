@@ -20,6 +20,13 @@ from warmset.messages.gemini import (
     tools as g_tools,
     turns as g_turns,
 )
+from warmset.messages.interactions import (
+    grammar as i_grammar,
+    repair as i_repair,
+    rules as i_rules,
+    tools as i_tools,
+    turns as i_turns,
+)
 from warmset.messages.openai import (
     grammar as c_grammar,
     repair as c_repair,
@@ -76,4 +83,5 @@ LANGUAGES: dict[Dialect, Language] = {
         a_grammar, a_rules.rules, a_turns, a_tools, a_repair.mend, a_walk.stripped
     ),
     "gemini": Language(g_grammar, g_rules.rules, g_turns, g_tools, g_repair.mend),
+    "interactions": Language(i_grammar, i_rules.rules, i_turns, i_tools, i_repair.mend),
 }

@@ -10,9 +10,9 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal, Protocol, TypeAlias, get_args
 
-Dialect: TypeAlias = Literal["openai", "responses", "anthropic", "gemini"]
+Dialect: TypeAlias = Literal["openai", "responses", "anthropic", "gemini", "interactions"]
 """The dialect of a list of messages: OpenAI Chat Completions, OpenAI Responses items, Anthropic
-Messages, or Gemini contents."""
+Messages, Gemini contents, or Gemini Interactions steps."""
 
 DIALECTS: tuple[Dialect, ...] = get_args(Dialect)
 
@@ -25,8 +25,8 @@ class Facts:
     """What warmset needs to know about a message, read from it once.
 
     Args:
-        role: Its role in OpenAI's terms: Gemini's model is the assistant; a Responses item without
-            a role is the assistant's or a tool's.
+        role: Its role in OpenAI's terms: Gemini's model is the assistant; a Responses item or a
+            step of Interactions without a role is a user's, the assistant's or a tool's.
         text: Its text, for indexing and embedding: valid Unicode, lone surrogates replaced.
         calls: Ids of the tool calls that the message makes, in order.
         results: Ids of the tool calls that it answers, in order.

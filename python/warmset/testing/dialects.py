@@ -1,4 +1,4 @@
-"""Writes generated conversations in the four dialects, by their providers' references."""
+"""Writes generated conversations in the five dialects, by their providers' references."""
 
 from __future__ import annotations
 
@@ -173,9 +173,58 @@ def _response(call: Call, text: str) -> dict[str, Any]:
     return {"functionResponse": {"name": call.name, "response": {"output": text}}}
 
 
+def _interactions(scene: Scene, dice: Dice) -> list[Message]:
+    match scene.what:
+        case "system":
+            return []
+        case "user":
+            content: list[dict[str, Any]] = [_text(scene.text)]
+            if scene.image:
+                content.append({"type": "image", "mime_type": "image/png", "data": PIXEL})
+            return [{"type": "user_input", "content": content}]
+        case "say":
+            return [*_signed(scene, dice), *_searched(dice), _told(scene.text)]
+        case "orphan":
+            return [_step_result(scene.calls[0], scene.results[0])]
+    steps = [*_signed(scene, dice), *([_told(scene.text)] if scene.text else [])]
+    steps += [
+        {"type": "function_call", "id": one.id, "name": one.name, "arguments": one.arguments}
+        for one in scene.calls
+    ]
+    return [*steps, *map(_step_result, scene.answered, scene.results)]
+
+
+def _signed(scene: Scene, dice: Dice) -> list[Message]:
+    if scene.reasoning is None:
+        return []
+    step: Message = {"type": "thought", "signature": f"c2ln{dice.number()}"}
+    return [step | {"summary": [_text(scene.reasoning)]} if dice.chance(0.5) else step]
+
+
+def _searched(dice: Dice) -> list[Message]:
+    """Return a search that the provider ran, sometimes."""
+    if not dice.chance(0.1):
+        return []
+    call = f"search_{dice.number()}"
+    arguments = {"queries": [dice.text()[:60]]}
+    made: Message = {"type": "google_search_call", "id": call, "arguments": arguments}
+    found = [{"search_suggestions": dice.text()}]
+    result: Message = {"type": "google_search_result", "call_id": call, "result": found}
+    return [made | {"signature": "c2ln"}, result | {"signature": "c2ln"}]
+
+
+def _told(text: str) -> Message:
+    return {"type": "model_output", "content": [_text(text)]}
+
+
+def _step_result(call: Call, text: str) -> Message:
+    return {"type": "function_result", "call_id": call.id, "name": call.name, "result": text}
+
+
 _WRITERS: dict[Dialect, Callable[[Scene, Dice], list[Message]]] = {
     "openai": _openai,
     "responses": _responses,
     "anthropic": _anthropic,
     "gemini": _gemini,
+    "interactions": _interactions,
 }

@@ -44,6 +44,8 @@ def see(message: Message, dialect: Dialect) -> Seen:
         return _see_chat(message)
     if dialect == "responses":
         return _see_item(message)
+    if dialect == "interactions":
+        return _see_step(message)
     if dialect == "anthropic":
         return _see_blocks(message)
     return _see_parts(message)
@@ -70,6 +72,16 @@ def _see_item(item: Message) -> Seen:
         return Seen("tool", False, [], [item["call_id"]])
     calls = [item["call_id"]] if "call_id" in item else []
     return Seen("assistant", False, calls, [], True, reasons=kind == "reasoning", stem=stem)
+
+
+def _see_step(step: Message) -> Seen:
+    kind = step["type"]
+    if kind == "user_input":
+        return Seen("user", True, [], [])
+    if kind == "function_result":
+        return Seen("tool", False, [], [step["call_id"]])
+    calls = [step["id"]] if kind == "function_call" else []
+    return Seen("assistant", False, calls, [], clings=kind != "model_output")
 
 
 def _see_blocks(message: Message) -> Seen:

@@ -4,7 +4,7 @@ What this package promises:
 
 - Text under a bundled vocabulary is counted exactly. What a provider adds by its own formula
   (roles, calls, schemas, images) is an estimate with a stated error.
-- All four dialects are counted by what reaches the model: ids, signatures, encrypted and base64
+- All five dialects are counted by what reaches the model: ids, signatures, encrypted and base64
   data never count as text.
 - A list's total is its overhead and the sum of its messages' costs.
 - A caller's function or a provider's count endpoint overrides all formulas, and `Calibration`
@@ -25,6 +25,7 @@ from warmset.tokens.endpoints import (
     Endpoint,
     anthropic_counter,
     gemini_counter,
+    interactions_counter,
     openai_counter,
 )
 from warmset.tokens.images import image_tokens
@@ -67,6 +68,7 @@ __all__ = [
     "gemini_counter",
     "image_size",
     "image_tokens",
+    "interactions_counter",
     "known_encoding",
     "message_tokens",
     "openai_counter",

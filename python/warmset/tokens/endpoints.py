@@ -9,16 +9,18 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import accumulate
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from warmset.errors import CountError
-from warmset.messages import Message
+from warmset.messages import Message, convert
 from warmset.options import model as known_model
 from warmset.tokens.authority import Vocabulary, asked, tokens_of
 from warmset.tokens.number import TokenCount
 
 if TYPE_CHECKING:
     from warmset.tokens.totals import SystemPrompt, ToolSchemas
+
+_AS_CONTENTS: Final = frozenset({"user_input", "model_output", "function_call", "function_result"})
 
 _Ask: TypeAlias = Callable[[list[Message], Mapping[str, object]], object]
 
@@ -83,11 +85,15 @@ class Endpoint:
         return {"role": "user", "content": "."}
 
     def _estimate(self) -> Vocabulary:
-        known = known_model(self.model)
-        return Vocabulary(known.encoding if known else "estimate", self.model)
+        return _vocabulary(self.model)
 
     def _tokens(self, messages: list[Message], fields: Mapping[str, object]) -> int:
         return asked(lambda given: self.ask(given, fields), messages)
+
+
+def _vocabulary(model: str) -> Vocabulary:
+    known = known_model(model)
+    return Vocabulary(known.encoding if known else "estimate", model)
 
 
 def anthropic_counter(client: Any, model: str, **fields: object) -> Endpoint:
@@ -143,6 +149,36 @@ def gemini_counter(client: Any, model: str, **fields: object) -> Endpoint:
     def ask(messages: list[Message], more: Mapping[str, object]) -> object:
         answer = client.models.count_tokens(model=model, contents=messages, **more)
         return _read(answer, "total_tokens")
+
+    return Endpoint(ask, model, fields)
+
+
+def interactions_counter(client: Any, model: str, **fields: object) -> Endpoint:
+    """Count steps of Gemini Interactions, which has no endpoint for that, as contents.
+
+    Inputs, outputs, function calls and their results are counted by Gemini's endpoint; thoughts,
+    the steps of the provider's own tools, the system prompt and tools are estimated.
+
+    Args:
+        client: A `google.genai.Client`.
+        model: The model's name.
+        fields: Further fields of the request: `config`.
+
+    Returns:
+        The counter.
+    """
+    contents = gemini_counter(client, model, **fields)
+
+    def ask(messages: list[Message], more: Mapping[str, object]) -> object:
+        if any("parts" in message for message in messages):  # the probe
+            return contents.ask(messages, more)
+        known = [message for message in messages if message.get("type") in _AS_CONTENTS]
+        rest = [message for message in messages if message.get("type") not in _AS_CONTENTS]
+        estimated = sum(_vocabulary(model).costs(rest))
+        if not known:
+            return estimated
+        written = convert(known, source="interactions", target="gemini")
+        return tokens_of(contents.ask(written.messages, more)) + estimated
 
     return Endpoint(ask, model, fields)
 

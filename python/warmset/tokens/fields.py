@@ -49,8 +49,10 @@ SEALED: Final = frozenset({"redacted_thinking", "item_reference"})
 IMAGES: Final = frozenset({"image", "image_url", "input_image", "computer_screenshot"})
 """Parts and blocks that are images."""
 
-FILES: Final = frozenset({"document", "file", "input_file", "input_audio", "container_upload"})
-"""Parts and blocks that are files or sounds."""
+FILES: Final = frozenset(
+    {"document", "file", "input_file", "input_audio", "container_upload", "audio", "video"}
+)
+"""Parts and blocks that are files, sounds or films."""
 
 DRAWN: Final = frozenset({"image_generation_call"})
 """Items that hold an image that the model drew."""

@@ -1,4 +1,4 @@
-"""Reads the text of messages that reaches the model, and counts the rest, in all four dialects.
+"""Reads the text of messages that reaches the model, and counts the rest, in all five dialects.
 
 Ids, signatures, encrypted and base64 data are never text. An unknown field or block is counted as
 the JSON that is sent, so that nothing is missed.
@@ -108,8 +108,18 @@ class Reading:
             return self._file(block)
         if kind.endswith(("_call", "tool_use")):
             return self._call(block)
-        around = PER_CALL if kind.endswith(("_output", "tool_result")) else 0
-        return around + self._fields(block.items())
+        if kind == "function_result":
+            return self._result(block)
+        answers = kind.endswith(("_output", "tool_result")) and kind != "model_output"
+        return (PER_CALL if answers else 0) + self._fields(block.items())
+
+    def _result(self, step: Mapping[str, Any]) -> int:
+        """Read a result of Gemini Interactions: a text, blocks, or a mapping as JSON."""
+        found = step.get("result")
+        if not isinstance(found, dict):
+            return PER_CALL + self._fields(step.items())
+        self._plain(found)
+        return PER_CALL + self._fields((key, step[key]) for key in step if key != "result")
 
     def _gemini(self, key: str, value: object) -> int:
         """Read one field of a part of Gemini's."""
@@ -165,10 +175,14 @@ class Reading:
         return 0
 
     def _image(self, block: Mapping[str, Any]) -> int:
-        """Read an image of OpenAI's or Anthropic's."""
+        """Read an image of OpenAI's, of Anthropic's, or of Gemini Interactions."""
         source = block.get("source")
         if isinstance(source, dict):
             return self._blob("image/", source.get("data"), provider="anthropic")
+        if "data" in block or "uri" in block:
+            level = block.get("resolution")
+            named = level if isinstance(level, str) else None
+            return self._blob("image/", block.get("data"), provider="gemini", detail=named)
         url, detail = block.get("image_url"), block.get("detail")
         if isinstance(url, dict):
             held = cast("dict[str, object]", url)
@@ -188,7 +202,8 @@ class Reading:
             return self._plain(source.get("data"))
         if source.get("type") == "content":
             return self._content(source.get("content"))
-        kind, data = str(source.get("media_type", "")), source.get("file_data", source.get("data"))
+        kind = str(source.get("media_type", source.get("mime_type", "")))
+        data = source.get("file_data", source.get("data"))
         found = data_url(data) if isinstance(data, str) else None
         provider: Provider = "anthropic" if "source" in block else "openai"
         return self._blob(*(found or (kind, data)), provider=provider)

@@ -32,8 +32,8 @@ def read_call(call: object, dialect: Dialect) -> Call:
 
     Args:
         call: An element of the message's `tool_calls` (openai), a `function_call` item (responses),
-            a `tool_use` block (anthropic), a `functionCall` or a part with one (gemini): a mapping,
-            or the SDK's object.
+            a `tool_use` block (anthropic), a `functionCall` or a part with one (gemini), a
+            `function_call` step (interactions): a mapping, or the SDK's object.
         dialect: The dialect of the call.
 
     Raises:
@@ -53,6 +53,8 @@ def read_call(call: object, dialect: Dialect) -> Call:
             inner = plain.get("functionCall") or plain.get("function_call")
             plain = _plain(inner) if inner is not None else plain
             found = Call(plain.get("id"), plain.get("name", ""), plain.get("args") or {})
+        case "interactions":
+            found = Call(plain.get("id"), plain.get("name", ""), plain.get("arguments"))
     named = isinstance(found.id, str) or (dialect == "gemini" and found.id is None)
     if not named or not isinstance(found.name, str) or not found.name:
         raise InvalidInputError(
@@ -93,6 +95,10 @@ def answer(call: Call, text: str, dialect: Dialect, *, failed: bool = False) -> 
             said = {"error" if failed else "output": text}
             named = {"name": call.name} if call.id is None else {"id": call.id, "name": call.name}
             return {"role": "user", "parts": [{"functionResponse": {**named, "response": said}}]}
+        case "interactions":
+            step = {"call_id": call.id, "name": call.name, "result": text}
+            flag = {"is_error": True} if failed else {}
+            return {"type": "function_result", **step, **flag}
 
 
 def joined(answers: list[Message], dialect: Dialect) -> list[Message]:

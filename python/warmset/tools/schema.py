@@ -77,6 +77,8 @@ def definitions(dialect: Dialect, *, strict: bool = False) -> list[dict[str, Any
     if dialect == "anthropic":
         return [{**_renamed(one, "input_schema"), **held} for one in plain]
     functions = [_renamed(one, "parameters") for one in plain]
+    if dialect == "interactions":
+        return [{"type": "function", **one} for one in functions]
     if dialect == "responses":  # strict by default
         return [{"type": "function", **one, "strict": strict} for one in functions]
     return [{"type": "function", "function": {**one, **held}} for one in functions]

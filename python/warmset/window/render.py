@@ -57,7 +57,7 @@ def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
     """
     if call.source == call.target == "anthropic":
         return beside_system(messages.alternate(plain), call.system)
-    if call.source == call.target == "gemini":
+    if call.source == call.target and call.source in _NO_SYSTEM_IN_PLACE:
         return messages.ConversionResult(plain, call.system)
     if call.source == call.target:
         if call.system is None:
@@ -66,9 +66,12 @@ def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
         return messages.ConversionResult([head, *plain], None)
     if call.source in {"openai", "responses"} and call.system is not None:
         plain = [{"role": "system", "content": call.system}, *plain]
+    beside = None if call.source in {"openai", "responses"} else call.system
     if call.target in _NO_SYSTEM_IN_PLACE:
         plain = sorted(plain, key=lambda message: message.get("role") not in _INSTRUCTING)
-    beside = call.system if call.source in {"anthropic", "gemini"} else None
+        if call.source == "anthropic":
+            hoisted = beside_system(plain, beside)
+            plain, beside = hoisted.messages, hoisted.system
     return messages.convert(plain, source=call.source, target=call.target, system=beside)
 
 

@@ -1,6 +1,6 @@
 """`fit` against an oracle that tries every cut and shares no code with it: results and errors.
 
-The deep profile tries 100,000 conversations, each written in all four dialects:
+The deep profile tries 100,000 conversations, each written in all five dialects:
 `HYPOTHESIS_PROFILE=deep pytest tests/python/evict/test_oracle.py`.
 """
 

@@ -143,7 +143,7 @@ def test_the_counter_of_the_caller_decides_whether_it_is_shorter():
     assert made.tokens <= words(messages) * 2 // 3
 
 
-@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "responses"])
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "responses", "interactions"])
 def test_lists_with_a_summary_are_valid(dialect):
     messages = talk(dialect=dialect)
     policy = Summarize(0.5, says("They weighed crates."), keep=2, carry_tokens=60)

@@ -348,7 +348,7 @@ def test_awindow_does_the_same(made, hand):
         assert shown(found)
 
 
-@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "responses"])
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "responses", "interactions"])
 @pytest.mark.parametrize("query", [None, "What is left to do?"])
 def test_windows_are_valid_in_every_dialect(made, hand, dialect, query):
     memory = Memory.open(None, embedder="lexical", compaction=made())

@@ -93,7 +93,7 @@ def test_a_message_that_is_erased_while_it_is_read_is_not_kept():
         copies.get([1, 2])
 
 
-@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "responses"])
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "responses", "interactions"])
 def test_a_copy_shares_nothing_that_can_be_changed(dialect):
     for seed in range(20):
         for message in random_history(seed, dialect).messages:
@@ -184,7 +184,7 @@ def test_a_window_of_everything_reads_what_is_new(monkeypatch):
         assert again.report.cached == first.tokens - 3
 
 
-@pytest.mark.parametrize("source", ["openai", "anthropic", "gemini", "responses"])
+@pytest.mark.parametrize("source", ["openai", "anthropic", "gemini", "responses", "interactions"])
 @pytest.mark.parametrize("target", [None, "openai", "anthropic"])
 @pytest.mark.parametrize("encoding", ["o200k_base", "estimate"])
 def test_windows_of_everything_cost_what_they_say(source, target, encoding):

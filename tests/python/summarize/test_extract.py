@@ -92,7 +92,7 @@ def test_any_text_is_summarised_within_its_tokens(text, max_tokens):
         assert made
 
 
-@pytest.mark.parametrize("dialect", ["openai", "responses", "anthropic", "gemini"])
+@pytest.mark.parametrize("dialect", ["openai", "responses", "anthropic", "gemini", "interactions"])
 def test_every_dialect_is_read(dialect):
     history = random_history(7, dialect, exchanges=8)
     made = WRITE(history.messages, max_tokens=150)

@@ -1,4 +1,4 @@
-"""What counts as text in the four dialects, and the formulas around it."""
+"""What counts as text in the five dialects, and the formulas around it."""
 
 # ruff: noqa: E501 - published examples
 

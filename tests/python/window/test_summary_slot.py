@@ -351,7 +351,7 @@ def test_windows_of_both_modes_keep_a_summary_each(made, hand):
         assert policy.counters.stale == 2
 
 
-@pytest.mark.parametrize("source", ["openai", "anthropic", "gemini", "responses"])
+@pytest.mark.parametrize("source", ["openai", "anthropic", "gemini", "responses", "interactions"])
 @pytest.mark.parametrize("target", [None, "openai", "anthropic"])
 def test_it_is_said_in_every_dialect(made, hand, source, target):
     memory = Memory.open(None, embedder="lexical", compaction=made())

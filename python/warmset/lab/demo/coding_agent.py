@@ -1,4 +1,4 @@
-"""A coding agent kept under 16,000 tokens for 100 calls, in four dialects and in two ways.
+"""A coding agent kept under 16,000 tokens for 100 calls, in five dialects and in two ways.
 
 `python -m warmset.lab.demo.coding_agent` prints the table of the documentation's tutorial.
 """

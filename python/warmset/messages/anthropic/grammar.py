@@ -22,9 +22,12 @@ _UNSPOKEN = frozenset({"thinking", "redacted_thinking"})
 
 
 def mark(message: Message) -> str | None:
-    """Name what in the message only this dialect has; see `Grammar`."""
+    """Name what in the message only this dialect has; see `Grammar`.
+
+    Steps of Interactions have some of its blocks, but no role.
+    """
     content = message.get("content")
-    if isinstance(content, list):
+    if isinstance(content, list) and "role" in message:
         for block in content:
             kind = kind_of(block)
             if kind in _OWN_BLOCKS or kind.endswith((_USE, _RESULT)):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from warmset.messages.interactions.grammar import is_step_call
 from warmset.messages.model import Facts, Fault, Message
 from warmset.messages.responses import said
 from warmset.messages.responses.kinds import (
@@ -45,6 +46,8 @@ def mark(message: Message) -> str | None:
     A reply of Anthropic's is of type "message" too; its parts and its model tell it apart.
     """
     kind = kind_of(message)
+    if kind in CALLS and is_step_call(message):
+        return None
     if "role" not in message or kind in BESIDE:
         bare = not kind and isinstance(message.get("id"), str) and set(message) <= {"id", "type"}
         return f"an item of type {kind or REFERENCE!r}" if kind in KNOWN or bare else None

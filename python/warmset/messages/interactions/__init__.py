@@ -1,0 +1,1 @@
+"""Gemini Interactions: a flat list of steps; input, output, thought, call or result."""
