@@ -26,6 +26,8 @@ from warmset.messages.turns import (
 if TYPE_CHECKING:
     from warmset.messages.model import Message
 
+_URL_SAFE = str.maketrans("-_", "+/")
+
 
 def read(messages: list[Message], system: System | None) -> list[Turn]:
     """Read a list; see `Speech`. The system prompt beside it is the request's system_instruction.
@@ -113,7 +115,7 @@ def _read_block(block: dict[str, Any], index: int) -> Text | Image:
     if isinstance(uri, str) and data is None:
         return Image(url=uri)
     if isinstance(data, str) and isinstance(media, str) and uri is None:
-        return Image(media_type=media, data=data)
+        return Image(media_type=media, data=data.translate(_URL_SAFE))
     raise loss(index, "an image needs an address, or data and its media type, to be read")
 
 
