@@ -119,50 +119,71 @@ def test_system_messages_at_the_front_are_one_instruction():
 @pytest.mark.parametrize(
     ("step", "what"),
     [
-        (thought(), "a thought would be lost"),
         (SEARCH, "a step of type 'google_search_call'"),
         (FOUND, "a step of type 'google_search_result'"),
         (STRANGE, "a step of type 'hologram_call'"),
         (user({"type": "video", "uri": "x"}), "a block of type 'video'"),
-        (user({**IMAGE, "resolution": "low"}), "the field 'resolution' of an image"),
-        (user({"type": "image"}), "an image needs an address, or data"),
-        (user({"type": "image", "data": "QUJD"}), "an image needs an address, or data"),
-        (user({**IMAGE, "uri": "x"}), "an image needs an address, or data"),
-        (output(block(annotations=[{"type": "url_citation"}])), "the field 'annotations'"),
-        (output(error={"code": 3}), "the field 'error'"),
-        (user(n=1), "the field 'n' of an input"),
-        (call(signature="c2ln"), "the field 'signature'"),
-        (result(), "stands apart from its call"),
-        ({"type": "user_input"}, "nothing in it to say"),
+        (user({"type": "image"}), "an image without an address"),
+        (user({"type": "image", "data": "QUJD"}), "an image without an address"),
+        (user({**IMAGE, "uri": "x"}), "an image without an address"),
+        (output(error={"code": 3}), "the field 'error' of the model_output step"),
+        (user(n=1), "the field 'n' of the user_input step"),
+        (result(), "the result of call 'a', which is not in the list"),
     ],
 )
-def test_what_others_cannot_say_is_refused(step, what):
+def test_content_that_others_cannot_say_is_refused_or_dropped(step, what):
     with pytest.raises(ConversionError, match=rf"^message 1: .*{what}"):
         to_openai(user(), step)
+    found = convert([user(), step], source="interactions", target="openai", lost="drop")
+    assert (found.lost[0].index, found.lost[0].kind) == (1, "content")
+    assert found.messages[0] == {"role": "user", "content": "hi"}
+    assert validate(found.messages, dialect="openai") == []
 
 
 @pytest.mark.parametrize(
-    ("steps", "what"),
+    ("step", "what"),
     [
-        ([call(), result(is_error=True)], "message 1: the field 'is_error'"),
-        ([call(), user(), result()], "message 2: the result of 'a' stands apart"),
+        (thought(), "a thought"),
+        (user({**IMAGE, "resolution": "low"}), "the field 'resolution' of an image"),
+        (
+            output(block(annotations=[{"type": "url_citation"}])),
+            "the field 'annotations' of a text block",
+        ),
+        (call(signature="c2ln"), "the field 'signature' of a function call"),
+        ({"type": "user_input"}, "the user message, as nothing is left in it"),
     ],
 )
-def test_results_that_others_cannot_have_are_refused(steps, what):
-    with pytest.raises(ConversionError, match=what):
-        to_openai(*steps)
+def test_metadata_is_left_out_and_listed(step, what):
+    found = convert([user(), step], source="interactions", target="openai")
+    assert [(one.index, one.what, one.kind) for one in found.lost] == [(1, what, "metadata")]
 
 
-@pytest.mark.parametrize(
-    ("messages", "what"),
-    [
-        ([OPENAI[1], OPENAI[0]], "message 1: a system message after the first turn"),
-        ([{"role": "user", "content": []}], "message 0: there is nothing in it to say"),
-    ],
-)
-def test_what_steps_cannot_say_is_refused(messages, what):
-    with pytest.raises(ConversionError, match=what):
-        from_openai(*messages)
+def test_failed_results_and_results_apart_from_their_call():
+    failed = [call(), result(is_error=True)]
+    turned = convert(failed, source="interactions", target="anthropic")
+    assert turned.messages[1]["content"][0]["is_error"] is True
+    assert convert(turned.messages, source="anthropic", target="interactions").messages[1][
+        "is_error"
+    ]
+    apart = [call(), user(), result()]
+    with pytest.raises(ConversionError, match="message 2: the place of the result that stands"):
+        to_openai(*apart)
+    found = convert(apart, source="interactions", target="openai", lost="drop")
+    assert [one["role"] for one in found.messages] == ["assistant", "tool", "user"]
+
+
+def test_a_system_message_behind_the_first_turn_loses_its_place():
+    late = [OPENAI[1], OPENAI[0]]
+    with pytest.raises(ConversionError, match="message 1: the place of a system message"):
+        from_openai(*late)
+    found = convert(late, source="openai", target="interactions", lost="drop")
+    assert found.system == "Be kind."
+    assert [step["type"] for step in found.messages] == ["user_input"]
+    empty = convert([{"role": "user", "content": []}], source="openai", target="interactions")
+    assert empty.messages == [user(block("(continue)"))]
+
+
+def test_what_steps_cannot_say_is_refused():
     image = {"type": "image", "source": {"type": "url", "url": "u"}}
     with pytest.raises(ConversionError, match="one text"):
         to_openai(user(), system=[{"type": "text", "text": "x"}, image])

@@ -8,135 +8,147 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from warmset.messages.interactions.kinds import CALL, OUTPUT, RESULT, USER
+from warmset.errors import ConversionError
+from warmset.messages.interactions.kinds import (
+    CALL,
+    OUTPUT,
+    RESULT,
+    THOUGHT,
+    USER,
+)
 from warmset.messages.interactions.said import text as said_by
+from warmset.messages.item_turns import ItemTurns
 from warmset.messages.text import kind_of
 from warmset.messages.turns import (
     Call,
     ConversionResult,
     Image,
+    Part,
     Result,
     System,
     Text,
     Turn,
-    loss,
-    refuse_rest,
 )
+from warmset.messages.writable import PLACE, parts_of, sifted, without_empty
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message
+    from warmset.messages.turns import Losses
 
 _URL_SAFE = str.maketrans("-_", "+/")
+_MARKS = frozenset({"signature", "annotations", "resolution", "id", "status"})
+"""Fields that are metadata: signatures, citations, how an image is read, ids of stored steps."""
 
 
-def read(messages: list[Message], system: System | None) -> list[Turn]:
+def read(messages: list[Message], system: System | None, losses: Losses) -> list[Turn]:
     """Read a list; see `Speech`. The system prompt beside it is the request's system_instruction.
 
     Steps of the model in a row become one turn if one of them is a call.
     """
-    turns: list[Turn] = []
+    reader = _Reader(losses)
     if system is not None:
         if not isinstance(system, str):
-            raise loss(None, "the system_instruction of interactions is one text")
-        turns.append(Turn(None, "system", system))
-    called: set[str] = set()
+            why = "the system prompt: the system_instruction of interactions is one text"
+            raise ConversionError(why)
+        reader.turns.add(Turn(None, "system", system))
     for index, step in enumerate(messages):
-        turn = _read_step(step, index)
-        parts = _parts(turn)
-        if parts and isinstance(parts[0], Result):
-            if parts[0].id not in called:
-                raise loss(index, f"the result of {parts[0].id!r} stands apart from its call")
-            turns.append(turn)
-            continue
-        last = turns[-1] if turns else None
-        if last is not None and turn.role == last.role == "assistant" and _calls(last, turn):
-            turns[-1] = Turn(last.index, "assistant", (*_parts(last), *parts))
-        else:
-            called = set()
-            turns.append(turn)
-        called.update(part.id for part in parts if isinstance(part, Call))
-    return turns
+        reader.add(step, index)
+    return list(reader.turns)
 
 
-def _calls(*turns: Turn) -> bool:
-    return any(isinstance(part, Call) for turn in turns for part in _parts(turn))
+class _Reader:
+    """Reads a list step by step.
 
+    Args:
+        losses: Where is reported what is left out.
+    """
 
-def _parts(turn: Turn) -> tuple[Text | Image | Call | Result, ...]:
-    if isinstance(turn.content, str):
-        return (Text(turn.content),) if turn.content else ()
-    return turn.content
+    def __init__(self, losses: Losses) -> None:
+        self._losses = losses
+        self.turns = ItemTurns(losses, "result")
 
-
-def _read_step(step: Message, index: int) -> Turn:
-    match kind_of(step):
-        case "user_input":
-            refuse_rest(index, step, ("type", "content"), "an input")
-            return Turn(index, "user", _read_content(step, index))
-        case "model_output":
-            refuse_rest(index, step, ("type", "content"), "an output")
-            return Turn(index, "assistant", _read_content(step, index))
-        case "function_call":
-            refuse_rest(index, step, ("type", "id", "name", "arguments"), "a function call")
+    def add(self, step: Message, index: int) -> None:
+        """Read one step; a user's step that is left out is an empty turn."""
+        kind = kind_of(step)
+        if kind in (USER, OUTPUT):
+            self._losses.fields(index, step, ("type", "content"), f"the {kind} step", _MARKS)
+            said = self._content(step, index)
+            self.turns.add(Turn(index, "user" if kind == USER else "assistant", said))
+        elif kind == CALL:
+            known = ("type", "id", "name", "arguments")
+            self._losses.fields(index, step, known, "a function call", _MARKS)
             call = Call(step["id"], step["name"], step["arguments"])
-            return Turn(index, "assistant", (call,))
-        case "function_result":
-            return Turn(index, "user", (_read_result(step, index),))
-        case "thought":
-            raise loss(index, "a thought would be lost")
-        case kind:
-            raise loss(index, f"a step of type {kind!r} would be lost")
+            self.turns.add(Turn(index, "assistant", (call,)))
+        elif kind == RESULT:
+            self.turns.add_result(step["call_id"], index, lambda: self._result(step, index))
+        elif kind == THOUGHT:
+            self._losses.metadata(index, "a thought")
+        else:
+            self._losses.content(index, f"a step of type {kind!r}")
+
+    def _result(self, step: Message, index: int) -> tuple[str | tuple[Text | Image, ...], bool]:
+        known = ("type", "call_id", "name", "result", "is_error")
+        self._losses.fields(index, step, known, "a function's result", _MARKS)
+        is_error = step.get("is_error") is True
+        found = step["result"]
+        if isinstance(found, list):
+            return self._blocks(found, index), is_error
+        return (said_by(step) if isinstance(found, dict) else found), is_error
+
+    def _content(self, step: Message, index: int) -> str | tuple[Text | Image, ...]:
+        parts = self._blocks(step.get("content") or [], index)
+        return parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
+
+    def _blocks(self, blocks: list[Any], index: int) -> tuple[Text | Image, ...]:
+        found = (self._block(block, index) for block in blocks)
+        return tuple(part for part in found if part is not None)
+
+    def _block(self, block: dict[str, Any], index: int) -> Text | Image | None:
+        kind = block["type"]
+        if kind == "text":
+            self._losses.fields(index, block, ("type", "text"), "a text block", _MARKS)
+            return Text(block["text"])
+        if kind != "image":
+            self._losses.content(index, f"a block of type {kind!r}")
+            return None
+        known = ("type", "mime_type", "data", "uri")
+        self._losses.fields(index, block, known, "an image", _MARKS)
+        media, data, uri = (block.get(key) for key in ("mime_type", "data", "uri"))
+        if isinstance(uri, str) and data is None:
+            return Image(url=uri)
+        if isinstance(data, str) and isinstance(media, str) and uri is None:
+            return Image(media_type=media, data=data.translate(_URL_SAFE))
+        self._losses.content(index, "an image without an address, or data and its media type,")
+        return None
 
 
-def _read_result(step: Message, index: int) -> Result:
-    known = ("type", "call_id", "name", "result")
-    fine = (*known, "is_error") if step.get("is_error") is False else known
-    refuse_rest(index, step, fine, "a function's result")
-    found = step["result"]
-    if isinstance(found, list):
-        return Result(step["call_id"], tuple(_read_block(block, index) for block in found))
-    return Result(step["call_id"], said_by(step) if isinstance(found, dict) else found)
+def write(turns: list[Turn], losses: Losses) -> ConversionResult:
+    """Write turns; see `Speech`. System messages are joined, a blank line between."""
 
+    def keep(part: Part, turn: Turn) -> Part | None:
+        if isinstance(part, Image) and turn.role == "system":
+            losses.content(turn.index, "an image in the system message")
+            return None
+        return part
 
-def _read_content(step: Message, index: int) -> str | tuple[Text | Image, ...]:
-    parts = tuple(_read_block(block, index) for block in step.get("content") or ())
-    return parts[0].text if len(parts) == 1 and isinstance(parts[0], Text) else parts
-
-
-def _read_block(block: dict[str, Any], index: int) -> Text | Image:
-    kind = block["type"]
-    if kind == "text":
-        refuse_rest(index, block, ("type", "text"), "a text block")
-        return Text(block["text"])
-    if kind != "image":
-        raise loss(index, f"a block of type {kind!r} would be lost")
-    refuse_rest(index, block, ("type", "mime_type", "data", "uri"), "an image")
-    media, data, uri = (block.get(key) for key in ("mime_type", "data", "uri"))
-    if isinstance(uri, str) and data is None:
-        return Image(url=uri)
-    if isinstance(data, str) and isinstance(media, str) and uri is None:
-        return Image(media_type=media, data=data.translate(_URL_SAFE))
-    raise loss(index, "an image needs an address, or data and its media type, to be read")
-
-
-def write(turns: list[Turn]) -> ConversionResult:
-    """Write turns; see `Speech`. System messages at the front are joined, a blank line between."""
-    first = next((at for at, turn in enumerate(turns) if turn.role != "system"), len(turns))
+    kept = without_empty(sifted(turns, keep), losses)
+    first = next((at for at, turn in enumerate(kept) if turn.role != "system"), len(kept))
     steps: list[Message] = []
     names: dict[str, str] = {}  # by call id: the function's name
-    for turn in turns[first:]:
+    system = kept[:first]
+    for turn in kept[first:]:
         if turn.role == "system":
-            raise loss(turn.index, "a system message after the first turn would lose its place")
-        steps += _write_turn(turn, names)
-    return ConversionResult(steps, _write_system(turns[:first]))
+            losses.content(turn.index, PLACE)
+            system.append(turn)
+        else:
+            steps += _write_turn(turn, names)
+    return ConversionResult(steps, _write_system(system))
 
 
 def _write_turn(turn: Turn, names: dict[str, str]) -> list[Message]:
-    content = (Text(turn.content),) if isinstance(turn.content, str) else turn.content
-    if not content:
-        raise loss(turn.index, "there is nothing in it to say")
     steps: list[Message] = []
     said: list[Message] = []  # the content of the step that is written, if one is
+    content = (Text(turn.content),) if isinstance(turn.content, str) else turn.content
     for part in content:
         if isinstance(part, (Text, Image)):
             if not said:
@@ -158,7 +170,8 @@ def _write_result(result: Result, names: dict[str, str]) -> Message:
     found = result.content
     said = found if isinstance(found, str) else [_write_block(part) for part in found]
     named = {"name": names[result.id]} if result.id in names else {}
-    return {"type": RESULT, "call_id": result.id, **named, "result": said}
+    marked = {"is_error": True} if result.is_error else {}
+    return {"type": RESULT, "call_id": result.id, **named, "result": said, **marked}
 
 
 def _write_block(part: Text | Image) -> Message:
@@ -170,10 +183,5 @@ def _write_block(part: Text | Image) -> Message:
 
 
 def _write_system(turns: list[Turn]) -> System | None:
-    texts: list[str] = []
-    for turn in turns:
-        for part in _parts(turn):
-            if not isinstance(part, Text):
-                raise loss(turn.index, "an image in the system message would be lost")
-            texts.append(part.text)
+    texts = [part.text for turn in turns for part in parts_of(turn) if isinstance(part, Text)]
     return "\n\n".join(texts) if turns else None

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from warmset.errors import ConversionError
 from warmset.messages.codec import encode
+from warmset.messages.item_turns import ItemTurns
 from warmset.messages.openai.arguments import read_arguments
 from warmset.messages.openai.turns import LONGEST_NAME, read_image, unmarked, url_of, with_name
 from warmset.messages.responses.kinds import (
@@ -29,11 +30,9 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import parts_of, sifted, without_empty
+from warmset.messages.writable import sifted, without_empty
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from warmset.messages.model import Message
     from warmset.messages.turns import Losses
 
@@ -55,10 +54,10 @@ def read(messages: list[Message], system: System | None, losses: Losses) -> list
     if system is not None:
         if not isinstance(system, str):
             raise ConversionError("the system prompt: the instructions of responses are one text")
-        reader.turns.append(Turn(None, "system", system))
+        reader.turns.add(Turn(None, "system", system))
     for index, item in enumerate(messages):
         reader.add(item, index)
-    return list(reader.in_order())
+    return list(reader.turns)
 
 
 class _Reader:
@@ -69,68 +68,32 @@ class _Reader:
     """
 
     def __init__(self, losses: Losses) -> None:
-        self.turns: list[Turn] = []
         self._losses = losses
-        self._late: dict[int, list[Turn]] = {}  # by place of a turn: outputs that stood elsewhere
-        self._places: dict[str, int] = {}  # by call id: the place of its turn
-        self._called: set[str] = set()  # ids of calls that an output may follow here
-        self._gone: set[str] = set()  # ids of calls that are left out
+        self.turns = ItemTurns(losses, "output")
 
     def add(self, item: Message, index: int) -> None:
         """Read one item; a user's item that is left out is an empty turn."""
         kind = item_kind(item)
         if kind == MESSAGE:
-            self._add_turn(self._message(item, index))
+            self.turns.add(self._message(item, index))
         elif kind == "function_call":
             call = self._call(item, index)
             if call is not None:
-                self._add_turn(Turn(index, "assistant", (call,)))
+                self.turns.add(Turn(index, "assistant", (call,)))
         elif kind == "function_call_output" and isinstance(item.get("call_id"), str):
-            self.turns.append(Turn(index, "user", self._output(item, index)))
+            self.turns.add_result(item["call_id"], index, lambda: self._output(item, index))
         elif kind in _UNSAID or (kind == REFERENCE and str(item["id"]).startswith("rs_")):
             self._losses.metadata(index, f"an item of type {kind!r}")
         else:
             self._losses.content(index, f"an item of type {kind!r}")
             if kind in OUTPUTS:
-                self.turns.append(Turn(index, "user", ()))
+                self.turns.add_nothing(index)
 
-    def in_order(self) -> Iterator[Turn]:
-        """Yield the turns, late outputs behind their calls."""
-        for place, turn in enumerate(self.turns):
-            yield turn
-            yield from self._late.get(place, ())
-
-    def _add_turn(self, turn: Turn) -> None:
-        if turn.role != "assistant" or self._after_output():
-            self._called = set()
-        self.turns.append(turn)
-        for part in parts_of(turn):
-            if isinstance(part, Call):
-                self._called.add(part.id)
-                self._places[part.id] = len(self.turns) - 1
-                self._gone.discard(part.id)
-
-    def _after_output(self) -> bool:
-        """Tell whether the list stands behind an output, where the model begins another turn."""
-        said = next((turn for turn in reversed(self.turns) if turn.content != ()), None)
-        return said is not None and said.role != "assistant"
-
-    def _output(self, item: Message, index: int) -> tuple[Result, ...]:
-        """Read an output; it is late if its call does not stand right before it."""
-        call = item["call_id"]
-        if call in self._gone or call not in self._places:
-            why = "which is lost itself" if call in self._gone else "which is not in the list"
-            self._losses.content(index, f"the output of call {call!r}, {why},")
-            return ()
+    def _output(self, item: Message, index: int) -> tuple[str | tuple[Text | Image, ...], bool]:
         marks = _MARKS | {"name", "namespace"}  # the call has them
         known = ("type", "call_id", "output")
         self._losses.fields(index, item, known, "a function call's output", marks)
-        result = Result(call, self._content(item["output"], index))
-        if call in self._called:
-            return (result,)
-        self._losses.content(index, f"the place of an output that stands apart from {call!r}")
-        self._late.setdefault(self._places[call], []).append(Turn(index, "user", (result,)))
-        return ()
+        return self._content(item["output"], index), False
 
     def _message(self, item: Message, index: int) -> Turn:
         role = item["role"]
@@ -146,7 +109,7 @@ class _Reader:
         call = item["call_id"]
         arguments = read_arguments(item["arguments"], call, index, self._losses)
         if arguments is None:
-            self._gone.add(call)
+            self.turns.leave_out(call)
             return None
         return Call(call, item["name"], arguments)
 
