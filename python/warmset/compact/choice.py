@@ -11,7 +11,14 @@ from warmset._core import keep_worthy
 from warmset.compact.weights import ROLES
 from warmset.evict.fitted import Inserted
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role, how_many_leave
-from warmset.messages import anchor, exchange_start, homes, last_said, loop_start
+from warmset.messages import (
+    anchor,
+    answering_stored,
+    exchange_start,
+    homes,
+    last_said,
+    loop_start,
+)
 from warmset.tokens import PER_REPLY, message_tokens
 
 if TYPE_CHECKING:
@@ -119,6 +126,7 @@ class Choice:
         must |= self._reads.keep
         must[[at for at in waiting if asked is None or at > asked]] = True
         must[list(pinned)] = True
+        must[answering_stored(facts, self._dialect)] = True
         for at in (anchor(facts), asked, last_said(facts), loop_start(facts)):
             if at is not None:
                 must[at] = True

@@ -10,7 +10,15 @@ from warmset.evict.fitted import Evicted
 from warmset.evict.gaps import GapRole, gap_message, gaps, how_many
 from warmset.evict.slots import Slot, Terms, read, written
 from warmset.evict.view import Leave, Swap, UnitView, View
-from warmset.messages import LANGUAGES, anchor, exchange_start, last_said, loop_start, units
+from warmset.messages import (
+    LANGUAGES,
+    anchor,
+    answering_stored,
+    exchange_start,
+    last_said,
+    loop_start,
+    units,
+)
 from warmset.text.decisions import brief_task
 
 if TYPE_CHECKING:
@@ -41,6 +49,7 @@ class Desk:
         self._task, self._asked = anchor(known), exchange_start(known)
         self._said = last_said(known)
         held = self._held(known)
+        held.update(answering_stored(known, terms.dialect, continues=terms.continues))
         since = -1 if self._asked is None else self._asked
         # Units are those of the caller's list: evictions make messages of different units
         # neighbours.

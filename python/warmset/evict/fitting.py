@@ -39,6 +39,7 @@ def fit(
     system: System | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
     store: OffloadStore | None = None,
+    continues: bool = False,
 ) -> FitResult:
     """Make a list fit its budget by evicting whole units; a valid list stays valid.
 
@@ -61,6 +62,9 @@ def fit(
         tools: Tool schemas that are sent with the call; their tokens count.
         store: Stores the evicted messages, so that their evictions have handles; a tool result that
             is cleared in place has none.
+        continues: Whether the list goes on behind messages that the provider has stored, by
+            `previous_response_id`, `conversation` or `previous_interaction_id`: results whose call
+            is not in the list then answer a stored one, and stay.
 
     Returns:
         The messages, their tokens, the evicted messages with reasons, and the inserted messages.
@@ -94,6 +98,7 @@ def fit(
             cost_of=lambda message: stand_ins.costs([message])[0],
             store=store,
             pinned=pinned(protect, given),
+            continues=continues,
         ),
     )
     chain = steps(TokenBudget() if policy is None else policy)

@@ -85,3 +85,4 @@ class Terms:
     cost_of: Callable[[Message], int]
     store: OffloadStore | None
     pinned: frozenset[int]
+    continues: bool = False

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.messages.model import Facts
+    from warmset.messages.model import Dialect, Facts
 
 REASONING: Final = 3
 """The bond of reasoning; see `Facts.bond`."""
@@ -21,6 +21,9 @@ _LONG, _SHARED = 16, 12
 """The least length of an id that tells its response, and how much of it the items of one share.
 
 Ids of OpenAI's items have a random part that all items of a response begin or end with."""
+
+_STORED: Final = ("responses", "interactions")
+"""The dialects whose lists may go on behind messages that the provider has stored."""
 
 UnitKind: TypeAlias = Literal["system", "user", "assistant", "tool", "orphan"]
 
@@ -146,6 +149,31 @@ def anchor(facts: Sequence[Facts]) -> int | None:
         Its position; None if there is no request.
     """
     return next((index for index, fact in enumerate(facts) if fact.request), None)
+
+
+def answering_stored(
+    facts: Sequence[Facts], dialect: Dialect, *, continues: bool = False
+) -> list[int]:
+    """Return the positions of results that may answer calls which the provider has stored.
+
+    Args:
+        facts: The facts of each message, in order.
+        dialect: The dialect of the messages.
+        continues: Whether the list is known to go on behind stored messages.
+
+    Returns:
+        Where that is not known, only results before which nothing is called.
+    """
+    if dialect not in _STORED:
+        return []
+    called: set[str] = set()
+    found: list[int] = []
+    for index, fact in enumerate(facts):
+        stored = continues or not called
+        if fact.results and stored and called.isdisjoint(fact.results):
+            found.append(index)
+        called.update(fact.calls)
+    return found
 
 
 def loop_start(facts: Sequence[Facts]) -> int | None:

@@ -136,6 +136,9 @@ def must_stay(puzzle: Puzzle) -> set[int]:
     since = current(seen)
     held |= {since} if since >= 0 else set()
     held |= opening(seen)
+    if puzzle.dialect in ("responses", "interactions"):
+        first = next((at for at, one in enumerate(seen) if one.calls), len(seen))
+        held |= {at for at in range(first) if seen[at].answers}
     answered = _answered(seen)
     for at, one in enumerate(seen):
         if len(one.calls) > sum(called == at for called, _ in answered):

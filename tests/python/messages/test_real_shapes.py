@@ -96,6 +96,7 @@ def test_units_hold_together_what_belongs_together(shape):
 )
 def test_fit_makes_lists_that_are_accepted(shape, share):
     beside = {"dialect": shape.dialect, "system": shape.system}
+    beside["continues"] = bool(shape.continues)
     total = int(fit(shape.messages, budget=10**9, **beside).tokens)
     budget = max(1, int(total * share))
     try:

@@ -1,40 +1,76 @@
-"""Which models of Anthropic's take a system message among the messages.
+"""What models of Anthropic's take: a system message among the messages, a reply begun for them.
 
-Source: platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages.
+Sources: platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages,
+.../api/errors (prefill) and .../build-with-claude/extended-thinking. A name that is not known is
+taken for a model that takes what any model takes.
 """
 
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import Final, TypeAlias
 
-_FIRST: Final = {
+_Version: TypeAlias = tuple[int, int]
+
+_TAKES_SYSTEM: Final[dict[str, _Version]] = {
     "opus": (4, 8),
     "sonnet": (5, 5),
     "haiku": (5, 5),
     "fable": (5, 0),
     "mythos": (5, 0),
 }
-"""The first version of each family that takes it."""
+"""The first version of each family that takes a system message among the messages."""
 
-_VERSION: Final = r"(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
-_OLD: Final = re.compile(rf"claude-(?:instant-)?v?{_VERSION}")
-_NAME: Final = re.compile(rf"claude-([a-z]+)-{_VERSION}")
+_NO_PREFILL: Final[dict[str, _Version]] = {
+    "opus": (4, 6),
+    "sonnet": (4, 6),
+    "haiku": (5, 5),
+    "fable": (5, 0),
+    "mythos": (5, 0),
+}
+"""The first version of each family that refuses a list that ends with the assistant."""
+
+_ADAPTIVE: Final[dict[str, _Version]] = _NO_PREFILL
+"""The first version of each family that thinks where it sees fit, also behind a text."""
+
+_PARTS: Final = r"(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
+_OLD: Final = re.compile(rf"claude-(?:instant-)?v?{_PARTS}")
+_NAME: Final = re.compile(rf"claude-([a-z]+)-{_PARTS}")
 
 
 def refuses_system(model: str) -> bool:
-    """Tell whether a model refuses a system message among the messages.
+    """Tell whether a model is known to refuse a system message among the messages.
 
     Args:
         model: The name of a model, as "claude-sonnet-5" or "anthropic.claude-opus-4-1-v1:0".
-
-    Returns:
-        True for the models that are known to refuse it; False for every other name.
     """
+    return _is_older(model, _TAKES_SYSTEM) is True
+
+
+def refuses_prefill(model: str) -> bool:
+    """Tell whether a model is known to refuse a list that ends with the assistant.
+
+    Args:
+        model: The name of a model.
+    """
+    return _is_older(model, _NO_PREFILL) is False
+
+
+def thinks_first(model: str) -> bool:
+    """Tell whether a model is known to refuse a thinking turn that does not begin with thinking.
+
+    Args:
+        model: The name of a model.
+    """
+    return _is_older(model, _ADAPTIVE) is True
+
+
+def _is_older(model: str, firsts: dict[str, _Version]) -> bool | None:
+    """Tell whether a model is older than the first version of its family; None if not known."""
     found = _NAME.search(model.lower())
     if found is None:
-        return _OLD.search(model.lower()) is not None
-    first = _FIRST.get(found[1])
+        return True if _OLD.search(model.lower()) else None
+    first = firsts.get(found[1])
     if first is None:
-        return found[1] == "instant"
+        return True if found[1] == "instant" else None
     return (int(found[2]), int(found[3] or 0)) < first

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import TypeAlias
 
 from warmset.messages.anthropic import walk
@@ -68,8 +69,12 @@ class _Pairing:
             for place, block in enumerate(walk.blocks(message))
             if block["type"] == walk.USE
         ]
-        self._ids = dict(calls)
-        for number, own in fresh_ids([call for _, call in calls]).items():
+        self._ids = {where: _plain(call) for where, call in calls}
+        for where, call in calls:
+            if (own := self._ids[where]) != call:
+                what = f"call {call!r} was named {own}"
+                self._changes.append(Change("A17", self._entries[where[0]][0], what))
+        for number, own in fresh_ids([self._ids[where] for where, _ in calls]).items():
             where, call = calls[number]
             what = f"a second call {call!r} was named {own}"
             self._changes.append(Change("A4", self._entries[where[0]][0], what))
@@ -163,6 +168,11 @@ class _Pairing:
                 others.append(result)
         here.sort(key=lambda found: found[0])
         return [result for _, result in here] + others
+
+
+def _plain(call: str) -> str:
+    """Write an id with letters, digits, _ and - only."""
+    return call if walk.ID.fullmatch(call) else re.sub(r"[^a-zA-Z0-9_-]", "_", call) or "_"
 
 
 def _stub(call: str) -> Message:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any
 from warmset.errors import InvalidInputError
 from warmset.messages.alternate import alternate
 from warmset.messages.anthropic import walk
-from warmset.messages.anthropic.models import refuses_system
+from warmset.messages.anthropic.models import refuses_prefill, refuses_system
 from warmset.messages.anthropic.pairing import Entry, pair, same
+from warmset.messages.anthropic.rules import a13_user_is_last
 from warmset.messages.anthropic.systems import in_place, without_systems
 from warmset.messages.codec import accept, loads
 from warmset.messages.mending import Change, Unanswered
@@ -16,7 +17,7 @@ from warmset.messages.mending import Change, Unanswered
 if TYPE_CHECKING:
     from warmset.messages.model import Message, Request
 
-CONTINUED = "(continued)"
+CONTINUED, CONTINUE = "(continued)", "(continue)"
 
 
 def mend(
@@ -41,6 +42,8 @@ def mend(
         changes.append(Change("A1", index, f"a user message {CONTINUED!r} was put in front"))
         entries.insert(0, (index, {"role": "user", "content": CONTINUED}))
     _lead_with_thinking(entries, changes)
+    if refuses_prefill(request.model):
+        _end_with_the_user(entries, changes)
     _strip_end(entries, changes)
     _thin_marks(entries, changes)
     changes.sort(key=lambda change: change.index)
@@ -115,6 +118,13 @@ def _part_from_server_orphans(entries: list[Entry], changes: list[Change]) -> li
                 kept.append((index, message | {"content": content}))
         entries = kept
     return entries
+
+
+def _end_with_the_user(entries: list[Entry], changes: list[Change]) -> None:
+    for broken in a13_user_is_last([message for _, message in entries]):
+        index = entries[broken.index][0]
+        changes.append(Change("A13", index, f"a user message {CONTINUE!r} was put at the end"))
+        entries.append((index, {"role": "user", "content": CONTINUE}))
 
 
 def _lead_with_thinking(entries: list[Entry], changes: list[Change]) -> None:

@@ -10,8 +10,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from warmset.messages.anthropic import walk
-from warmset.messages.anthropic.models import refuses_system
-from warmset.messages.model import Request, Rule, Violation
+from warmset.messages.anthropic.models import refuses_prefill, refuses_system, thinks_first
+from warmset.messages.model import Request, Rule, Severity, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -52,10 +52,7 @@ def a2_calls_are_answered_at_once(messages: Sequence[Mapping[str, Any]]) -> Iter
 
 
 def a3_results_stand_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """A3: in a user message, results stand before everything else.
-
-    In a message right behind another one of the user's that is discouraged.
-    """
+    """A3: in what the user says behind calls, results stand before everything else."""
     why = "a tool result stands behind something else", "put the results first"
     turns = walk.turns(messages)
     for before, turn in zip([None, *turns], turns, strict=False):
@@ -66,7 +63,7 @@ def a3_results_stand_first(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vi
         called = before is not None and before.ids(walk.USE)
         if called and not broken and not walk.results_lead(whole):
             late = max(at for at, one in enumerate(own) if walk.ids(one, walk.RESULT))
-            yield Violation("A3", turn.first + late, *why, "discouraged")
+            yield Violation("A3", turn.first + late, *why)
 
 
 def a4_results_answer_the_message_before(
@@ -108,9 +105,18 @@ def a5_server_tools_pair(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viol
 def a6_thinking_is_whole(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A6: thinking has its signature; a turn that calls in the last tool loop begins with it.
 
-    Judged of turns that carry thinking at all. Only models with a thinking budget refuse such a
-    turn, and only while thinking is switched on, which a list does not tell.
+    Judged of turns that carry thinking at all. Newer models think where they see fit, and take a
+    turn that begins with something else; see `thinks_first`.
     """
+    yield from _a6(messages, "discouraged")
+
+
+def a6_thinking_leads(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A6: the same, for a model that refuses a turn which does not begin with its thinking."""
+    yield from _a6(messages, "refused")
+
+
+def _a6(messages: Sequence[Mapping[str, Any]], severity: Severity) -> Iterator[Violation]:
     for index, message in enumerate(messages):
         if not all(walk.is_signed(block) for block in walk.blocks(message)):
             why = "thinking has no signature, or redacted thinking no data"
@@ -119,7 +125,7 @@ def a6_thinking_is_whole(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viol
         turn = [block for at in range(first, last) for block in walk.as_blocks(messages[at])]
         if not walk.thinking_leads(turn):
             why = "thinking does not begin the turn that calls"
-            yield Violation("A6", first, why, "put it first, as it came", "discouraged")
+            yield Violation("A6", first, why, "put it first, as it came", severity)
 
 
 def a8_nothing_is_blank(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -163,8 +169,8 @@ def a10_system_follows_the_user(messages: Sequence[Mapping[str, Any]]) -> Iterat
             why = "a system message does not follow the user"
             yield Violation("A10", turn.first, why, "put it behind what the user says")
         elif at + 1 < len(turns) and turns[at + 1].role == "user":
-            why, fix = "the user follows a system message", "put it behind what the user says"
-            yield Violation("A10", turn.first, why, fix, "discouraged")
+            why = "the user follows a system message"
+            yield Violation("A10", turn.first, why, "put it behind what the user says")
 
 
 def a11_few_cache_marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -178,6 +184,17 @@ def a11_few_cache_marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viola
             yield Violation("A11", index, why, "keep the latest ones")
 
 
+def a13_user_is_last(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A13: the list does not end with the assistant, for a model that takes no reply begun for it.
+
+    A turn that the provider paused within a tool of its own may go on.
+    """
+    turns = walk.turns(messages)
+    if turns and turns[-1].role == "assistant" and not walk.ends_in_server_use(turns[-1]):
+        why = "the last message is the assistant's, which this model does not continue"
+        yield Violation("A13", turns[-1].last, why, "end with what is asked")
+
+
 def a14_inputs_are_objects(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A14: the input of a call is an object."""
     for index, message in enumerate(messages):
@@ -187,9 +204,23 @@ def a14_inputs_are_objects(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vi
                 yield Violation("A14", index, why, "parse it, or send {}")
 
 
+def a17_call_ids_are_plain(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A17: the id of a call is of letters, digits, _ and -."""
+    for index, message in enumerate(messages):
+        for call in walk.ids(message, walk.USE):
+            if not walk.ID.fullmatch(call):
+                why = f"the id {call!r} has other characters than letters, digits, _ and -"
+                yield Violation("A17", index, why, "name the call otherwise, and its result")
+
+
 def rules(request: Request) -> tuple[Rule, ...]:
     """Return the rules that hold for the list of a request; see `Rules`."""
-    return (*RULES, a9_no_system_in_place) if refuses_system(request.model) else RULES
+    found = RULES
+    if thinks_first(request.model):
+        found = tuple(a6_thinking_leads if r is a6_thinking_is_whole else r for r in found)
+    if refuses_system(request.model):
+        found = (*found, a9_no_system_in_place)
+    return (*found, a13_user_is_last) if refuses_prefill(request.model) else found
 
 
 RULES: tuple[Rule, ...] = (
@@ -203,6 +234,7 @@ RULES: tuple[Rule, ...] = (
     a10_system_follows_the_user,
     a11_few_cache_marks,
     a14_inputs_are_objects,
+    a17_call_ids_are_plain,
 )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,9 @@ if TYPE_CHECKING:
 
 USE, RESULT = "tool_use", "tool_result"
 MAX_MARKS = 4
+ID = re.compile(r"[a-zA-Z0-9_-]+")
+"""What the id of a call may be."""
+
 _THOUGHTS = {"thinking": "signature", "redacted_thinking": "data"}
 
 

@@ -6,17 +6,24 @@ from typing import TYPE_CHECKING
 
 from warmset.messages.gemini import parts as p
 from warmset.messages.gemini.pairing import Entry, pair
-from warmset.messages.gemini.rules import is_empty, is_signed_well
+from warmset.messages.gemini.rules import (
+    demands_signatures,
+    is_empty,
+    is_signed_well,
+    unsigned_steps,
+)
 from warmset.messages.mending import Change, Unanswered
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message, Request
 
 CONTINUED, CONTINUE = "(continued)", "(continue)"
+UNCHECKED = "skip_thought_signature_validator"
+"""The signature that stands for none; source: ai.google.dev/gemini-api/docs/thought-signatures."""
 
 
 def mend(
-    messages: list[Message], unanswered: Unanswered, _request: Request
+    messages: list[Message], unanswered: Unanswered, request: Request
 ) -> tuple[list[Message], list[Change]]:
     """Mend a list of well-formed contents; see `Mender`.
 
@@ -37,8 +44,20 @@ def mend(
         index = entries[-1][0]
         changes.append(Change("G1", index, f"a user content {CONTINUE!r} was put at the end"))
         entries.append((index, _user(CONTINUE)))
+    if demands_signatures(request.model):
+        _sign(entries, changes)
     changes.sort(key=lambda change: change.index)
     return [message for _, message in entries], changes
+
+
+def _sign(entries: list[Entry], changes: list[Change]) -> None:
+    """Give steps without a signature the one that the API does not check."""
+    for at, place in list(unsigned_steps([message for _, message in entries])):
+        index, message = entries[at]
+        content = list(p.parts(message))
+        content[place] = content[place] | {p.SIGNATURE: UNCHECKED}
+        changes.append(Change("G4", index, "a call got a signature that is not checked"))
+        entries[at] = (index, message | {"parts": content})
 
 
 def _user(text: str) -> Message:

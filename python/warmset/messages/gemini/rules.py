@@ -8,6 +8,7 @@ model.
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
@@ -16,6 +17,11 @@ from warmset.messages.model import Message, Request, Rule, Violation
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
+
+
+_GENERATION = re.compile(r"gemini-(\d+)")
+_SIGNING = 3
+"""The first generation of models that demands thought signatures."""
 
 
 def g1_user_is_first_and_last(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -76,6 +82,16 @@ def g4_signatures_are_texts(messages: Sequence[Mapping[str, Any]]) -> Iterator[V
             yield Violation("G4", index, why, "send it as it came")
 
 
+def g4_steps_are_signed(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """G4: the first call of every step since the last request has the model's thought signature.
+
+    Gemini 3 and newer models refuse a step without it.
+    """
+    for index, _ in unsigned_steps(messages):
+        why = "the first function call of the step has no thought signature"
+        yield Violation("G4", index, why, "send the signature as it came, or use repair()")
+
+
 def g5_no_part_is_empty(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """G5: a content has parts, and none is empty; a blank text has a signature or reasoning.
 
@@ -89,9 +105,9 @@ def g5_no_part_is_empty(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viola
             yield Violation("G5", index, why, fix, "discouraged" if mild else "refused")
 
 
-def rules(_request: Request) -> tuple[Rule, ...]:
+def rules(request: Request) -> tuple[Rule, ...]:
     """Return the rules that hold for the list of a request; see `Rules`."""
-    return RULES
+    return (*RULES, g4_steps_are_signed) if demands_signatures(request.model) else RULES
 
 
 RULES: tuple[Rule, ...] = (
@@ -101,6 +117,33 @@ RULES: tuple[Rule, ...] = (
     g4_signatures_are_texts,
     g5_no_part_is_empty,
 )
+
+
+def demands_signatures(model: str) -> bool:
+    """Tell whether a model refuses a function call of the current turn without its signature."""
+    found = _GENERATION.search(model.lower())
+    return found is not None and int(found[1]) >= _SIGNING
+
+
+def unsigned_steps(messages: Sequence[Mapping[str, Any]]) -> Iterator[tuple[int, int]]:
+    """Yield the first call of each step since the last request that has no thought signature.
+
+    Yields:
+        The position of its content, and that of its part.
+    """
+    asked = max(
+        (at for at, m in enumerate(messages) if not p.is_model(m) and not p.responses(m)),
+        default=-1,
+    )
+    for first, last in p.sides(messages):
+        called = [
+            (at, place, part)
+            for at in range(max(first, asked + 1), last + 1)
+            for place, part in enumerate(p.parts(messages[at]))
+            if p.get(part, p.CALL) is not None
+        ]
+        if called and p.get(called[0][2], p.SIGNATURE) is None:
+            yield called[0][0], called[0][1]
 
 
 def is_signed_well(part: Message) -> bool:

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 from warmset.messages.codec import encode
 from warmset.messages.mending import Change
 from warmset.messages.openai.grammar import body_of
-from warmset.messages.openai.rules import ARGUMENTS, INSTRUCTING, NAME, fits, says_something
+from warmset.messages.openai.rules import (
+    ARGUMENTS,
+    INSTRUCTING,
+    NAME,
+    PERSON,
+    SPEAKING,
+    fits,
+    says_something,
+)
 from warmset.messages.text import kind_of
 
 if TYPE_CHECKING:
@@ -84,7 +92,11 @@ def _without_content(message: Message, role: str) -> Message | None:
 
 def _with_names(message: Message, index: int, changes: list[Change]) -> Message:
     """Give calls, and who answers them, names and arguments that may stand (C5)."""
-    role = message["role"]
+    role, named = message["role"], message.get("name")
+    if role in SPEAKING and isinstance(named, str) and not PERSON.fullmatch(named):
+        fresh = re.sub(r"[\s<|\\/>]+", "_", named) or "_"
+        changes.append(Change("C5", index, f"the name {named!r:.80} became {fresh!r}"))
+        message = {**message, "name": fresh}
     if role == "function" and not NAME.fullmatch(message["name"]):
         return {**message, "name": _named(message["name"], index, changes)}
     if role != "assistant":

@@ -15,6 +15,12 @@ if TYPE_CHECKING:
 NAME = re.compile(r"[a-zA-Z0-9_-]{1,64}")
 """What the name of a function or of a custom tool may be."""
 
+PERSON = re.compile(r"[^\s<|\\/>]+")
+"""What the name of a participant may be."""
+
+SPEAKING = ("system", "developer", "user", "assistant")
+"""The roles whose messages may name a participant."""
+
 ARGUMENTS = {"function": "arguments", "custom": "input"}
 """Where the arguments stand, by the type of the call."""
 
@@ -88,7 +94,10 @@ def c4_assistant_says_something(messages: Sequence[Mapping[str, Any]]) -> Iterat
 
 
 def c5_calls_are_written_as_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """C5: arguments are a string, and the names of tools are of letters, digits, _ and -."""
+    """C5: arguments are a string, names of tools are of letters, digits, _ and -.
+
+    The name of a participant has no white space, slash, bar or angle bracket.
+    """
     for index, message in enumerate(messages):
         for key, body in bodies(message):
             if not isinstance(body.get(key), str):
@@ -96,6 +105,10 @@ def c5_calls_are_written_as_text(messages: Sequence[Mapping[str, Any]]) -> Itera
                 yield Violation("C5", index, why, "write it as a string of JSON")
             if not NAME.fullmatch(body["name"]):
                 yield _bad_name(index, body["name"])
+        named = message.get("name")
+        if isinstance(named, str) and message["role"] in SPEAKING and not PERSON.fullmatch(named):
+            why = f"the name {named!r:.80} has white space, a slash, a bar or a bracket"
+            yield Violation("C5", index, why, "write the name without it")
         if message["role"] == "function" and not NAME.fullmatch(message["name"]):
             yield _bad_name(index, message["name"])
 
