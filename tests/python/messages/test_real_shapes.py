@@ -22,6 +22,14 @@ REFUSED = [shape for shape in SHAPES if shape.verdict == "refused"]
 LEAST = {"openai": 80, "responses": 90, "anthropic": 80, "gemini": 80}
 """How many lists of each dialect the corpus has at least."""
 
+UNNOTICED = {
+    "responses-reasoning-and-call-without-id",
+    "responses-reasoning-without-ids",
+    "responses-tool-search-server",
+    "responses-two-reasonings",
+}
+"""Lists of which a provider cannot tell that one of two items that belong together was left out."""
+
 every = pytest.mark.parametrize("shape", SHAPES, ids=lambda shape: shape.name)
 accepted = pytest.mark.parametrize("shape", ACCEPTED, ids=lambda shape: shape.name)
 refused = pytest.mark.parametrize("shape", REFUSED, ids=lambda shape: shape.name)
@@ -41,6 +49,18 @@ def test_the_corpus_is_whole():
 @every
 def test_the_oracle_agrees_with_the_verdict(shape):
     assert bool(shape.refusals(shape.messages)) == (shape.verdict == "refused")
+
+
+@pytest.mark.parametrize("dialect", LISTS)
+def test_the_oracle_refuses_an_empty_list(dialect):
+    assert provider.refusals(dialect, [])
+
+
+@accepted
+def test_the_oracle_misses_what_was_left_out(shape):
+    pairs = [] if shape.name in UNNOTICED else provider.bonds(shape.dialect, shape.messages)
+    for one, _ in pairs:
+        assert shape.refusals([*shape.messages[:one], *shape.messages[one + 1 :]]), one
 
 
 @accepted
