@@ -9,7 +9,7 @@ import json
 from contextlib import suppress
 
 import pytest
-from real_shapes import check_in_place, load
+from real_shapes import check_in_place, load, said
 
 from warmset import Memory, detect
 from warmset.errors import BudgetTooSmall, WarmsetError
@@ -53,8 +53,8 @@ def test_append_stores_the_list_as_it_is(memory, shape):
     ids = conversation.append(shape.messages)
     assert len(ids) == len(shape.messages)
     stored = conversation.fetch(ids)
-    assert [json.dumps(turn) for turn in stored] == [
-        json.dumps(message) for message in shape.messages
+    assert [json.dumps(said(turn)) for turn in stored] == [
+        json.dumps(said(message)) for message in shape.messages
     ]
 
 

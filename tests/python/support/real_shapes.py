@@ -109,6 +109,15 @@ def check_kept(shape, made):
         assert message.get("role") not in INSTRUCTING or at in kept
 
 
+def said(value):
+    """Return a JSON value without null fields and empty annotations, which a store may leave out."""
+    if isinstance(value, dict):
+        empty = {key for key, one in value.items() if one is None}
+        empty |= {"annotations"} if value.get("annotations") == [] else set()
+        return {key: said(one) for key, one in value.items() if key not in empty}
+    return [said(one) for one in value] if isinstance(value, list) else value
+
+
 def check_in_place(shape, made):
     """Assert that a window shows messages as they are, in their order, and all instructions.
 
@@ -116,12 +125,11 @@ def check_in_place(shape, made):
     the user's role, as quotations of other messages are, or says that messages were left out.
     """
     blocks = [(at, block) for at, one in enumerate(shape.messages) for block in _blocks(one)]
-    whole = [json.dumps(message) for message in shape.messages]
+    whole = [json.dumps(said(message)) for message in shape.messages]
     shown, last = set(), -1
     for message in made:
-        at = next(
-            (at for at in range(last + 1, len(whole)) if whole[at] == json.dumps(message)), None
-        )
+        text = json.dumps(said(message))
+        at = next((at for at in range(last + 1, len(whole)) if whole[at] == text), None)
         if at is not None:
             shown.add(at)
             last = at
@@ -146,8 +154,8 @@ def _blocks(message):
     if isinstance(found, str):
         found = [{"type": "text", "text": found}]
     if not isinstance(found, list) or message.get("type", "message") != "message":
-        return [json.dumps(message)]
-    return [json.dumps([message.get("role"), block]) for block in found]
+        return [json.dumps(said(message))]
+    return [json.dumps([message.get("role"), said(block)]) for block in found]
 
 
 def _is_notice(shape, message):
