@@ -110,7 +110,7 @@ def check_kept(shape, made):
 
 
 def said(value):
-    """Return a JSON value without null fields and empty annotations, which a store may leave out."""
+    """Return a JSON value without null fields and empty annotations: a store may drop them."""
     if isinstance(value, dict):
         empty = {key for key, one in value.items() if one is None}
         empty |= {"annotations"} if value.get("annotations") == [] else set()
