@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from warmset.evict.view import StandInKind
-    from warmset.messages import Dialect, Message
+    from warmset.messages import Dialect
     from warmset.tokens import TokenCount
 
 
@@ -64,7 +64,7 @@ class FitResult:
         notes: Remarks of policies, in words: why no summary was used, what one lacks.
     """
 
-    messages: list[Message]
+    messages: list[Any]
     tokens: TokenCount
     budget: int
     dialect: Dialect

@@ -64,7 +64,7 @@ class TurnTools:
         self._granted: dict[int, None] = {}
         self.budget = input_tokens(budget)
         self.dialect: Dialect = dialect
-        self.definitions: list[dict[str, Any]] = definitions(dialect, strict=strict)
+        self.definitions: list[Any] = definitions(dialect, strict=strict)
 
     def __repr__(self) -> str:
         return f"TurnTools({self._reader.name!r}, {self.dialect}, {self.left} tokens left)"

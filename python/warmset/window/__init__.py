@@ -5,6 +5,12 @@ from typing import TYPE_CHECKING
 from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
+    from warmset.window.arguments import (
+        AnthropicArguments,
+        GeminiArguments,
+        OpenAIArguments,
+        ResponsesArguments,
+    )
     from warmset.window.cut import cut_ask, cut_conversation
     from warmset.window.cut_result import CutAsk, CutResult
     from warmset.window.options import WindowKeywords, WindowOptions
@@ -14,14 +20,18 @@ if TYPE_CHECKING:
     from warmset.window.summaries import CompactionPolicy, Summaries
 
 __all__ = [
+    "AnthropicArguments",
     "Ask",
     "Choice",
     "Compaction",
     "CompactionPolicy",
     "CutAsk",
     "CutResult",
+    "GeminiArguments",
+    "OpenAIArguments",
     "Part",
     "Report",
+    "ResponsesArguments",
     "Summaries",
     "Window",
     "WindowKeywords",
@@ -35,6 +45,12 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
         __name__,
         {
+            "arguments": [
+                "AnthropicArguments",
+                "GeminiArguments",
+                "OpenAIArguments",
+                "ResponsesArguments",
+            ],
             "cut": ["cut_ask", "cut_conversation"],
             "cut_result": ["CutAsk", "CutResult"],
             "options": ["WindowKeywords", "WindowOptions"],

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -89,7 +89,7 @@ class CutResult:
         return [self._path[at] for at in np.flatnonzero(left_out).tolist()]
 
     @cached_property
-    def messages(self) -> list[Message]:
+    def messages(self) -> list[Any]:
         """The messages to send: copies, read on first access, and filler messages for gaps.
 
         Raises:

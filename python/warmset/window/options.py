@@ -48,7 +48,8 @@ class WindowOptions:
             shows none.
         dialect: The dialect of the window; the conversation's if not given.
         system: A system prompt that is sent beside the messages.
-        tools: Tool schemas that are sent with the call; their tokens count.
+        tools: Tool schemas that are sent with the call; their tokens count. Functions in the shape
+            of another dialect are rewritten for the window's.
         picker: Chooses turns instead of the memory's picker.
         compaction: Prepares summaries for windows of modes "jit" and "full", instead of the
             memory's `PreparedCompaction`.

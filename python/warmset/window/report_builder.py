@@ -142,6 +142,7 @@ class ReportBuilder:
             budget=call.budget,
             parts=made.parts,
             report=report,
+            tools=call.tools,
         )
 
     def _notes(self, pending: int) -> tuple[str, ...]:

@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from warmset.window.arguments import (
+    anthropic_arguments,
+    gemini_arguments,
+    openai_arguments,
+    responses_arguments,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
-    from warmset.messages import Dialect, Message, System
+    from warmset.messages import Dialect, System
     from warmset.usage import Usage
+    from warmset.window.arguments import (
+        AnthropicArguments,
+        GeminiArguments,
+        OpenAIArguments,
+        ResponsesArguments,
+    )
 
 PartName: TypeAlias = Literal[
     "system", "anchor", "summary", "index", "retrieved", "recent", "current", "request", "all"
@@ -154,15 +167,73 @@ class Window:
         budget: The budget in tokens.
         parts: The parts of the window, in order.
         report: What the window contains, and why.
+        tools: The tools that were given, in the shape of the dialect; None if there were none.
     """
 
-    messages: list[Message]
+    messages: list[Any]
     system: System | None
     dialect: Dialect
     tokens: int
     budget: int
     parts: tuple[Part, ...]
     report: Report
+    tools: Sequence[Mapping[str, Any]] | None = None
 
     def __len__(self) -> int:
         return len(self.messages)
+
+    # --- the keyword arguments of a provider's call ----------------------------------------------
+
+    def openai(self) -> OpenAIArguments:
+        """Return the keyword arguments of a call of OpenAI Chat Completions.
+
+            client.chat.completions.create(model="gpt-5-mini", **window.openai())
+
+        Returns:
+            `messages`, with the system prompt as the first one, and `tools` if there are any.
+
+        Raises:
+            InvalidInputError: The window is in another dialect; pass `dialect="openai"`.
+        """
+        return openai_arguments(self)
+
+    def responses(self) -> ResponsesArguments:
+        """Return the keyword arguments of a call of OpenAI Responses.
+
+            client.responses.create(model="gpt-5-mini", **window.responses())
+
+        Returns:
+            `input`, with the system prompt as the first item, and `tools` if there are any.
+
+        Raises:
+            InvalidInputError: The window is in another dialect; pass `dialect="responses"`.
+        """
+        return responses_arguments(self)
+
+    def anthropic(self) -> AnthropicArguments:
+        """Return the keyword arguments of a call of Anthropic Messages.
+
+            client.messages.create(model="claude-haiku-4-5", max_tokens=900, **window.anthropic())
+
+        Returns:
+            `messages`, and `system` and `tools` if there are any. Neighbours of one role are one
+            message, so that the results of parallel tool calls stand together.
+
+        Raises:
+            InvalidInputError: The window is in another dialect; pass `dialect="anthropic"`.
+        """
+        return anthropic_arguments(self)
+
+    def gemini(self) -> GeminiArguments:
+        """Return the keyword arguments of a call of Gemini.
+
+            client.models.generate_content(model="gemini-3-flash", **window.gemini())
+
+        Returns:
+            `contents`, and `config` with `system_instruction` and `tools` if there are any; your
+            own settings can be added to `config`.
+
+        Raises:
+            InvalidInputError: The window is in another dialect; pass `dialect="gemini"`.
+        """
+        return gemini_arguments(self)

@@ -21,6 +21,7 @@ from warmset.window.render import Call, beside_system, render, request_behind, t
 from warmset.window.result import Part
 from warmset.window.select import choose_lines, choose_quotes
 from warmset.window.summary_slot import settle, summary_tokens
+from warmset.window.tool_shapes import shaped
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,9 +44,9 @@ def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
     """
     wanted = None if ask.options.dialect is None else known_dialect(ask.options.dialect)
     source = ledger.dialect or _read_as(ledger, wanted)
-    return Call(
-        source, wanted or source, ask.options.system, ask.options.tools, request.send, ask.budget
-    )
+    target, given = wanted or source, ask.options.tools
+    tools = None if given is None else shaped(given, target)
+    return Call(source, target, ask.options.system, tools, request.send, ask.budget)
 
 
 def _read_as(ledger: Ledger, wanted: Dialect | None) -> Dialect:

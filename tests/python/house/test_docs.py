@@ -264,3 +264,31 @@ def test_each_figure_has_a_command_and_is_the_one_that_was_measured(capsys):
         f"langchain-core: {cut['langchain-core, len // 4']:,.0f} µs",
         f"SQLite: {append['SQLite FULL']:.0f} µs",
     ]
+
+
+# --- the providers' calls -------------------------------------------------------------------------
+
+PROVIDER_CALL = re.compile(
+    r"client\.(chat\.completions\.create|responses\.create|messages\.create|"
+    r"models\.generate_content)\("
+)
+
+
+def provider_calls(code):
+    """Return the calls of a provider's client in a program, as they are written."""
+    nodes = [node for node in ast.walk(ast.parse(code)) if isinstance(node, ast.Call)]
+    return {call for call in map(ast.unparse, nodes) if PROVIDER_CALL.match(call)}
+
+
+def test_the_type_checkers_read_every_call_of_a_provider_that_the_pages_show():
+    typed = [path.read_text() for path in (ROOT / "tests" / "typing").glob("readme_*.py")]
+    checked = set().union(*map(provider_calls, typed))
+    shown = {
+        (name(page), call)
+        for page in PAGES
+        for block in blocks(page)
+        if block.language == "python"
+        for call in provider_calls(block.text)
+    }
+    assert len(shown) >= 10
+    assert not {(page, call) for page, call in shown if call not in checked}

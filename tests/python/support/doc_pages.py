@@ -87,7 +87,7 @@ def agrees(shown: str, printed: str) -> bool:
 
 
 class Client:
-    """A client of OpenAI and of Anthropic in one, without a network.
+    """A client of OpenAI, Anthropic and Google in one, without a network.
 
     It refuses a list that the provider would refuse. If tools are sent, it calls the first one.
     """
@@ -97,6 +97,8 @@ class Client:
         completions = SimpleNamespace(create=self._chat)
         self.chat = SimpleNamespace(completions=completions)
         self.messages = SimpleNamespace(create=self._message)
+        self.responses = SimpleNamespace(create=self._response)
+        self.models = SimpleNamespace(generate_content=self._content)
         self.embeddings = SimpleNamespace(create=self._embeddings)
         self.sent: list[list[Any]] = []
 
@@ -126,6 +128,14 @@ class Client:
         usage = SimpleNamespace(input_tokens=40, output_tokens=12)
         content = [SimpleNamespace(type="text", text=text)]
         return SimpleNamespace(content=content, usage=usage, stop_reason="end_turn")
+
+    def _response(self, *, input: list[Any], **_options: Any) -> Any:  # noqa: A002 - the SDK's
+        self._take(input, "responses")
+        return SimpleNamespace(output_text="Release 4 is ready; the pool stays at 12.")
+
+    def _content(self, *, contents: list[Any], **_options: Any) -> Any:
+        self._take(contents, "gemini")
+        return SimpleNamespace(text="Release 4 is ready; the pool stays at 12.")
 
     def _embeddings(self, *, input: list[str], **_options: Any) -> Any:  # noqa: A002 - the SDK's
         rows = [
