@@ -63,6 +63,8 @@ def test_each_field_of_the_table_is_left_out_where_it_stands(row, kind):
         {"type": "function_call", "status": "completed", "arguments": "{}"},
         {"type": "message", "role": "assistant", "content": [], "id": "msg_1"},
         {"type": "unknown", "status": None},
+        {"role": "assistant", "content": "hi", "model": "m"},
+        {"role": "user", "content": "hi", "parts": "none"},
     ],
 )
 def test_everything_else_stays_as_it_is(message):
@@ -309,6 +311,16 @@ def test_a_model_cannot_change_a_value_silently_when_it_writes_json(field, error
         accept([message(role="user", content=field)])
 
 
+def test_an_object_that_is_no_model_is_asked_once():
+    class Item:
+        def model_dump(self, *, exclude_unset):
+            assert exclude_unset
+            return {"role": "user", "content": b"x"}
+
+    with pytest.raises(InvalidMessageError, match="content is of type bytes"):
+        accept([Item()])
+
+
 def test_dates_bytes_and_names_of_a_model_are_written_as_its_sdk_writes_them():
     pydantic = pytest.importorskip("pydantic")
     kind = enum.Enum("Kind", ["text"], type=str)
@@ -335,3 +347,9 @@ def test_repair_returns_the_callers_own_objects():
         assert made.messages[1] is said
         assert bool(made.changes) == (stray in given)
     assert repair(iter([user])).messages == [user]
+
+
+@pytest.mark.parametrize("given", ["text", {"role": "user", "content": "hi"}])
+def test_repair_of_one_message_asks_for_a_list(given):
+    with pytest.raises(InvalidMessageError, match="wrap it in a list"):
+        repair(given)
