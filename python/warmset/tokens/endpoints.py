@@ -15,7 +15,7 @@ from warmset.errors import CountError
 from warmset.messages import Message, convert
 from warmset.options import model as known_model
 from warmset.tokens.authority import Vocabulary, asked, tokens_of
-from warmset.tokens.number import TokenCount
+from warmset.tokens.number import FORMULA_ERROR, TokenCount
 
 if TYPE_CHECKING:
     from warmset.tokens.totals import SystemPrompt, ToolSchemas
@@ -34,12 +34,14 @@ class Endpoint:
         model: The model's name.
         fields: Fields of every request, such as the system prompt and the tools.
         names: What the request calls the system prompt and the tools; None where it takes neither.
+        error: The error of its counts, relative; 0 if the endpoint counts all that is sent.
     """
 
     ask: _Ask = field(repr=False)
     model: str
     fields: Mapping[str, object] = field(default_factory=dict)
     names: tuple[str, str] | None = None
+    error: float = 0.0
     _base: list[int] = field(default_factory=list, init=False, repr=False, compare=False)
 
     def __call__(self, messages: list[Message]) -> int:
@@ -48,7 +50,7 @@ class Endpoint:
 
     def count(self, messages: Sequence[Message]) -> TokenCount:
         """Count a whole list by the endpoint, with the system prompt and tools of its fields."""
-        return TokenCount(self(list(messages)), exact=True)
+        return TokenCount(self(list(messages)), exact=not self.error, error=self.error)
 
     def costs(self, messages: Sequence[Message]) -> list[int]:
         """Divide the endpoint's count of the list among its messages by their estimates."""
@@ -165,7 +167,7 @@ def interactions_counter(client: Any, model: str, **fields: object) -> Endpoint:
         fields: Further fields of the request: `config`.
 
     Returns:
-        The counter.
+        The counter. It raises `CountError` for a list that contents cannot say, as one with a film.
     """
     contents = gemini_counter(client, model, **fields)
 
@@ -180,7 +182,7 @@ def interactions_counter(client: Any, model: str, **fields: object) -> Endpoint:
         written = convert(known, source="interactions", target="gemini")
         return tokens_of(contents.ask(written.messages, more)) + estimated
 
-    return Endpoint(ask, model, fields)
+    return Endpoint(ask, model, fields, error=FORMULA_ERROR)
 
 
 def _read(answer: object, name: str) -> int:

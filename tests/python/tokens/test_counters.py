@@ -14,7 +14,9 @@ import pytest
 from hypothesis import given, strategies as st
 
 from warmset.errors import CountError, InvalidInputError, WarmsetError
+from warmset.messages import convert, text_message
 from warmset.tokens import (
+    FORMULA_ERROR,
     PER_REPLY,
     Calibration,
     Counter,
@@ -25,6 +27,7 @@ from warmset.tokens import (
     counter,
     extra_tokens,
     gemini_counter,
+    interactions_counter,
     message_tokens,
     openai_counter,
 )
@@ -203,6 +206,36 @@ def test_gemini_counts_contents_and_the_rest_is_estimated():
     beside = extra_tokens("estimate", system="Be brief.", tools=TOOLS)
     assert found.overhead("Be brief.", TOOLS) == found.overhead() + beside
     assert all(fields == {} for _, _, fields in client.asked)
+
+
+STEPS = [
+    text_message("interactions", "user", "look at the kite"),
+    {"type": "thought", "signature": "c2ln", "summary": [{"type": "text", "text": "I weigh it"}]},
+    {"type": "function_call", "id": "c", "name": "look", "arguments": {"at": "kite"}},
+    {"type": "function_result", "call_id": "c", "name": "look", "result": "it is red"},
+    {"type": "google_search_call", "id": "s", "arguments": {"queries": ["red kites"]}},
+]
+
+
+def test_interactions_are_counted_as_contents_and_the_rest_is_estimated():
+    client = Client()
+    found = interactions_counter(client, "the-model", labels={"a": "b"})
+    plain = [STEPS[0], *STEPS[2:4]]
+    contents = convert(plain, source="interactions", target="gemini").messages
+    whole = client.count_tokens(model="the-model", contents=contents).total_tokens
+    beside = message_tokens([STEPS[1], STEPS[4]], "estimate")
+    count = found.count(STEPS)
+    assert (count, count.exact, count.error) == (whole + sum(beside), False, FORMULA_ERROR)
+    assert client.asked[-1] == ("the-model", 3, {"labels": {"a": "b"}})
+    asked = len(client.asked)
+    assert found([STEPS[1]]) == beside[0]
+    assert len(client.asked) == asked, "there is nothing to ask"
+    assert found([]) == 0
+    assert sum(found.costs(STEPS)) + found.overhead() == found(STEPS)
+    extra = extra_tokens("estimate", system="Be brief.", tools=TOOLS)
+    assert found.overhead("Be brief.", TOOLS) == found.overhead() + extra
+    with pytest.raises(CountError, match="ConversionError"):
+        found.count([{"type": "user_input", "content": [{"type": "video", "uri": "u"}]}])
 
 
 @pytest.mark.parametrize("total", [None, "x", -1, 2.5])

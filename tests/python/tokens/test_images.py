@@ -186,6 +186,15 @@ def test_an_embedded_image_of_gemini_costs_by_its_size():
     assert message_tokens([message], "o200k_base") == [6 * 258 + 4 + 8 + 1]
 
 
+def test_an_embedded_image_of_interactions_costs_by_its_size_or_resolution():
+    image = {"type": "image", "mime_type": "image/png", "data": b64(png(960, 540))}
+    step = {"type": "user_input", "content": [image]}
+    assert message_tokens([step], "estimate") == [6 * 258 + 4]
+    assert message_tokens([step], "estimate", model="gemini-3.5-flash") == [1_120 + 4]
+    low = {"type": "user_input", "content": [{"type": "image", "uri": "u", "resolution": "low"}]}
+    assert message_tokens([low], "estimate", model="gemini-3.5-flash") == [280 + 4]
+
+
 def test_the_error_tells_of_images_of_unknown_size():
     text = {"role": "user", "content": "the kite " * 200}
     image = {"role": "user", "content": [{"type": "input_image", "image_url": "https://a.b/c"}]}

@@ -240,6 +240,76 @@ CASES = {
         },
         said("PYTHON", "print(1)", "OUTCOME_OK", "1"),
     ),
+    "interactions input": (
+        {
+            "type": "user_input",
+            "content": [{"type": "text", "text": "the kite", "annotations": [{"a": 1}]}],
+        },
+        said("the kite"),
+    ),
+    "interactions output": (
+        {
+            "type": "model_output",
+            "content": [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}],
+        },
+        said("a", "b"),
+    ),
+    "interactions thought": (
+        {"type": "thought", "signature": NOISE, "summary": [{"type": "text", "text": "hm"}]},
+        said("hm"),
+    ),
+    "interactions call": (
+        {"type": "function_call", "id": ID, "name": "f", "arguments": RESULT, "signature": NOISE},
+        PER_CALL + said("f", JSON_RESULT),
+    ),
+    "interactions result": (
+        {"type": "function_result", "call_id": ID, "name": "f", "result": "the kite"},
+        PER_CALL + said("f", "the kite"),
+    ),
+    "interactions result that is a mapping": (
+        {"type": "function_result", "call_id": ID, "name": "f", "result": {"id": "x", "text": "y"}},
+        PER_CALL + said("f", '{"id":"x","text":"y"}'),
+    ),
+    "interactions result of blocks": (
+        {
+            "type": "function_result",
+            "call_id": ID,
+            "name": "f",
+            "result": [{"type": "text", "text": "see"}, {"type": "image", "uri": "https://a.b/c"}],
+        },
+        PER_CALL + PER_IMAGE + said("f", "see"),
+    ),
+    "interactions files": (
+        {
+            "type": "user_input",
+            "content": [
+                {"type": "audio", "mime_type": "audio/mp3", "data": NOISE},
+                {"type": "video", "uri": "https://a.b/c", "resolution": "low"},
+                {"type": "document", "mime_type": "application/pdf", "data": NOISE},
+                {"type": "document", "mime_type": "text/csv", "data": "dGhlIGtpdGU="},
+                {"type": "image", "mime_type": "image/png", "uri": "https://a.b/c"},
+            ],
+        },
+        3 * PER_FILE + PER_IMAGE + said("the kite"),
+    ),
+    "interactions search": (
+        {
+            "type": "google_search_call",
+            "id": ID,
+            "arguments": {"queries": ["kites"]},
+            "signature": NOISE,
+        },
+        PER_CALL + said('{"queries":["kites"]}'),
+    ),
+    "interactions search result": (
+        {
+            "type": "google_search_result",
+            "call_id": ID,
+            "result": [{"search_suggestions": "kites"}],
+            "signature": NOISE,
+        },
+        said("kites"),
+    ),
     "an unknown block": (
         {"role": "user", "content": [{"type": "hologram", "caption": "a kite", "id": ID}]},
         said("a kite"),
