@@ -10,8 +10,11 @@ from pathlib import Path
 import pytest
 
 from warmset import Memory
+from warmset.cli.app import run
 from warmset.errors import InvalidInputError
 from warmset.lab.demo import transcripts
+from warmset.messages import DIALECTS
+from warmset.testing import random_history
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "transcripts"
 
@@ -50,6 +53,18 @@ def test_a_list_of_messages(write):
     given = [{"role": "user", "content": "hi"}, {"role": "assistant", "content": "ho"}]
     read = transcripts.read(write(json.dumps(given, indent=1)))
     assert [line.message for line in read.lines] == given
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_every_dialect_is_read_and_shown(write, capsys, dialect):
+    given = random_history(4, dialect, exchanges=8).messages
+    path = write("".join(f"{json.dumps(message)}\n" for message in given))
+    assert [line.message for line in transcripts.read(path).lines] == given
+    assert transcripts.read(write(json.dumps(given), "a.json")).lines[-1].message == given[-1]
+    query = ["--query", "what of the budget?", "--budget", "2000", "--words-only"]
+    for options in (query, ["--compact", "--budget", "6000"]):
+        assert run(["demo", "--file", str(path), *options]) == 0
+        assert capsys.readouterr().out
 
 
 def test_a_message_a_line():

@@ -209,6 +209,7 @@ RULES = [
     ([user(), call("a"), call("b"), result("a"), call("c"), result("b"), result("c")], "5:I3"),
     ([user(), call(), call(), result(), result()], "2:I4"),
     ([user(), call(), result(), call(), result()], "3:i4"),
+    ([user(), call(), user(), call(), result()], "1:I2 3:I4"),
     ([output(), user()], "0:i5"),
     ([thought(), call(), result()], "0:i5"),
     ([user(), thought(""), output()], "1:i6"),
@@ -320,8 +321,19 @@ MENDED = [
         {"unanswered": "drop"},
         [user(), thought("a"), thought("b"), call("b"), result("b")],
     ),
+    (
+        [user(), thought(), call(), user(), output()],
+        {"unanswered": "drop"},
+        [user(), user(), output()],
+    ),
+    (
+        [user(), thought("a"), user(), thought("b"), call()],
+        {"unanswered": "drop"},
+        [user(), thought("a"), user()],
+    ),
     ([thought(), call()], {"unanswered": "drop"}, [thought(), call(), stub()]),
     ([result("c"), call(), user()], {}, [result("c"), call(), stub(), user()]),
+    ([result("c"), result("c")], {}, [result("c")]),
     ([result("c"), result("c"), call()], {}, [result("c"), call(), stub()]),
     (
         [call("b"), result("b"), result("a"), call("c")],

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, cast
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus.rows import mapping
 from warmset.lab.corpus.transcript import Line
+from warmset.messages import detect
 from warmset.text.timestamps import seconds
 
 if TYPE_CHECKING:
@@ -28,7 +29,7 @@ def read(rows: Iterable[Row]) -> Iterator[Line]:
         InvalidInputError: An object is neither, or a field beside the message cannot be read.
     """
     for where, row in rows:
-        if "role" in row:
+        if "role" in row or ("message" not in row and detect([row]) is not None):
             yield Line(message=row, where=where)
         elif "message" in row:
             yield Line(
@@ -40,7 +41,8 @@ def read(rows: Iterable[Row]) -> Iterator[Line]:
             )
         else:
             raise InvalidInputError(
-                f"{where}: neither a message (it has no role) nor a row with a message; "
+                f"{where}: neither a message (no role, and no type of an item or a step) nor "
+                "a row with a message; "
                 "give messages of OpenAI, Anthropic or Gemini, a Claude Code transcript, or LoCoMo"
             )
 

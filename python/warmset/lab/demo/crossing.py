@@ -16,6 +16,7 @@ from warmset.errors import InvalidInputError
 from warmset.lab.demo.reach import reach_of
 from warmset.lab.demo.simulated import SimulatedTime
 from warmset.memory import Memory
+from warmset.messages import facts, resolve
 from warmset.prepare import PreparedCompaction
 from warmset.summarize import ExtractiveSummarizer
 
@@ -24,7 +25,7 @@ if TYPE_CHECKING:
 
     from warmset.conversation import Conversation
     from warmset.lab.corpus.stage import Progress
-    from warmset.lab.corpus.transcript import Transcript
+    from warmset.lab.corpus.transcript import Line, Transcript
     from warmset.lab.demo.reach import Reach
     from warmset.window.result import Window
 
@@ -146,8 +147,9 @@ def cross(
             total, before = 2 * len(transcript.lines), len(runs) * len(transcript.lines)
             steps: list[Step] = []
             window: Window | None = None
+            answers = _answers(transcript.lines)
             for at, line in enumerate(transcript.lines):
-                if line.message.get("role") in _ANSWERS and at:
+                if at in answers:
                     window = _call(one, clock, budget, steps)
                     clock.pass_to(clock.now + pace.agent)
                 one.append([line.message], at=line.at, speaker=line.speaker, session=line.session)
@@ -182,6 +184,19 @@ _ANSWERS: Final = frozenset({"assistant", "model"})
 
 _WAYS: Final = (("at the wall", _at_the_wall, False), ("prepared", _prepared, True))
 """Names, policies, and whether anything is kept beside the list."""
+
+
+def _answers(lines: Sequence[Line]) -> set[int]:
+    """Return where a model's answers begin; one that is several items or steps begins once."""
+    plain = [line.message for line in lines]
+    dialect = resolve(plain)
+    model = [facts(message, dialect).role == "assistant" for message in plain]
+    return {
+        at
+        for at in range(1, len(plain))
+        if plain[at].get("role") in _ANSWERS
+        or ("role" not in plain[at] and model[at] and not model[at - 1])
+    }
 
 
 def _call(one: Conversation, clock: SimulatedTime, budget: int, steps: list[Step]) -> Window:

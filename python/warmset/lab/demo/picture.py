@@ -156,7 +156,7 @@ def _picks(conversation: Conversation, window: Window, evidence: Collection[int]
         pick = Pick(
             id=turn.id,
             at=turn.at,
-            who=turn.speaker or str(turn["role"]),
+            who=turn.speaker or str(turn.get("role") or turn.get("type")),
             score=score,
             terms=terms,
             head=head(text_of(conversation, turn.id)),

@@ -127,7 +127,7 @@ def _placed(kept: list[_Entry], silent: set[int], changes: list[Change]) -> list
         if entry.answers is None:
             continue
         call = at_place[entry.answers]
-        if call < at and since[call] == since[at]:
+        if since[call] == since[at]:  # never so where it stands before its call
             continue
         rule, first = ("I1", entry.index) if at < call else ("I3", entry.answers)
         what = f"the result in step {entry.index} moved behind its call in step {entry.answers}"
