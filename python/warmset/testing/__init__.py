@@ -10,9 +10,16 @@ check_evictor(lambda messages, budget: my_trim(messages, budget), "openai")
 extra `testing`.
 """
 
-from warmset.testing.check import Evictor, EvictorError, Failure, check_evictor
+from warmset.testing.check import check_evictor, with_refusals
+from warmset.testing.failures import EvictorError, Failure
 from warmset.testing.histories import History, histories, random_history
-from warmset.testing.invariants import INVARIANTS, Given, Invariant, Outcome
+from warmset.testing.invariants import (
+    INVARIANTS,
+    INVARIANTS_WITHOUT_TASK,
+    Given,
+    Invariant,
+    Outcome,
+)
 from warmset.testing.oracle import (
     Puzzle,
     Verdict,
@@ -23,9 +30,11 @@ from warmset.testing.oracle import (
     solve,
     together,
 )
+from warmset.testing.trial import Evictor
 
 __all__ = [
     "INVARIANTS",
+    "INVARIANTS_WITHOUT_TASK",
     "Evictor",
     "EvictorError",
     "Failure",
@@ -44,4 +53,5 @@ __all__ = [
     "random_history",
     "solve",
     "together",
+    "with_refusals",
 ]

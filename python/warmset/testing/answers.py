@@ -3,9 +3,43 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from warmset.errors import InvalidInputError
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What an evictor returned.
+
+    Args:
+        messages: The messages.
+        inserted: Positions of those that it inserted.
+        covered: Positions in its input of the messages that they replace.
+    """
+
+    messages: list[Any]
+    inserted: frozenset[int]
+    covered: frozenset[int]
+
+
+def read_answer(answer: Any) -> Answer:
+    """Read an evictor's result, a list or an object with `messages`.
+
+    Raises:
+        InvalidInputError: It is neither, or its `inserted` cannot be read.
+    """
+    messages = messages_of(answer)
+    try:
+        stand_ins = list(getattr(answer, "inserted", ()))
+        inserted = frozenset(int(one.index) for one in stand_ins)
+        covered = frozenset(at for one in stand_ins if one.kind != "gap" for at in one.stands_for)
+    except (AttributeError, TypeError, ValueError) as error:
+        raise InvalidInputError(
+            "evictor: what is inserted needs index, kind and stands_for, as `Inserted`"
+        ) from error
+    return Answer(messages, inserted, covered)
 
 
 def messages_of(answer: Any) -> list[Any]:
@@ -20,7 +54,7 @@ def messages_of(answer: Any) -> list[Any]:
     return list(messages)
 
 
-def places_of(given: list[Any], made: list[Any], inserted: set[int]) -> list[int | None]:
+def places_of(given: list[Any], made: list[Any], inserted: frozenset[int]) -> list[int | None]:
     """Find the origin of each message: by identity, else by equality."""
     by_identity = {id(message): at for at, message in enumerate(given)}
     places: list[int | None] = []

@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
-from warmset.messages import validate
+from warmset.messages import LANGUAGES, validate
 from warmset.testing.links import see
 from warmset.testing.oracle import current, opening, together
+from warmset.testing.shown import shown
 
 if TYPE_CHECKING:
     from warmset.messages import Dialect, Message
@@ -80,6 +81,7 @@ class Outcome:
         tokens: The tokens of the output, by the counter of the check.
         tokens_given: The tokens of the input.
         pins: Positions that had to stay.
+        overhead: Tokens that the counter adds for every list, besides its messages.
     """
 
     given: Given
@@ -90,6 +92,7 @@ class Outcome:
     tokens_given: int
     pins: tuple[int, ...] = ()
     covered: frozenset[int] = frozenset()
+    overhead: int = 0
 
     @property
     def kept(self) -> set[int]:
@@ -107,7 +110,14 @@ def fits_the_budget(outcome: Outcome) -> str | None:
     """1: the output has at most the budget's tokens."""
     if outcome.tokens <= outcome.budget:
         return None
-    return f"it costs {outcome.tokens} tokens, over the budget of {outcome.budget}"
+    why = f"it costs {outcome.tokens} tokens, over the budget of {outcome.budget}"
+    spoken = outcome.tokens - outcome.overhead
+    if not outcome.overhead or spoken > outcome.budget:
+        return why
+    return (
+        f"{why}: {spoken} for its messages, and {outcome.overhead} that the counter adds for every "
+        "list; leave room for them, or check with counter= that adds none"
+    )
 
 
 def keeps_what_must_stay(outcome: Outcome) -> str | None:
@@ -137,8 +147,16 @@ def keeps_units_whole(outcome: Outcome) -> str | None:
     for unit in outcome.given.units:
         stayed = [at for at in unit if at in there]
         if stayed and stayed != unit:
-            return f"messages {unit} belong together, only {stayed} stayed"
+            named = ", ".join(_calls(outcome.given, unit))
+            return f"messages {unit} belong together ({named}), only {stayed} stayed"
     return None
+
+
+def _calls(given: Given, unit: Sequence[int]) -> list[str]:
+    """Return the names and ids of a unit's calls; without calls, its reasoning binds it."""
+    tools = LANGUAGES[given.dialect].tools
+    uses = [use for at in unit for use in tools.uses(given.messages[at])]
+    return [f"{use.name} {use.id}" for use in uses] or ["items of one response"]
 
 
 def keeps_the_order(outcome: Outcome) -> str | None:
@@ -156,7 +174,7 @@ def invents_nothing(outcome: Outcome) -> str | None:
     """4: every output message was in the input, or is listed as inserted."""
     pairs = zip(outcome.made, outcome.places, strict=True)
     strange = [message for message, at in pairs if at == -1]
-    return f"nobody gave it this message: {strange[0]!r:.120}" if strange else None
+    return f"nobody gave it this message: {shown(strange[0])}" if strange else None
 
 
 def stays_valid(outcome: Outcome) -> str | None:
@@ -187,3 +205,8 @@ INVARIANTS: Final[tuple[Invariant, ...]] = (
     leaves_what_fits_alone,
 )
 """The invariants that one outcome can show; `check_evictor` adds those that need several."""
+
+INVARIANTS_WITHOUT_TASK: Final[tuple[Invariant, ...]] = tuple(
+    one for one in INVARIANTS if one is not shows_the_task
+)
+"""`INVARIANTS` for trimmers that do not promise to keep the first request."""

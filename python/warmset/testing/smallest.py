@@ -13,14 +13,16 @@ from warmset.testing.oracle import together
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
+    from warmset.testing.trial import Finding
+
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A list and a budget with which an invariant is broken, and the complaint."""
+    """A list and a budget with which an invariant is broken, and the finding."""
 
     history: History
     budget: int
-    why: str
+    finding: Finding
 
 
 class Tried(Protocol):
@@ -30,34 +32,34 @@ class Tried(Protocol):
         """Return budgets that are worth a try."""
         ...
 
-    def broken(self, history: History, budget: int, /) -> list[tuple[str, str]]:
-        """Return the invariants that do not hold, each with a complaint."""
+    def broken(self, history: History, budget: int, /) -> list[Finding]:
+        """Return the invariants that do not hold."""
         ...
 
 
-def smallest(trial: Tried, name: str, case: Case) -> Case:
+def smallest(trial: Tried, case: Case) -> Case:
     """Remove units and lower the budget while the same invariant stays broken.
 
     Args:
         trial: The evictor.
-        name: The invariant.
         case: The case in which it was broken.
 
     Returns:
         The smallest case that was found; its list is valid if that of the case is.
     """
-    best, found = case, _smaller(trial, name, case)
+    best, found = case, _smaller(trial, case)
     while found is not None:
-        best, found = found, _smaller(trial, name, found)
+        best, found = found, _smaller(trial, found)
     return best
 
 
-def _smaller(trial: Tried, name: str, case: Case) -> Case | None:
+def _smaller(trial: Tried, case: Case) -> Case | None:
     for fewer in _fewer(case.history):
         for budget in (case.budget, *trial.budgets(fewer, Random(0))):  # noqa: S311 - no secret
-            why = _complaint(trial, name, fewer, budget)
-            if why is not None:
-                return Case(fewer, budget, why)
+            found = trial.broken(fewer, budget)
+            same = (one for one in found if one.invariant == case.finding.invariant)
+            if finding := next(same, None):
+                return Case(fewer, budget, finding)
     return None
 
 
@@ -81,10 +83,3 @@ def _fewer(history: History) -> Iterator[History]:
 def _refused(history: History) -> set[str]:
     """Return the rules that a list breaks."""
     return {one.rule for one in validate(history.messages, dialect=history.dialect)}
-
-
-def _complaint(trial: Tried, name: str, history: History, budget: int) -> str | None:
-    try:
-        return next((why for found, why in trial.broken(history, budget) if found == name), None)
-    except Exception:  # noqa: BLE001 - a list that the evictor cannot read is no smaller case
-        return None
