@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import deque
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -28,18 +29,25 @@ class CallPair:
 
 
 def call_pairs(view: View) -> list[CallPair]:
-    """Return every answered call, in the order of the calls."""
+    """Return every answered call, in the order of the calls.
+
+    As in units, a result belongs to the latest message that has a call of its id without a result;
+    in that message, to the first such call.
+    """
     pairs: list[CallPair] = []
-    waiting: dict[str, list[tuple[Use, tuple[int, int]]]] = {}
+    waiting: dict[str, list[deque[tuple[Use, tuple[int, int]]]]] = {}
     for at, message in enumerate(view.messages):
         if view.facts[at].results:
             for place, answer in enumerate(view.tools.answers(message)):
-                if calls := waiting.get(answer.id):
-                    use, called = calls.pop(0)
+                if callers := waiting.get(answer.id):
+                    use, called = callers[-1].popleft()
                     pairs.append(CallPair(use, called, answer, (at, place)))
+                    if not callers[-1]:
+                        callers.pop()
         if view.facts[at].calls:
-            fresh: dict[str, list[tuple[Use, tuple[int, int]]]] = {}
+            fresh: dict[str, deque[tuple[Use, tuple[int, int]]]] = {}
             for place, use in enumerate(view.tools.uses(message)):
-                fresh.setdefault(use.id, []).append((use, (at, place)))
-            waiting |= fresh  # if an id is used again, the result belongs to the later call
+                fresh.setdefault(use.id, deque()).append((use, (at, place)))
+            for name, calls in fresh.items():
+                waiting.setdefault(name, []).append(calls)
     return sorted(pairs, key=lambda pair: pair.called)

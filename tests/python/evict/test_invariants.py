@@ -7,7 +7,7 @@ from functools import partial
 from random import Random
 
 import pytest
-from fitting import OWN_TRIGGER, POLICIES, cases, in_shards
+from fitting import ALWAYS, OWN_TRIGGER, POLICIES, cases, in_shards
 from hypothesis import given, settings, strategies as st
 
 from warmset import counter, fit
@@ -135,6 +135,35 @@ def test_shrinking_conversations(name, dialect):
         account_is_complete(history, POLICIES[name], share, history.pins if pinned else ())
 
     run()
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+@pytest.mark.parametrize("name", ALWAYS)
+def test_what_always_acts_leaves_its_own_result_alone(name, dialect):
+    """7: a second call evicts and inserts nothing, with a store and pins too."""
+    seen = Counter()
+    for seed in range(cases(40, 5_000)):
+        history = random_history(seed, dialect, orphans=seed % 3 == 0)
+        total = int(COUNT.count(history.messages))
+        budget = max(total * Random(seed).choice((40, 70, 100, 300)) // 100, 1)
+        options = {"policy": POLICIES[name], "dialect": dialect, "budget": budget}
+        pins = {id(history.messages[at]) for at in history.pins} if seed % 2 else set()
+
+        def held(message, pins=pins):
+            return id(message) in pins
+
+        try:
+            made = fit(history.messages, protect=held, **options)
+        except BudgetTooSmall:
+            continue
+        seen["changed"] += bool(made.evicted)
+        again = fit(made.messages, protect=held, **options)
+        assert len(again.messages) == len(made.messages), seed
+        pairs = zip(again.messages, made.messages, strict=True)
+        assert all(one is other for one, other in pairs), seed
+        assert (again.evicted, again.inserted) == ((), ()), seed
+        assert again.tokens == made.tokens
+    assert seen["changed"] > 10
 
 
 def account_is_complete(history, policy, share, pins):

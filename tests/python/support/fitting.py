@@ -79,7 +79,9 @@ POLICIES = {
     "offload": OffloadLarge(over=200, lines=2, store=BlobStore()),
     "offload always": OffloadLarge(over=200, lines=2, store=BlobStore(), always=True),
     "collapse calls": CollapseCalls(keep=1),
-    "collapse always": CollapseCalls(keep=0, store=BlobStore(), always=True),
+    "collapse always": CollapseCalls(
+        keep=0, argument_chars=30, result_chars=30, store=BlobStore(), always=True
+    ),
     "summarize": Summarize(watermark=0.5, summarizer=shorter, keep=2),
     "chain": Chain(
         LatestToolResult(),
@@ -94,8 +96,7 @@ POLICIES = {
         Salience(by_length),
     ),
 }
-OWN_TRIGGER = frozenset(
-    {"clear inputs too", "summarize", "chain", "latest by key", "collapse always"}
-    | {name for name in POLICIES if name.endswith(" always")}
-)
+ALWAYS = [name for name in POLICIES if name.endswith(" always")] + ["latest by key"]
+"""Policies that act at every call."""
+OWN_TRIGGER = frozenset({"clear inputs too", "summarize", "chain", *ALWAYS})
 """Policies that act before the budget is reached."""
