@@ -3,90 +3,28 @@
 import copy
 
 import pytest
+from one_call import (
+    ASK,
+    CALLS,
+    IMAGE,
+    MARK,
+    RESULTS,
+    SAID,
+    USER,
+    ask,
+    assistant,
+    called,
+    lost,
+    model,
+    others,
+    text,
+    user,
+)
 
 from warmset.errors import ConversionError, InvalidInputError
-from warmset.messages import DIALECTS, Lost, convert, validate
-
-USER = {"role": "user", "content": "hi"}
-SAID = {"role": "assistant", "content": "hello"}
-MARK = {"cache_control": {"type": "ephemeral"}}
-CALLS = {
-    "openai": {
-        "role": "assistant",
-        "content": None,
-        "tool_calls": [
-            {"id": "c", "type": "function", "function": {"name": "get", "arguments": "{}"}}
-        ],
-    },
-    "responses": {"type": "function_call", "call_id": "c", "name": "get", "arguments": "{}"},
-    "anthropic": {
-        "role": "assistant",
-        "content": [{"type": "tool_use", "id": "c", "name": "get", "input": {}}],
-    },
-    "gemini": {
-        "role": "model",
-        "parts": [{"functionCall": {"id": "c", "name": "get", "args": {}}}],
-    },
-}
-RESULTS = {
-    "openai": {"role": "tool", "tool_call_id": "c", "content": "x"},
-    "responses": {"type": "function_call_output", "call_id": "c", "output": "x"},
-    "anthropic": {
-        "role": "user",
-        "content": [{"type": "tool_result", "tool_use_id": "c", "content": "x"}],
-    },
-    "gemini": {
-        "role": "user",
-        "parts": [{"functionResponse": {"id": "c", "name": "get", "response": {"output": "x"}}}],
-    },
-}
-ASK = {"gemini": {"role": "user", "parts": [{"text": "hi"}]}}
-IMAGE = {"inlineData": {"mimeType": "image/png", "data": "QUJD"}}
-
-
-def ask(dialect):
-    return ASK.get(dialect, USER)
-
-
-def text(said="a", **more):
-    return {"type": "text", "text": said, **more}
-
-
-def user(*parts, **more):
-    return {"role": "user", "content": list(parts), **more}
-
-
-def assistant(*parts, **more):
-    return {"role": "assistant", "content": list(parts), **more}
-
-
-def model(*parts, **more):
-    return {"role": "model", "parts": list(parts), **more}
-
-
-def others(dialect):
-    return [one for one in DIALECTS if one != dialect]
-
-
-def lost(found):
-    return [(one.index, one.what) for one in found.lost]
-
-
-def called(dialect, **more):
-    """A call with further fields, on the call itself."""
-    made = copy.deepcopy(CALLS[dialect])
-    place = {
-        "openai": lambda: made["tool_calls"][0],
-        "responses": lambda: made,
-        "anthropic": lambda: made["content"][0],
-        "gemini": lambda: made["parts"][0],
-    }
-    place[dialect]().update(more)
-    return made
-
+from warmset.messages import Lost, convert, validate
 
 THINKING = {"type": "thinking", "thinking": "hm", "signature": "s"}
-FIELD = "the field {!r} of {}"
 METADATA = [
     (
         "openai",
@@ -451,219 +389,3 @@ def test_empty_arguments_are_none():
     found = convert([USER, calling, RESULTS["openai"]], source="openai", target="anthropic")
     assert found.messages[1] == CALLS["anthropic"]
     assert lost(found) == [(1, "the empty arguments of call 'c', now {}")]
-
-
-# --- results that are errors ----------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("said", ["no", '{"code":7}', '{"a": 1}', '{"output":"x"}', ""])
-def test_an_error_is_an_error_in_anthropic_and_gemini(said):
-    failed = user({"type": "tool_result", "tool_use_id": "c", "content": said, "is_error": True})
-    blocks = [USER, CALLS["anthropic"], failed]
-    gemini = convert(blocks, source="anthropic", target="gemini")
-    assert gemini.lost == ()
-    response = gemini.messages[2]["parts"][0]["functionResponse"]["response"]
-    assert set(response) == {"error"}
-    back = convert(gemini.messages, source="gemini", target="anthropic")
-    assert back.messages == blocks
-    for target, result in (("openai", "content"), ("responses", "output")):
-        found = convert(blocks, source="anthropic", target=target)
-        assert found.messages[2][result] == said
-        assert lost(found) == [(2, "the mark that a tool result is an error")]
-        assert found.lost[0].kind == "metadata"
-
-
-def test_an_error_of_several_parts_goes_round():
-    shown = {
-        "type": "image",
-        "source": {"type": "base64", "media_type": "image/png", "data": "QQ=="},
-    }
-    parts = [text("a"), text("b"), shown]
-    failed = user({"type": "tool_result", "tool_use_id": "c", "content": parts, "is_error": True})
-    blocks = [USER, CALLS["anthropic"], failed]
-    gemini = convert(blocks, source="anthropic", target="gemini").messages
-    response = gemini[2]["parts"][0]["functionResponse"]
-    assert response["response"] == {"error": ["a", "b"]}
-    assert convert(gemini, source="gemini", target="anthropic").messages == blocks
-
-
-@pytest.mark.parametrize(
-    "response", [{"error": None}, {"error": "no", "code": 1}, {"error": "no", "output": "x"}]
-)
-def test_what_is_more_than_an_error_is_an_output(response):
-    said = copy.deepcopy(RESULTS["gemini"])
-    said["parts"][0]["functionResponse"]["response"] = response
-    given = [ASK["gemini"], CALLS["gemini"], said]
-    found = convert(given, source="gemini", target="anthropic")
-    assert "is_error" not in found.messages[2]["content"][0]
-    assert convert(found.messages, source="anthropic", target="gemini").messages == given
-
-
-def test_an_output_that_looks_like_an_error_is_none():
-    told = {**RESULTS["openai"], "content": '{"error":"no"}'}
-    chat = [USER, CALLS["openai"], told]
-    there = convert(chat, source="openai", target="gemini").messages
-    assert there[2]["parts"][0]["functionResponse"]["response"] == {"output": '{"error":"no"}'}
-    assert convert(there, source="gemini", target="openai").messages[2] == told
-
-
-# --- ids and names --------------------------------------------------------------------------------
-
-
-@pytest.mark.parametrize("target", ["openai", "responses", "gemini"])
-def test_a_repeated_id_becomes_one_of_its_own(target):
-    blocks = [USER, *[CALLS["anthropic"], RESULTS["anthropic"]] * 2, USER]
-    found = convert(blocks, source="anthropic", target=target)
-    assert validate(found.messages, dialect=target) == []
-    assert lost(found) == [(3, "the id 'c' of a call, now 'c_2'")]
-
-
-def test_ids_and_names_are_written_with_what_the_target_allows():
-    calling = copy.deepcopy(CALLS["openai"])
-    calling["tool_calls"][0]["id"] = "functions.get:0"
-    again = copy.deepcopy(calling)
-    again["tool_calls"][0]["id"] = "functions_get_0"
-    results = [
-        {**RESULTS["openai"], "tool_call_id": one["tool_calls"][0]["id"]}
-        for one in (calling, again)
-    ]
-    chat = [USER, calling, results[0], again, results[1]]
-    found = convert(chat, source="openai", target="anthropic")
-    assert [m["content"][0]["id"] for m in found.messages[1::2]] == [
-        "functions_get_0",
-        "functions_get_0_2",
-    ]
-    assert [m["content"][0]["tool_use_id"] for m in found.messages[2::2]] == [
-        "functions_get_0",
-        "functions_get_0_2",
-    ]
-    assert [index for index, _ in lost(found)] == [1, 3]
-    assert convert(chat, source="openai", target="responses").lost == ()
-    named = copy.deepcopy([CALLS["gemini"], RESULTS["gemini"]])
-    named[0]["parts"][0]["functionCall"]["name"] = "files:read.all"
-    named[1]["parts"][0]["functionResponse"]["name"] = "files:read.all"
-    for target in others("gemini"):
-        found = convert([ASK["gemini"], *named], source="gemini", target=target)
-        name = "files:read.all" if target == "interactions" else "files_read_all"
-        assert name in str(found.messages[1])
-        renamed = (1, "the name 'files:read.all' of a function, now 'files_read_all'")
-        assert lost(found) == ([] if target == "interactions" else [renamed])
-        assert validate(found.messages, dialect=target) == []
-
-
-# --- messages of which nothing is left ------------------------------------------------------------
-
-ONLY_SOUND = user(SOUND)
-NOTHING = "the user message, as nothing is left in it"
-
-
-def test_a_message_of_which_nothing_is_left_leaves():
-    found = convert(
-        [USER, SAID, ONLY_SOUND, SAID, USER], source="openai", target="responses", lost="drop"
-    )
-    assert found.messages == [USER, SAID, SAID, USER]
-    assert lost(found) == [(2, "a part of type 'input_audio'"), (2, NOTHING)]
-    assert [one.kind for one in found.lost] == ["content", "metadata"]
-    silent = [USER, {"role": "assistant", "content": ""}, user(), {"role": "user", "content": " "}]
-    there = convert(silent, source="openai", target="anthropic")
-    assert there.messages == [USER]
-    assert {index for index, _ in lost(there)} == {1, 2, 3}
-    kept = convert(silent, source="openai", target="responses")
-    assert kept.messages == [USER, silent[1], silent[3]]
-
-
-@pytest.mark.parametrize("target", ["anthropic", "gemini"])
-def test_ends_that_were_the_users_stay_so(target):
-    def said(messages):
-        found = convert(messages, source="openai", target=target, lost="drop")
-        assert validate(found.messages, dialect=target) == []
-        texts = [m.get("content") or m["parts"][0]["text"] for m in found.messages]
-        return texts, [what for _, what in lost(found) if what.startswith("the user")]
-
-    assert said([ONLY_SOUND, SAID, USER]) == (
-        ["(continued)", "hello", "hi"],
-        [f"{NOTHING} but '(continued)'"],
-    )
-    assert said([ONLY_SOUND, ONLY_SOUND, SAID, USER])[0] == ["(continued)", "hello", "hi"]
-    assert said([USER, SAID, ONLY_SOUND]) == (
-        ["hi", "hello", "(continue)"],
-        [f"{NOTHING} but '(continue)'"],
-    )
-    assert said([ONLY_SOUND]) == (["(continue)"], [f"{NOTHING} but '(continue)'"])
-    assert said([ONLY_SOUND, USER]) == (["hi"], [NOTHING])
-    assert said([USER, ONLY_SOUND]) == (["hi"], [NOTHING])
-    assert said([USER, SAID, USER, ONLY_SOUND, SAID, USER])[1] == [NOTHING]
-
-
-def test_nothing_is_added_at_ends_that_were_the_assistants():
-    for target in DIALECTS:
-        found = convert([SAID], source="openai", target=target)
-        assert len(found.messages) == 1
-        assert found.lost == ()
-
-
-def test_white_space_at_the_end_of_anthropics_last_message_is_left_out():
-    ends = [USER, {"role": "assistant", "content": "so: \n"}]
-    found = convert(ends, source="openai", target="anthropic")
-    assert found.messages[1]["content"] == "so:"
-    assert lost(found) == [(1, "white space at the end of the last message")]
-    assert validate(found.messages, dialect="anthropic") == []
-    middle = convert([*ends, USER], source="openai", target="anthropic")
-    assert (middle.messages[1]["content"], middle.lost) == ("so: \n", ())
-
-
-# --- order ----------------------------------------------------------------------------------------
-
-
-def test_the_order_of_parts_is_kept_or_an_error():
-    late = assistant(*CALLS["anthropic"]["content"], text("after"))
-    blocks = [USER, late, RESULTS["anthropic"]]
-    with pytest.raises(ConversionError, match="message 1: the order of text and tool parts"):
-        convert(blocks, source="anthropic", target="openai")
-    found = convert(blocks, source="anthropic", target="openai", lost="drop")
-    assert found.messages == [USER, {**CALLS["openai"], "content": "after"}, RESULTS["openai"]]
-    mixed = {"role": "user", "parts": [{"text": "b"}, *RESULTS["gemini"]["parts"]]}
-    given = [ASK["gemini"], CALLS["gemini"], mixed]
-    assert validate(given, dialect="gemini") == []
-    for target in ("openai", "anthropic"):
-        with pytest.raises(ConversionError, match="message 2: the order of text and tool parts"):
-            convert(given, source="gemini", target=target)
-        dropped = convert(given, source="gemini", target=target, lost="drop")
-        assert validate(dropped.messages, dialect=target) == []
-    kept = convert(given, source="gemini", target="responses")
-    assert [item.get("type", "said") for item in kept.messages] == [
-        "said",
-        "function_call",
-        "said",
-        "function_call_output",
-    ]
-
-
-@pytest.mark.parametrize("target", others("responses"))
-def test_an_output_apart_from_its_call_is_moved_to_it(target):
-    items = [USER, CALLS["responses"], SAID | {"content": "wait"}, USER, RESULTS["responses"], USER]
-    with pytest.raises(
-        ConversionError, match="message 4: the place of the output that stands apart"
-    ):
-        convert(items, source="responses", target=target)
-    found = convert(items, source="responses", target=target, lost="drop")
-    assert validate(found.messages, dialect=target) == []
-    assert "'x'" in str(found.messages[2])
-
-
-def test_images_that_the_target_cannot_hold_are_dropped_and_the_result_stays():
-    png = {"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}
-    shown = user({"type": "tool_result", "tool_use_id": "c", "content": [png]})
-    blocks = [USER, CALLS["anthropic"], shown, user(png, text())]
-    chat = convert(blocks, source="anthropic", target="openai", lost="drop")
-    assert chat.messages[2] == {"role": "tool", "tool_call_id": "c", "content": ""}
-    assert lost(chat) == [(2, "an image in a tool result")]
-    gemini = convert(blocks, source="anthropic", target="gemini", lost="drop")
-    assert [index for index, _ in lost(gemini)] == [2, 3]
-    assert validate([*gemini.messages], dialect="gemini") == []
-    drawn = [ASK["gemini"], model(IMAGE, {"text": "a"}), ASK["gemini"]]
-    for target in sorted({*others("gemini")} - {"interactions"}):
-        with pytest.raises(ConversionError, match="message 1: an image in the assistant message"):
-            convert(drawn, source="gemini", target=target)
-        found = convert(drawn, source="gemini", target=target, lost="drop")
-        assert validate(found.messages, dialect=target) == []

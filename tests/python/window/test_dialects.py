@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from warmset import Memory, validate
+from warmset import Memory, PreparedCompaction, validate
 from warmset.errors import BudgetTooSmall, ConversionError, InvalidMessageError
 from warmset.messages import DIALECTS, text_message
 from warmset.testing import random_history
@@ -29,7 +29,7 @@ def test_a_window_is_valid_where_the_conversation_is(source, target):
                 query = "what did we say of the budget?" if seed % 2 else None
                 try:
                     window = conversation.window(query, budget=budget, mode=mode, dialect=target)
-                except (BudgetTooSmall, ConversionError, InvalidMessageError) as error:
+                except (BudgetTooSmall, InvalidMessageError) as error:
                     seen[type(error).__name__] += 1
                     continue
                 assert window.tokens <= budget
@@ -70,3 +70,68 @@ def test_a_quoted_call_whose_result_comes_later_is_shown_once():
         again = conversation.window(budget=900, recent=1, index_share=0)
         assert str(again.messages).count("zebra done") == 1
         assert validate(again.messages, dialect="responses") == []
+
+
+CACHED = {"cache_control": {"type": "ephemeral"}}
+
+
+def thinking(number):
+    thought = {"type": "thinking", "thinking": "hm", "signature": f"s{number}"}
+    return [
+        {"role": "user", "content": f"question {number} " * 9},
+        {"role": "assistant", "content": [thought, {"type": "text", "text": f"answer {number}"}]},
+    ]
+
+
+@pytest.mark.parametrize("mode", ["jit", "recency", "full"])
+@pytest.mark.parametrize("compaction", [False, True])
+@pytest.mark.parametrize("target", [one for one in DIALECTS if one != "anthropic"])
+def test_a_window_in_another_dialect_names_what_it_leaves_out(mode, target, compaction):
+    policy = PreparedCompaction(trigger_ratio=0.5) if compaction else None
+    turns = [message for number in range(30) for message in thinking(number)]
+    ask = {"role": "user", "content": [{"type": "text", "text": "and now?", **CACHED}]}
+    with Memory.open(None, embedder="lexical", compaction=policy) as memory:
+        conversation = memory.conversation("log")
+        conversation.append([*turns, ask])
+        options = {"budget": 700 if mode != "full" or compaction else 10**6, "mode": mode}
+        assert "leaves out" not in str(conversation.window(**options).report.notes)
+        window = conversation.window(**options, dialect=target)
+        assert "signature" not in str(window.messages)
+        (note,) = (one for one in window.report.notes if "leaves out" in one)
+        assert note.startswith(f"{target} cannot hold, and the window leaves out: ")
+        assert "times a block of type 'thinking'" in note
+        assert "; the field 'cache_control' of a text block" in note
+
+
+def test_a_note_names_three_kinds_of_loss_and_counts_the_rest():
+    marks = {"id": "m", "usage": {"input_tokens": 1}}
+    first = [
+        {"type": "thinking", "thinking": "hm", "signature": "s"},
+        {"type": "text", "text": "a", "citations": [{"x": 1}], **CACHED},
+        {"type": "text", "text": "b", **CACHED},
+        {"type": "redacted_thinking", "data": "x"},
+        {"type": "text", "text": "c", **CACHED},
+    ]
+    turns = [
+        {"role": "user", "content": "one"},
+        {"role": "assistant", "content": first, **marks},
+        {"role": "user", "content": "two"},
+    ]
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("log")
+        conversation.append(turns)
+        window = conversation.window(budget=900, dialect="openai")
+        (note,) = window.report.notes
+        assert note.endswith(
+            "leaves out: 2 times the field 'cache_control' of a text block; the fields 'id' and "
+            "'usage' of the assistant message; a block of type 'thinking'; 2 others"
+        )
+
+
+def test_a_window_does_not_lose_content():
+    paper = {"type": "document", "source": {"type": "url", "url": "https://a.b/c.pdf"}}
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("log")
+        conversation.append([{"role": "user", "content": [paper, {"type": "text", "text": "hi"}]}])
+        with pytest.raises(ConversionError, match="message 0: a block of type 'document'"):
+            conversation.window(budget=9_000, dialect="openai")
