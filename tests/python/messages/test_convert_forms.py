@@ -114,8 +114,10 @@ def test_ids_and_names_are_written_with_what_the_target_allows():
     named[1]["parts"][0]["functionResponse"]["name"] = "files:read.all"
     for target in others("gemini"):
         found = convert([ASK["gemini"], *named], source="gemini", target=target)
-        assert "files_read_all" in str(found.messages[1])
-        assert lost(found) == [(1, "the name 'files:read.all' of a function, now 'files_read_all'")]
+        name = "files:read.all" if target == "interactions" else "files_read_all"
+        assert name in str(found.messages[1])
+        renamed = (1, "the name 'files:read.all' of a function, now 'files_read_all'")
+        assert lost(found) == ([] if target == "interactions" else [renamed])
         assert validate(found.messages, dialect=target) == []
 
 
@@ -211,7 +213,7 @@ def test_the_order_of_parts_is_kept_or_an_error():
 def test_an_output_apart_from_its_call_is_moved_to_it(target):
     items = [USER, CALLS["responses"], SAID | {"content": "wait"}, USER, RESULTS["responses"], USER]
     with pytest.raises(
-        ConversionError, match="message 4: the place of an output that stands apart"
+        ConversionError, match="message 4: the place of the output that stands apart"
     ):
         convert(items, source="responses", target=target)
     found = convert(items, source="responses", target=target, lost="drop")
@@ -230,7 +232,7 @@ def test_images_that_the_target_cannot_hold_are_dropped_and_the_result_stays():
     assert [index for index, _ in lost(gemini)] == [2, 3]
     assert validate([*gemini.messages], dialect="gemini") == []
     drawn = [ASK["gemini"], model(IMAGE, {"text": "a"}), ASK["gemini"]]
-    for target in others("gemini"):
+    for target in sorted({*others("gemini")} - {"interactions"}):
         with pytest.raises(ConversionError, match="message 1: an image in the assistant message"):
             convert(drawn, source="gemini", target=target)
         found = convert(drawn, source="gemini", target=target, lost="drop")
