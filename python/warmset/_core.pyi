@@ -18,6 +18,8 @@ __all__ = [
     "Roll",
     "Sayings",
     "SearchExplanation",
+    "after_fork",
+    "before_fork",
     "content_hash",
     "count_text",
     "count_texts",
@@ -361,6 +363,8 @@ def worth(
 def keep_worthy(
     values: ArrayLike, costs: ArrayLike, units: ArrayLike, must: ArrayLike, budget: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]: ...
+def after_fork() -> None: ...
+def before_fork() -> None: ...
 def lock_file(path: str | PathLike[str]) -> FileLock | None: ...
 def leave_lowest(
     costs: ArrayLike, protected: Sequence[bool], scores: ArrayLike, budget: int

@@ -5,6 +5,8 @@ from __future__ import annotations
 from importlib import import_module
 from typing import TYPE_CHECKING
 
+import warmset._support.forks  # noqa: F401 - a fork waits for imports from here on
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 

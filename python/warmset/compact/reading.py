@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, overload
 import numpy as np
 
 from warmset._core import content_hash, message_keys
+from warmset._support.forks import in_child
 from warmset.compact.weights import ROLES
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
@@ -152,6 +153,7 @@ class Readings:
 
 
 _SHELVES: Final[dict[tuple[Dialect, str], Readings]] = {}
+in_child(_SHELVES.clear)  # another thread of the parent may have been in the middle of one
 
 
 def listed(messages: object) -> list[Any]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset._support.forks import Lock, in_child
 from warmset.compact.vectors import VectorCache
 
 if TYPE_CHECKING:
@@ -16,7 +16,10 @@ _MOST: Final = 8
 """The most embedders whose vectors are cached."""
 
 _SHARED: Final[dict[Any, VectorCache]] = {}
-_SHARED_LOCK: Final = threading.Lock()
+_SHARED_LOCK: Final = Lock()
+
+
+in_child(_SHARED.clear)  # another thread of the parent may have been in the middle of one
 
 
 def cache_of(embedder: Embedder, given: object) -> VectorCache:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, TypeAlias
 
+from warmset._support.forks import Lock
 from warmset.embed.base import Embedder, Vectors, checked, listed, readable
 from warmset.embed.passages import passages, rough_words
 from warmset.errors import EmbedderError, InvalidInputError
@@ -50,7 +50,7 @@ class FunctionEmbedder:
         self._name = name or getattr(fn, "__qualname__", None) or type(fn).__name__
         self._fingerprint = fingerprint
         self._dim = dim
-        self._lock = threading.Lock()
+        self._lock = Lock()
 
     def __repr__(self) -> str:
         return f"FunctionEmbedder({self._name}, dim={self._dim})"

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import os
-import threading
 from concurrent.futures import ThreadPoolExecutor
 from importlib import util
 from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
-from warmset._extras import extra
+from warmset._support.forks import Lock
 from warmset.embed.artifact import SHORT, Artifact, Precision, prepare
 from warmset.embed.base import Vectors, checked, listed, readable
 from warmset.embed.graph import WIDTH
 from warmset.embed.passages import passages
 from warmset.embed.pins import MINILM
+from warmset.embed.runtime import onnx_runtime
 from warmset.embed.wordpiece import WordPieces
 from warmset.errors import EmbedderError, InvalidInputError, MissingExtraError, ModelDamaged
 
@@ -73,7 +73,7 @@ class MiniLM:
         self._precision: Precision = precision
         self._threads = threads or _cores()
         self._artifact: Artifact = prepare(precision, path=path, progress=progress)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._loaded: tuple[WordPieces, Any] | None = None
 
     def __repr__(self) -> str:
@@ -158,9 +158,7 @@ def _cores() -> int:
 
 
 def _session(artifact: Artifact) -> Any:
-    with extra("local"):
-        import onnxruntime  # noqa: PLC0415 - heavy, and optional
-
+    onnxruntime = onnx_runtime()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ONLY_ERRORS
     options.intra_op_num_threads = 1  # texts run side by side, each on one core

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warmset._extras import extra
+from warmset.embed.runtime import onnx_runtime
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -50,6 +51,7 @@ def quantise(model: onnx.ModelProto, into: Path, *, reduced_range: bool) -> None
         MissingExtraError: onnxruntime is not installed.
         OSError: The file cannot be written.
     """
+    onnx_runtime()
     with extra("local"):
         from onnxruntime.quantization import (  # noqa: PLC0415 - heavy, and optional
             QuantType,

@@ -6,12 +6,12 @@ weighs a piece by how rare it is lies in the table already, so there is nothing 
 
 from __future__ import annotations
 
-import threading
 from importlib import util
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset._support.forks import Lock
 from warmset.embed import safetensors, weights
 from warmset.embed.base import Vectors, checked, listed, readable
 from warmset.embed.passages import passages
@@ -63,7 +63,7 @@ class StaticEmbedder:
             if util.find_spec(module) is None:
                 raise MissingExtraError(module, "local")
         self._files = weights.resolve(POTION, path=path, progress=progress)
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._loaded: tuple[WordPieces, NDArray[np.float32]] | None = None
 
     def __repr__(self) -> str:

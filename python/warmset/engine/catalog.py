@@ -81,6 +81,10 @@ class Catalog:
         self.lost: list[str] = []
         self.notices = Notices(self.store, self.lost)
 
+    def is_forked(self) -> bool:
+        """Return whether the engine was opened before a fork; then no lock of it may be touched."""
+        return os.getpid() != self._pid
+
     def ledger(self, tenant: str, conversation: str) -> Ledger:
         """Return a conversation's ledger, a new one if it has no messages yet."""
         with self.lock:

@@ -7,7 +7,6 @@ exception, the store is unchanged or has further complete records, and the index
 from __future__ import annotations
 
 import logging
-import os
 import time
 from contextlib import nullcontext
 from typing import TYPE_CHECKING
@@ -181,8 +180,11 @@ class Engine(Library):
             StoreError: The store could not be read.
         """
         # Before any lock: a thread of the parent may have held it when the process forked.
-        if os.getpid() != self._pid:
-            raise Forked("the memory was opened before a fork; open it again in the child")
+        if self.is_forked():
+            raise Forked(
+                f"the memory was opened in process {self._pid}, before a fork; call Memory.open in "
+                f"this one"
+            )
         if not self._alone:
             with self.lock:
                 self._follower.catch_up()

@@ -7,6 +7,7 @@ import threading
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
+from warmset._support.forks import Lock, in_child
 from warmset.engine.engine import Engine
 from warmset.errors import InvalidInputError
 from warmset.index.query_vectors import QueryVectors
@@ -16,6 +17,28 @@ if TYPE_CHECKING:
 
     from warmset.embed import Embedder
     from warmset.store.options import StoreOptions
+
+
+class _Place:
+    """The engine of a path while it is open, and those who share it.
+
+    Attributes:
+        lock: Held while the engine is opened or closed; it keeps no other path waiting.
+        first: The first share in the engine; None while it is not open.
+        shares: How many shares there are in it.
+        visitors: How many hold a share, wait for the lock or have it.
+    """
+
+    def __init__(self) -> None:
+        self.lock = threading.RLock()
+        self.first: Lease | None = None
+        self.shares = 0
+        self.visitors = 0
+
+
+_places: dict[str, _Place] = {}
+_registry = Lock()
+"""Protects the dict and the counts of visitors, and is never held while anything else happens."""
 
 
 @dataclass(slots=True)
@@ -29,28 +52,46 @@ class Lease:
 
     engine: Engine
     vectors: QueryVectors | None
-    _path: str | None
+    _place: tuple[str, _Place] | None = None
     _open: bool = True
 
     def release(self, timeout: float) -> None:
-        """Give the share back; the last one closes the engine. Doing it twice does nothing."""
-        with _lock:
-            if not self._open:
-                return
+        """Give the share back; the last one closes the engine. Doing it twice does nothing.
+
+        In the child of a fork, the engine and its locks are the parent's: nothing is closed there.
+
+        Args:
+            timeout: Seconds that pending vectors get.
+        """
+        if self.engine.is_forked():
             self._open = False
-            if self._path is not None:
-                _shares[self._path] = (_shares[self._path][0], _shares[self._path][1] - 1)
-                if _shares[self._path][1]:
+            return
+        if self._place is None:
+            if self._end():
+                self._close(timeout)
+        else:
+            real, place = self._place
+            with place.lock:
+                if not self._end():
                     return
-                del _shares[self._path]
-            if self.vectors is not None:
-                self.vectors.close()
-            self.engine.close(timeout)
+                place.shares -= 1
+                try:
+                    if not place.shares:
+                        place.first = None
+                        self._close(timeout)
+                finally:
+                    _leave(real, place)
         self.engine.notices.tell()
 
+    def _end(self) -> bool:
+        """Return whether the share was open until now."""
+        was, self._open = self._open, False
+        return was
 
-_lock = threading.RLock()
-_shares: dict[str, tuple[Lease, int]] = {}
+    def _close(self, timeout: float) -> None:
+        if self.vectors is not None:
+            self.vectors.close()
+        self.engine.close(timeout)
 
 
 def lease(
@@ -77,34 +118,60 @@ def lease(
         StoreError: The store could not be opened.
     """
     if path is None:
-        alone = _lease(None, None, embedder, opening, encoding)
-        alone.engine.notices.tell()
-        return alone
-    name = os.fspath(path)
-    real = os.path.realpath(name) if name else name
-    with _lock:
-        if real not in _shares:
-            made = _lease(path, real, embedder, opening, encoding)
-            _shares[real] = (made, 1)
-        else:
-            first, count = _shares[real]
-            _same(first.engine, embedder, opening, encoding)
-            _shares[real] = (first, count + 1)
-            made = Lease(first.engine, first.vectors, real)
+        made = _lease(None, None, embedder, opening, encoding)
+    else:
+        name = os.fspath(path)
+        real = os.path.realpath(name) if name else name
+        place = _visit(real)
+        try:
+            with place.lock:
+                first = place.first
+                if first is None:
+                    made = _lease(path, (real, place), embedder, opening, encoding)
+                    place.first, place.shares = made, 1
+                else:
+                    _same(first.engine, embedder, opening, encoding)
+                    made = Lease(first.engine, first.vectors, (real, place))
+                    place.shares += 1
+        except BaseException:
+            _leave(real, place)
+            raise
     made.engine.notices.tell()
     return made
 
 
+def _visit(real: str) -> _Place:
+    with _registry:
+        place = _places.setdefault(real, _Place())
+        place.visitors += 1
+        return place
+
+
+def _leave(real: str, place: _Place) -> None:
+    with _registry:
+        place.visitors -= 1
+        if not place.visitors:
+            _places.pop(real, None)
+
+
+def _begin_anew() -> None:
+    """Forget, in the child of a fork, what its parent has open."""
+    _places.clear()
+
+
+in_child(_begin_anew)
+
+
 def _lease(
     path: str | PathLike[str] | None,
-    real: str | None,
+    place: tuple[str, _Place] | None,
     embedder: Embedder | None,
     opening: StoreOptions,
     encoding: str,
 ) -> Lease:
     engine = Engine(path, embedder=embedder, opening=opening, encoding=encoding)
     vectors = None if engine.indexer is None else QueryVectors(engine.indexer.vectorizer)
-    return Lease(engine, vectors, real)
+    return Lease(engine, vectors, place)
 
 
 def _same(engine: Engine, embedder: Embedder | None, opening: StoreOptions, encoding: str) -> None:

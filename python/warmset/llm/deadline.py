@@ -8,6 +8,8 @@ import inspect
 import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset._support.forks import Lock
+
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable
 
@@ -35,7 +37,7 @@ class Deadline:
 
     def __init__(self, seconds: float) -> None:
         self.seconds = seconds
-        self._lock = threading.Lock()
+        self._lock = Lock()
         self._stray = 0
 
     def run(self, call: Callable[[], Any], *, seconds: float | None = None) -> Any:

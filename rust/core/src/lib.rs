@@ -10,13 +10,15 @@
 //! | [`pack`] | the chosen never exceed the budget |
 //! | [`evict`] | units leave whole, protected units never |
 //!
-//! [`mod@file`] joins stages that open no files of their own with the file system.
+//! [`mod@file`] joins stages that open no files of their own with the file system, [`fork`] is what a
+//! process owes to its children.
 
 pub mod cold;
 pub mod entry;
 pub mod error;
 pub mod evict;
 pub mod file;
+pub mod fork;
 pub mod hot;
 pub mod interrupt;
 pub mod pack;

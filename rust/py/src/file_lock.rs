@@ -14,12 +14,16 @@ use crate::signals::run;
 #[pyclass(frozen, module = "warmset._core")]
 pub(crate) struct FileLock {
     file: Mutex<Option<File>>,
+    pid: u32,
 }
 
 #[pymethods]
 impl FileLock {
-    /// Give the lock back; doing it twice does nothing.
+    /// Give the lock back; doing it twice does nothing, and neither does the child of a fork.
     fn release(&self) {
+        if self.pid != std::process::id() {
+            return;
+        }
         let held = self
             .file
             .lock()
@@ -48,5 +52,6 @@ pub(crate) fn lock_file(py: Python<'_>, path: PathBuf) -> PyResult<Option<FileLo
     let file = run(py, || file::lock(&path))?;
     Ok(file.map(|file| FileLock {
         file: Mutex::new(Some(file)),
+        pid: std::process::id(),
     }))
 }

@@ -21,6 +21,7 @@ mod error;
 mod evict;
 mod explanation;
 mod file_lock;
+mod fork;
 mod guarded;
 mod hot_arguments;
 mod hot_index;
@@ -51,6 +52,8 @@ mod _core {
     use super::explanation::SearchExplanation;
     #[pymodule_export]
     use super::file_lock::{FileLock, lock_file};
+    #[pymodule_export]
+    use super::fork::{after_fork, before_fork};
     #[pymodule_export]
     use super::hot_index::HotIndex;
     #[pymodule_export]

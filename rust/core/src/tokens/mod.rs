@@ -7,9 +7,27 @@
 mod estimate;
 mod seams;
 
+use std::sync::atomic::{AtomicU8, Ordering};
+use std::sync::{Mutex, MutexGuard, PoisonError, TryLockError};
+
 use crate::error::{Error, Result};
 
 pub use estimate::estimate;
+
+/// Held while a vocabulary is unpacked, once in a process.
+static LOADING: Mutex<()> = Mutex::new(());
+
+/// The vocabularies that are there, a bit each.
+static LOADED: AtomicU8 = AtomicU8::new(0);
+
+/// The lock of whoever unpacks a vocabulary, if no other thread does at this moment.
+pub(crate) fn try_loading() -> Option<MutexGuard<'static, ()>> {
+    match LOADING.try_lock() {
+        Ok(lock) => Some(lock),
+        Err(TryLockError::Poisoned(lock)) => Some(lock.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
 
 /// How tokens are counted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -57,11 +75,24 @@ impl Encoding {
         self != Self::Estimate
     }
 
+    /// The vocabulary. The first call unpacks it under our own lock, which a fork waits for: the child
+    /// would wait for ever for the thread that unpacks.
+    fn vocabulary(self, bit: u8) -> Option<&'static tiktoken::CoreBpe> {
+        let loading = (LOADED.load(Ordering::Acquire) & bit == 0)
+            .then(|| LOADING.lock().unwrap_or_else(PoisonError::into_inner));
+        let found = tiktoken::get_encoding(self.name());
+        if loading.is_some() {
+            LOADED.fetch_or(bit, Ordering::Release);
+        }
+        found
+    }
+
     /// The number of tokens of a text.
     #[must_use]
     pub fn count(self, text: &str) -> u64 {
         let encoder = match self {
-            Self::O200kBase | Self::Cl100kBase => tiktoken::get_encoding(self.name()),
+            Self::O200kBase => self.vocabulary(1),
+            Self::Cl100kBase => self.vocabulary(2),
             Self::Estimate => None,
         };
         encoder.map_or_else(
@@ -89,6 +120,25 @@ mod tests {
             assert_eq!(encoding.count("hello world"), 2);
             assert_eq!(encoding.count(""), 0);
         }
+    }
+
+    #[test]
+    fn a_vocabulary_is_unpacked_under_the_lock_and_counts_without_it() {
+        let _ = (
+            Encoding::O200kBase.count("x"),
+            Encoding::Cl100kBase.count("x"),
+        );
+        let lock = LOADING.lock().unwrap_or_else(PoisonError::into_inner);
+        assert!(try_loading().is_none());
+        assert_eq!(LOADED.load(Ordering::Acquire), 3);
+        assert_eq!(Encoding::O200kBase.count("hello world"), 2);
+        LOADED.store(1, Ordering::Release);
+        let other = std::thread::spawn(|| Encoding::Cl100kBase.count("hello world"));
+        std::thread::sleep(std::time::Duration::from_millis(20));
+        assert!(!other.is_finished(), "it waits for the lock");
+        drop(lock);
+        assert_eq!(other.join().unwrap(), 2);
+        assert_eq!(LOADED.load(Ordering::Acquire), 3);
     }
 
     #[test]

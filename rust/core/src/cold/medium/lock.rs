@@ -4,13 +4,14 @@
 //! file says is for people. The file is never removed: a lock on a removed file guards nothing.
 //!
 //! Some systems give a lock to a process, not to a handle. So that two handles of one process keep
-//! each other off there too, each locked file is also noted in a list of this process.
+//! each other off there too, each locked file is also noted in a list of this process. The child of a
+//! fork begins with an empty one.
 
 use std::collections::BTreeSet;
-use std::fs::{File, OpenOptions, TryLockError};
+use std::fs::{self, File, OpenOptions};
 use std::path::Path;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, TryLockError};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
 use std::{io, thread};
 
@@ -71,7 +72,20 @@ pub(in crate::cold) struct LockFile(Mutex<Option<(Arc<File>, Place)>>, AtomicU64
 /// A file of this process: process, device and number.
 type Place = (u32, u64, u64);
 
-static HELD: Mutex<BTreeSet<Place>> = Mutex::new(BTreeSet::new());
+/// What this process has locked; its first field is the process.
+#[derive(Debug, Default)]
+pub(crate) struct Held(u32, BTreeSet<Place>);
+
+static HELD: Mutex<Held> = Mutex::new(Held(0, BTreeSet::new()));
+
+/// The list of locked files, if no other thread uses it at this moment.
+pub(crate) fn try_held() -> Option<MutexGuard<'static, Held>> {
+    match HELD.try_lock() {
+        Ok(list) => Some(list),
+        Err(TryLockError::Poisoned(list)) => Some(list.into_inner()),
+        Err(TryLockError::WouldBlock) => None,
+    }
+}
 
 impl LockFile {
     /// Takes the lock, if it is free, and writes down who has it.
@@ -87,15 +101,15 @@ impl LockFile {
             (file, place) = self.file(path)?;
             self.1.fetch_add(1, Ordering::Relaxed);
         }
-        if !held().insert(place) {
+        if !held().1.insert(place) {
             return Ok(None);
         }
         let locked = match file.try_lock() {
             Ok(()) => return Guard { file, place }.signed().map(Some),
-            Err(TryLockError::WouldBlock) => Ok(None),
-            Err(TryLockError::Error(error)) => Err(error),
+            Err(fs::TryLockError::WouldBlock) => Ok(None),
+            Err(fs::TryLockError::Error(error)) => Err(error),
         };
-        held().remove(&place);
+        held().1.remove(&place);
         locked
     }
 
@@ -166,20 +180,31 @@ impl Drop for Guard {
         if self.place.0 == std::process::id() {
             // A failure changes nothing: closing the file releases the lock as well.
             let _ = self.file.unlock();
-            held().remove(&self.place);
+            held().1.remove(&self.place);
         }
     }
 }
 
-fn held() -> std::sync::MutexGuard<'static, BTreeSet<Place>> {
-    HELD.lock().unwrap_or_else(PoisonError::into_inner)
+fn held() -> MutexGuard<'static, Held> {
+    let mut list = HELD.lock().unwrap_or_else(PoisonError::into_inner);
+    list.begin(std::process::id());
+    list
+}
+
+impl Held {
+    /// Forgets what another process has locked, whose list was copied by a fork.
+    fn begin(&mut self, process: u32) {
+        if self.0 != process {
+            *self = Self(process, BTreeSet::new());
+        }
+    }
 }
 
 /// Whether a locked file is still the one of that name.
 #[cfg(unix)]
 fn is_at(path: &Path, place: Place) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    match std::fs::metadata(path) {
+    match fs::metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         found => found.map(|found| (found.dev(), found.ino()) == (place.1, place.2)),
     }
@@ -203,4 +228,21 @@ fn place_of(file: &File) -> io::Result<Place> {
 fn place_of(_file: &File) -> io::Result<Place> {
     static NEXT: AtomicU64 = AtomicU64::new(0);
     Ok((std::process::id(), 0, NEXT.fetch_add(1, Ordering::Relaxed)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_child_of_a_fork_has_locked_nothing_and_its_parent_what_it_had() {
+        let mut list = Held::default();
+        for (process, place) in [(7, (7, 1, 2)), (7, (7, 1, 3)), (8, (8, 1, 2))] {
+            list.begin(process);
+            assert!(list.1.insert(place));
+            list.begin(process);
+            assert!(!list.1.insert(place));
+        }
+        assert_eq!(list.1.len(), 1);
+    }
 }

@@ -12,6 +12,7 @@ use crate::cold::write::writer::Writer;
 pub(in crate::cold) struct Syncer {
     stop: Arc<(Mutex<bool>, Condvar)>,
     thread: Option<JoinHandle<()>>,
+    pid: u32,
 }
 
 impl Syncer {
@@ -48,17 +49,48 @@ impl Syncer {
             }
         };
         let thread = Builder::new().name("warmset-sync".into()).spawn(run).ok();
-        Self { stop, thread }
+        Self {
+            stop,
+            thread,
+            pid: std::process::id(),
+        }
     }
 }
 
 impl Drop for Syncer {
     fn drop(&mut self) {
+        if self.pid != std::process::id() {
+            // The child of a fork has not got the thread, and nobody gives back what it had locked.
+            return;
+        }
         let (flag, bell) = &*self.stop;
         *flag.lock().unwrap_or_else(PoisonError::into_inner) = true;
         bell.notify_all();
         if let Some(thread) = self.thread.take() {
             let _ = thread.join();
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_child_of_a_fork_does_not_wait_for_the_thread() {
+        let store = crate::cold::Store::in_memory(crate::cold::Options::default()).unwrap();
+        let writer = Arc::new(Mutex::new(None));
+        let mut syncer = Syncer::start(
+            Arc::clone(&store.shelf),
+            Arc::clone(&writer),
+            Duration::from_hours(1),
+        );
+        syncer.pid = syncer.pid.wrapping_add(1);
+        let (flag, bell) = &*Arc::clone(&syncer.stop);
+        // As the thread may have held it when the process forked.
+        let mut held = flag.lock().unwrap();
+        drop(syncer);
+        *held = true;
+        bell.notify_all();
     }
 }

@@ -1,0 +1,110 @@
+"""What a fork needs: the child has one thread, and whatever the others had locked stays locked.
+
+Before a fork, imports of warmset that are under way in other threads are waited for, and so are the
+few locks of the core that all stores of a process share. In the child, the locks of `Lock` are free
+and `in_child` calls what starts anew there. A store that was opened before is the parent's: its
+handles raise `Forked` in the child, before they touch any lock.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import threading
+import weakref
+from importlib import import_module
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from types import ModuleType
+
+AWAITED: Final = frozenset(
+    {
+        "warmset",
+        "anthropic",
+        "huggingface_hub",
+        "numpy",
+        "onnx",
+        "onnxruntime",
+        "openai",
+        "safetensors",
+        "tokenizers",
+    }
+)
+"""Packages whose imports are waited for: warmset imports them when they are first used."""
+
+
+class Lock:
+    """A lock that is free in the child of a fork, whichever thread of the parent had it.
+
+    It protects what the child may go on using, such as a loaded model. A thread that forks while it
+    has the lock has it in the child, too.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.RLock()
+        self._holder: int | None = None
+        self._depth = 0
+        _locks.add(self)
+
+    def __enter__(self) -> None:
+        self._lock.acquire()
+        self._holder = threading.get_ident()
+        self._depth += 1
+
+    def __exit__(self, *_exc: object) -> None:
+        self._depth -= 1
+        if not self._depth:
+            self._holder = None
+        self._lock.release()
+
+    def start_anew(self) -> None:
+        """Free the lock in the child of a fork, unless the thread that forked has it."""
+        if self._holder != threading.get_ident():
+            self._lock = threading.RLock()
+            self._holder, self._depth = None, 0
+
+
+_locks: weakref.WeakSet[Lock] = weakref.WeakSet()
+
+
+def in_child(call: Callable[[], None]) -> None:
+    """Have a function called in every child of a fork, before anything else runs there."""
+    if sys.platform != "win32":
+        os.register_at_fork(after_in_child=call)
+
+
+def _before() -> None:
+    for name, module in list(sys.modules.items()):
+        if name.partition(".")[0] in AWAITED and _is_loading(module):
+            try:
+                import_module(name)  # waits for the other thread, and returns if it is this one
+            except Exception:  # noqa: BLE001, S112 - who asked for the module gets the error
+                continue
+    if (core := _core()) is not None:
+        core.before_fork()
+
+
+def _after() -> None:
+    if (core := _core()) is not None:
+        core.after_fork()
+
+
+def _start_anew() -> None:
+    _after()
+    for lock in list(_locks):
+        lock.start_anew()
+
+
+def _is_loading(module: ModuleType) -> bool:
+    return getattr(getattr(module, "__spec__", None), "_initializing", False) is True
+
+
+def _core() -> ModuleType | None:
+    core = sys.modules.get("warmset._core")
+    return None if core is None or _is_loading(core) else core
+
+
+if sys.platform != "win32":
+    os.register_at_fork(before=_before, after_in_parent=_after, after_in_child=_start_anew)
