@@ -19,10 +19,11 @@ from typing import TYPE_CHECKING, Any, Self
 
 from warmset import embed, engine, items, prepare, retrieve, window
 from warmset._support.aio import in_thread, twin
+from warmset._support.ending import INTERRUPTED
 from warmset._support.keywords import refuse_unknown, spelled_out
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
-from warmset.options import CONFIDENCE, SEARCH_WAIT, SHORTLIST, Filter, Mode, Weights
+from warmset.options import CLOSE_WAIT, CONFIDENCE, SEARCH_WAIT, SHORTLIST, Filter, Mode, Weights
 from warmset.store.options import StoreKeywords, StoreOptions
 from warmset.window.options import WindowKeywords, WindowOptions, check_picker
 
@@ -437,8 +438,10 @@ class Memory:
         """
         return items.erase(self._handle.live(), self.tenant, conversation=conversation, ids=ids)
 
-    def close(self, *, timeout: float = 30.0) -> None:
+    def close(self, *, timeout: float = CLOSE_WAIT) -> None:
         """Close this handle; the last one on a path embeds pending turns and closes the store.
+
+        A `with` block that an exception leaves does not wait for pending vectors.
 
         Args:
             timeout: Seconds to wait for pending vectors; the rest is embedded after the next open.
@@ -465,14 +468,14 @@ class Memory:
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_exc: object) -> None:
-        self.close()
+    def __exit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
+        self.close(timeout=_patience(kind))
 
     async def __aenter__(self) -> Self:
         return self
 
-    async def __aexit__(self, *_exc: object) -> None:
-        await self.aclose()
+    async def __aexit__(self, kind: type[BaseException] | None, *_exc: object) -> None:
+        await self.aclose(timeout=_patience(kind))
 
     def __repr__(self) -> str:
         return f"Memory({self._handle!r})"
@@ -493,6 +496,14 @@ class Memory:
 
 def _summaries(there: Engine, ledger: Ledger, policy: window.CompactionPolicy) -> window.Summaries:
     return prepare.summaries_of(there, ledger, policy)
+
+
+def _patience(kind: type[BaseException] | None) -> float:
+    """Return the seconds that pending vectors get when a `with` block ends, by its exception."""
+    if kind is not None and issubclass(kind, KeyboardInterrupt):
+        INTERRUPTED.set()
+    ends = kind is None or issubclass(kind, (SystemExit, GeneratorExit))
+    return CLOSE_WAIT if ends else 0.0
 
 
 def _check_path(path: object) -> None:

@@ -69,6 +69,9 @@ SEARCH_WAIT: Final = 5.0
 """Seconds that a plain search waits for an embedder; no model call waits for it, so it may take
 longer."""
 
+CLOSE_WAIT: Final = 30.0
+"""Seconds that closing a memory gives the pending vectors."""
+
 RANKED: Final = 256
 """The number of hits from which the score picker may fill a budget."""
 

@@ -4,23 +4,23 @@ from __future__ import annotations
 
 import sys
 
-from warmset._extras import extra
-from warmset.cli.exit_codes import INTERRUPTED, NOT_INSTALLED
-from warmset.errors import MissingExtraError
+from warmset.cli.interrupts import Interrupts
 
 
 def main() -> None:
     """Run the command line with the arguments of the process, and exit with its code."""
-    sys.exit(_code())
+    Interrupts().run(_code)
 
 
 def _code() -> int:
+    from warmset._extras import extra  # noqa: PLC0415 - Ctrl-C is heeded from here on
+    from warmset.cli.exit_codes import NOT_INSTALLED  # noqa: PLC0415
+    from warmset.errors import MissingExtraError  # noqa: PLC0415
+
     try:
         with extra("local"):
             from warmset.cli.app import run  # noqa: PLC0415 - the extra brings what it imports
     except MissingExtraError as error:
         print(f"error: {error}", file=sys.stderr)
         return NOT_INSTALLED
-    except KeyboardInterrupt:
-        return INTERRUPTED
     return run(sys.argv[1:])

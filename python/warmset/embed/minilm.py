@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, get_args
 
 import numpy as np
 
+from warmset._support.ending import ENDING
 from warmset._support.forks import Lock
 from warmset.embed.artifact import SHORT, Artifact, Precision, prepare
 from warmset.embed.base import Vectors, checked, listed, readable
@@ -124,6 +125,8 @@ class MiniLM:
         vectors = np.empty((len(ids), WIDTH), np.float32)
 
         def run(group: Sequence[int]) -> None:
+            if ENDING.is_set():  # the interpreter must not end in the middle of a run
+                raise EmbedderError("the process ends")
             vectors[group] = _run(session, [ids[index] for index in group])
 
         if self._threads == 1 or len(groups) == 1:

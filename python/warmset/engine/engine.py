@@ -269,12 +269,16 @@ class Engine(Library):
 
     def close(self, timeout: float) -> None:
         """Finish pending vectors within that many seconds, and close the store."""
-        for attached in list(self.attached.values()):
-            attached.close(timeout)
-        if self.indexer is not None:
-            self.indexer.close(timeout)
-        self.index.close(timeout)
-        self.store.close()
+        try:
+            for attached in list(self.attached.values()):
+                attached.close(timeout)
+            if self.indexer is not None:
+                self.indexer.close(timeout)
+            self.index.close(timeout)
+        finally:
+            if self.indexer is not None:
+                self.indexer.end()
+            self.store.close()
 
     def paused(self) -> AbstractContextManager[object]:
         """Pause the embedding of turns."""

@@ -8,12 +8,20 @@ from __future__ import annotations
 
 import atexit
 import os
+import signal
+import sys
 import time
 import weakref
+from contextlib import suppress
 from typing import Final, Protocol
+
+from warmset._support.ending import ENDING, died_of_ctrl_c, is_interrupted
 
 GRACE: Final = 10.0
 """Seconds that all threads together get to come out of what they are in."""
+
+SOON: Final = 0.5
+"""Seconds that they get after Ctrl-C."""
 
 
 class Stoppable(Protocol):
@@ -34,10 +42,19 @@ def stop_at_exit(one: Stoppable) -> None:
 
 @atexit.register
 def _stop_all() -> None:
-    left = GRACE
+    ENDING.set()
+    end = time.monotonic() + (SOON if is_interrupted() else GRACE)
     for one, process in list(_threads.items()):
-        if process != os.getpid():  # a fork has no threads but the one that made it
-            continue
-        begun = time.monotonic()
-        one.stop(max(left, 0.0))
-        left -= time.monotonic() - begun
+        if process == os.getpid():  # a fork has no threads but the one that made it
+            one.stop(max(end - time.monotonic(), 0.0))
+    if time.monotonic() >= end and died_of_ctrl_c():
+        _die()
+
+
+def _die() -> None:
+    """End the process as Python does after Ctrl-C, by the signal, but at once."""
+    for stream in (sys.stdout, sys.stderr):
+        with suppress(Exception):
+            stream.flush()
+    signal.signal(signal.SIGINT, signal.SIG_DFL)
+    os.kill(os.getpid(), signal.SIGINT)

@@ -12,6 +12,7 @@ import threading
 import time
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.ending import ENDING
 from warmset._support.log import event, room, watched
 from warmset.index.at_exit import stop_at_exit
 from warmset.index.batch_size import Pace
@@ -136,17 +137,18 @@ class Indexer:
     def close(self, timeout: float) -> None:
         """Finish pending work, for at most some seconds, and stop."""
         self.settle(timeout)
-        self._end()
+        self.end()
         if (thread := self._thread) is not None and thread is not threading.current_thread():
             thread.join(timeout)
 
     def stop(self, seconds: float) -> None:
         """Begin no further batch, and wait for the one that is being embedded in this process."""
-        self._end()
+        self.end()
         if self._thread is not None and not self.vectorizer.embedder.remote:
             self._thread.join(seconds)
 
-    def _end(self) -> None:
+    def end(self) -> None:
+        """Begin no further batch."""
         with self._wake:
             self._closed = True
             self._wake.notify_all()
@@ -221,7 +223,7 @@ class Indexer:
                 lost = self._backlog.done(made, now)
                 self._backlog.looked(deferred, self.book.__contains__)
                 self._wake.notify_all()
-            if made.failed:
+            if made.failed and not ENDING.is_set():
                 self._tell(made, lost)
 
     def _tell(self, made: Outcome, lost: set[int]) -> None:

@@ -1,0 +1,104 @@
+"""Ctrl-C ends every command and every `with` block within a second."""
+
+from __future__ import annotations
+
+import os
+import random
+import signal
+import subprocess
+import sys
+import threading
+import time
+
+import interrupting
+import pytest
+
+from warmset import Memory
+
+pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    made = tmp_path_factory.mktemp("interrupted")
+    interrupting.prepare(made)
+    return made
+
+
+@pytest.mark.usefixtures("weights")
+@pytest.mark.parametrize("name", interrupting.cases(interrupting.Path()))
+def test_a_command_and_a_block_end_at_once_at_any_moment(name, folder):
+    line, limit = interrupting.cases(folder)[name]
+    chance = random.Random(name)
+    for number, moment in enumerate((0.0, chance.uniform(0, 0.3), chance.uniform(0.3, 2))):
+        found = interrupting.interrupt(line, moment, number)
+        assert found is None or interrupting.verdict(name, limit + 1, found) is None, found
+
+
+CAUGHT = """
+import os, signal, sys, time
+signal.signal(signal.SIGINT, signal.default_int_handler)
+from warmset import Memory
+def embed(texts):
+    time.sleep(3)
+    return [[1.0, 2.0]] * len(texts)
+try:
+    with Memory.open(None, embedder=embed) as memory:
+        memory.conversation("log").append([{"role": "user", "content": "x"}] * 9)
+        time.sleep(0.2)
+        begun = time.monotonic()
+        os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(9)
+except KeyboardInterrupt:
+    print(time.monotonic() - begun < 0.5)
+    sys.exit(130)
+"""
+
+
+@pytest.mark.parametrize("caught", [True, False])
+def test_a_slow_embedder_does_not_hold_up_a_program_that_was_interrupted(caught):
+    code = CAUGHT if caught else CAUGHT.replace("except KeyboardInterrupt", "except OSError")
+    begun = time.monotonic()
+    done = subprocess.run(  # noqa: S603 - fixed
+        [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
+    )
+    assert time.monotonic() - begun < 2.7, "less than the embedder needs"
+    assert done.returncode == (130 if caught else -signal.SIGINT), done.stderr
+    assert done.stdout == ("True\n" if caught else "")
+
+
+@pytest.mark.parametrize(
+    ("error", "waits"), [(None, True), (SystemExit, True), (ValueError, False)]
+)
+def test_only_a_block_that_ends_well_waits_for_pending_vectors(error, waits, bag):
+    go_on = threading.Event()
+    bag.before = lambda _texts: go_on.wait(0.4)
+
+    def use():
+        with Memory.open(None, embedder=bag) as memory:
+            memory.conversation("log").append([{"role": "user", "content": "x"}] * 3)
+            if error is not None:
+                raise error
+
+    begun = time.monotonic()
+    if error is None:
+        use()
+    else:
+        with pytest.raises(error):
+            use()
+    assert (time.monotonic() - begun >= 0.3) is waits
+    go_on.set()
+
+
+def test_a_command_in_the_background_goes_on_ignoring_the_signal(folder):
+    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
+    code += "from warmset.cli.entry import main; import os; os.kill(os.getpid(), signal.SIGINT)\n"
+    code += "main()"
+    done = subprocess.run(  # noqa: S603 - fixed
+        [sys.executable, "-c", code, "history", str(folder / "store"), "--json"],
+        env=os.environ,
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
