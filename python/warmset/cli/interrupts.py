@@ -8,6 +8,7 @@ does not end as usual, because it would wait for threads, or abort those that ar
 from __future__ import annotations
 
 import _thread
+import atexit
 import os
 import signal
 import sys
@@ -45,11 +46,14 @@ class Interrupts:
             signal.signal(signal.SIGINT, self._handle)
         try:
             code = command()
-            if heeded:  # the work is done, and the interpreter would die of the signal as it ends
-                signal.signal(signal.SIGINT, signal.SIG_IGN)
         except BaseException:
             if not self.came:
                 raise
+        finally:
+            if heeded and not self.came:
+                signal.signal(signal.SIGINT, signal.default_int_handler)
+                # The work is done; the interpreter would die of the signal while it ends.
+                atexit.register(signal.signal, signal.SIGINT, signal.SIG_IGN)
         if self.came:
             self._leave()
         sys.exit(code)

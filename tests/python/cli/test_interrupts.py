@@ -14,6 +14,7 @@ import interrupting
 import pytest
 
 from warmset import Memory
+from warmset.cli import entry
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGINT to send")
 
@@ -39,6 +40,7 @@ CAUGHT = """
 import os, signal, sys, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from warmset import Memory
+from warmset.cli import entry
 def embed(texts):
     time.sleep(3)
     return [[1.0, 2.0]] * len(texts)
@@ -102,3 +104,16 @@ def test_a_command_in_the_background_goes_on_ignoring_the_signal(folder):
         check=False,
     )
     assert (done.returncode, done.stdout) == (0, "[]\n"), done.stderr
+
+
+def test_a_program_that_calls_the_command_has_its_handler_back(monkeypatch):
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    monkeypatch.setattr(sys, "argv", ["warmset", "--version"])
+    monkeypatch.setattr("warmset.cli.interrupts.atexit.register", lambda *_call: None)
+    try:
+        with pytest.raises(SystemExit) as ended:
+            entry.main()
+        assert ended.value.code == 0
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)
