@@ -253,7 +253,9 @@ class Conversation:
         ask = windows.cut_ask(budget, pins, system=system, tools=tools)
         engine, ledger = self._handle.live(), self._ledger
         with engine.lock:
-            return windows.cut_conversation(engine, ledger, ask)
+            made = windows.cut_conversation(engine, ledger, ask)
+            windows.note_cut(ledger, made)
+        return made
 
     def tools(
         self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False

@@ -198,8 +198,8 @@ class Memory:
             The window.
         """
         one = self.conversation(conversation)
-        one.sync(messages)
-        return one.window(budget=budget, mode=mode, **options)
+        synced = one.sync(messages)
+        return window.with_synced(one.window(budget=budget, mode=mode, **options), synced)
 
     def search(
         self,

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import logging
 import time
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from warmset import messages
-from warmset._core import content_hash
+from warmset._support.log import event, room
 from warmset.errors import InvalidInputError, InvalidMessageError
+from warmset.ingest.full_list import match_list
 from warmset.ingest.turn import Synced
 from warmset.store.records import TurnMeta
 from warmset.text.timestamps import seconds
@@ -18,8 +20,11 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from warmset.engine.engine import Engine
+    from warmset.ingest.full_list import Fresh
     from warmset.messages import Dialect, Message, MessageLike
     from warmset.state.ledger import Ledger
+
+LOG: Final = room("store")
 
 Given: TypeAlias = "Iterable[MessageLike] | MessageLike"
 """One message or several, as callers pass them."""
@@ -85,6 +90,16 @@ def sync_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) 
     """Make a conversation equal to a full list; see `Conversation.sync`."""
     try:
         synced = _sync(engine, ledger, given, beside)
+        if synced.left_most:
+            event(
+                LOG,
+                logging.WARNING,
+                "branched",
+                tenant=ledger.tenant,
+                conversation=ledger.name,
+                branched_at=synced.branched_at,
+                left=synced.left,
+            )
     finally:
         engine.notices.tell()
     engine.room()
@@ -98,35 +113,34 @@ def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synce
             raise _no_list(given)
         full: list[Any] = list(given)
         known = ledger.snapshot.known(full)
-        places = [at for at, digest in enumerate(known) if digest is None]
         try:
-            batch, found = _accept(ledger, [full[at] for at in places])
+            listed = match_list(ledger, full, known)
         except InvalidInputError:
-            _accept(ledger, full)  # the same error, with the message's position in the whole list
+            messages.accept(full)  # the same error, with the message's position in the whole list
             raise
-        hashed = iter([content_hash(messages.dumps(message)) for message in batch])
-        digests = [next(hashed) if digest is None else digest for digest in known]
-        match = ledger.history.match(digests)
-        plain = dict(zip(places, batch, strict=True))
-        kept, awaited = len(match.ids), ledger.history.awaited
-        if awaited and match.branched_at is None and digests[kept : kept + len(awaited)] == awaited:
-            kept += len(awaited)  # in the spool: stored, but still without ids
-        fresh = [
-            plain[at] if at in plain else messages.without_client_only(full[at])
-            for at in range(kept, len(full))
-        ]
-        head = match.ids[-1] if match.ids else 0
-        moved = head != ledger.history.head
-        if not fresh:
-            if moved:
-                engine.move(ledger, head)
-            ledger.snapshot.take(full, known, digests)
-            return Synced(kept, [], match.branched_at)
-        one = beside.of(found)
-        metas = [replace(one, parent=head) if moved else one, *[one] * (len(fresh) - 1)]
-        ids = engine.append(ledger, fresh, metas)
-        ledger.snapshot.take(full, known, digests)
-        return Synced(kept, ids, match.branched_at)
+        plain = [_read(engine, one) for one in listed.fresh]
+        try:
+            dialect = _settle(ledger, plain)
+        except InvalidMessageError as error:
+            place = listed.fresh[error.index].place
+            raise type(error)(error.index if place is None else place, error.why) from None
+        at = listed.branched_at
+        left = 0 if at is None else len(ledger.history.path) - at
+        result = Synced(listed.kept, [], at, listed.recognised, left)
+        moved = listed.head != ledger.history.head
+        if plain:
+            one = beside.of(dialect)
+            first = replace(one, parent=listed.head) if moved else one
+            ids = engine.append(ledger, plain, [first, *[one] * (len(plain) - 1)])
+            result = replace(result, appended=ids)
+        elif moved:
+            engine.move(ledger, listed.head)
+        ledger.snapshot.take(full, known, listed.digests)
+        return result
+
+
+def _read(engine: Engine, fresh: Fresh) -> Message:
+    return engine.message(fresh.copy_of) if fresh.message is None else fresh.message
 
 
 def _no_list(given: object) -> InvalidMessageError:
@@ -144,5 +158,10 @@ def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None
         raise _no_list(given)
     taken = messages.accept([given] if one else cast("Iterable[object]", given))
     batch = [messages.without_client_only(message) for message in taken]
+    return batch, _settle(ledger, batch)
+
+
+def _settle(ledger: Ledger, batch: list[Message]) -> Dialect | None:
+    """Check that messages are of the conversation's dialect, and return it, if there is one."""
     messages.settle(batch, None, ledger.dialect)
-    return batch, ledger.dialect or messages.detect(batch)
+    return ledger.dialect or messages.detect(batch)

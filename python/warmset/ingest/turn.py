@@ -45,11 +45,22 @@ class Synced:
             `Memory.open`.
         branched_at: The position at which the list differs from the previous path; None if it does
             not.
+        recognised: The number of messages at the front that one of the last windows of this
+            conversation held; they stand for turns, or were made for the window, and are not
+            stored.
+        left: The number of messages of the previous path that are not on the new one.
     """
 
     kept: int
     appended: list[int]
     branched_at: int | None
+    recognised: int = 0
+    left: int = 0
+
+    @property
+    def left_most(self) -> bool:
+        """Whether the list left more than half of the previous path."""
+        return self.left > (self.branched_at or 0)
 
 
 def id_of(given: object) -> int:

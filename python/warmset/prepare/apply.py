@@ -10,7 +10,7 @@ the oldest units after the boundary are left out.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -18,6 +18,7 @@ import numpy as np
 from warmset.errors import BudgetTooSmall
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
 from warmset.messages import text_message
+from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.window.assemble import Assembled, Draft, verbatim
@@ -108,33 +109,38 @@ def write(engine: Engine, ledger: Ledger, call: Call, ready: Ready, left: Cut | 
     dialect = call.source
     fills = dialect in ALTERNATING
     plain: list[Message] = []
+    turns: list[int] = []
     before: tuple[int, str] | None = None  # position and role
 
-    def say(at: int, role: str, message: Message) -> None:
+    def say(at: int, role: str, message: Message, turn: int) -> None:
         nonlocal before
         if fills and before is not None and before[0] + 1 != at:
             filler = gap_role(dialect, before[1], role)
             if filler is not None:
                 plain.append(gap_message(dialect, filler))
+                turns.append(ROOT)
         plain.append(message)
+        turns.append(turn)
         before = (at, role)
 
     tail = [live[at] for at in places]
     known = Known()
     read = iter(verbatim(engine, [*front, *tail], known))
     for at, entry in zip(ready.held, front, strict=False):
-        say(at, entry.facts.role, next(read))
-    say(-2, "user", ready.message)
+        say(at, entry.facts.role, next(read), entry.id)
+    say(-2, "user", ready.message, ROOT)
     for at, entry in zip(places, tail, strict=True):
-        say(at, entry.facts.role, next(read))
+        say(at, entry.facts.role, next(read), entry.id)
     if call.request is not None:
         request = text_message(call.source, "user", call.request)
         plain += request_behind(call.source, plain, request)
+        turns += [ROOT] * (len(plain) - len(turns))
     done = render(call, plain)
     parts = _parts(engine, call, ready, front, tail)
     tokens = total(engine, call, done, known)
     frame = Frame([], [front], [tail], [])
-    return Assembled(done.messages, done.system, tokens, parts, Draft(frame), known, done.lost)
+    made = Assembled(done.messages, done.system, tokens, parts, Draft(frame), plain, turns, known)
+    return replace(made, lost=done.lost)
 
 
 def fitted(

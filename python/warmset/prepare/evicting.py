@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
+from warmset.state.branches import ROOT
 from warmset.tokens import PER_MESSAGE, extra_tokens
 from warmset.window.assemble import Assembled, Draft
 from warmset.window.cut import cut_conversation
@@ -58,16 +59,20 @@ def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tup
     last = tuple(ledger.history.path[-1:])  # the newest message is the subject of the call
     ask = CutAsk(budget=have, low=max(low, 0), pins=last, system=call.system, tools=call.tools)
     kept = cut_conversation(engine, ledger, ask)
-    plain = kept.messages.copy()
+    plain, turns = kept.messages.copy(), kept.turns
     around = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     parts = [Part("recent", kept.tokens - around, tuple(kept.ids))]
     if call.request is not None:
         plain.append(text_message(call.source, "user", call.request))
+        turns.append(ROOT)
         parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
     done = render(call, plain)
     if around:
         parts.insert(0, Part("system", around))
     frame = Frame([], [], [[ledger.entries[id_]] for id_ in kept.ids], [])
     tokens = total(engine, call, done)
-    made = Assembled(done.messages, done.system, tokens, tuple(parts), Draft(frame), lost=done.lost)
+    draft = Draft(frame)
+    made = Assembled(
+        done.messages, done.system, tokens, tuple(parts), draft, plain, turns, lost=done.lost
+    )
     return made, len(kept.evicted)

@@ -78,6 +78,10 @@ class History:
             whole.update(b"%d %d " % (parent, id_) + digest)
         return whole.digest()
 
+    def digest_of(self, id_: int) -> bytes:
+        """Return the content hash of a message."""
+        return self._digest[id_]
+
     def match(self, digests: Sequence[bytes]) -> Match:
         """Follow a full list through the tree, in time linear in the list.
 

@@ -11,6 +11,7 @@ from warmset.state.branches import History
 from warmset.state.columns import Columns
 from warmset.state.entry import Entry
 from warmset.state.prompt_prefix import Sent
+from warmset.state.rendered import LastWindows
 from warmset.state.resent_list import Snapshot
 from warmset.state.unit_costs import Accounts
 from warmset.store.records import Job
@@ -49,6 +50,7 @@ class Ledger:
     frozen: object | None = None
     sent: Sent = field(default_factory=Sent)
     snapshot: Snapshot = field(default_factory=Snapshot)
+    windows: LastWindows = field(default_factory=LastWindows)
     standing: Standing | None = None
     columns: Columns = field(default_factory=Columns)
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))

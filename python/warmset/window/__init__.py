@@ -16,7 +16,8 @@ if TYPE_CHECKING:
     from warmset.window.options import WindowKeywords, WindowOptions
     from warmset.window.pipeline import Windows
     from warmset.window.request import Ask
-    from warmset.window.result import Choice, Compaction, Part, Report, Window
+    from warmset.window.result import Choice, Compaction, Part, Report, Window, with_synced
+    from warmset.window.sent_back import note_cut
     from warmset.window.summaries import CompactionPolicy, Summaries
 
 __all__ = [
@@ -39,6 +40,8 @@ __all__ = [
     "Windows",
     "cut_ask",
     "cut_conversation",
+    "note_cut",
+    "with_synced",
 ]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
@@ -56,7 +59,8 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "options": ["WindowKeywords", "WindowOptions"],
             "pipeline": ["Windows"],
             "request": ["Ask"],
-            "result": ["Choice", "Compaction", "Part", "Report", "Window"],
+            "result": ["Choice", "Compaction", "Part", "Report", "Window", "with_synced"],
+            "sent_back": ["note_cut"],
             "summaries": ["CompactionPolicy", "Summaries"],
         },
     )

@@ -13,6 +13,7 @@ from warmset.messages import alternate
 
 if TYPE_CHECKING:
     from anthropic.types import MessageParam, TextBlockParam, ToolUnionParam
+    from google.genai.interactions import StepParam, ToolParam as InteractionToolParam
     from google.genai.types import ContentUnionDict, GenerateContentConfigDict
     from openai.types.chat import ChatCompletionMessageParam, ChatCompletionToolUnionParam
     from openai.types.responses import ResponseInputItemParam, ToolParam
@@ -48,6 +49,14 @@ class GeminiArguments(TypedDict):
 
     contents: list[ContentUnionDict]
     config: GenerateContentConfigDict
+
+
+class InteractionsArguments(TypedDict):
+    """Arguments of `client.interactions.create`."""
+
+    input: list[StepParam]
+    system_instruction: NotRequired[str]
+    tools: NotRequired[list[InteractionToolParam]]
 
 
 def openai_arguments(window: Window) -> OpenAIArguments:
@@ -87,6 +96,17 @@ def gemini_arguments(window: Window) -> GeminiArguments:
     if window.tools:
         config["tools"] = _tools(window)
     return {"contents": _messages(window, "gemini"), "config": config}
+
+
+def interactions_arguments(window: Window) -> InteractionsArguments:
+    """Return the arguments of Gemini Interactions; see `Window.interactions`."""
+    made: InteractionsArguments = {"input": _messages(window, "interactions")}
+    if window.system:
+        system: Any = window.system
+        made["system_instruction"] = system
+    if window.tools:
+        made["tools"] = _tools(window)
+    return made
 
 
 def _messages(window: Window, dialect: Dialect) -> list[Any]:

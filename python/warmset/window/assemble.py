@@ -15,6 +15,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.evict.gaps import gap_message, gap_role
 from warmset.quote.cache import Line
 from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING
+from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
@@ -44,13 +45,15 @@ class Piece:
     Args:
         parts: The parts.
         messages: The messages.
-        in_place: The id and role of each message that stands in the order of the conversation,
-            behind what was retrieved; None where the piece stands as a whole.
+        turns: The id of each message; `ROOT` for one that is no turn.
+        in_place: The role of each message that stands in the order of the conversation, behind what
+            was retrieved; None where the piece stands as a whole.
     """
 
     parts: tuple[Part, ...]
     messages: list[Message]
-    in_place: tuple[tuple[int, str], ...] | None = None
+    turns: tuple[int, ...] = (ROOT,)
+    in_place: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +79,8 @@ class Draft:
 class Assembled:
     """The messages of one call, their tokens, and the digests of those that are verbatim.
 
-    `lost` is what the conversion to another dialect left out.
+    `plain` are the messages before they were converted, and `turns` the id of each of them; `ROOT`
+    for one that is no turn. `lost` is what the conversion to another dialect left out.
     """
 
     messages: list[Message]
@@ -84,6 +88,8 @@ class Assembled:
     tokens: int
     parts: tuple[Part, ...]
     draft: Draft
+    plain: Sequence[Message]
+    turns: Sequence[int]
     known: Known = field(default_factory=Known)
     lost: tuple[Lost, ...] = ()
 
@@ -140,8 +146,9 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
             ids = tuple(entry.id for entry in entries)
             tokens = sum(entry.tokens for entry in entries)
             read = verbatim(engine, entries, known)
-            placed = tuple((entry.id, entry.facts.role) for entry in entries)
-            pieces.append(Piece((Part(name, tokens, ids),), read, placed if in_place else None))
+            roles = tuple(entry.facts.role for entry in entries)
+            part = Part(name, tokens, ids)
+            pieces.append(Piece((part,), read, ids, roles if in_place else None))
 
     show("system", frame.system)
     if frame.brief:
@@ -161,7 +168,9 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     if call.request is not None:
         line = engine.cards.plain(call.request)
         pieces.append(_user_piece(engine, call, "request", line, ()))
-    done = render(call, _in_order(call.source, pieces))
+    ordered = _in_order(call.source, pieces)
+    plain = [message for _, message in ordered]
+    done = render(call, plain)
     beside = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
     parts = [part for piece in pieces for part in piece.parts]
     tokens = (
@@ -173,7 +182,9 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     )
     if beside:
         parts.insert(0, Part("system", beside))
-    return Assembled(done.messages, done.system, tokens, tuple(parts), draft, known, done.lost)
+    turns = [id_ for id_, _ in ordered]
+    made = Assembled(done.messages, done.system, tokens, tuple(parts), draft, plain, turns, known)
+    return replace(made, lost=done.lost)
 
 
 def _user_piece(
@@ -204,27 +215,32 @@ def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
     return Piece(tuple(parts), [message])
 
 
-def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[Message]:
-    """Return the messages of all pieces; those in place are sorted, as a late tool result."""
+def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]]:
+    """Return the messages of all pieces, each with its turn's id.
+
+    Those in place are sorted, as a late tool result.
+    """
     tail = [
-        (*placed, message)
+        placed
         for piece in pieces
         if piece.in_place is not None
-        for placed, message in zip(piece.in_place, piece.messages, strict=True)
+        for placed in zip(piece.turns, piece.in_place, piece.messages, strict=True)
     ]
     tail.sort(key=itemgetter(0))
     request = [piece for piece in pieces if piece.parts[-1].name == "request"]
     whole = [piece for piece in pieces if piece.in_place is None and piece not in request]
-    said = [message for piece in whole for message in piece.messages]
+    said = [one for piece in whole for one in zip(piece.turns, piece.messages, strict=True)]
     before = "user" if said else ""
-    for _, role, message in tail:
+    for id_, role, message in tail:
         filler = gap_role(dialect, before, role) if "system" in (before, role) else None
         if filler is not None:
-            said.append(gap_message(dialect, filler))
-        said.append(message)
+            said.append((ROOT, gap_message(dialect, filler)))
+        said.append((id_, message))
         before = role
     for piece in request:
-        said += request_behind(dialect, said, piece.messages[0])
+        listed = [message for _, message in said]
+        added = request_behind(dialect, listed, piece.messages[0])
+        said += [(ROOT, message) for message in added]
     return said
 
 

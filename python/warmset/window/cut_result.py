@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warmset.evict.gaps import gap_message
+from warmset.state.branches import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -80,6 +81,24 @@ class CutResult:
     def ids(self) -> list[int]:
         """Ids of the messages that stay, in order."""
         return [self._path[at] for at in self._places.tolist()]
+
+    @property
+    def own(self) -> Iterator[Message]:
+        """The messages that are no stored ones, in order: filler messages, the task in one line."""
+        for at, place in enumerate(self._places.tolist()):
+            if at in self._fillers:
+                yield gap_message(self.dialect, self._fillers[at])
+            if self._brief is not None and self._brief[0] == place:
+                yield self._brief[1]
+
+    @property
+    def turns(self) -> list[int]:
+        """The id of each of `messages`; 0 for a filler message, and for the task in one line."""
+        made: list[int] = []
+        for at, (place, id_) in enumerate(zip(self._places.tolist(), self.ids, strict=True)):
+            made += [ROOT] * (at in self._fillers)
+            made.append(ROOT if self._brief is not None and self._brief[0] == place else id_)
+        return made
 
     @cached_property
     def evicted(self) -> list[int]:

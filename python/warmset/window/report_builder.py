@@ -11,6 +11,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.options import least_score
 from warmset.state.prompt_prefix import Sent
 from warmset.window.result import Choice, Report, Window
+from warmset.window.sent_back import note_window
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
@@ -105,6 +106,7 @@ class ReportBuilder:
         with self._engine.lock:
             before = self._ledger.sent
             self._ledger.sent = now
+            note_window(self._ledger, made, call)
             turns_in = len(self._ledger.history.path)
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from warmset.window.arguments import (
     anthropic_arguments,
     gemini_arguments,
+    interactions_arguments,
     openai_arguments,
     responses_arguments,
 )
@@ -15,11 +16,13 @@ from warmset.window.arguments import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from warmset.ingest import Synced
     from warmset.messages import Dialect, System
     from warmset.usage import Usage
     from warmset.window.arguments import (
         AnthropicArguments,
         GeminiArguments,
+        InteractionsArguments,
         OpenAIArguments,
         ResponsesArguments,
     )
@@ -124,7 +127,8 @@ class Report:
         searched_by: "fused", or "lexical" if there was no vector of the request; None if nothing
             was searched.
         notes: Problems on the way, in words: a picker's failure, a vector that came too late, turns
-            whose vectors are pending, metadata that a conversion to another dialect left out.
+            whose vectors are pending, metadata that a conversion to another dialect left out, a
+            list of `Memory.process` that left more than half of the conversation.
         pending: The number of turns that can be found by their words only, because they are not
             embedded yet.
         milliseconds: How long the call took.
@@ -168,6 +172,7 @@ class Window:
         parts: The parts of the window, in order.
         report: What the window contains, and why.
         tools: The tools that were given, in the shape of the dialect; None if there were none.
+        synced: What `Memory.process` stored; None for a window of `Conversation.window`.
     """
 
     messages: list[Any]
@@ -178,6 +183,7 @@ class Window:
     parts: tuple[Part, ...]
     report: Report
     tools: Sequence[Mapping[str, Any]] | None = None
+    synced: Synced | None = None
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -237,3 +243,30 @@ class Window:
             InvalidInputError: The window is in another dialect; pass `dialect="gemini"`.
         """
         return gemini_arguments(self)
+
+    def interactions(self) -> InteractionsArguments:
+        """Return the keyword arguments of a call of Gemini Interactions.
+
+            client.interactions.create(model="gemini-3-flash", store=False, **window.interactions())
+
+        Returns:
+            `input`, and `system_instruction` and `tools` if there are any.
+
+        Raises:
+            InvalidInputError: The window is in another dialect; pass `dialect="interactions"`.
+        """
+        return interactions_arguments(self)
+
+
+def with_synced(window: Window, synced: Synced) -> Window:
+    """Add what was stored before a window was built."""
+    report = window.report
+    if synced.left_most:
+        left, before = synced.left, synced.left + (synced.branched_at or 0)
+        note = (
+            f"the list left {left} of {before} messages of the conversation at position "
+            f"{synced.branched_at}: windows do not show them any more; send the whole list, or a "
+            "window of this conversation as it was returned"
+        )
+        report = replace(report, notes=(*report.notes, note))
+    return replace(window, report=report, synced=synced)

@@ -10,6 +10,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.messages import known_dialect
 from warmset.options import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
 from warmset.pick import Candidate, Picked, ScorePicker, ask_picker
+from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
@@ -74,7 +75,9 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
     )
     empty = Draft(Frame([], [], [], [list(live)]))
     tokens = total(engine, call, done, known)
-    return Assembled(done.messages, done.system, tokens, tuple(parts), empty, known, done.lost)
+    turns = [*ids, *[ROOT] * (len(plain) - len(ids))]
+    made = Assembled(done.messages, done.system, tokens, tuple(parts), empty, plain, turns, known)
+    return replace(made, lost=done.lost)
 
 
 def cost_of_all(engine: Engine, ledger: Ledger, call: Call) -> int:

@@ -47,7 +47,7 @@ def shaped(tools: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[Mapping
     made: list[Mapping[str, Any]] = []
     for tool in tools:
         source = _dialect_of(tool)
-        if source is None or source == dialect:
+        if source is None or source == dialect or _is_plain(tool, source, dialect):
             made.append(tool)
         else:
             made += [_written(function, dialect) for function in _read(tool, source)]
@@ -60,6 +60,11 @@ def _dialect_of(tool: Mapping[str, Any]) -> Dialect | None:
     if tool.get("type") == "function":
         return "openai" if isinstance(tool.get("function"), Mapping) else "responses"
     return "anthropic" if isinstance(tool.get("input_schema"), Mapping) else None
+
+
+def _is_plain(tool: Mapping[str, Any], source: Dialect, dialect: Dialect) -> bool:
+    """Tell whether a function of Responses is one of Interactions as well, which has no strict."""
+    return source == "responses" and dialect == "interactions" and "strict" not in tool
 
 
 def _read(tool: Mapping[str, Any], source: Dialect) -> Iterator[Function]:
@@ -92,6 +97,8 @@ def _written(function: Function, dialect: Dialect) -> Mapping[str, Any]:
         case "responses":  # strict by default, which changes what a schema may say
             held = bool(function.strict)
             return {"type": "function", **named, "parameters": schema, "strict": held}
+        case "interactions":
+            return {"type": "function", **named, "parameters": schema}
         case "anthropic":
             return {**named, "input_schema": schema, **strict}
         case "gemini":

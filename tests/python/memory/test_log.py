@@ -456,6 +456,18 @@ def summaries(heard, hand):
         assert [one.error for one in heard.named("failed", "summary")[late:]] == ["late"]
 
 
+def branches(heard):
+    with Memory.open(None, embedder="lexical") as heard.memory:
+        log = heard.memory.conversation("log")
+        log.sync([said(f"{n}") for n in range(5)])
+        log.sync([said(f"{n}") for n in range(3)])
+        assert not heard.named("branched")  # two of five left
+        log.sync([said("0")])
+    [branched] = heard.named("branched")
+    assert (branched.branched_at, branched.left, branched.levelname) == (1, 2, "WARNING")
+    assert (branched.tenant, branched.conversation) == ("default", "log")
+
+
 def fitted(heard):
     def fail(_messages, *, max_tokens):  # noqa: ARG001 - a summarizer's
         raise ConnectionError(MARKER)
@@ -477,6 +489,7 @@ def test_every_event_has_its_fields_and_none_has_what_was_said(heard, tmp_path, 
         (damage, (tmp_path,)),
         (writers, (tmp_path,)),
         (erasing, (tmp_path,)),
+        (branches, ()),
         (index, (tmp_path, monkeypatch)),
         (embedder, (tmp_path,)),
         (threads, (monkeypatch,)),

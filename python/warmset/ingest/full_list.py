@@ -1,0 +1,134 @@
+"""Matches a full list with a conversation: what is stored, what is new, and where it branches.
+
+A list usually is the conversation with new messages at its end. It may also begin with one of the
+last windows of the conversation, because the caller sends windows back as its history. Then the
+turns that the window left out belong to the list as well, and what the window added does not.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from warmset import messages
+from warmset._core import content_hash
+from warmset.state.branches import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.messages import Message
+    from warmset.state.ledger import Ledger
+    from warmset.state.rendered import Recognised
+
+
+@dataclass(frozen=True, slots=True)
+class Fresh:
+    """A message to append.
+
+    Args:
+        digest: Its content hash.
+        message: The message; None if it is a copy of a stored one.
+        copy_of: The id of the message that it is a copy of.
+        place: Its position in the list; None if it is not in the list itself.
+    """
+
+    digest: bytes
+    message: Message | None = None
+    copy_of: int = ROOT
+    place: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class FullList:
+    """A list that was matched with a conversation.
+
+    Args:
+        digests: The content hash of each of its messages.
+        head: The stored message that the new ones follow; `ROOT` if they are the first ones.
+        fresh: The new messages, in order.
+        kept: The number of messages at the front that need not be stored.
+        branched_at: The position on the path at which the list leaves it; None if it does not.
+        recognised: The number of messages at the front that a window held.
+    """
+
+    digests: list[bytes]
+    head: int
+    fresh: list[Fresh]
+    kept: int
+    branched_at: int | None
+    recognised: int
+
+
+def match_list(ledger: Ledger, full: Sequence[Any], known: Sequence[bytes | None]) -> FullList:
+    """Match a full list with a conversation; the caller holds the engine's lock.
+
+    Args:
+        ledger: The conversation.
+        full: All messages of the list.
+        known: The content hashes of those that are as in the last list.
+
+    Returns:
+        What is stored, and what is new.
+
+    Raises:
+        InvalidInputError: A message is not JSON; its position is that among the unknown ones.
+    """
+    places = [at for at, digest in enumerate(known) if digest is None]
+    taken = messages.accept([full[at] for at in places])
+    plain = {at: messages.without_client_only(one) for at, one in zip(places, taken, strict=True)}
+    digests = [
+        content_hash(messages.dumps(plain[at])) if digest is None else digest
+        for at, digest in enumerate(known)
+    ]
+
+    def message(at: int) -> Message:
+        return plain[at] if at in plain else messages.without_client_only(full[at])
+
+    def given(start: int, end: int = len(full)) -> list[Fresh]:
+        places = range(start, end)
+        return [Fresh(digests[at], message(at), place=at) for at in places]
+
+    match, recognised = ledger.history.match(digests), None
+    if match.branched_at is not None:
+        recognised = ledger.windows.recognise(digests, len(match.ids))
+    if recognised is None:
+        fresh = given(len(match.ids))
+    else:
+        before = _before(ledger, given(*recognised.edited), recognised)
+        whole = [*before, *given(recognised.count)]
+        match = ledger.history.match([one.digest for one in whole])
+        fresh = whole[len(match.ids) :]
+    awaited = ledger.history.awaited
+    if match.branched_at is None and [one.digest for one in fresh[: len(awaited)]] == awaited:
+        fresh = fresh[len(awaited) :]  # in the spool: stored, but still without ids
+    if fresh:
+        ours = ledger.windows.ours()
+        fresh = [one for one in fresh if one.digest not in ours]
+    first = next((one.place for one in fresh if one.place is not None), len(full))
+    return FullList(
+        digests=digests,
+        head=match.ids[-1] if match.ids else ROOT,
+        fresh=fresh,
+        kept=first,
+        branched_at=match.branched_at,
+        recognised=0 if recognised is None else recognised.count,
+    )
+
+
+def _before(ledger: Ledger, edited: list[Fresh], found: Recognised) -> list[Fresh]:
+    """Return all turns that a window stands for, with those that were edited in it."""
+    history = ledger.history
+    path = [] if found.until == ROOT else [found.until, *history.ancestors(found.until)][::-1]
+    turns = [Fresh(history.digest_of(id_), copy_of=id_) for id_ in path]
+    if edited:
+        turns = [
+            *(one for one in turns if one.copy_of <= found.front),
+            *edited,
+            *(one for one in turns if one.copy_of > found.after),
+        ]
+    if found.request is not None:
+        dialect = ledger.dialect or "openai"
+        asked = messages.text_message(dialect, "user", found.request)
+        turns.append(Fresh(content_hash(messages.dumps(asked)), asked))
+    return turns

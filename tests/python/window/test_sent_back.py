@@ -1,0 +1,254 @@
+"""A caller that sends our windows back as its history keeps its past."""
+
+from __future__ import annotations
+
+import logging
+
+import pytest
+
+from warmset import Memory, PreparedCompaction
+from warmset.quote.format import TAG
+
+
+def said(role, text):
+    return {"role": role, "content": text}
+
+
+def talk(count=42, *, system="Answer in a line."):
+    made = [said("system", system)] if system else []
+    for at in range(count):
+        made.append(said("user", f"Question {at} about the boats in the harbour? " * 4))
+        made.append(said("assistant", f"Answer {at} on the crane, the tide and the boats. " * 4))
+    return [*made, said("user", "What about the boats of question 7?")]
+
+
+def looked_up():
+    """A call and its result in Anthropic's dialect, and an answer."""
+    call = {"type": "tool_use", "id": "c1", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "c1", "content": "Two boats."}
+    return [
+        {"role": "assistant", "content": [call]},
+        {"role": "user", "content": [result]},
+        said("assistant", "Two."),
+    ]
+
+
+def gemini(messages):
+    roles = {"assistant": "model", "user": "user"}
+    return [{"role": roles[m["role"]], "parts": [{"text": m["content"]}]} for m in messages]
+
+
+@pytest.fixture
+def memory():
+    with Memory.open(None, embedder="lexical") as opened:
+        yield opened
+
+
+def texts(conversation):
+    return [str(dict(turn)) for turn in conversation.fetch(conversation.ids)]
+
+
+def test_a_window_sent_back_with_a_new_message_keeps_the_whole_path(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    assert len(window.messages) < 12
+    new = [said("assistant", "Four."), said("user", "And of question 8?")]
+    again = memory.process([*window.messages, *new], conversation="talk", budget=3_000)
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, *new]
+    assert again.synced.appended == conversation.ids[-2:]
+    assert (again.synced.branched_at, again.synced.left) == (None, 0)
+    assert again.synced.recognised == again.synced.kept == len(window.messages)
+    assert not any("left" in note for note in again.report.notes)
+
+
+@pytest.mark.parametrize("mode", ["jit", "recency", "full"])
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini"])
+@pytest.mark.parametrize("system", [None, "Be kind."])
+def test_every_kind_of_window_is_recognised_for_as_long_as_it_is_sent_back(
+    memory, mode, dialect, system
+):
+    history = talk(system=None)
+    history = gemini(history) if dialect == "gemini" else history
+    shape = gemini if dialect == "gemini" else list
+    if dialect == "anthropic":
+        history[1:2] = looked_up()
+    conversation, sent = memory.conversation("talk"), history
+    everything = list(history)
+    options = {
+        "budget": 60_000 if mode == "full" else 2_500,
+        "mode": mode,
+        "system": system,
+        "dialect": dialect,
+    }
+    for step in range(12):
+        window = memory.process(sent, conversation="talk", **options)
+        assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == everything
+        new = shape([said("assistant", f"Reply {step}."), said("user", f"Next {step}?")])
+        everything += new
+        sent = [*window.messages, *new]
+
+
+def test_one_window_may_be_the_front_of_a_list_for_as_long_as_it_is_used(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    sent = memory.process(history, conversation="talk", budget=3_000).messages
+    for step in range(20):
+        new = [said("assistant", f"Reply {step}."), said("user", f"Next question {step}?")]
+        sent, history = [*sent, *new], [*history, *new]
+        memory.process(sent, conversation="talk", budget=3_000)
+        assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == history
+
+
+def test_the_request_of_a_window_is_stored_when_it_comes_back(memory):
+    conversation, history = memory.conversation("talk"), talk()[:-1]
+    conversation.append(history)
+    for dialect in ("openai", "anthropic"):
+        before = list(conversation.fetch(conversation.ids))
+        window = conversation.window("Which boats?", budget=3_000, dialect=dialect)
+        reply = said("assistant", f"All of them, in {dialect}.")
+        conversation.sync([*window.messages, reply])
+        found = [dict(turn) for turn in conversation.fetch(conversation.ids)]
+        assert found == [*map(dict, before), said("user", "Which boats?"), reply]
+
+
+def test_a_window_in_another_dialect_is_recognised(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    history[-1:] = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "Two boats."},
+        said("assistant", "Two."),
+        said("user", "Which ones?"),
+    ]
+    window = memory.process(history, conversation="talk", budget=3_000, dialect="anthropic")
+    new = [said("assistant", "The red ones."), said("user", "And?")]
+    synced = conversation.sync([*window.messages, *new])
+    assert synced.branched_at is None
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, *new]
+
+
+def test_a_cut_sent_back_keeps_the_whole_path(memory):
+    conversation, history = memory.conversation("talk"), talk(system=None)
+    history[1:2] = looked_up()
+    conversation.append(history)
+    cuts = (conversation.fit(budget=budget) for budget in range(1_300, 1_700, 40))
+    cut = next(one for one in cuts if len(one.messages) > len(one.ids))  # a filler is in the gap
+    new = [said("assistant", "Four."), said("user", "And of question 8?")]
+    synced = conversation.sync([*cut.messages, *new])
+    assert synced.branched_at is None
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, *new]
+
+
+def test_the_task_in_one_line_stands_for_the_task(memory):
+    conversation, history = memory.conversation("talk"), talk(system=None)
+    history[0] = said("user", "Plan the harbour. " * 300)
+    conversation.append(history)
+    new = [said("assistant", "Four."), said("user", "And of question 8?")]
+    for made in (conversation.fit(budget=700), conversation.window(budget=700)):
+        assert len(made.messages[0]["content"]) < 300
+        conversation.sync([*made.messages, *new])
+        assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, *new]
+
+
+def test_a_summary_is_never_stored_as_a_turn(memory):
+    compaction = PreparedCompaction(trigger_ratio=0.3, deadline=30.0)
+    conversation, history = memory.conversation("talk"), talk()
+    options = {"budget": 3_000, "mode": "full", "compaction": compaction}
+    memory.process(history[:60], conversation="talk", **options)
+    window = memory.process(history, conversation="talk", **options)
+    assert [part.name for part in window.parts].count("summary") == 1
+    new = [said("assistant", "Four."), said("user", "And of question 8?")]
+    memory.process([*window.messages, *new], conversation="talk", **options)
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, *new]
+
+
+def test_an_edit_in_a_window_branches_where_it_was_made_and_keeps_what_comes_before(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    edited = [*window.messages[:-1], said("user", "No: of question 9?")]
+    synced = conversation.sync(edited)
+    assert synced.branched_at == synced.kept + 86 - len(window.messages) == 85
+    assert (len(synced.appended), synced.left) == (1, 1)
+    found = [dict(turn) for turn in conversation.fetch(conversation.ids)]
+    assert found == [*history[:-1], edited[-1]]
+
+
+def test_an_edited_system_prompt_in_front_of_a_window_keeps_the_past(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    fresh, new = said("system", "It is Tuesday."), said("assistant", "Four.")
+    synced = conversation.sync([fresh, *window.messages[1:], new])
+    found = [dict(turn) for turn in conversation.fetch(conversation.ids)]
+    assert found == [fresh, *history[1:], new]
+    assert (synced.branched_at, synced.left) == (0, 86)
+
+
+def test_without_the_quoted_block_a_window_is_recognised_as_well(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    bare = [one for one in window.messages if TAG not in str(one["content"])]
+    assert len(bare) == len(window.messages) - 1
+    conversation.sync([*bare, said("assistant", "Four.")])
+    assert len(conversation) == len(history) + 1
+
+
+def test_an_edited_list_of_the_caller_s_own_branches_as_before(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    memory.process(history, conversation="talk", budget=3_000)
+    edited = [*history[:2], said("assistant", "Something else."), *history[3:]]
+    synced = conversation.sync(edited)
+    assert (synced.kept, synced.branched_at, synced.recognised) == (2, 2, 0)
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == edited
+
+
+def test_a_short_list_that_was_sent_whole_may_be_shortened_by_its_caller(memory):
+    conversation, history = memory.conversation("talk"), talk(3)
+    window = memory.process(history, conversation="talk", budget=3_000)
+    assert window.messages == history
+    synced = conversation.sync([history[0], *history[3:]])
+    assert synced.branched_at == 1
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [
+        history[0],
+        *history[3:],
+    ]
+
+
+def test_a_quoted_block_in_an_unknown_list_is_not_stored(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    block = next(one for one in window.messages if TAG in str(one["content"]))
+    conversation.sync([*history, said("assistant", "Four."), block, said("user", "And?")])
+    assert len(conversation) == len(history) + 2
+    assert not any(TAG in text for text in texts(conversation))
+
+
+def test_leaving_most_of_the_path_is_reported_and_logged(memory, caplog):
+    history = talk()
+    memory.process(history, conversation="talk", budget=3_000)
+    with caplog.at_level(logging.WARNING, "warmset.store"):
+        whole = memory.process(history[:43], conversation="talk", budget=3_000)
+        assert not caplog.records
+        assert (whole.synced.left, whole.synced.left_most) == (43, False)
+        most = memory.process(history[:21], conversation="talk", budget=3_000)
+    assert most.synced.left_most
+    (note,) = [note for note in most.report.notes if "left" in note]
+    assert note.startswith("the list left 22 of 43 messages of the conversation at position 21")
+    (record,) = caplog.records
+    assert (record.event, record.left, record.branched_at) == ("branched", 22, 21)
+    assert (record.tenant, record.conversation) == ("default", "talk")
+
+
+def test_windows_of_another_conversation_are_not_recognised(memory):
+    history = talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    memory.process(history, conversation="other", budget=100_000)
+    synced = memory.conversation("other").sync(window.messages)
+    assert (synced.branched_at, synced.recognised) == (2, 0)
+
+
+def test_a_message_keeps_its_hash_whatever_is_in_it(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    history[-1] = {"role": "user", "content": "\ud83d lone, é", "n": [1.50, 1e300, -0.0, 10**20]}
+    window = memory.process(history, conversation="talk", budget=3_000)
+    new = said("assistant", "Four.")
+    conversation.sync([*window.messages, new])
+    assert [dict(turn) for turn in conversation.fetch(conversation.ids)] == [*history, new]
