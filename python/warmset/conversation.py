@@ -190,10 +190,12 @@ class Conversation:
         """Build the messages of one call within a token budget.
 
         In mode "jit", a short conversation is returned unchanged: fewer than 12 messages, system
-        messages not counted, and fewer than 6,000 tokens, if the budget allows it. Otherwise the
-        window has the system messages, the task, a summary if one was prepared, the turns that the
-        request needs, quoted with their ids, the recent units, and the request. Until the next
-        request, the same turns are quoted, so that a loop of tool calls keeps its prompt cache.
+        messages not counted, and fewer than 6,000 tokens, if the budget allows it. So is a longer
+        one that fits the budget, unless the window saves at least `min_saving` of its tokens.
+        Otherwise the window has the system messages, the task, a summary if one was prepared, the
+        turns that the request needs, quoted with their ids, the recent units, and the request.
+        Until the next request, the same turns are quoted, so that a loop of tool calls keeps its
+        prompt cache.
 
         Args:
             query: The request; None for the last user message. A text that was not appended is sent

@@ -34,6 +34,10 @@ SMALL_MESSAGES: Final = 12
 SMALL_TOKENS: Final = 6_000
 """A list that is below both is not changed: that would save nothing and could lose information."""
 
+MIN_SAVING: Final = 0.20
+"""The least share of a list's tokens that a window must save, if the whole list fits the budget;
+otherwise the list is not changed."""
+
 INDEX_SHARE: Final = 0.10
 """The share of a budget that the index of one-line summaries may take; an index of all turns cost
 more than it saved."""

@@ -30,6 +30,17 @@ class Settled:
 
 
 @dataclass(frozen=True, slots=True)
+class Unchanged:
+    """The choice to send the whole list, which holds until the next request while the list fits.
+
+    Args:
+        key: The request and options for which the choice was made.
+    """
+
+    key: tuple[object, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Frozen:
     """Choices that hold until the next request, so that a tool loop keeps its prompt cache.
 

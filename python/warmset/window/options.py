@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from warmset.errors import InvalidInputError
-from warmset.options import INDEX_SHARE, RECENT, SHORTLIST, WINDOW_WAIT
+from warmset.options import INDEX_SHARE, MIN_SAVING, RECENT, SHORTLIST, WINDOW_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -25,6 +25,7 @@ class WindowKeywords(TypedDict, total=False):
     max_picked: int | None
     wait: float
     index_share: float
+    min_saving: float
     dialect: str | None
     system: System | None
     tools: Sequence[Mapping[str, Any]] | None
@@ -46,6 +47,9 @@ class WindowOptions:
         wait: Seconds to wait for a remote embedder and for turns that are still being embedded.
         index_share: The share of the budget that one-line summaries of further turns may take; 0
             shows none.
+        min_saving: The least share of the list's tokens that a window of mode "jit" must save, if
+            the whole list fits the budget; otherwise the list is not changed. 0 changes every list
+            that does not grow by it.
         dialect: The dialect of the window; the conversation's if not given.
         system: A system prompt that is sent beside the messages.
         tools: Tool schemas that are sent with the call; their tokens count. Functions in the shape
@@ -64,6 +68,7 @@ class WindowOptions:
     max_picked: int | None = None
     wait: float = WINDOW_WAIT
     index_share: float = INDEX_SHARE
+    min_saving: float = MIN_SAVING
     dialect: str | None = None
     system: System | None = None
     tools: Sequence[Mapping[str, Any]] | None = None
@@ -81,17 +86,19 @@ class WindowOptions:
                 raise InvalidInputError(
                     f"{name}: expected an integer of at least {least}, found {value!r}"
                 )
-        for name, share in (("index_share", self.index_share), ("wait", self.wait)):
+        for name, share in (
+            ("index_share", self.index_share),
+            ("min_saving", self.min_saving),
+            ("wait", self.wait),
+        ):
             if isinstance(share, bool) or not isinstance(share, (int, float)):
                 raise InvalidInputError(f"{name}: expected a number, found {share!r}")
+            if name != "wait" and not 0 <= share < 1:
+                raise InvalidInputError(f"{name}: expected at least 0 and below 1, found {share}")
         if self.system is not None and not isinstance(self.system, (str, list, tuple)):
             raise InvalidInputError(f"system: expected a text or blocks, found {self.system!r}")
         if self.tools is not None and not isinstance(self.tools, (list, tuple)):
             raise InvalidInputError(f"tools: expected a list of schemas, found {self.tools!r}")
-        if not 0 <= self.index_share < 1:
-            raise InvalidInputError(
-                f"index_share: expected at least 0 and below 1, found {self.index_share}"
-            )
         if not 0 <= self.wait < float("inf"):
             raise InvalidInputError(f"wait: expected seconds, found {self.wait}")
 
@@ -101,7 +108,7 @@ class WindowOptions:
 
         The query vector is not included: windows compare its bytes.
         """
-        return (self.recent, self.shortlist, self.max_picked, self.index_share)
+        return (self.recent, self.shortlist, self.max_picked, self.index_share, self.min_saving)
 
 
 def check_picker(given: object) -> None:

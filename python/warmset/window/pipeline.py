@@ -1,7 +1,7 @@
 """The pipeline of a window, from the request to the messages of one call.
 
 ```text
-request ─▶ untouched? ─▶ evict ─▶ shortlist ─▶ pick ─▶ pack ─▶ window
+request ─▶ untouched? ─▶ evict ─▶ shortlist ─▶ pick ─▶ pack ─▶ saves enough? ─▶ window
 ```
 """
 
@@ -25,12 +25,14 @@ from warmset.window.stages import (
     call_of,
     cost_of_all,
     freeze,
+    least_tokens,
     pick,
     quote_and_index,
     stay,
     untouched,
     whole,
 )
+from warmset.window.whole_list import WholeList
 
 if TYPE_CHECKING:
     from warmset.engine.handle import Handle
@@ -38,6 +40,7 @@ if TYPE_CHECKING:
     from warmset.retrieve.hits import Found
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
+    from warmset.window.assemble import Assembled
     from warmset.window.layout import Frame
     from warmset.window.request import Ask, Request
     from warmset.window.result import Window
@@ -98,6 +101,7 @@ class Windows:
             call = call_of(ledger, ask, request)
             tokens_in = cost_of_all(engine, ledger, call)
             live = untouched(ledger, ask, tokens_in, call)
+            entries = ledger.live().copy() if tokens_in <= call.budget else []
         report = ReportBuilder(engine, ledger, ask.mode, tokens_in, started)
         policy = None if ask.mode == "recency" else ask.options.compaction or self._compaction
         summaries = None if policy is None else self._prepare(engine, ledger, policy)
@@ -119,36 +123,51 @@ class Windows:
             last = ledger.frozen
             kept = last if isinstance(last, Frozen) and last.key == choice else None
             base = stay(engine, ledger, ask, request, call, kept=kept, offered=offered)
+        everything = WholeList(
+            engine=engine,
+            ledger=ledger,
+            ask=ask,
+            call=call,
+            entries=entries,
+            tokens=tokens_in,
+            key=choice,
+            kept=kept,
+        )
+
+        def finish(made: Assembled, *, active: bool) -> Window:
+            shown = None if summaries is None else summaries.shown(made)
+            return report.window(made, call, active=active, compaction=shown)
+
+        if (unchanged := everything.instead_of(least_tokens(engine, call, base))) is not None:
+            return finish(unchanged, active=False)
         if ask.mode == "recency" or not request.text:
             made = assemble(engine, call, base)
-            shown = None if summaries is None else summaries.shown(made)
-            window = report.window(made, call, active=True, compaction=shown)
+            unchanged = everything.instead_of(made.tokens)
+            window = finish(unchanged or made, active=unchanged is None)
             if ask.mode == "recency":
                 sent = window.report.turns_sent - (call.request is not None)
-                left_out = window.report.turns_in - sent
-                self._evicted(logging.DEBUG, conversation, window, left_out)
+                self._evicted(logging.DEBUG, conversation, window, window.report.turns_in - sent)
             return window
 
         # shortlist ─▶ pick ─▶ pack
-        if kept is not None:
-            found, picked = (
-                kept.found,
-                replace(kept.picked, usage=None),
-            )  # the picker is not called again
+        if kept is not None:  # the picker is not called again
+            found, picked = kept.found, replace(kept.picked, usage=None)
             with engine.lock:
                 draft = again(ledger, base, kept)
         else:
             found = self._shortlist(ledger, ask, request, base.frame)
             picked = pick(picker, ask, request, found)
             draft = quote_and_index(engine, ledger, call, ask, base, found, picked, weights)
-        report.retrieved(found, picked)
-
-        # window
+        report.asked(picked)
         made = assemble(engine, call, draft)
+
+        # saves enough? ─▶ window
+        if (unchanged := everything.instead_of(made.tokens)) is not None:
+            return finish(unchanged, active=False)
+        report.retrieved(found, picked)
         with engine.lock:
             ledger.frozen = freeze(choice, found, picked, made.draft)
-        shown = None if summaries is None else summaries.shown(made)
-        return report.window(made, call, active=True, compaction=shown)
+        return finish(made, active=True)
 
     def _evicted(self, level: int, conversation: str, window: Window, messages: int) -> None:
         """Log messages that were left out of a window with no summary in their place."""

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from warmset.retrieve.hits import Found
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
+    from warmset.usage import Usage
     from warmset.window.assemble import Assembled, Draft
     from warmset.window.render import Call
     from warmset.window.result import Compaction, Reason
@@ -83,11 +84,17 @@ class ReportBuilder:
         self._started = started
         self._found: Found | None = None
         self._picked: Picked | None = None
+        self._usage: Usage | None = None
+
+    def asked(self, picked: Picked) -> None:
+        """Record what a picker used."""
+        self._usage = picked.usage
 
     def retrieved(self, found: Found, picked: Picked) -> None:
         """Record what was found and picked."""
         self._found = found
         self._picked = picked
+        self.asked(picked)
 
     def window(
         self, made: Assembled, call: Call, *, active: bool, compaction: Compaction | None = None
@@ -111,7 +118,7 @@ class ReportBuilder:
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer
         pending = 0 if indexer is None else indexer.pending()
-        picker = None if self._picked is None else self._picked.usage
+        picker = self._usage
         report = Report(
             mode=self._mode,
             active=active,
@@ -121,7 +128,7 @@ class ReportBuilder:
             recent=recent,
             tokens_in=self._tokens_in,
             tokens_sent=made.tokens,
-            saved=max(0.0, 1.0 - made.tokens / self._tokens_in) if self._tokens_in else 0.0,
+            saved=1.0 - made.tokens / self._tokens_in if self._tokens_in else 0.0,
             cached=now.cached(made.messages, before, self._engine.encoding),
             net_saved=self._tokens_in - made.tokens - (0 if picker is None else picker.tokens),
             picked_by=None if self._picked is None else self._picked.by,

@@ -108,14 +108,16 @@ class Report:
 
     Args:
         mode: How the window was built.
-        active: Whether anything was left out or quoted; a small list is not changed.
+        active: Whether anything was left out or quoted; a small list is not changed, nor one of
+            which a window would save too little.
         turns_in: The number of messages of the conversation.
         turns_sent: The number of messages sent, quoted ones included.
         picked: Ids of the quoted messages.
         recent: Ids of the recent messages.
         tokens_in: The tokens of the whole conversation.
         tokens_sent: The tokens of the window.
-        saved: The share of `tokens_in` that is not sent, 0 to 1.
+        saved: The share of `tokens_in` that is not sent, at most 1; negative if the window has more
+            tokens than the conversation.
         cached: Tokens at the front that are the same as in the conversation's last window, so that
             a provider's prompt cache can reuse them.
         net_saved: Tokens that are not sent, minus those that the picker's model used; negative if

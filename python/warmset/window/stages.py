@@ -68,6 +68,8 @@ def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
         request = messages.text_message(call.source, "user", call.request)
         plain += request_behind(call.source, plain, request)
         parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
+    if beside := extra_tokens(engine.encoding, system=call.system, tools=call.tools):
+        parts.insert(0, Part("system", beside))
     done = (
         beside_system(plain, call.system)
         if call.source == call.target == "anthropic" and call.request is None
@@ -96,6 +98,11 @@ def untouched(ledger: Ledger, ask: Ask, tokens: int, call: Call) -> list[Entry] 
         count = sum(not entry.facts.is_system for entry in live) + (call.request is not None)
         return live.copy() if count < SMALL_MESSAGES else None
     return live.copy() if ask.mode == "full" else None
+
+
+def least_tokens(engine: Engine, call: Call, base: Draft) -> int:
+    """Return the tokens that a window has at least: those of its verbatim messages."""
+    return _beside(engine, call) + sum(cost(unit) for unit in base.frame.units())
 
 
 def stay(

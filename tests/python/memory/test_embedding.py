@@ -402,7 +402,7 @@ def test_without_an_embedder_every_report_says_so():
         assert memory.flush(0.1)
         for options in ({}, {"query_vector": [1.0, 2.0]}):
             assert memory.search("fair", **options).by == "lexical"
-            report = conversation.window("the fair", budget=1_000, **options).report
+            report = conversation.window("the fair", budget=150, **options).report
             assert report.searched_by == "lexical"
             assert "without an embedder" in " ".join(report.notes)
 

@@ -300,14 +300,14 @@ def test_a_window_tells_what_its_picker_took(llmock):
             [{"role": "user", "content": f"boat {n} " + "and on " * 60} for n in range(40)]
         )
         reply(llmock, json.dumps({"ids": ids[:30]}))
-        report = talk.window("boat", budget=9_000, index_share=0).report
+        report = talk.window("boat", budget=2_400, index_share=0).report
         assert (report.picked_by, report.notes[1:]) == ("picker", ())
         assert report.picker.tokens == report.picker.input + report.picker.output > 100
         saved = report.tokens_in - report.tokens_sent
         assert report.net_saved == saved - report.picker.tokens
 
         llmock.fail(401)
-        failed = talk.window("boats", budget=9_000, index_share=0).report
+        failed = talk.window("boats", budget=2_400, index_share=0).report
         assert failed.picked_by == "score"
         assert "401" in failed.notes[-1]
         assert failed.picker.tokens == 0

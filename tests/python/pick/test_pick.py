@@ -389,9 +389,9 @@ def test_a_memory_s_picker_and_a_window_s():
     with Memory.open(None, embedder="lexical", picker=Own([])) as memory:
         conversation = memory.conversation("log")
         conversation.append([{"role": "user", "content": f"boat {n}"} for n in range(30)])
-        assert conversation.window("boat", budget=900).report.picked_by == "picker"
-        assert conversation.window("boat?", budget=900).report.picked == ()
-        window = conversation.window("boat!", budget=900, picker=Own([2]))
+        assert conversation.window("boat", budget=150).report.picked_by == "picker"
+        assert conversation.window("boat?", budget=150).report.picked == ()
+        window = conversation.window("boat!", budget=150, picker=Own([2]))
         assert window.report.picked == (2,)
 
 
@@ -408,8 +408,8 @@ def test_the_score_picker_is_the_default(talk):
     with Memory.open(None, embedder="lexical", picker=Own([])) as memory:
         one = memory.conversation("log")
         one.append([{"role": "user", "content": f"boat {n}"} for n in range(30)])
-        assert one.window("boat", budget=900).report.picked_by == "picker"
-        assert one.window("boat", budget=900, picker=ScorePicker()).report.picked_by == "score"
+        assert one.window("boat", budget=150).report.picked_by == "picker"
+        assert one.window("boat", budget=150, picker=ScorePicker()).report.picked_by == "score"
 
 
 def test_a_picker_says_how_many_it_picks_unless_the_window_does(talk):

@@ -59,9 +59,20 @@ def exactly(count, tokens):
     """That many messages that cost that many tokens in all."""
     messages = talk(count)
     missing = tokens - count_tokens(messages)
-    messages[0]["content"] += " a" * missing
+    messages[2 % count]["content"] += " a" * missing  # of many, one that a window leaves out
     assert count_tokens(messages) == tokens
     return messages
+
+
+class Nothing:
+    """Picks nothing."""
+
+    def pick(self, _request, _candidates, /, limit):  # noqa: ARG002 - as all are
+        return []
+
+
+LEAST = {"recent": 0, "index_share": 0, "picker": Nothing()}
+"""Options with which a window saves what can be saved."""
 
 
 # --- do no harm -----------------------------------------------------------------------------------
@@ -84,7 +95,7 @@ def exactly(count, tokens):
 def test_small_lists_pass_untouched(memory, count, tokens, passes, systems):
     system = [CHECK] * systems
     given = [*system, *exactly(count, tokens - sum(count_tokens([m]) - 3 for m in system))]
-    window = memory.process(given, conversation="log", budget=20_000)
+    window = memory.process(given, conversation="log", budget=20_000, **LEAST)
     assert window.report.active is not passes
     assert window.tokens == count_tokens(window.messages)
     if passes:
@@ -97,15 +108,15 @@ def test_a_request_that_is_sent_last_counts_as_a_message(memory):
     conversation.append([*talk(9), said("ok", "assistant")])
     assert not conversation.window("and then?", budget=9_000).report.active
     conversation.append(said("ok", "assistant"))
-    assert conversation.window("and then?", budget=9_000).report.active
-    assert not conversation.window(budget=9_000).report.active
+    assert conversation.window("and then?", budget=9_000, **LEAST).report.active
+    assert not conversation.window(budget=9_000, **LEAST).report.active
 
 
 def test_what_travels_beside_counts_for_the_line(memory):
-    given = exactly(3, 5_900)
-    assert not memory.process(given, conversation="log", budget=9_000).report.active
-    assert memory.process(given, conversation="log", budget=9_000, system="a " * 200).report.active
-    assert memory.process(given, conversation="log", budget=9_000, tools=TOOLS * 9).report.active
+    given, options = exactly(9, 5_900), {"conversation": "log", "budget": 9_000, **LEAST}
+    assert not memory.process(given, **options).report.active
+    assert memory.process(given, **options, system="a " * 200).report.active
+    assert memory.process(given, **options, tools=TOOLS * 9).report.active
 
 
 def test_a_small_list_over_the_budget_is_cut(memory):
@@ -154,7 +165,9 @@ def test_windows_cost_what_they_say(bag, dialect, beside, encoding):
         for budget in [*range(20, 400, 7), *range(400, 2_600, 61), 100_000]:
             for recent in (0, 4):
                 try:
-                    window = conversation.window(budget=budget, recent=recent, **options)
+                    window = conversation.window(
+                        budget=budget, recent=recent, min_saving=0, **options
+                    )
                 except BudgetTooSmall as error:
                     assert error.have == budget < error.need < 500  # noqa: PT017
                     continue

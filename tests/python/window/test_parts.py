@@ -301,13 +301,13 @@ def test_choices_hold_within_an_exchange(memory, dialect, asked):
     conversation = memory.conversation("log")
     conversation.append([*history(dialect), said("what of boat3 and boat4?")])
     assert memory.flush(20)
-    before = conversation.window(asked, budget=1_500)
+    before = conversation.window(asked, budget=1_500, min_saving=0)
     assert before.report.picked
     cached = 0
     for n in range(5):
         conversation.append(step(90 + n, dialect, 2))
         assert memory.flush(20)
-        now = conversation.window(asked, budget=1_500)
+        now = conversation.window(asked, budget=1_500, min_saving=0)
         count = len(before.messages)
         assert json.dumps(now.messages[:count]) == json.dumps(before.messages)
         assert now.report.picked == before.report.picked
@@ -315,7 +315,7 @@ def test_choices_hold_within_an_exchange(memory, dialect, asked):
         assert now.report.cached < now.tokens
         before, cached = now, now.report.cached
     conversation.append([said("boat3 it is", "assistant"), said("and boat7?")])
-    after = conversation.window(budget=1_500)
+    after = conversation.window(budget=1_500, min_saving=0)
     assert "boat7 lies" in quoted(after)
     assert after.report.picked != before.report.picked
 

@@ -185,9 +185,12 @@ def test_it_goes_where_all_that_it_stands_for_is_shown(made, hand):
     memory, log = ready(made(), hand)
     with memory:
         log_tokens = look(log).report.tokens_in
-        found = look(log, "And?", budget=4 * log_tokens, recent=100)
+        found = look(log, "And?", budget=4 * log_tokens, recent=100, min_saving=0)
         assert not shown(found)
         assert found.report.compaction.why == "all that it stands for is shown verbatim"
+        whole = look(log, "And?", budget=4 * log_tokens, recent=100)
+        assert (shown(whole), whole.report.active) == ([], False)
+        assert whole.report.compaction.boundary == 0
 
 
 def test_erased_and_edited_turns_take_it_with_them(made, hand, tmp_path):
