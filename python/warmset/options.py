@@ -42,6 +42,13 @@ INDEX_SHARE: Final = 0.10
 """The share of a budget that the index of one-line summaries may take; an index of all turns cost
 more than it saved."""
 
+DECISION_SHARE: Final = 0.5
+"""The share of the index that the newest decisions of the conversation take first, whether the
+request asks for them or not; the rest is left to what the search found."""
+
+DECISIONS: Final = 64
+"""The most decisions that are looked at for the index, newest first."""
+
 RECENT_SHARE: Final = 0.5
 """The share of the free budget that recent units may take, so that room is left for retrieved
 turns."""

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warmset._core import rank_groups
-from warmset.options import least_score
+from warmset.options import DECISIONS, least_score
 from warmset.state.ledger import columns_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
     from numpy.typing import NDArray
 
@@ -89,20 +89,37 @@ class Pool:
             made.append(tuple([live[place] for place in places]))
         return made
 
+    def decisions(self, shown: Collection[int]) -> list[Entry]:
+        """Return the newest decisions of the conversation, the newest first.
+
+        What a tool returned is none, whatever words it has.
+
+        Args:
+            shown: Ids of messages that the window shows.
+        """
+        found: list[Entry] = []
+        for at in np.flatnonzero(self.columns.decides[: self.count])[::-1].tolist():
+            entry = self.live[at]
+            if entry.id not in shown and not entry.facts.results:
+                found.append(entry)
+                if len(found) == DECISIONS:
+                    break
+        return found
+
     def others(self, shown: Iterable[tuple[Entry, ...]], most: int) -> list[Entry]:
-        """Return the messages that may get an index line; those with decisions come first.
+        """Return the messages that may get an index line: the best, then those with decisions.
 
         Args:
             shown: Units that are quoted, whose messages need no line.
-            most: The most messages to consider besides those with decisions.
+            most: The number of the best ones.
         """
         taken = {entry.id for unit in shown for entry in unit}
         near = self.places[self.places >= 0]
         ids, decides = self.columns.ids[near].tolist(), self.columns.decides[near].tolist()
         left = [one for one in zip(near.tolist(), ids, decides, strict=True) if one[1] not in taken]
-        settle = [at for at, _, decision in left if decision]
-        first = [at for at, _, decision in left[:most] if not decision]
-        return [self.live[at] for at in (*settle, *first)]
+        best = [at for at, _, _ in left[:most]]
+        settle = [at for at, _, decision in left[most:] if decision]
+        return [self.live[at] for at in (*best, *settle)]
 
 
 def gather(ledger: Ledger, found: Found, picked: Picked, weights: Weights) -> Pool:

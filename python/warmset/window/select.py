@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import pack
+from warmset.options import DECISION_SHARE
 from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING
 
 if TYPE_CHECKING:
@@ -45,12 +46,18 @@ def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, .
     return tuple(pool.chosen(taken))
 
 
-def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[Entry, ...]:
-    """Choose the messages to list in the scoped index, in their order, while they fit.
+def choose_lines(
+    engine: Engine, decisions: Sequence[Entry], found: Sequence[Entry], room: int
+) -> tuple[Entry, ...]:
+    """Choose the messages to list in the scoped index, while they fit.
+
+    The newest decisions take a share of the room, then come the messages that were found, then the
+    other decisions.
 
     Args:
         engine: The store, from which texts are read.
-        entries: Messages that are not shown elsewhere, the most important first.
+        decisions: Decisions of the conversation that are not shown elsewhere, the newest first.
+        found: Messages that were found and are not shown elsewhere, the best first.
         room: The most tokens for all lines.
 
     Returns:
@@ -58,12 +65,17 @@ def choose_lines(engine: Engine, entries: Sequence[Entry], room: int) -> tuple[E
     """
     cards = engine.cards
     left = room - cards.plain(INDEX_TITLE).tokens
-    chosen: list[Entry] = []
-    for entry in entries:
-        if left <= 0:
-            break
-        tokens = cards.line(entry).tokens
-        if tokens <= left:
-            chosen.append(entry)
-            left -= tokens
-    return tuple(chosen)
+    chosen: dict[int, Entry] = {}
+    for entries, least in (
+        (decisions, int(left * (1 - DECISION_SHARE))),
+        (found, 0),
+        (decisions, 0),
+    ):
+        for entry in entries:
+            if left <= least:
+                break
+            tokens = 0 if entry.id in chosen else cards.line(entry).tokens
+            if 0 < tokens <= left - least:
+                chosen[entry.id] = entry
+                left -= tokens
+    return tuple(chosen.values())
