@@ -103,10 +103,10 @@ class Indexer:
         with self._wake:
             self._wake.wait_for(lambda: not self._backlog.full or self._resting(), ROOM)
 
-    def pending(self) -> int:
-        """Return how many turns still wait for their own vectors."""
+    def pending(self, wanted: Callable[[int], bool] | None = None) -> int:
+        """Return how many turns, all or those that are wanted, wait for their own vectors."""
         with self._wake:
-            return self._backlog.pending()
+            return self._backlog.pending(wanted)
 
     def failed(self) -> dict[int, str]:
         """Return failed turns, with the reason; they are retried later, or at once by `flush`."""
@@ -133,6 +133,18 @@ class Indexer:
         with self._wake:
             self._wake.wait_for(self._resting, timeout)
             return self._backlog.idle and not self._backlog.failed()
+
+    def await_turns(self, wanted: Callable[[int], bool], timeout: float) -> None:
+        """Wait until no wanted turn is to be embedded.
+
+        Args:
+            wanted: Returns whether a turn is wanted; called under a lock, so it must be quick.
+            timeout: The most seconds to wait.
+        """
+        with self._wake:
+            self._wake.wait_for(
+                lambda: self._resting() or not self._backlog.waits_for(wanted), timeout
+            )
 
     def close(self, timeout: float) -> None:
         """Finish pending work, for at most some seconds, and stop."""

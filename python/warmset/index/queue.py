@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import deque
 from dataclasses import dataclass
+from itertools import chain
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
@@ -180,9 +181,17 @@ class Backlog:
             return False
         return not self.full or not self._half_free()
 
-    def pending(self) -> int:
-        """Count the turns without vectors that did not fail."""
-        return self._turns + len(self._unqueued) + len(self._looking or ())
+    def pending(self, wanted: Callable[[int], bool] | None = None) -> int:
+        """Count the turns without vectors that did not fail, all or those that are wanted."""
+        if wanted is None:
+            return self._turns + len(self._unqueued) + len(self._looking or ())
+        queued = (job.id for job in self._asked if job.view == "turn")
+        return sum(map(wanted, chain(queued, self._unqueued, self._looking or ())))
+
+    def waits_for(self, wanted: Callable[[int], bool]) -> bool:
+        """Whether a job of a wanted turn is to be done; failed jobs are not waited for."""
+        asked = (job.id for job in self._asked)
+        return any(map(wanted, chain(asked, self._unqueued, self._looking or ())))
 
     def failed(self) -> dict[int, str]:
         """Return the turns that failed, with the reason."""

@@ -69,6 +69,8 @@ class Found(Sequence[Hit]):
         scores: The scores as a list.
         by: "fused", or "lexical" if there was no vector of the query.
         why: Why no vector was used, else None.
+        pending: The number of turns that could be found by their words only, because their vectors
+            were not there yet.
     """
 
     def __init__(
@@ -78,6 +80,7 @@ class Found(Sequence[Hit]):
         *,
         by: str,
         why: str | None,
+        pending: int = 0,
     ) -> None:
         self._engine = engine
         self.columns = columns[0].astype(np.int64), columns[1].astype(np.float64)
@@ -86,6 +89,7 @@ class Found(Sequence[Hit]):
         self._terms = columns[2]
         self.by = by
         self.why = why
+        self.pending = pending
 
     def __len__(self) -> int:
         return len(self.ids)

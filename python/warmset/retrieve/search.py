@@ -6,7 +6,7 @@ import time
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, NotFound
 from warmset.index.labels import role_number
 from warmset.index.query_vectors import QueryVectors, given_vector
 from warmset.options import CATCH_UP, Filter, Weights
@@ -15,6 +15,8 @@ from warmset.retrieve.hits import Found
 from warmset.text.timestamps import milliseconds
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warmset.engine.engine import Engine
     from warmset.state.ledger import Ledger
 
@@ -41,7 +43,8 @@ def retrieve(
         k: The number of hits.
         where: Restricts the hits, in numbers of the index.
         weights: The weight of each signal.
-        wait: Seconds to wait for a remote embedder and for turns appended just before, together.
+        wait: Seconds to wait for a remote embedder, and for turns appended just before that may be
+            found, together.
         ledger: The searched conversation, if there is one.
 
     Returns:
@@ -53,15 +56,18 @@ def retrieve(
     """
     started = time.monotonic()
     words, cue = cues.read(query, engine.numbers, ledger)
-    vector, why = None, None
+    vector, why, pending = None, None, 0
     if query_vector is not None:
         vector = given_vector(query_vector)
     elif vectors is not None and query.strip():
         vector, why = vectors.get(words, wait)
-    if engine.indexer is not None and vector is not None:
-        local = not engine.indexer.vectorizer.embedder.remote
-        left = max(wait - (time.monotonic() - started), 0.0)
-        engine.indexer.settle(max(left, CATCH_UP) if local else left)
+    if engine.indexer is not None:
+        wanted = _wanted(engine, where)
+        if vector is not None:
+            local = not engine.indexer.vectorizer.embedder.remote
+            left = max(wait - (time.monotonic() - started), 0.0)
+            engine.indexer.await_turns(wanted, max(left, CATCH_UP) if local else left)
+        pending = engine.indexer.pending(wanted)
     columns = engine.retriever.search(
         vector,
         words,
@@ -71,7 +77,25 @@ def retrieve(
         cue=cue,
     )
     lexical = vector is None or engine.indexer is None
-    return Found(engine, columns, by="lexical" if lexical else "fused", why=why)
+    return Found(engine, columns, by="lexical" if lexical else "fused", why=why, pending=pending)
+
+
+def _wanted(engine: Engine, where: Filter) -> Callable[[int], bool]:
+    """Return a function that tells whether a search may return a turn."""
+    excluded = frozenset(where.exclude or ())
+
+    def wanted(id_: int) -> bool:
+        if id_ in excluded:
+            return False
+        try:
+            ledger = engine.owner(id_)
+        except NotFound:  # erased meanwhile
+            return False
+        tenant, conversation = ledger.numbers
+        within = tenant == where.tenant and where.conversation in (None, conversation)
+        return within and (where.branches or ledger.is_live(id_))
+
+    return wanted
 
 
 def scope(engine: Engine, tenant: str, where: Filter | None) -> Filter:

@@ -134,7 +134,7 @@ class ReportBuilder:
             picked_by=None if self._picked is None else self._picked.by,
             picker=picker,
             searched_by=None if found is None else found.by,
-            notes=self._notes(pending) + _lost(made.lost, call.target),
+            notes=self._notes() + _lost(made.lost, call.target),
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             exact=False,
@@ -154,9 +154,10 @@ class ReportBuilder:
             tools=call.tools,
         )
 
-    def _notes(self, pending: int) -> tuple[str, ...]:
+    def _notes(self) -> tuple[str, ...]:
         notes: list[str] = []
-        if pending and self._found is not None:
+        if self._found is not None and self._found.pending:
+            pending = self._found.pending
             notes.append(f"{pending} turns were found by words alone: their vectors are pending")
         if self._found is not None and self._found.why:
             notes.append(f"searched by words alone: {self._found.why}")

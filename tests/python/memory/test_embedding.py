@@ -386,7 +386,8 @@ def test_a_slow_embedder_never_blocks_an_append(bag):
         assert memory.flush(0.05) is False
         window = memory.conversation("log").window("turn 7", query_vector=np.ones(64), budget=1_000)
         assert window.report.pending == 30
-        assert "30" in " ".join(window.report.notes), "the report says that vectors are pending"
+        # The task and the recent turns are shown as they are: they need not be found.
+        assert " ".join(window.report.notes).startswith("25 turns were found by words alone")
     finally:
         gate.set()
         assert memory.flush(20)

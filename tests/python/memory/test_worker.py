@@ -10,9 +10,10 @@ import textwrap
 import threading
 import time
 
+import numpy as np
 import pytest
 
-from warmset import Memory
+from warmset import Filter, Memory
 from warmset.errors import EmbedderError, Erased
 from warmset.index import batch_size as pace, indexer as indexing, queue as backlog
 from warmset.index.query_vectors import CACHED, QueryVectors
@@ -296,15 +297,71 @@ def test_a_killed_process_leaves_its_turns_to_the_next_one(tmp_path, bag):
 # --- never in the way -----------------------------------------------------------------------------
 
 
+def test_a_window_waits_only_for_turns_that_it_could_quote(bag, monkeypatch):
+    with Memory.open(None, embedder=bag) as memory, memory.paused():
+        log, asked = memory.conversation("log"), []
+        ids = log.append([said(f"turn {n}") for n in range(40)])
+        left = log.sync([said(f"turn {n}") for n in range(30)])
+        assert left.left == 10
+        [other] = memory.conversation("other").append(said("elsewhere"))
+        monkeypatch.setattr(
+            memory._engine.indexer,
+            "await_turns",
+            lambda wanted, _left: asked.append({id_ for id_ in [*ids, other] if wanted(id_)}),
+        )
+        vector = np.ones(64)
+        window = log.window("turn 7", query_vector=vector, budget=200)
+        shown = {
+            id_ for part in window.parts if part.name in {"anchor", "recent"} for id_ in part.ids
+        }
+        assert len(shown) == 5
+        assert asked.pop() == set(ids[:30]) - shown
+        assert " ".join(window.report.notes).startswith("25 turns were found by words alone")
+        log.search("turn", query_vector=vector)
+        assert asked.pop() == set(ids[:30])
+        log.search("turn", query_vector=vector, where=Filter(branches=True))
+        assert asked.pop() == set(ids)
+        memory.search("turn", query_vector=vector)
+        assert asked.pop() == {*ids[:30], other}
+        assert memory.search("turn", query_vector=vector).pending == 31
+
+
+def test_what_is_not_wanted_is_not_waited_for(bag):
+    gate = threading.Event()
+    with Memory.open(None, embedder=bag) as memory:
+        bag.before = lambda _texts: gate.wait(60)
+        [first, second] = memory.conversation("log").append([said("one"), said("two")])
+        indexer, ended = memory._engine.indexer, []
+
+        def wait(wanted):
+            waiting = threading.Thread(
+                target=lambda: (indexer.await_turns(wanted, 30), ended.append(1)), daemon=True
+            )
+            waiting.start()
+            return waiting
+
+        wait(lambda id_: id_ not in (first, second)).join(20)
+        assert len(ended) == 1
+        waiting = wait(lambda id_: id_ == second)
+        waiting.join(0.2)
+        assert len(ended) == 1
+        gate.set()
+        waiting.join(20)
+        assert len(ended) == 2
+        assert indexer.pending(lambda id_: id_ == second) == 0
+
+
 def test_a_search_waits_once_and_not_for_vectors_as_well(bag, monkeypatch):
     remote = type(bag)(remote=True)
     with Memory.open(None, embedder=remote) as memory:
         memory.conversation("log").append(said("the car"))
         assert memory.flush(30)
         waits = []
-        settle = memory._engine.indexer.settle
+        settle = memory._engine.indexer.await_turns
         monkeypatch.setattr(
-            memory._engine.indexer, "settle", lambda left: (waits.append(left), settle(left))[1]
+            memory._engine.indexer,
+            "await_turns",
+            lambda wanted, left: (waits.append(left), settle(wanted, left))[1],
         )
         remote.before = lambda _texts: time.sleep(0.3)
         assert memory.search("automobile", wait=20.0).by == "fused"
@@ -448,7 +505,7 @@ def test_a_fork_stops_no_thread_that_it_has_not():
 
 UNCLOSED = """
 import sys, time
-from warmset import Memory
+from warmset import Filter, Memory
 def embed(texts):
     print("begun", flush=True)
     time.sleep(0.4)
