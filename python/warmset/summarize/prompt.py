@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._core import count_text
 from warmset.llm import Prompt
+from warmset.text.tags import tag_guard
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -18,8 +19,7 @@ TURN: Final = 8_000
 """Characters of a turn that a model sees; of a longer one, its beginning and its end."""
 
 _HEAD: Final = 0.7
-_TAGS: Final = "earlier_summary|part|transcript|turn"
-_TAG: Final = re.compile(rf"<(?=\s*/?\s*(?:{_TAGS}))", re.IGNORECASE)
+_guarded: Final = tag_guard(["earlier_summary", "part", "transcript", "turn"])
 _NAME: Final = re.compile(r"[^\w .-]")
 
 _INSTRUCTIONS: Final = """\
@@ -122,7 +122,7 @@ def join(parts: Sequence[str], *, previous: str | None, max_tokens: int) -> Prom
 
 def fenced(text: str) -> str:
     """Return a text in which no tag of a prompt can begin, as valid Unicode."""
-    return _TAG.sub("‹", text.encode("utf-8", "replace").decode())
+    return _guarded(text.encode("utf-8", "replace").decode())
 
 
 def shortened(text: str, longest: int) -> tuple[str, bool]:
