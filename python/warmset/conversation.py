@@ -52,7 +52,8 @@ class Conversation:
         self._windows = windows
 
     def __repr__(self) -> str:
-        return f"Conversation({self.id!r}, {len(self)} messages)"
+        state = "closed" if self._handle.closed else f"{len(self)} messages"
+        return f"Conversation({self.id!r}, {state})"
 
     def __len__(self) -> int:
         return len(self._ledger.history.path)
@@ -314,4 +315,4 @@ class Conversation:
 
     @property
     def _ledger(self) -> Ledger:
-        return self._handle.last().ledger(self._handle.tenant, self.id)
+        return self._handle.live().ledger(self._handle.tenant, self.id)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import time
 from contextlib import nullcontext
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset._core import content_hash
@@ -17,7 +17,7 @@ from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
 from warmset.engine.replay import Follower
 from warmset.errors import Forked, InvalidInputError
-from warmset.receipts import Spooled
+from warmset.receipts import ErasureResult, Spooled
 from warmset.state.branch_records import Links, head_draft
 from warmset.store.records import Job, key_of, turn_draft
 from warmset.tokens import message_tokens
@@ -28,10 +28,11 @@ if TYPE_CHECKING:
     from os import PathLike
 
     from warmset.embed import Embedder
-    from warmset.receipts import ErasureResult
     from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
     from warmset.store.records import Draft, TurnMeta
+
+_NOTHING: Final = ErasureResult(0, 0, 0)
 
 
 class Engine(Library):
@@ -200,9 +201,19 @@ class Engine(Library):
         return self._follower.last
 
     def erase(
-        self, *, prefix: Sequence[bytes] | None = None, records: Sequence[int] | None = None
+        self,
+        *,
+        prefix: Sequence[bytes] | None = None,
+        records: Sequence[int] | None = None,
+        copies: Callable[[], Sequence[int]] = tuple,
     ) -> ErasureResult:
         """Erase records and what was made from them, here and for every process, byte for byte.
+
+        Args:
+            prefix: The beginning of the records' keys.
+            records: Or their ids.
+            copies: Returns the ids of what is erased with them and counts as derived from them;
+                called under the lock, when everything was read.
 
         Raises:
             StoreError: They could not be erased.
@@ -212,9 +223,16 @@ class Engine(Library):
             self._follower.catch_up()
             if links := self._links(records or ()):
                 self.store.append(links)
+            # Before what tells that they are copies.
+            more = self.store.erase(records=found) if (found := copies()) else _NOTHING
             removed = self.store.erase(prefix=prefix, records=records)
             self._follower.catch_up()
             self.store.compact()
+        removed = ErasureResult(
+            removed.records,
+            removed.derived + more.records + more.derived,
+            removed.keys + more.keys,
+        )
         self.notices.note_store(
             logging.INFO,
             "erased",
@@ -279,6 +297,9 @@ class Engine(Library):
             if self.indexer is not None:
                 self.indexer.end()
             self.store.close()
+            if not self.forked:  # a thread of a fork's parent may have held the lock
+                with self.lock:
+                    self.release()
 
     def paused(self) -> AbstractContextManager[object]:
         """Pause the embedding of turns."""

@@ -27,7 +27,7 @@ class Handle:
 
     @property
     def engine(self) -> Engine:
-        """The store and its index in their last known state, closed or not."""
+        """The store and its index; empty once the last handle was closed."""
         return self._share.engine
 
     @property
@@ -45,12 +45,6 @@ class Handle:
         if self.closed:
             raise Closed("the memory is closed; open it again")
         self.engine.follow()
-        return self.engine
-
-    def last(self) -> Engine:
-        """Return the engine as `live` does, or as it was when the handle was closed."""
-        if not self.closed:
-            self.engine.follow()
         return self.engine
 
     def close(self, timeout: float) -> None:

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 from warmset import messages
 from warmset.engine.catalog import Catalog
 from warmset.index.indexer import Indexer
-from warmset.index.labels import TURN_KIND, role_number
+from warmset.index.labels import TURN_KIND, Numbers, role_number
 from warmset.index.vectorizer import Vectorizer
+from warmset.store.derived import Derived
 from warmset.store.records import TurnMeta
 from warmset.text import features as traits
 
@@ -161,3 +162,23 @@ class Library(Catalog):
         if self.indexer is not None:
             self.indexer.drop(erased)
         del self.ledgers[ledger.tenant, ledger.name]
+        if not self.loaded:  # what was loaded has the number
+            self.numbers.forget("conversation", ledger.tenant, ledger.name)
+        self.item_indexes.pop((ledger.tenant, ledger.name), None)
+
+    def release(self) -> None:
+        """Give the memory of a closed store back, with the file that the index is mapped from.
+
+        A handle may be kept after it was closed, and its parts refer to each other.
+        """
+        self.retriever.clear()
+        self.ledgers.clear()
+        self.item_indexes.clear()
+        self.attached.clear()
+        self._owner.clear()
+        self.derived = Derived()
+        self.numbers = Numbers()
+        self.cards.clear()
+        self.copies.clear()
+        if self.indexer is not None:
+            self.indexer.clear()

@@ -36,6 +36,11 @@ class Numbers:
                 self._known[name] = self._last
             return self._known[name]
 
+    def forget(self, *name: str) -> None:
+        """Forget a name that no label has any more; it gets another number when it comes back."""
+        with self._lock:
+            self._known.pop(name, None)
+
     def used(self, names: Iterable[tuple[str, ...]]) -> tuple[list[int], list[list[str]]]:
         """Return the numbers of some names, each once, and the names, as JSON can keep them."""
         known = {self.of(*name): name for name in names}

@@ -168,6 +168,8 @@ class Derived:
             self._versions[one.kind, one.tenant] += 1
             if (scope := _scope(one)) is not None and self._held[scope].get(one.hash) == one.id:
                 del self._held[scope][one.hash]
+                if not self._held[scope]:
+                    del self._held[scope]
         return gone
 
 

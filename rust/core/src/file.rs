@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use crate::cold::{Read, WholeMap};
+use crate::cold::{Read, WholeMap, open_regular};
 use crate::error::{Error, Result};
 use crate::hot::SharedBytes;
 use crate::simd::Lanes;
@@ -75,7 +75,7 @@ pub fn lock(path: &Path) -> Result<Option<File>> {
     options.write(true).create(true).truncate(false);
     #[cfg(unix)]
     std::os::unix::fs::OpenOptionsExt::mode(&mut options, 0o600);
-    let file = options.open(path).map_err(told)?;
+    let file = open_regular(&mut options, path).map_err(told)?;
     match file.try_lock() {
         Ok(()) => Ok(Some(file)),
         Err(TryLockError::WouldBlock) => Ok(None),
@@ -84,7 +84,7 @@ pub fn lock(path: &Path) -> Result<Option<File>> {
 }
 
 fn open(path: &Path, read: Read) -> io::Result<SharedBytes> {
-    let mut file = File::open(path)?;
+    let mut file = open_regular(OpenOptions::new().read(true), path)?;
     let length = file.metadata()?.len();
     // An empty map is refused by some systems.
     if read == Read::Map && length > 0 {

@@ -12,7 +12,7 @@ from itertools import chain
 
 import pytest
 
-from warmset import Memory
+from warmset import Memory, compact_context
 from warmset.errors import Closed, Forked, InvalidInputError, Locked, TooLarge
 
 WRITER = """
@@ -212,6 +212,22 @@ CLOSED = {
     "fetch": lambda _, conversation: conversation.fetch(1),
     "window": lambda _, conversation: conversation.window(budget=999),
     "search in it": lambda _, conversation: conversation.search("x"),
+    "fit": lambda _, conversation: conversation.fit(budget=999),
+    "tools": lambda _, conversation: conversation.tools(),
+    "ids": lambda _, conversation: conversation.ids,
+    "len": lambda _, conversation: len(conversation),
+    "dialect": lambda _, conversation: conversation.dialect,
+    "remember": lambda memory, _: memory.remember("x"),
+    "memories": lambda memory, _: memory.memories(),
+    "revise": lambda memory, _: memory.revise(1, "x"),
+    "restore": lambda memory, _: memory.restore("kept:1:x"),
+    "episodes": lambda memory, _: memory.episodes(),
+    "erase": lambda memory, _: memory.erase(conversation="log"),
+    "erase ids": lambda memory, _: memory.erase(ids=[]),
+    "rebuild": lambda memory, _: memory.rebuild_index(),
+    "paused": lambda memory, _: memory.paused(),
+    "compact": lambda memory, _: compact_context([said("x")] * 9, memory=memory),
+    "compact it": lambda _, one: compact_context([said("x")] * 9, memory=one),
 }
 
 
@@ -226,6 +242,8 @@ def test_a_closed_handle_says_so(tmp_path, use, other):
     memory.close()
     with pytest.raises(Closed, match="open it again"):
         use(memory, conversation)
+    assert "closed" in repr(memory)
+    assert repr(conversation) == "Conversation('log', closed)"
     if still is not None:
         assert len(still.conversation("log")) == 1
         still.close()

@@ -174,3 +174,146 @@ fn nothing_is_made_from_what_was_erased() {
         assert!(encryption != Encryption::Off || payloads.contains(&b"beside it".to_vec()));
     }
 }
+
+#[test]
+fn tombstones_are_folded_when_segments_are_rewritten() {
+    for encryption in [Encryption::Off, Encryption::Keys] {
+        for segment_bytes in [4_000, 1 << 20] {
+            let ram = Ram::new();
+            let options = Options {
+                encryption,
+                ..tiny(segment_bytes, Read::Map)
+            };
+            let (store, other) = (open(&ram, options), open(&ram, options));
+            let kept = store
+                .append(&[of(&[b"t", b"kept"], b"stays", &[])])
+                .unwrap()[0];
+            let mut gone = Vec::new();
+            // Two conversations run side by side, so that each record is a range of its own.
+            for n in 0..120_u8 {
+                for at in 0..6_u8 {
+                    for which in [n, n + 1] {
+                        let key: [&[u8]; 2] = [b"t", &[which]];
+                        let payload = [at, which, 77];
+                        let batch = [of(&key, &payload, &[])];
+                        gone.push((store.append(&batch).unwrap()[0], which));
+                    }
+                }
+                other.erase(Scope::Prefix(&[b"t", &[n]])).unwrap();
+                other.compact().unwrap();
+            }
+            let size: usize = ["", "keys", "spool"]
+                .iter()
+                .flat_map(|dir| ram.list(dir).unwrap().into_iter().map(move |n| (*dir, n)))
+                .map(|(dir, name)| match dir {
+                    "" => ram.read(&name),
+                    _ => ram.read(&format!("{dir}/{name}")),
+                })
+                .map(|bytes| bytes.map_or(0, |bytes| bytes.len()))
+                .sum();
+            let segments = usize::try_from(store.stats().unwrap().segments).unwrap();
+            assert!(size < 12_000 + 1_000 * segments, "{size} in {segments}");
+            let late = open(&ram, options);
+            for handle in [&store, &other, &late] {
+                assert_eq!(handle.get(kept).unwrap().payload, b"stays");
+                for (seq, which) in &gone {
+                    let found = handle.get(*seq);
+                    assert_eq!(matches!(found, Err(Error::Erased { .. })), *which < 120);
+                    assert_eq!(found.is_ok(), *which == 120);
+                }
+                let report = handle.erasure_report().unwrap();
+                assert!(report.erasures.len() < 60, "{}", report.erasures.len());
+                assert_eq!(report.pending, 0);
+                assert_eq!(handle.verify().unwrap().damages, vec![]);
+            }
+            // A conversation of an erased one's name begins anew.
+            let key: [&[u8]; 2] = [b"t", &[3]];
+            let anew = store.append(&[of(&key, b"anew", &[])]).unwrap()[0];
+            for handle in [&store, &other, &late] {
+                assert_eq!(handle.get(anew).unwrap().payload, b"anew");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_batch_that_waits_unread_is_covered_after_tombstones_were_folded() {
+    let ram = Ram::new();
+    let options = Options {
+        on_busy: OnBusy::Spool,
+        lock_wait: Duration::ZERO,
+        ..tiny(1, Read::Map)
+    };
+    let (store, other) = (open(&ram, options), open(&ram, options));
+    append(&store, &[b"first"]);
+    let hold = ram.try_lock().unwrap().unwrap();
+    let left = [of(&[b"t", b"one"], b"late words", &[])];
+    other.append_or_spool(&left).unwrap();
+    drop(hold);
+    // Nobody takes it up for now, as if its key were somewhere else.
+    let names = ram.list("spool").unwrap();
+    let name = names.iter().find(|name| name.contains(".spl")).unwrap();
+    let name = format!("spool/{name}");
+    let bytes = ram.read(&name).unwrap();
+    ram.write(&name, vec![]);
+    ram.rename(&name, "spool/elsewhere").unwrap();
+    for _ in 0..4 {
+        store.append(&[of(&[b"t", b"one"], b"words", &[])]).unwrap();
+        store.erase(Scope::Prefix(&[b"t", b"one"])).unwrap();
+        store.compact().unwrap();
+    }
+    ram.write(&name, bytes);
+    for handle in [open(&ram, options), open(&ram, options)] {
+        assert!(
+            !pages(&handle, 1_000)
+                .iter()
+                .any(|(_, p)| p == b"late words")
+        );
+    }
+}
+
+#[test]
+fn an_erasure_outlives_its_tombstone_and_its_copy_alone() {
+    for encryption in [Encryption::Off, Encryption::Keys] {
+        let ram = Ram::new();
+        let options = Options {
+            encryption,
+            ..tiny(1 << 20, Read::Map)
+        };
+        let store = open(&ram, options);
+        let first = append(&store, &[b"the plaintext"])[0];
+        let before = ram.read("00000000000000000001.seg").unwrap();
+        store.erase(Scope::Records(&[Seq(first)])).unwrap();
+        drop(store);
+        let copy = ram.read("erased").unwrap();
+        let (segment, mark) = (
+            ram.read("00000000000000000001.seg").unwrap(),
+            ram.read("mark").unwrap(),
+        );
+        let gone = |what: &str| {
+            let store = open(&ram, options);
+            let found = store.get(Seq(first));
+            assert!(
+                matches!(found, Err(Error::Erased { .. })),
+                "{what}: {found:?}"
+            );
+            let next = append(&store, &[b"next"])[0];
+            assert_eq!(store.get(Seq(next)).unwrap().payload, b"next", "{what}");
+        };
+        ram.remove("erased").unwrap();
+        gone("without the copy");
+        assert_eq!(ram.read("erased").unwrap(), copy, "it is made anew");
+        ram.write("00000000000000000001.seg", segment);
+        ram.write("erased", vec![0; 8]);
+        gone("with a broken copy");
+        // As after a restored backup: neither the tombstone nor the mark knows of it.
+        ram.write("00000000000000000001.seg", before.clone());
+        ram.write("erased", copy.clone());
+        ram.write("mark", mark);
+        gone("with a segment that was cut");
+        ram.write("00000000000000000001.seg", before);
+        ram.write("erased", copy);
+        ram.remove("mark").unwrap();
+        gone("with nothing but the copy");
+    }
+}

@@ -49,6 +49,7 @@ pub use defect::{Defect, seed};
 pub use erase::compact::Compacted;
 pub use erase::{Erased, Scope};
 pub use map::{Map, WholeMap};
+pub(crate) use medium::disk::open_regular;
 pub(crate) use medium::lock::{Held, try_held};
 pub use medium::ram::Ram;
 pub use medium::{Access, Hold, Medium, MediumFile};

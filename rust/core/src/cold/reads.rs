@@ -51,7 +51,7 @@ impl Store {
     /// As [`get`](Self::get).
     pub fn hash_of(&self, seq: Seq) -> Result<u128> {
         let (source, entry) = self.place(seq)?;
-        if self.shelf.known()?.erasures.count() == 0
+        if self.shelf.known()?.erasures.version() == 0
             && let Some(hash) = source.hash(entry)?
         {
             return Ok(hash);
@@ -95,9 +95,8 @@ impl Store {
     ///
     /// [`Error::Io`]; [`Error::Closed`].
     pub fn erasure_report(&self) -> Result<ErasureReport> {
-        let erasures = self.shelf.fresh()?.erasures.tombstones.clone();
         Ok(ErasureReport {
-            erasures: erasures.iter().map(Into::into).collect(),
+            erasures: self.shelf.fresh()?.erasures.listed.clone(),
             pending: pending(&self.shelf)?,
         })
     }
@@ -106,8 +105,9 @@ impl Store {
     ///
     /// # Errors
     ///
-    /// [`Error::Io`].
+    /// [`Error::Io`]; [`Error::Forked`]; [`Error::Closed`].
     pub fn spooled(&self) -> Result<Vec<String>> {
+        drop(self.shelf.fresh()?);
         leave::waiting(&self.shelf)
     }
 

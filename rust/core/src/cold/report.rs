@@ -140,7 +140,7 @@ impl From<&Tombstone> for Erasure {
 /// What was erased from a store.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct ErasureReport {
-    /// Every erasure, in order.
+    /// The erasures that tombstones tell of, in order; compaction folds old ones into one.
     pub erasures: Vec<Erasure>,
     /// Erased records whose bytes still lie in the segments.
     pub pending: u64,

@@ -205,9 +205,20 @@ impl Shelf {
         self.closed.load(Ordering::Acquire)
     }
 
-    /// Sets the handle down: no file stays open.
+    /// Sets the handle down: no file stays open, and only what a report needs stays in memory.
     pub(super) fn close(&self) {
         self.closed.store(true, Ordering::Release);
+        if self.is_forked() {
+            // The locks may have been held when the process forked.
+            return;
+        }
+        let mut index = self.write();
+        index.segments = Vec::new();
+        index.erasures = Arc::default();
+        index.file = None;
+        drop(index);
+        self.keyring.forget();
+        self.medium.release();
     }
 
     /// Whether another process than the one that opened it asks.

@@ -249,9 +249,8 @@ impl Store {
             Some(writer) if self.shelf.options.mode != Mode::Read => writer.finish(&self.shelf),
             _ => Ok(()),
         };
-        self.shelf.close();
-        self.shelf.write().segments.clear();
         *slot = None;
+        self.shelf.close();
         finished
     }
 

@@ -7,6 +7,8 @@ use std::sync::Arc;
 use crate::error::Result;
 use crate::interrupt;
 
+use crate::cold::erase::erasures::ranges;
+use crate::cold::erase::fold::{fold, settle};
 use crate::cold::erase::{clear, erased_in};
 use crate::cold::format::bytes::wide;
 use crate::cold::format::encode::{Stamp, stamp};
@@ -39,13 +41,22 @@ pub struct Compacted {
 pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Compacted> {
     clear(shelf)?;
     let mut told = Compacted::default();
-    let count = shelf.known()?.segments.len();
-    for at in 0..count {
+    let mut concerned = Vec::new();
+    for at in 0..shelf.known()?.segments.len() {
+        if erased_in(shelf, at)?.is_some() {
+            concerned.push(at);
+        }
+    }
+    if concerned.is_empty() {
+        return Ok(told);
+    }
+    let spent = fold(writer, shelf, &concerned)?;
+    for at in concerned {
         interrupt::check()?;
         let Some(gone) = erased_in(shelf, at)? else {
             continue;
         };
-        let last = at.saturating_add(1) == count;
+        let last = at.saturating_add(1) == shelf.known()?.segments.len();
         let end = if last && is_open(shelf) {
             announce(shelf)?;
             End::Open
@@ -55,10 +66,14 @@ pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Com
             }
             End::Sealed
         };
-        let (before, after) = rewrite(shelf, at, &gone, end)?;
-        told.segments += 1;
         told.records += wide(gone.len());
+        let goes = |seq| gone.contains(&seq) || spent.contains(&seq);
+        let (before, after) = rewrite(shelf, at, &goes, end)?;
+        told.segments += 1;
         told.bytes += before.saturating_sub(after);
+    }
+    if !spent.is_empty() {
+        settle(shelf)?;
     }
     Ok(told)
 }
@@ -96,13 +111,13 @@ fn announce(shelf: &Shelf) -> Result<()> {
 }
 
 /// Replaces a segment by one without these records; gives its length before and after.
-fn rewrite(shelf: &Shelf, at: usize, gone: &BTreeSet<u64>, how: End) -> Result<(u64, u64)> {
+fn rewrite(shelf: &Shelf, at: usize, goes: &dyn Fn(u64) -> bool, how: End) -> Result<(u64, u64)> {
     let (header, bytes, contents, before) = {
         let index = shelf.known()?;
         let Some(segment) = index.segments.get(at) else {
             return Ok((0, 0));
         };
-        let (header, bytes, contents) = without(segment, gone, shelf.uuid, how)?;
+        let (header, bytes, contents) = without(segment, goes, shelf.uuid, how)?;
         (header, bytes, contents, segment.len)
     };
     let medium = &*shelf.medium;
@@ -145,7 +160,7 @@ fn rewrite(shelf: &Shelf, at: usize, gone: &BTreeSet<u64>, how: End) -> Result<(
 /// A segment's bytes without these records. What was damaged is left out too, and remembered.
 fn without(
     segment: &Segment,
-    gone: &BTreeSet<u64>,
+    goes: &dyn Fn(u64) -> bool,
     uuid: [u8; 16],
     how: End,
 ) -> Result<(Header, Vec<u8>, Contents)> {
@@ -164,14 +179,14 @@ fn without(
             why: Why::Damaged,
         }));
     }
-    contents.gaps.extend(
-        crate::cold::erase::erasures::ranges(gone)
-            .into_iter()
-            .map(|seqs| Gap {
-                seqs,
-                why: Why::Erased,
-            }),
-    );
+    let gone = listing.contents.entries.iter().map(|entry| entry.seq);
+    let gone: BTreeSet<u64> = gone.filter(|seq| goes(*seq)).collect();
+    contents
+        .gaps
+        .extend(ranges(&gone).into_iter().map(|seqs| Gap {
+            seqs,
+            why: Why::Erased,
+        }));
     for entry in &listing.contents.entries {
         interrupt::check()?;
         if gone.contains(&entry.seq) {
@@ -196,9 +211,27 @@ fn without(
         contents.gaps.clear();
         return Ok((header, out, contents));
     }
-    contents.gaps.sort_by_key(|gap| *gap.seqs.start());
+    contents.gaps = joined(contents.gaps);
     let end = wide(out.len()).max(PREAMBLE);
     let footer = seal(&header.identity, end, header.first_seq, &contents);
     out.extend(footer.unwrap_or_default());
     Ok((header, out, contents))
+}
+
+/// The gaps in order, those that touch as one: there are no more of them than runs of records.
+fn joined(mut gaps: Vec<Gap>) -> Vec<Gap> {
+    gaps.sort_by_key(|gap| *gap.seqs.start());
+    let mut out: Vec<Gap> = Vec::new();
+    for gap in gaps {
+        match out.last_mut() {
+            Some(last)
+                if last.why == gap.why
+                    && last.seqs.end().saturating_add(1) == *gap.seqs.start() =>
+            {
+                last.seqs = *last.seqs.start()..=*gap.seqs.end();
+            }
+            _ => out.push(gap),
+        }
+    }
+    out
 }

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 use crate::cold::format::bytes::{Fields, wide};
 use crate::cold::format::header::now;
 use crate::cold::format::key;
+use crate::cold::report::Erasure;
 
 /// One erasure.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -78,16 +79,22 @@ pub(in crate::cold) fn hash_of<P: AsRef<[u8]>>(uuid: &[u8; 16], parts: &[P]) -> 
     Some(xxhash_rust::xxh3::xxh3_128(&bytes))
 }
 
-/// All tombstones of a store.
+/// What all tombstones of a store cover.
 #[derive(Clone, Debug, Default)]
 pub(in crate::cold) struct Erasures {
-    pub(in crate::cold) tombstones: Vec<Tombstone>,
+    /// The tombstones that the segments hold, in order.
+    pub(in crate::cold) listed: Vec<Erasure>,
     uuid: [u8; 16],
-    /// By the hash of a beginning: ids up to this one are erased.
-    prefixes: HashMap<u128, u64>,
+    /// By the hash of a beginning: how many parts it has, and up to which id it is erased.
+    prefixes: HashMap<u128, (u64, u64)>,
     depths: BTreeSet<u64>,
     /// By first id: the last one.
     seqs: BTreeMap<u64, u64>,
+    /// The highest id that any tombstone is about, and when the last one was made.
+    upto: u64,
+    at: u64,
+    /// Whether there is any.
+    any: bool,
 }
 
 impl Erasures {
@@ -98,14 +105,34 @@ impl Erasures {
         }
     }
 
-    /// How many there are: it grows with each, so it tells whether one was added.
-    pub(in crate::cold) fn count(&self) -> u64 {
-        wide(self.tombstones.len())
+    /// A number that grows with each erasure and with nothing else; 0 if nothing was erased. Folding
+    /// tombstones leaves it as it is, or lets it grow.
+    pub(in crate::cold) fn version(&self) -> u64 {
+        if self.any {
+            self.upto.saturating_add(1)
+        } else {
+            0
+        }
     }
 
-    pub(in crate::cold) fn add(&mut self, tombstone: Tombstone) {
+    /// The highest id that any tombstone is about.
+    pub(in crate::cold) fn upto(&self) -> u64 {
+        self.upto
+    }
+
+    /// Takes up a tombstone of a segment.
+    pub(in crate::cold) fn add(&mut self, tombstone: &Tombstone) {
+        self.listed.push(tombstone.into());
+        self.cover(tombstone);
+    }
+
+    /// Covers what a tombstone covers, which no segment need hold.
+    pub(in crate::cold) fn cover(&mut self, tombstone: &Tombstone) {
+        self.any = true;
+        self.upto = self.upto.max(tombstone.upto);
+        self.at = self.at.max(tombstone.at);
         if let Some((depth, hash)) = tombstone.prefix {
-            let upto = self.prefixes.entry(hash).or_default();
+            let (_, upto) = self.prefixes.entry(hash).or_insert((depth, 0));
             *upto = (*upto).max(tombstone.upto);
             self.depths.insert(depth);
         }
@@ -116,7 +143,49 @@ impl Erasures {
                 self.merge(*range.start(), end);
             }
         }
-        self.tombstones.push(tombstone);
+    }
+
+    /// Covers what the other one covers, too.
+    pub(in crate::cold) fn join(&mut self, other: &Self) {
+        if other.any {
+            for tombstone in other.folded(&BTreeSet::new(), true) {
+                self.cover(&tombstone);
+            }
+        }
+    }
+
+    /// The fewest tombstones that cover the same: one for all ids, these among them, and where
+    /// `prefixes` are still needed one for each.
+    pub(in crate::cold) fn folded(&self, more: &BTreeSet<u64>, prefixes: bool) -> Vec<Tombstone> {
+        let mut all = Self::new(self.uuid);
+        all.seqs.clone_from(&self.seqs);
+        for range in ranges(more) {
+            all.merge(*range.start(), *range.end());
+        }
+        let mut out = vec![Tombstone {
+            upto: self.upto,
+            at: self.at,
+            prefix: None,
+            seqs: all.seqs.iter().map(|(from, to)| *from..=*to).collect(),
+        }];
+        if prefixes {
+            let mut kept: Vec<_> = self.prefixes.iter().collect();
+            kept.sort_unstable();
+            out.extend(kept.into_iter().map(|(hash, (depth, upto))| Tombstone {
+                upto: *upto,
+                at: self.at,
+                prefix: Some((*depth, *hash)),
+                seqs: Vec::new(),
+            }));
+        }
+        out
+    }
+
+    /// Whether both cover the same.
+    pub(in crate::cold) fn agrees(&self, other: &Self) -> bool {
+        (self.any, self.upto) == (other.any, other.upto)
+            && self.seqs == other.seqs
+            && self.prefixes == other.prefixes
     }
 
     /// Whether a record with this id and key is erased.
@@ -130,10 +199,10 @@ impl Erasures {
         before.is_some_and(|(_, end)| seq <= *end)
     }
 
-    /// Keeps the ranges apart, so that at most one can hold an id.
+    /// Keeps the ranges apart and as few as can be, so that at most one can hold an id.
     fn merge(&mut self, mut start: u64, mut end: u64) {
-        while let Some((&from, &to)) = self.seqs.range(..=end).next_back()
-            && to >= start
+        while let Some((&from, &to)) = self.seqs.range(..=end.saturating_add(1)).next_back()
+            && to.saturating_add(1) >= start
         {
             self.seqs.remove(&from);
             (start, end) = (start.min(from), end.max(to));
@@ -147,7 +216,7 @@ impl Erasures {
             let parts = usize::try_from(*depth).ok().and_then(|d| key.get(..d));
             let hash = parts.and_then(|parts| hash_of(&self.uuid, parts));
             let upto = hash.and_then(|hash| self.prefixes.get(&hash));
-            upto.is_some_and(|upto| seq <= *upto)
+            upto.is_some_and(|(_, upto)| seq <= *upto)
         })
     }
 
@@ -186,7 +255,7 @@ mod tests {
         for tombstone in [first, second] {
             let back = Tombstone::decode(&tombstone.encode()).unwrap();
             assert_eq!(back, tombstone);
-            all.add(back);
+            all.add(&back);
         }
         let key = |name: &str| vec![b"tenant".to_vec(), name.into(), b"more".to_vec()];
         assert!(all.covers(7, &key("a")));
@@ -196,5 +265,33 @@ mod tests {
         for (seq, erased) in [(2, false), (3, true), (5, true), (6, false), (9, true)] {
             assert_eq!(all.covers(seq, &key("b")), erased, "{seq}");
         }
+    }
+    #[test]
+    fn folded_tombstones_cover_the_same_with_the_fewest_ranges() {
+        let uuid = [3; 16];
+        let prefix = hash_of(&uuid, &[b"tenant".to_vec()]).map(|hash| (1, hash));
+        let mut all = Erasures::new(uuid);
+        all.add(&Tombstone::new(7, prefix, &BTreeSet::from([1, 3, 5])));
+        all.add(&Tombstone::new(20, None, &BTreeSet::from([2, 9, 11])));
+        let kept = all.folded(&BTreeSet::from([4, 10]), true);
+        let seqs: Vec<_> = kept.iter().map(|one| one.seqs.clone()).collect();
+        assert_eq!(seqs, [vec![1..=5, 9..=11], vec![]]);
+        let mut anew = Erasures::new(uuid);
+        for tombstone in &kept {
+            anew.add(tombstone);
+        }
+        assert_eq!((anew.version(), anew.upto()), (21, 20));
+        let key = [b"tenant".to_vec()];
+        for seq in 0..30 {
+            let filled = [4, 10].contains(&seq);
+            assert_eq!(
+                anew.covers(seq, &key),
+                all.covers(seq, &key) || filled,
+                "{seq}"
+            );
+            assert_eq!(anew.covers_seq(seq), all.covers_seq(seq) || filled, "{seq}");
+        }
+        assert_eq!(all.folded(&BTreeSet::new(), false).len(), 1);
+        assert!(anew.agrees(&anew.clone()) && !anew.agrees(&all));
     }
 }

@@ -1,16 +1,18 @@
 //! Erasing: a tombstone first, so that every handle says "erased" at once; then the bytes go.
 //!
 //! ```text
-//! erase     find what is concerned, and what was made from it ─▶ tombstone, synced ─▶ keys removed
-//!           ─▶ set-aside tails removed
-//! compact   for each segment with erased records: write it anew without them, sync ─▶ rename over the
+//! erase     find what is concerned, and what was made from it ─▶ tombstone, synced ─▶ its second copy
+//!           ─▶ keys removed ─▶ set-aside tails removed
+//! compact   fold the tombstones of segments with erased records ─▶ for each segment with erased records: write it anew without them, sync ─▶ rename over the
 //!           old one, sync the directory ─▶ mark, with a new generation
 //! ```
 //!
 //! A crash in between leaves the tombstone: reads say "erased", and the next `compact` does the rest.
 
 pub(in crate::cold) mod compact;
+pub(in crate::cold) mod copy;
 pub(in crate::cold) mod erasures;
+pub(in crate::cold) mod fold;
 
 use std::collections::BTreeSet;
 use std::io;
@@ -80,7 +82,9 @@ pub(in crate::cold) fn erase(
     let mut packet = Packet::own(&press, &batch)?;
     let synced = !on(Defect::TombstoneUnsynced);
     writer.write(shelf, &mut [&mut packet], synced)?;
-    Arc::make_mut(&mut shelf.write().erasures).add(tombstone);
+    Arc::make_mut(&mut shelf.write().erasures).add(&tombstone);
+    let erasures = Arc::clone(&shelf.known()?.erasures);
+    copy::write(&*shelf.medium, &erasures, shelf.uuid)?;
     told.keys = clear(shelf)?;
     Ok(told)
 }
@@ -175,7 +179,7 @@ fn begins(key: &[Vec<u8>], scope: Scope<'_>) -> bool {
 /// in them.
 pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
     let erasures = Arc::clone(&shelf.known()?.erasures);
-    if erasures.count() == 0 {
+    if erasures.version() == 0 {
         return Ok(0);
     }
     let keys = shelf
@@ -212,7 +216,7 @@ fn empty(medium: &dyn Medium, name: &str) -> io::Result<()> {
 pub(super) fn erased_in(shelf: &Shelf, at: usize) -> Result<Option<BTreeSet<u64>>> {
     let index = shelf.known()?;
     let erasures: &Erasures = &index.erasures;
-    if erasures.count() == 0 {
+    if erasures.version() == 0 {
         return Ok(None);
     }
     let Some(segment) = index.segments.get(at) else {

@@ -3,6 +3,7 @@
 //! ```text
 //! directory   lock                        who writes at this moment
 //!             mark                        how far the store is acknowledged, and durable
+//!             erased                      once more what the tombstones cover; a store may lack it
 //!             00000000000000000001.seg    segments, numbered from 1 without gaps
 //!             00000000000000000001.new    a segment that is being rewritten, before its rename
 //!             spool/<token>.spl           batches that found the lock busy; spool/bell rings for them
@@ -69,6 +70,12 @@
 //!                      8 parts of the key prefix, 16 its xxh3-128 under the store's uuid; or 24 zeros
 //!                      8 number of ranges, for each 8 first and 8 last id
 //!
+//! erased      0      8     magic "wserase\0"      8  16 store uuid   24 8  ids up to this one are concerned
+//!             32     8     when, as a tombstone   40 8  number of prefixes 48 8 number of ranges
+//!             56           for each prefix 8 parts, 16 hash, 8 ids up to this one; for each range
+//!                          8 first and 8 last id
+//!             end-8  4     zeros                  end-4  4 crc32c of everything before
+//!
 //! spool file  0      8     magic "wsspool\0"      8  16 store uuid   24 16 token
 //!             40     8     number of records      48 8  length of what follows
 //!             56     8     the next id, as far as  64 4  zeros
@@ -124,6 +131,10 @@ pub(in crate::cold) const MIN_RECORD: u64 = 96;
 pub(in crate::cold) const LOCK: &str = "lock";
 /// How far the store is acknowledged.
 pub(in crate::cold) const MARK: &str = "mark";
+/// The second copy of what was erased.
+pub(in crate::cold) const ERASED: &str = "erased";
+/// The same while it is written.
+pub(in crate::cold) const ERASED_NEW: &str = "erased.new";
 /// The directory of what recovery cut off.
 pub(in crate::cold) const TORN: &str = "torn";
 /// The directory of batches that found the lock busy.

@@ -1,4 +1,5 @@
-//! The real medium: a directory of the file system, through the standard library only.
+//! The real medium: a directory of the file system, through the standard library. Only regular files
+//! in directories of its own are opened.
 
 use std::fs::{self, DirBuilder, File, OpenOptions};
 use std::io::{self, Seek, SeekFrom};
@@ -48,6 +49,12 @@ impl Medium for Disk {
     }
 
     fn list(&self, dir: &str) -> io::Result<Vec<String>> {
+        if !dir.is_empty() {
+            match own_dir(&self.path(dir)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Vec::new()),
+                other => other?,
+            }
+        }
         match fs::read_dir(self.path(dir)) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
             names => names?
@@ -63,11 +70,12 @@ impl Medium for Disk {
     }
 
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn MediumFile>> {
-        let file = OpenOptions::new()
-            .read(true)
-            .write(access == Access::Write)
-            .open(self.path(name))?;
-        Ok(Arc::new(file))
+        if let Some((dir, _)) = name.rsplit_once('/') {
+            own_dir(&self.path(dir))?;
+        }
+        let mut options = OpenOptions::new();
+        options.read(true).write(access == Access::Write);
+        Ok(Arc::new(open_regular(&mut options, &self.path(name))?))
     }
 
     fn rename(&self, from: &str, to: &str) -> io::Result<()> {
@@ -88,6 +96,10 @@ impl Medium for Disk {
 
     fn try_lock(&self) -> io::Result<Option<Box<dyn Hold>>> {
         self.lock.try_lock(&self.path(LOCK))
+    }
+
+    fn release(&self) {
+        self.lock.release();
     }
 
     fn replaced(&self) -> u64 {
@@ -153,8 +165,51 @@ fn private_dir(path: &Path) -> io::Result<()> {
     #[cfg(unix)]
     std::os::unix::fs::DirBuilderExt::mode(&mut builder, 0o700);
     match builder.create(path) {
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists && path.is_dir() => Ok(()),
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => own_dir(path),
         other => other,
+    }
+}
+
+/// A directory that is one itself: behind a symbolic link lie somebody else's files.
+fn own_dir(path: &Path) -> io::Result<()> {
+    if fs::symlink_metadata(path)?.is_dir() {
+        return Ok(());
+    }
+    Err(io::Error::new(
+        io::ErrorKind::InvalidInput,
+        "it is no directory; a store has no symbolic links inside",
+    ))
+}
+
+/// Opens a file of a store, which is a regular file and nothing else: a symbolic link is not followed,
+/// and a pipe or a device is not waited for.
+///
+/// # Errors
+///
+/// `InvalidInput` for what is no regular file; what the operating system answers.
+pub(crate) fn open_regular(options: &mut OpenOptions, path: &Path) -> io::Result<File> {
+    #[cfg(unix)]
+    std::os::unix::fs::OpenOptionsExt::custom_flags(options, libc::O_NOFOLLOW | libc::O_NONBLOCK);
+    let refuse = || {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            "it is no regular file; a store has no symbolic links, pipes or devices inside",
+        )
+    };
+    match options.open(path) {
+        Err(error) => {
+            let found = fs::symlink_metadata(path).map(|found| found.is_file());
+            // What cannot be opened because of what it is says so; a directory has its own error.
+            let other = error.kind() != io::ErrorKind::IsADirectory;
+            Err(if other && matches!(found, Ok(false)) {
+                refuse()
+            } else {
+                error
+            })
+        }
+        Ok(file) if file.metadata()?.is_file() => Ok(file),
+        Ok(file) if file.metadata()?.is_dir() => Err(io::ErrorKind::IsADirectory.into()),
+        Ok(_) => Err(refuse()),
     }
 }
 

@@ -18,7 +18,7 @@ use std::{io, thread};
 use crate::error::{Error, Result};
 use crate::interrupt;
 
-use crate::cold::medium::disk::private;
+use crate::cold::medium::disk::{open_regular, private};
 use crate::cold::medium::{Hold, Medium, MediumFile, read_full, refused, write_full};
 use crate::cold::notices::Counters;
 
@@ -127,6 +127,11 @@ impl LockFile {
         }
     }
 
+    /// Closes the file; the next call opens it again.
+    pub(in crate::cold) fn release(&self) {
+        *self.0.lock().unwrap_or_else(PoisonError::into_inner) = None;
+    }
+
     /// How often another file was found in its place.
     pub(in crate::cold) fn replaced(&self) -> u64 {
         self.1.load(Ordering::Relaxed)
@@ -139,7 +144,7 @@ impl LockFile {
         }
         let mut options = OpenOptions::new();
         options.read(true).write(true).create(true).truncate(false);
-        let file = Arc::new(private(&mut options).open(path)?);
+        let file = Arc::new(open_regular(private(&mut options), path)?);
         let place = place_of(&file)?;
         *slot = Some((Arc::clone(&file), place));
         Ok((file, place))
@@ -204,7 +209,7 @@ impl Held {
 #[cfg(unix)]
 fn is_at(path: &Path, place: Place) -> io::Result<bool> {
     use std::os::unix::fs::MetadataExt;
-    match fs::metadata(path) {
+    match fs::symlink_metadata(path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(false),
         found => found.map(|found| (found.dev(), found.ino()) == (place.1, place.2)),
     }

@@ -95,6 +95,9 @@ pub trait Medium: Debug + Send + Sync {
     /// Who took the lock last, in words.
     fn owner(&self) -> String;
 
+    /// Closes what is kept open for later; whatever needs it opens it again.
+    fn release(&self) {}
+
     /// Grows when the lock is found to lie in another file than before: then another store may be here.
     fn replaced(&self) -> u64 {
         0

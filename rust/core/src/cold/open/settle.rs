@@ -2,10 +2,10 @@
 
 use std::sync::Arc;
 
-use crate::entry::Kind;
-use crate::error::{Error, Result};
+use crate::error::Result;
 
-use crate::cold::erase::erasures::Tombstone;
+use crate::cold::erase::copy;
+use crate::cold::erase::fold::gather;
 use crate::cold::mark::{Mark, MarkFile};
 use crate::cold::medium::refused;
 use crate::cold::open::aside::{damaged_batches, move_file};
@@ -13,7 +13,6 @@ use crate::cold::open::load::{Loaded, Loading, Repair};
 use crate::cold::open::survey::Found;
 use crate::cold::options::Read;
 use crate::cold::read::segment::Segment;
-use crate::cold::report::DamageKind;
 
 impl Loading<'_> {
     pub(super) fn finish(mut self, stubs: Vec<Found>) -> Result<Loaded> {
@@ -33,7 +32,7 @@ impl Loading<'_> {
                 self.cuts.push(move_file(self.medium, &name, number, len)?);
             }
         }
-        self.tombstones()?;
+        self.erasures()?;
         self.index.damages.extend(damaged_batches(self.medium));
         let last = self.index.segments.last();
         self.index.mark = Mark {
@@ -81,31 +80,23 @@ impl Loading<'_> {
         Ok(())
     }
 
-    fn tombstones(&mut self) -> Result<()> {
-        let code = Kind::Tombstone.code();
-        let mut broken = Vec::new();
-        for segment in self.index.segments.iter().filter(|s| s.has_tombstones()) {
-            let entries = &segment.listing()?.contents.entries;
-            for entry in entries.iter().filter(|entry| entry.kind == code) {
-                match segment.source.payload(*entry) {
-                    Ok(payload) => {
-                        if let Some(tombstone) = Tombstone::decode(&payload) {
-                            Arc::make_mut(&mut self.index.erasures).add(tombstone);
-                        }
-                    }
-                    Err(Error::Corrupt { detail, .. }) => {
-                        let bytes = entry.offset..entry.offset.saturating_add(entry.len);
-                        let seqs = entry.seq..=entry.seq;
-                        let kind = DamageKind::Corrupt;
-                        broken.push(segment.source.damage(bytes, seqs, kind, &detail));
-                    }
-                    Err(other) => return Err(other),
-                }
-            }
-        }
+    /// Takes up what was erased, from both copies, and brings the second one up to date.
+    fn erasures(&mut self) -> Result<()> {
+        let (mut found, broken) = gather(&self.index.segments, self.uuid)?;
         for damage in broken {
             self.index.note(damage);
         }
+        let copy = copy::read(self.medium, self.uuid)?;
+        found.join(&copy);
+        if self.repair == Repair::Allowed && found.version() > 0 {
+            // The tombstone itself got the id behind those that it is about.
+            self.next_seq = self.next_seq.max(found.upto().saturating_add(2));
+            if !found.agrees(&copy) {
+                // The segments still say it all; the next erasure writes the copy or fails.
+                let _ = copy::write(self.medium, &found, self.uuid);
+            }
+        }
+        self.index.erasures = Arc::new(found);
         Ok(())
     }
 }

@@ -8,8 +8,8 @@ use crate::error::{Error, Result};
 use crate::cold::format::bytes::narrow;
 use crate::cold::format::header::{Header, Preamble};
 use crate::cold::format::{
-    KEYS, LOCK, MAJOR, MARK, MINOR, PREAMBLE, SPOOL, TORN, is_rewritten, segment_name,
-    segment_number,
+    ERASED, ERASED_NEW, KEYS, LOCK, MAJOR, MARK, MINOR, PREAMBLE, SPOOL, TORN, is_rewritten,
+    segment_name, segment_number,
 };
 use crate::cold::medium::{Access, Medium, MediumFile, read_full, refused, remove_if_there};
 use crate::cold::open::load::Repair;
@@ -75,7 +75,7 @@ pub(in crate::cold) fn survey(
         }
     };
 
-    let parts = [LOCK, MARK, TORN, SPOOL, KEYS];
+    let parts = [LOCK, MARK, ERASED, ERASED_NEW, TORN, SPOOL, KEYS];
     let own = |name: &String| parts.contains(&name.as_str()) || is_rewritten(name);
     let store = if found.is_empty() {
         names.iter().all(own)

@@ -164,7 +164,7 @@ fn take_tombstones(
         let Some(tombstone) = Tombstone::decode(&payload) else {
             return Ok(false);
         };
-        Arc::make_mut(&mut index.erasures).add(tombstone);
+        Arc::make_mut(&mut index.erasures).add(&tombstone);
         shelf.keyring.forget();
     }
     Ok(true)

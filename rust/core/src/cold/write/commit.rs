@@ -39,7 +39,7 @@ impl Writer {
     /// Leaves the tickets whose packets may be written as they are.
     fn admit(common: &Shelf, tickets: &mut Vec<Arc<Ticket>>) {
         let index = common.peek();
-        let (erased, next) = (index.erasures.count(), index.next_seq());
+        let (erased, next) = (index.erasures.version(), index.next_seq());
         tickets.retain(|ticket| {
             let packet = ticket.packet();
             let stale = common.keyring.is_on() && packet.erasures != erased;

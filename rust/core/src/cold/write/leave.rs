@@ -5,12 +5,13 @@ pub(super) const HEAD: usize = 72;
 
 use std::io;
 
-use crate::error::Result;
+use crate::error::{Error, Result};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::wide;
 use crate::cold::format::header::{Identity, random};
 use crate::cold::format::{BELL, SPOOL};
-use crate::cold::medium::{Access, MediumFile, put_file, refused, remove_if_there};
+use crate::cold::medium::{Access, MediumFile, refused, remove_if_there, write_full};
 use crate::cold::record::Draft;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::Packet;
@@ -19,15 +20,70 @@ const SUFFIX: &str = ".spl";
 /// Behind the name of a file that is not complete yet.
 const UNDER_WAY: &str = ".new";
 
+/// How often a batch is begun anew that somebody who erases swept away.
+const TRIES: u32 = 16;
+
 /// Leaves a batch for the next writer; gives its token.
+///
+/// The file is there before the next id is asked for. So whoever erases finds it and keeps what the
+/// batch may need to be told, or sweeps it away: then the batch is made once more, behind the erasure.
 ///
 /// # Errors
 ///
 /// As [`Packet::new`]; what the operating system answers.
 pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
+    if common.is_forked() {
+        return Err(Error::Forked);
+    }
+    drop(common.known()?);
+    let token = random();
+    let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
+    let under_way = format!("{name}{UNDER_WAY}");
+    let medium = &*common.medium;
+    let trouble = |error| refused("write", &medium.path(&name), error);
+    for _ in 0..TRIES {
+        let file = medium
+            .make_dir(SPOOL)
+            .and_then(|()| medium.sync_dir(""))
+            .and_then(|()| medium.create(&under_way))
+            .map_err(trouble)?;
+        let put = encoded(common, batch, token).and_then(|bytes| {
+            write_full(&*file, &bytes, 0)
+                .and_then(|()| {
+                    if on(Defect::RenameBeforeSync) {
+                        return Ok(());
+                    }
+                    file.sync_data()
+                })
+                .map_err(trouble)
+        });
+        if let Err(error) = put {
+            // Whoever erases next takes it away if this fails.
+            let _ = remove_if_there(medium, &under_way);
+            return Err(error);
+        }
+        drop(file);
+        match medium.rename(&under_way, &name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            renamed => {
+                renamed
+                    .and_then(|()| medium.sync_dir(SPOOL))
+                    .map_err(trouble)?;
+                // If nobody hears it, the next open finds the file all the same.
+                let _ = medium
+                    .open(BELL, Access::Write)
+                    .and_then(|bell| ring(&*bell));
+                return Ok(token);
+            }
+        }
+    }
+    Err(trouble(io::ErrorKind::NotFound.into()))
+}
+
+/// The bytes of a batch that is left.
+fn encoded(common: &Shelf, batch: &[Draft<'_>], token: [u8; 16]) -> Result<Vec<u8>> {
     let next = common.fresh()?.next_seq();
     let mut packet = Packet::new(&common.press(true)?, batch)?;
-    let token = random();
     packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
     bytes.extend(MAGIC);
@@ -40,29 +96,23 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
     bytes.extend([0; 4]);
     bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
     bytes.extend_from_slice(packet.bytes());
-    let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
-    let medium = &*common.medium;
-    let put = || {
-        medium.make_dir(SPOOL)?;
-        medium.sync_dir("")?;
-        put_file(medium, SPOOL, &format!("{name}{UNDER_WAY}"), &name, &bytes)
-    };
-    match put() {
-        // Whoever erases sweeps away what is not complete yet: once more.
-        Err(error) if error.kind() == io::ErrorKind::NotFound => put(),
-        other => other,
-    }
-    .map_err(|error| refused("write", &medium.path(&name), error))?;
-    // If nobody hears it, the next open finds the file all the same.
-    let _ = medium
-        .open(BELL, Access::Write)
-        .and_then(|bell| ring(&*bell));
-    Ok(token)
+    Ok(bytes)
 }
 
 /// Tells every handle that something may lie in the spool.
 pub(super) fn ring(bell: &dyn MediumFile) -> io::Result<()> {
     bell.write_at(&[1], bell.len()?).map(drop)
+}
+
+/// Whether a batch waits or is on its way, readable or not.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn is_used(common: &Shelf) -> Result<bool> {
+    let names = common.medium.list(SPOOL);
+    let names = names.map_err(|error| refused("list", &common.medium.path(SPOOL), error))?;
+    Ok(names.iter().any(|name| format!("{SPOOL}/{name}") != BELL))
 }
 
 /// How many batches wait.

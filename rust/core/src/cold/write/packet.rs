@@ -45,7 +45,7 @@ pub(in crate::cold) struct Packet {
     records: Vec<(u64, u16)>,
     /// What its records were made from.
     pub(in crate::cold) sources: Vec<Seq>,
-    /// How many erasures were known when it was made.
+    /// Up to which erasure it was made; see `Erasures::version`.
     pub(in crate::cold) erasures: u64,
 }
 
@@ -82,7 +82,7 @@ impl Packet {
             bytes: Vec::with_capacity(narrow(size)),
             records: Vec::with_capacity(batch.len()),
             sources: batch.iter().flat_map(|d| d.sources).copied().collect(),
-            erasures: press.erasures.count(),
+            erasures: press.erasures.version(),
         };
         let mut key = Vec::with_capacity(KEY);
         for draft in batch {

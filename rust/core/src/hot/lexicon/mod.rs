@@ -19,6 +19,7 @@ mod postings;
 mod ranking;
 mod saved;
 mod scope;
+mod vocabulary;
 mod write;
 
 use std::collections::HashMap;
@@ -32,6 +33,7 @@ use postings::Marks;
 use ranking::Asked;
 use saved::Saved;
 use scope::Scope;
+use vocabulary::Vocabulary;
 
 pub use bm25::Bm25;
 
@@ -45,7 +47,7 @@ pub(super) struct Lexicon {
     /// Saved documents that left.
     dead: Marks,
     /// Terms that are not saved, numbered on from those that are.
-    numbers: HashMap<Box<str>, u32>,
+    numbers: Vocabulary,
     parts: HashMap<Key, Part>,
 }
 
@@ -56,8 +58,10 @@ impl Lexicon {
     /// # Errors
     /// [`crate::Error::SavedIndex`] if the bytes are something else, or damaged where they were read.
     pub(super) fn open(bytes: SharedBytes, end: usize) -> Result<Self> {
+        let saved = Saved::open(bytes, end)?;
         Ok(Self {
-            saved: Some(Saved::open(bytes, end)?),
+            numbers: Vocabulary::after(saved.terms()),
+            saved: Some(saved),
             ..Self::default()
         })
     }
@@ -90,6 +94,8 @@ impl Lexicon {
         let part = self.parts.entry(key).or_default();
         for (slot, mut numbers) in numbered {
             part.add(slot, &mut numbers);
+            numbers.dedup();
+            self.numbers.take(&numbers);
         }
         Ok(())
     }
@@ -107,8 +113,12 @@ impl Lexicon {
         if let Some(part) = self.parts.get_mut(&key) {
             for slot in slots {
                 if let Some(doc) = part.find(*slot) {
+                    self.numbers.release(part.terms_of(doc));
                     part.remove(doc);
                 }
+            }
+            if part.is_empty() {
+                self.parts.remove(&key);
             }
         }
         for (doc, length, terms) in lost {
@@ -168,18 +178,14 @@ impl Lexicon {
             Some(saved) => saved.number(term)?,
             None => None,
         };
-        Ok(saved.or_else(|| self.numbers.get(term).copied()))
+        Ok(saved.or_else(|| self.numbers.number(term)))
     }
 
     fn number_or_new(&mut self, term: &str) -> Result<u32> {
         if let Some(number) = self.number(term)? {
             return Ok(number);
         }
-        let saved = self.saved.as_ref().map_or(0, Saved::terms);
-        let added = u32::try_from(self.numbers.len()).unwrap_or(u32::MAX);
-        let number = saved.saturating_add(added);
-        self.numbers.insert(term.into(), number);
-        Ok(number)
+        Ok(self.numbers.number_or_new(term))
     }
 
     /// The saved document of a slot, if it is there and did not leave.

@@ -84,9 +84,14 @@ impl Part {
         self.marked += 1;
         self.living -= 1;
         self.length -= u64::from(self.length_of(doc));
-        if self.marked > FEW.max(self.living) {
+        if self.living == 0 || self.marked > FEW.max(self.living) {
             self.rewrite();
         }
+    }
+
+    /// Whether nothing was added that lives, and nothing saved left.
+    pub(super) fn is_empty(&self) -> bool {
+        self.living == 0 && self.lost == 0
     }
 
     /// Notes that a saved document left, with its terms.

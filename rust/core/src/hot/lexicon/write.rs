@@ -91,7 +91,7 @@ impl Lexicon {
         all.extend(
             self.numbers
                 .iter()
-                .map(|(term, number)| (term.as_bytes(), *number)),
+                .map(|(term, number)| (term.as_bytes(), number)),
         );
         all.sort_unstable();
         Ok(all)
