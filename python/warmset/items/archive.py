@@ -22,7 +22,7 @@ from warmset.items.item import Fresh
 from warmset.store.derived import derived_draft
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from warmset.compact.keeper import Known
     from warmset.compact.reading import Read
@@ -208,26 +208,39 @@ def restore(engine: Engine, tenant: str, handle: str) -> Message:
     return messages.loads(engine.store.get(id_).payload)
 
 
-def copies_of(engine: Engine, tenant: str, ids: Sequence[int]) -> list[int]:
+def copies_of(
+    engine: Engine, tenant: str, *, conversation: str | None = None, ids: Collection[int] = ()
+) -> list[int]:
     """Return the stored copies of dropped messages that must be erased with some messages.
 
-    A copy exists if a message was dropped from a list before it was appended, or after its branch
-    was abandoned. It is not erased while the conversation has another message with the same
-    content.
+    A copy exists if a message was dropped from a list that is not stored as a conversation, before
+    it was appended, or after its branch was abandoned. It may be in any scope of the tenant. It is
+    not erased while the tenant has another message with the same content.
+
+    Args:
+        engine: The store; the caller holds its lock.
+        tenant: The tenant.
+        conversation: The conversation that will be erased, with the copies in its scope.
+        ids: Or the messages that will be erased.
     """
+    items = [one for one in engine.derived.of("item", tenant) if one.fields.get("what") == WHAT]
+    if not items:
+        return []
     gone = frozenset(ids)
-    with engine.lock:
-        items = [one for one in engine.derived.of("item", tenant) if one.fields.get("what") == WHAT]
-        if not items:
-            return []
-        owners = {one.name: one for one in map(engine.owner, filter(engine.knows, ids))}
-        unsaid: set[tuple[str | None, bytes]] = set()
-        for name, ledger in owners.items():
-            said = {engine.store.hash_of(one) for one in ledger.entries if one not in gone}
-            lost = {engine.store.hash_of(one) for one in ledger.entries if one in gone}
-            unsaid |= {(name, digest) for digest in lost - said}
-        items = [one for one in items if one.id not in gone]
-        return [one.id for one in items if (one.conversation, one.hash) in unsaid]
+    said, lost = set[bytes](), set[bytes]()
+    for ledger in engine.ledgers.values():
+        if ledger.tenant == tenant:
+            whole = ledger.name == conversation
+            for id_, digest in ledger.history.digests():
+                (lost if whole or id_ in gone else said).add(digest)
+    lost -= said
+    return [
+        one.id
+        for one in items
+        if one.hash in lost
+        and one.id not in gone
+        and (conversation is None or one.conversation != conversation)
+    ]
 
 
 def episode_of(made: Made) -> Episode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from functools import partial
 from operator import index
 from typing import TYPE_CHECKING, SupportsIndex
 
@@ -12,7 +13,7 @@ from warmset.receipts import ErasureResult
 from warmset.store.records import key_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
 
     from warmset.engine.engine import Engine
 
@@ -30,24 +31,24 @@ def erase(
     if (conversation is None) == (ids is None):
         raise InvalidInputError("erase: expected either a conversation or ids")
     if conversation is not None:
-        return _erase(engine, prefix=key_of(tenant, conversation))
+        copies = partial(copies_of, engine, tenant, conversation=conversation)
+        return _erase(engine, prefix=key_of(tenant, conversation), copies=copies)
     listed = _ids(ids)
     if any(engine.tenant_of(id_) != tenant for id_ in listed):
         raise NotFound("erase: an id is not one of this tenant's messages or memories")
     if not listed:
         return ErasureResult(0, 0, 0)
-    copies = copies_of(engine, tenant, listed)
-    gone = _erase(engine, records=[*listed, *copies])
-    return ErasureResult(gone.records - len(copies), gone.derived + len(copies), gone.keys)
+    return _erase(engine, records=listed, copies=partial(copies_of, engine, tenant, ids=listed))
 
 
 def _erase(
     engine: Engine,
     *,
+    copies: Callable[[], Sequence[int]],
     prefix: Sequence[bytes] | None = None,
     records: Sequence[int] | None = None,
 ) -> ErasureResult:
-    removed = engine.erase(prefix=prefix, records=records)
+    removed = engine.erase(prefix=prefix, records=records, copies=copies)
     with engine.lock:
         indexes = list(engine.item_indexes.values())
     for one in indexes:  # without the engine's lock: a refresh takes it

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Mapping, Sequence
+    from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence
 
 ROOT: Final = 0
 """The parent of a first message; ids of the store begin at 1."""
@@ -70,6 +70,10 @@ class History:
         self._digest[id_] = digest
         self._child[self.head, digest] = id_
         self.path.append(id_)
+
+    def digests(self) -> ItemsView[int, bytes]:
+        """Return the hash of each message's content, on every branch."""
+        return self._digest.items()
 
     def digest(self) -> bytes:
         """Return a digest of the tree and its current path."""

@@ -1,6 +1,6 @@
 """Keeps quoted texts from closing the tags that they stand between.
 
-A model also takes a tag with a zero-width space, a full-width sign or a Cyrillic letter in it for the
+A model also takes a tag with a zero-width space, a full-width sign or a Cyrillic letter for the
 tag. So a text is compared as it looks: compatibility forms decomposed, marks and format characters
 left out, letters of other scripts as the Latin ones that they look like. Only the sign that begins
 such a tag is replaced; everything else of the text stays as it is.

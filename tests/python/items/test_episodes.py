@@ -88,7 +88,8 @@ def test_a_copy_of_an_erased_message_goes_with_it(tmp_path, order):
             ids = place.append(given_list)
             place.sync(given_list[:1])
         made = compact_context(given_list, memory=place, target_ratio=0.1, distill_novel=True)
-        kept = compact_context(given_list, memory=other, target_ratio=0.1).dropped[0]
+        said = [{**one, "content": one["content"] + "b"} for one in given_list]
+        kept = compact_context(said, memory=other, target_ratio=0.1).dropped[0]
         first, second = made.dropped[0], made.dropped[1]
         if order == "dropped first":
             ids = place.append([*given_list, given_list[second.id]])
@@ -98,11 +99,56 @@ def test_a_copy_of_an_erased_message_goes_with_it(tmp_path, order):
         assert (gone.records, gone.derived) == (1, 2), "the copy, and the memory made of it"
         with pytest.raises(Erased):
             memory.restore(first.handle)
-        assert memory.restore(kept.handle) == given_list[first.id]
+        assert memory.restore(kept.handle) == said[kept.id]
         memory.erase(conversation="b")
         files = [file for file in tmp_path.rglob("*") if file.is_file()]
         text = given_list[first.id]["content"].encode()
         assert not [file for file in files if text in file.read_bytes()]
+
+
+@pytest.mark.parametrize("encryption", [None, "keys"])
+@pytest.mark.parametrize("way", ["conversation", "ids"])
+@pytest.mark.parametrize("where", ["tenant", "another conversation"])
+def test_no_copy_outlives_the_conversation(tmp_path, encryption, way, where):
+    given_list, other = talk(word="crate-number-"), talk(word="pump-")
+    with (
+        Memory.open(tmp_path, embedder="lexical", encryption=encryption) as memory,
+        Memory.open(tmp_path, embedder="lexical", encryption=encryption, tenant="t") as theirs,
+    ):
+        place = memory if where == "tenant" else memory.conversation("list")
+        made = [
+            compact_context(one, memory=place, target_ratio=0.2, distill_novel=True)
+            for one in (given_list, other)
+        ]
+        strange = compact_context(given_list, memory=theirs, target_ratio=0.2)
+        ids = memory.conversation("a").append(given_list)
+        memory.conversation("b").append(other)
+        twin = memory.conversation("c").append(given_list[made[0].dropped[0].id])
+        memories = memory.memories(k=99)
+        assert {one.text.split("-")[0] for one in memories} == {"crate", "pump"}
+        scope = {"ids": ids} if way == "ids" else {"conversation": "a"}
+        gone = memory.erase(**scope)
+        assert gone.records == len(ids)
+        said_again, *left = made[0].dropped
+        assert memory.restore(said_again.handle) == given_list[said_again.id]
+        for drop in left:
+            with pytest.raises(Erased):
+                memory.restore(drop.handle)
+        for drop in made[1].dropped:
+            assert memory.restore(drop.handle) == other[drop.id]
+        for drop in strange.dropped:
+            assert theirs.restore(drop.handle) == given_list[drop.id], "another tenant's"
+        texts = [one.text for one in memory.memories(k=99)]
+        assert [one for one in texts if "pump" in one]
+        assert len([one for one in texts if "crate" in one]) <= 1
+        memory.erase(ids=twin)
+        with pytest.raises(Erased):
+            memory.restore(said_again.handle)
+        theirs.erase(ids=[int(one.handle.split(":")[1]) for one in strange.dropped])
+        assert not [one for one in memory.memories(k=99) if "crate" in one.text]
+    files = [one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()]
+    assert not [one for one in files if b"crate-number-" in one]
+    assert encryption or [one for one in files if b"pump-" in one]
 
 
 def test_a_handle_is_its_tenants_alone(tmp_path):
