@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     from warmset.messages import Message, MessageLike
     from warmset.pick import Picker
     from warmset.prepare import PreparedCompaction
-    from warmset.receipts import ErasureResult
+    from warmset.receipts import ErasureResult, Spooled
     from warmset.retrieve.hits import Found
     from warmset.state.ledger import Ledger
     from warmset.tokens.budget import Budget
@@ -240,7 +240,7 @@ class Memory:
         confidence: float = CONFIDENCE,
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> int:
+    ) -> int | Spooled:
         """Store a memory: a short text that can be found by its words and its vector.
 
         Stored memories count towards the coverage in `compact_context`. The same fact is not stored
@@ -258,7 +258,9 @@ class Memory:
             meta: Your own fields, plain JSON.
 
         Returns:
-            The id of the new memory, or of the memory that it duplicates.
+            The id of the new memory, or of the memory that it duplicates. `Spooled` if another
+            process held the store's lock and the store was opened with `on_busy="spool"`: the
+            memory is durable and gets its id when the next writer appends it.
 
         Raises:
             InvalidInputError: An argument is out of its range.

@@ -16,7 +16,7 @@ from warmset._core import content_hash
 from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
 from warmset.engine.replay import Follower
-from warmset.errors import Forked, InvalidInputError
+from warmset.errors import Forked, InvalidInputError, ReadOnly
 from warmset.receipts import ErasureResult, Spooled
 from warmset.state.branch_records import Links, head_draft
 from warmset.store.records import Job, key_of, turn_draft
@@ -218,6 +218,7 @@ class Engine(Library):
         Raises:
             StoreError: They could not be erased.
         """
+        self._must_write()
         # In this order: whoever makes vectors asks for texts, and those for the lock.
         with self.index.erasing(), self.paused(), self.lock:
             self._follower.catch_up()
@@ -261,6 +262,7 @@ class Engine(Library):
         """
         if self.indexer is None:
             raise InvalidInputError("reembed: this memory has no embedder; open it with one")
+        self._must_write()
         self.indexer.renew(self.jobs, progress)
         with self.index.erasing():
             pass  # the file has the vectors that were erased
@@ -275,6 +277,7 @@ class Engine(Library):
         Raises:
             StoreError: The store could not be read.
         """
+        self._must_write()
         started = time.perf_counter()
         with self.index.erasing(), self.paused(), self.lock:
             self._follower.index_again()
@@ -300,6 +303,15 @@ class Engine(Library):
             if not self.forked:  # a thread of a fork's parent may have held the lock
                 with self.lock:
                     self.release()
+
+    def _must_write(self) -> None:
+        """Refuse what changes files before the store itself is asked to.
+
+        Raises:
+            ReadOnly: The store was opened with mode "read".
+        """
+        if not self.opening.writes:
+            raise ReadOnly(str(self.store.path))
 
     def paused(self) -> AbstractContextManager[object]:
         """Pause the embedding of turns."""

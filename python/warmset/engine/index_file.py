@@ -146,6 +146,7 @@ class IndexFile:
         """Record why the index is built from the records, and delete the useless file."""
         self._why, self._covered = why, 0
         self._engine.retriever.clear()
+        delete = delete and self._engine.opening.writes
         if delete and self._folder is not None and (self._folder / NAME).exists():
             try:
                 if (lock := lock_file(self._folder / LOCK)) is not None:
@@ -252,6 +253,8 @@ class IndexFile:
     def _may_write(self) -> bool:
         indexer = self._engine.indexer
         if len(self._engine.retriever) < LEAST or self._is_secret():
+            return False
+        if not self._engine.opening.writes:
             return False
         return not self.foreign if indexer is None else indexer.vectorizer.mismatch() is None
 

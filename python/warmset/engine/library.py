@@ -59,6 +59,7 @@ class Library(Catalog):
                 self.retriever,
                 Vectorizer(embedder, self, durable=path is not None, contexts=opening.contexts),
                 self.jobs,
+                embeds=opening.writes,
             )
         )
 

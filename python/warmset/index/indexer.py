@@ -47,6 +47,7 @@ class Indexer:
         retriever: Searches them.
         vectorizer: Makes them.
         wanted: Returns every view of every turn from an id on, embedded or not.
+        embeds: Whether missing vectors are made, which are written to the store.
     """
 
     def __init__(
@@ -55,7 +56,10 @@ class Indexer:
         retriever: Retriever,
         vectorizer: Vectorizer,
         wanted: Callable[[int], Sequence[Job]],
+        *,
+        embeds: bool = True,
     ) -> None:
+        self._embeds = embeds
         self.vectorizer = vectorizer
         self.book = VectorBook(store, vectorizer)
         self._searched = Searched(retriever, self.book, contexts=vectorizer.contexts)
@@ -94,6 +98,8 @@ class Indexer:
 
     def enqueue(self, jobs: Sequence[Job]) -> None:
         """Queue missing vectors; returns at once."""
+        if not self._embeds:
+            return
         with self._wake:
             self._backlog.add(self.vectorizer.wanted(jobs), self.book.__contains__)
             self._begin()

@@ -16,9 +16,10 @@ from warmset.compact.distil import clip, confidence_of, is_novel, memory_type_of
 from warmset.compact.keeper import Leaving, Left
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.evict.slots import stands_in
-from warmset.items.dedupe import keep_novel, put
+from warmset.items.dedupe import in_spool, keep_novel, put
 from warmset.items.index import item_index
 from warmset.items.item import Fresh
+from warmset.receipts import Spooled
 from warmset.store.derived import derived_draft
 
 if TYPE_CHECKING:
@@ -150,6 +151,8 @@ class Dropping:
         ]
         index = item_index(self._engine, self._tenant, None)
         kept = keep_novel(self._engine, index, fresh, self._conversation, self.embedder)
+        if isinstance(kept, Spooled):
+            raise in_spool(self._engine)
         kinds = (one.memory_type for one, (_, new) in zip(fresh, kept, strict=True) if new)
         return dict(sorted(Counter[str](kinds).items()))
 

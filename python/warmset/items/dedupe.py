@@ -42,7 +42,7 @@ def keep_novel(
     fresh: Sequence[Fresh],
     conversation: str | None,
     embedder: Embedder | None,
-) -> list[tuple[int, bool]]:
+) -> list[tuple[int, bool]] | Spooled:
     """Store memories in a scope without duplicates.
 
     Two memories are duplicates if their texts differ only in case and punctuation, or if their
@@ -56,10 +56,10 @@ def keep_novel(
         embedder: Makes the vectors; None compares texts alone.
 
     Returns:
-        For each memory its id, and whether it is new.
+        For each memory its id, and whether it is new. `Spooled` if another process held the store's
+        lock: then the new ones are in the spool until a writer appends them.
 
     Raises:
-        Locked: Another process holds the store's lock.
         StoreError: They could not be stored; none was.
         EmbedderError: The embedder failed; none was stored.
     """
@@ -91,7 +91,10 @@ def keep_novel(
         new = [at for at in range(len(fresh)) if at not in known and at not in twins]
         now = time.time()
         drafts = [fresh[at].draft(index.tenant, conversation, now) for at in new]
-        made = dict(zip(new, put(engine, drafts), strict=True)) | known
+        ids = engine.put(drafts) if drafts else []
+        if isinstance(ids, Spooled):
+            return ids
+        made = dict(zip(new, ids, strict=True)) | known
         if new and embedder is not None:
             index.with_vectors(embedder)  # made above; this stores them with the memories
         return [(made[twins.get(at, at)], at in new) for at in range(len(fresh))]
@@ -107,9 +110,14 @@ def put(engine: Engine, drafts: Sequence[Draft]) -> list[int]:
     """
     ids = engine.put(drafts) if drafts else []
     if isinstance(ids, Spooled):
-        path = str(engine.store.path)
-        raise Locked(path, "another process, so what was to be kept lies in the spool")
+        raise in_spool(engine)
     return ids
+
+
+def in_spool(engine: Engine) -> Locked:
+    """Return the error of a caller who needs ids where records went to the spool."""
+    path = str(engine.store.path)
+    return Locked(path, "another process, so what was to be kept lies in the spool")
 
 
 def _near(index: ItemIndex, texts: Sequence[str], embedder: Embedder | None) -> list[_Alike]:

@@ -18,6 +18,7 @@ from warmset.items.dedupe import keep_novel, put
 from warmset.items.index import item_index
 from warmset.items.item import Fresh, MemoryItem, item, named, says
 from warmset.options import CONFIDENCE, SHORTLIST
+from warmset.receipts import Spooled
 
 if TYPE_CHECKING:
     from warmset.embed import Embedder
@@ -51,7 +52,7 @@ class Memories:
         confidence: float = CONFIDENCE,
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
-    ) -> int:
+    ) -> int | Spooled:
         """Store a memory; see `Memory.remember`."""
         engine = self._handle.live()
         fresh = _fresh(text, memory_type, confidence, meta)
@@ -67,7 +68,8 @@ class Memories:
         with index.lock:
             there = None if memory_id is None else index.by_name(memory_id)
             if there is None:
-                return keep_novel(engine, index, [fresh], scope, embedder)[0][0]
+                kept = keep_novel(engine, index, [fresh], scope, embedder)
+                return kept if isinstance(kept, Spooled) else kept[0][0]
             if says(index.text(there)) == says(fresh.text):
                 return there
         raise InvalidInputError(

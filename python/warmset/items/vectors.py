@@ -42,7 +42,7 @@ def keep_rows(engine: Engine, embedder: Embedder, of: Sequence[Made], rows: Vect
     """
     indexer = _indexer(engine, embedder)
     # While turns are being embedded, this does not wait; a later call stores the vectors.
-    if indexer is None or not indexer.paused().acquire(blocking=False):
+    if indexer is None or not engine.opening.writes or not indexer.paused().acquire(blocking=False):
         return
     try:
         maker = indexer.vectorizer

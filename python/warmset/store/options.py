@@ -14,8 +14,8 @@ if TYPE_CHECKING:
 
     from warmset.options import Reading
 
-Sharing: TypeAlias = Literal["shared", "exclusive"]
-"""Whether other processes may use the store at the same time."""
+Sharing: TypeAlias = Literal["shared", "exclusive", "read"]
+"""Whether other processes may use the store at the same time, and whether this one writes."""
 
 Durability: TypeAlias = Literal["fsync", "interval", "os"]
 """What an append guarantees when it returns; see `Memory.open`."""
@@ -45,7 +45,9 @@ class StoreOptions:
 
     Args:
         mode: "shared": other processes may read and write at the same time, and each call sees what
-            they wrote. "exclusive": no other process may write.
+            they wrote. "exclusive": no other process may write. "read": this process writes
+            nothing, takes no lock, and follows what others write; the store may be on a read-only
+            mount. What would write raises `ReadOnly`, and missing vectors are not made.
         durability: What an append guarantees when it returns. "fsync": the records survive a crash
             of the process and a loss of power. "interval": they survive a crash of the process; a
             sync follows within `sync_interval`. "os": they survive a crash of the process; the
@@ -79,10 +81,17 @@ class StoreOptions:
     views: Views = "both"
 
     def __post_init__(self) -> None:
-        if self.mode not in ("shared", "exclusive"):
-            raise InvalidInputError(f"mode: expected 'shared' or 'exclusive', found {self.mode!r}")
+        if self.mode not in ("shared", "exclusive", "read"):
+            raise InvalidInputError(
+                f"mode: expected 'shared', 'exclusive' or 'read', found {self.mode!r}"
+            )
         if self.views not in ("both", "turn"):
             raise InvalidInputError(f"views: expected 'both' or 'turn', found {self.views!r}")
+
+    @property
+    def writes(self) -> bool:
+        """Whether this process may write to the store."""
+        return self.mode != "read"
 
     @property
     def contexts(self) -> bool:

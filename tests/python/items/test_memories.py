@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from busy import held_elsewhere
 from vectors_by_word import WordEmbedder
 
 from warmset import Memory, compact_context
@@ -219,11 +220,21 @@ def test_what_is_looked_at_outlives_what_others_do_meanwhile():
         assert not known.shelf.stated(gone).lacking(gone).tolist(), "nothing is known of it"
 
 
-def test_a_busy_store_is_an_error_and_not_half_a_memory(memory, monkeypatch):
-    monkeypatch.setattr(memory._engine, "put", lambda _drafts: Spooled("t"))
-    with pytest.raises(Locked, match="spool"):
-        memory.remember(FERRY)
-    assert put(memory._engine, []) == []
+def test_a_memory_waits_in_the_spool_of_a_busy_store(tmp_path):
+    with (
+        Memory.open(tmp_path, embedder=WordEmbedder(), on_busy="spool") as memory,
+        held_elsewhere(tmp_path),
+    ):
+        left = memory.remember(FERRY)
+        assert isinstance(left, Spooled)
+        assert memory.memories() == []
+        list_ = [{"role": "user", "content": f"The ferry {n} leaves at nine."} for n in range(30)]
+        with pytest.raises(Locked, match="spool"):
+            compact_context(list_, memory=memory, target_ratio=0.2)
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.conversation("a").append({"role": "user", "content": "hello"})
+        assert [one.text for one in memory.memories() if one.text == FERRY] == [FERRY]
+        assert put(memory._engine, []) == []
 
 
 # --- what a dropped turn becomes ------------------------------------------------------------------
