@@ -139,11 +139,13 @@ RESPONSES = {"type": "function_call", "call_id": "a", "name": "f", "arguments": 
         ({"type": "tool_search_call", "call_id": "t", "arguments": {"q": 1}}, "responses"),
         ({"type": "tool_search_call", "execution": "server", "arguments": {}}, "responses"),
         ({"role": "model", "content": "hi"}, "gemini"),
+        ({"type": "user_input", "role": "user", "content": "hi"}, None),
         ({"type": "message", "role": "user", "content": "hi"}, "responses"),
     ],
 )
 def test_what_others_have_is_not_claimed(message, dialect):
     assert detect([message]) == dialect
+    assert LANGUAGES["interactions"].grammar.mark(message) is None
 
 
 def test_names_of_the_dialect():

@@ -109,6 +109,15 @@ def test_calls_with_their_results_between_stay_apart():
     assert from_openai(*to_openai(*apart)).messages == apart
 
 
+def test_what_is_said_between_calls_keeps_its_place():
+    steps = [user(), output(block("a")), call("a"), output(block("b")), call("b")]
+    steps += [result("a"), result("b")]
+    claude = convert(steps, source="interactions", target="anthropic").messages
+    kinds = [part["type"] for part in claude[1]["content"]]
+    assert kinds == ["text", "tool_use", "text", "tool_use"]
+    assert convert(claude, source="anthropic", target="interactions").messages == steps
+
+
 def test_system_messages_at_the_front_are_one_instruction():
     system = {"role": "system", "content": "Be kind."}
     blocks = {"role": "developer", "content": [{"type": "text", "text": "Be brief."}]}

@@ -120,7 +120,7 @@ def _placed(kept: list[_Entry], silent: set[int], changes: list[Change]) -> list
     behind: dict[int, list[_Entry]] = {}
     moved: set[int] = set()
     for at, entry in enumerate(kept):
-        if entry.index in silent and call_of(entry.step) is not None:
+        if entry.index in silent:
             what = f"call {entry.step['id']!r} got a result that says: none"
             changes.append(Change("I2", entry.index, what))
             behind.setdefault(ends[at], []).append(_stub(entry))
