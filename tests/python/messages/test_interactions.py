@@ -82,6 +82,10 @@ FACTS = [
         {"type": "code_execution_result", "call_id": "c", "result": "2"},
         Facts("assistant", "2", bond=2),
     ),
+    (
+        {"type": "mcp_server_tool_result", "call_id": "m", "result": [{"type": "text"}, 3]},
+        Facts("assistant", "3", bond=2),
+    ),
     ({"type": "file_search_call", "id": "q"}, Facts("assistant", "file_search({})", bond=2)),
     ({"type": "file_search_result", "call_id": "q"}, Facts("assistant", "", bond=2)),
     (STRANGE, Facts("assistant", "[hologram_call]", bond=1)),
