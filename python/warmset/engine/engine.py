@@ -300,7 +300,7 @@ class Engine(Library):
             if self.indexer is not None:
                 self.indexer.end()
             self.store.close()
-            if not self.forked:  # a thread of a fork's parent may have held the lock
+            if not self.is_forked():  # a thread of a fork's parent may have held the lock
                 with self.lock:
                     self.release()
 
