@@ -162,6 +162,7 @@ def _cores() -> int:
 
 def _session(artifact: Artifact) -> Any:
     onnxruntime = onnx_runtime()
+    artifact.check()
     options = onnxruntime.SessionOptions()
     options.log_severity_level = _ONLY_ERRORS
     options.intra_op_num_threads = 1  # texts run side by side, each on one core

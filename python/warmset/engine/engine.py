@@ -108,7 +108,8 @@ class Engine(Library):
         counts = message_tokens(batch, self.encoding)
         ids = self._keep(drafts)
         if isinstance(ids, Spooled):
-            ledger.history.awaited += [content_hash(payload) for payload in payloads]
+            parent = metas[0].parent if metas else None
+            ledger.history.expect(parent, [content_hash(payload) for payload in payloads])
         if isinstance(ids, Spooled) or not ids:
             return ids
         ledger = self.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
@@ -156,7 +157,9 @@ class Engine(Library):
             StoreError: The move could not be kept.
         """
         ids = self._keep([head_draft(key_of(ledger.tenant, ledger.name), head)])
-        if not isinstance(ids, Spooled):
+        if isinstance(ids, Spooled):
+            ledger.history.expect(head, [])
+        else:
             self.place(self.ledger(ledger.tenant, ledger.name), head)
             self._follower.passed(ids[-1])
 

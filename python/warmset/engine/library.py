@@ -66,7 +66,7 @@ class Library(Catalog):
     def place(self, ledger: Ledger, head: int) -> None:
         """Make a message, or the one before it if it was erased, the last one, in memory only."""
         if head and head not in ledger.history and self.is_erased(head):
-            head = max((id_ for id_ in ledger.history.path if id_ < head), default=0)
+            head = ledger.history.heir(head)
         if head and head not in ledger.history:
             self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
             return
@@ -82,6 +82,7 @@ class Library(Catalog):
         """Link messages to the remaining messages before them, in memory only."""
         history = ledger.history
         there = [id_ for id_ in links.of if id_ in history]
+        history.heirs |= {id_: of for id_, of in links.of.items() if id_ not in history}
         history.relink({id_: links.parent(id_, history) for id_ in there})
         self.place(ledger, links.end(history))
 

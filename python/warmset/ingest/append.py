@@ -127,13 +127,12 @@ def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synce
         at = listed.branched_at
         left = 0 if at is None else len(ledger.history.path) - at
         result = Synced(listed.kept, [], at, listed.recognised, left)
-        moved = listed.head != ledger.history.head
         if plain:
             one = beside.of(dialect)
-            first = replace(one, parent=listed.head) if moved else one
+            first = replace(one, parent=listed.head) if listed.moved else one
             ids = engine.append(ledger, plain, [first, *[one] * (len(plain) - 1)])
             result = replace(result, appended=ids)
-        elif moved:
+        elif listed.moved:
             engine.move(ledger, listed.head)
         ledger.snapshot.take(full, known, listed.digests)
         return result

@@ -46,6 +46,7 @@ class FullList:
     Args:
         digests: The content hash of each of its messages.
         head: The stored message that the new ones follow; `ROOT` if they are the first ones.
+        moved: Whether that is another message than the newest one, or than one in the spool.
         fresh: The new messages, in order.
         kept: The number of messages at the front that need not be stored.
         branched_at: The position on the path at which the list leaves it; None if it does not.
@@ -54,6 +55,7 @@ class FullList:
 
     digests: list[bytes]
     head: int
+    moved: bool
     fresh: list[Fresh]
     kept: int
     branched_at: int | None
@@ -99,16 +101,23 @@ def match_list(ledger: Ledger, full: Sequence[Any], known: Sequence[bytes | None
         whole = [*before, *given(recognised.count)]
         match = ledger.history.match([one.digest for one in whole])
         fresh = whole[len(match.ids) :]
-    awaited = ledger.history.awaited
-    if match.branched_at is None and [one.digest for one in fresh[: len(awaited)]] == awaited:
-        fresh = fresh[len(awaited) :]  # in the spool: stored, but still without ids
+    history = ledger.history
+    head = match.ids[-1] if match.ids else ROOT
+    moved = head != history.head
+    if history.awaited_after is not None:
+        ahead = history.awaited
+        same = [one.digest for one in fresh[: len(ahead)]] == ahead
+        ours = history.awaited_after == head and same
+        fresh = fresh[len(ahead) :] if ours else fresh  # in the spool: stored, still without ids
+        moved = not ours  # what is in the spool would come before what follows
     if fresh:
         ours = ledger.windows.ours()
         fresh = [one for one in fresh if one.digest not in ours]
     first = next((one.place for one in fresh if one.place is not None), len(full))
     return FullList(
         digests=digests,
-        head=match.ids[-1] if match.ids else ROOT,
+        head=head,
+        moved=moved,
         fresh=fresh,
         kept=first,
         branched_at=match.branched_at,

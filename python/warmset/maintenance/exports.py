@@ -110,6 +110,8 @@ def _meta(
         return record.meta
     if found[1] in turns:
         return record.meta
+    if (erased := links.get(found[1])) is not None:
+        return pointed(draft, erased.parent(found[1], turns))[2]
     return pointed(draft, max((one for one in turns if one < found[1]), default=0))[2]
 
 

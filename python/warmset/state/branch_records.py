@@ -28,8 +28,8 @@ class Links:
     message of a branch is erased, the rest of the branch must be linked to another parent.
 
     Args:
-        of: Messages with their ancestors, nearest first, up to one that stays or 0 for none: each
-            follows the first of these that is there.
+        of: Messages, erased ones among them, with their ancestors, nearest first, up to one that
+            stays or 0 for none: each follows the first of these that is there.
         head: The last message and its ancestors, likewise.
     """
 
@@ -56,7 +56,8 @@ class Links:
             return (*found, ROOT)
 
         gone = {id_ for id_ in erased if id_ in history}
-        of = {id_: chain(id_) for id_ in history.children(gone) if id_ not in gone}
+        # The erased ones themselves, too: a batch in the spool may follow them.
+        of = {id_: chain(id_) for id_ in sorted({*history.children(gone), *gone})}
         head = history.head
         ends = chain(head) if head in gone else ()
         return cls(of, (head, *ends)) if of or ends else None

@@ -36,7 +36,10 @@ class History:
 
     Attributes:
         path: Ids of the messages on the current path.
-        awaited: Hashes of messages that lie in the spool and will follow the path's end.
+        awaited: Hashes of messages that lie in the spool.
+        awaited_after: The message that the first of them will follow, or that a move in the spool
+            makes the last one; None if nothing is awaited.
+        heirs: For erased messages, their ancestors, nearest first, up to one that stayed.
         branched: Whether a message ever followed another one than the one before it.
     """
 
@@ -47,6 +50,8 @@ class History:
         self._stale = False  # whether `_child` is from before a `relink`
         self.path: list[int] = []
         self.awaited: list[bytes] = []
+        self.awaited_after: int | None = None
+        self.heirs: dict[int, tuple[int, ...]] = {}
         self.branched = False
 
     @property
@@ -64,12 +69,27 @@ class History:
             id_: The message's id.
             digest: Hash of its content.
         """
-        if self.awaited and self.awaited[0] == digest:
+        if self.awaited and (self.awaited_after, self.awaited[0]) == (self.head, digest):
             del self.awaited[0]
+            self.awaited_after = id_ if self.awaited else None
         self._parent[id_] = self.head
         self._digest[id_] = digest
         self._child[self.head, digest] = id_
         self.path.append(id_)
+
+    def expect(self, parent: int | None, digests: Sequence[bytes]) -> None:
+        """Note messages, or a move, that were left in the spool.
+
+        Args:
+            parent: The message that they follow, or the path moves to; None if they follow the
+                path's end, or what was left before them.
+            digests: Hashes of the messages' contents.
+        """
+        if parent is not None:
+            self.awaited, self.awaited_after = [], parent
+        elif self.awaited_after is None:
+            self.awaited_after = self.head
+        self.awaited += digests
 
     def digests(self) -> ItemsView[int, bytes]:
         """Return the hash of each message's content, on every branch."""
@@ -116,6 +136,19 @@ class History:
         while at != ROOT:
             yield at
             at = self._parent[at]
+
+    def heir(self, id_: int) -> int:
+        """Return the message that stands in an erased one's place: its nearest ancestor, or `ROOT`.
+
+        Where no link says which that is, it is the message before it on the current path.
+        """
+        seen = set[int]()
+        while id_ in self.heirs and id_ not in self._parent and id_ not in seen:
+            seen.add(id_)
+            id_ = next((one for one in self.heirs[id_] if one in self), self.heirs[id_][-1])
+        if id_ == ROOT or id_ in self._parent:
+            return id_
+        return max((one for one in self.path if one < id_), default=ROOT)
 
     def children(self, ids: Collection[int]) -> list[int]:
         """Return the messages that follow some messages, ascending."""
@@ -164,5 +197,7 @@ class History:
         left = [id_ for id_ in self.path if id_ not in after]
         joined = [id_ for id_ in path if id_ not in before]
         self.path = path
+        if not self.awaited and self.awaited_after == head:
+            self.awaited_after = None
         self.branched = self.branched or bool(left or joined)
         return left, joined

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import logging
 import sys
 from pathlib import Path
@@ -51,9 +52,9 @@ def test_it_is_made_once_and_tells_how_far_it_is(weights, tmp_path, monkeypatch)
     told = []
     made = MiniLM(path=weights.tensors.parent, progress=lambda *said: told.append(said))
     assert told == [("build", 0, 1), ("build", 1, 1), ("quantise", 0, 1), ("quantise", 1, 1)]
-    assert [file.name for file in made._artifact.model.parent.iterdir()] == [
-        made._artifact.model.name
-    ]
+    name = made._artifact.model.name
+    files = sorted(file.name for file in made._artifact.model.parent.iterdir())
+    assert files == [name, f"{name}.sha256"]
     MiniLM(path=weights.tensors.parent, progress=lambda *said: told.append(said))
     assert len(told) == 4
 
@@ -75,6 +76,8 @@ def test_a_model_that_cannot_be_loaded_says_how_to_mend_it(weights, tmp_path, mo
     model = artifact.model_path("int8")
     model.parent.mkdir(parents=True)
     model.write_bytes(b"nonsense")
+    digest = hashlib.sha256(b"nonsense").hexdigest()
+    artifact.digest_path(model).write_text(f"{digest}  {model.name}\n")
     with pytest.raises(ModelDamaged, match="warmset model pull"):
         MiniLM(path=weights.tensors.parent).embed(["x"])
 
@@ -131,3 +134,22 @@ def test_seven_bits_where_eight_would_saturate(monkeypatch, tmp_path, machine, f
     if flags is not None:
         cpuinfo.write_text(flags)
     assert quantise.needs_reduced_range(cpuinfo) is reduced
+
+
+def test_a_changed_model_is_not_loaded(weights, tmp_path, monkeypatch):
+    monkeypatch.setenv("WARMSET_CACHE", str(tmp_path))
+    own = weights.tensors.parent
+    made = MiniLM(path=own)
+    model = made._artifact.model
+    data = bytearray(model.read_bytes())
+    data[len(data) // 2] ^= 1
+    model.write_bytes(data)
+    with pytest.raises(ModelDamaged, match=r"sha256.*warmset model pull"):
+        made.embed(["x"])
+    artifact.digest_path(model).write_bytes(b"\xff")
+    with pytest.raises(ModelDamaged, match="warmset model pull"):
+        MiniLM(path=own).embed(["x"])
+    artifact.digest_path(model).unlink()
+    with pytest.raises(ModelDamaged, match="warmset model pull"):
+        made.embed(["x"])
+    assert MiniLM(path=own).embed(["x"]).shape == (1, 384), "without a digest it is built anew"

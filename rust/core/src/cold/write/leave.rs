@@ -9,7 +9,7 @@ use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::wide;
-use crate::cold::format::header::{Identity, random};
+use crate::cold::format::header::{Identity, now, random};
 use crate::cold::format::{BELL, SPOOL};
 use crate::cold::medium::{Access, MediumFile, refused, remove_if_there, write_full};
 use crate::cold::record::Draft;
@@ -36,7 +36,7 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
         return Err(Error::Forked);
     }
     drop(common.known()?);
-    let token = random();
+    let token = token();
     let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
     let under_way = format!("{name}{UNDER_WAY}");
     let medium = &*common.medium;
@@ -78,6 +78,15 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
         }
     }
     Err(trouble(io::ErrorKind::NotFound.into()))
+}
+
+/// The name of a batch: the time first, so that names are taken up in the order of leaving.
+fn token() -> [u8; 16] {
+    let mut token: [u8; 16] = random();
+    if let Some(time) = token.first_chunk_mut() {
+        *time = now().to_be_bytes();
+    }
+    token
 }
 
 /// The bytes of a batch that is left.
