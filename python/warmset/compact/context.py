@@ -11,7 +11,7 @@ import numpy as np
 from warmset.compact.choice import Choice
 from warmset.compact.compacted import CompactionResult, CompactStats, DroppedMessages
 from warmset.compact.keeper import Leaving, Left
-from warmset.compact.reading import listed, read_list
+from warmset.compact.reading import listed, read_list, stored_hash
 from warmset.compact.scores import Source, score
 from warmset.compact.weights import CompactWeights, is_number
 from warmset.errors import InvalidInputError
@@ -95,7 +95,11 @@ def compact_context(
     choice = Choice(reads, chosen, encoding, pinned(protect, given))
     before = choice.total
     have = int(target_ratio * before) if budget is None else input_tokens(budget)
-    source = Source(embedder, keeper)
+
+    def hashes(places: list[int]) -> list[bytes]:
+        return [stored_hash(reads[at], plain[at]) for at in places]
+
+    source = Source(embedder, keeper, hashes, chosen)
     scored = score(choice, reads, source, query, weighed, have)
     left = Left()
     gone = np.flatnonzero(~choice.stays)

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     import numpy as np
     from numpy.typing import NDArray
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from warmset._core import Sayings
     from warmset.compact.reading import Read
     from warmset.compact.vectors import VectorCache
-    from warmset.embed import Embedder
+    from warmset.embed import Embedder, Vectors
     from warmset.messages import Dialect, Message
 
 
@@ -85,6 +85,16 @@ class Keeper(Protocol):
 
     def known(self, given: Embedder | None, /) -> Known | None:
         """Return the stored memories with an embedder's vectors; None if there are none."""
+        ...
+
+    def vectors(
+        self, given: Embedder, hashes: Collection[bytes], dialect: Dialect, /
+    ) -> Mapping[bytes, Vectors]:
+        """Return an embedder's stored vectors of messages, shape (dim,), by the messages' hashes.
+
+        Only this tenant's messages are looked at. Nothing is derived from a message because its
+        vector was found here: it is that of the given message, which has the same content.
+        """
         ...
 
     def keep(self, leaving: Leaving, /) -> Left:

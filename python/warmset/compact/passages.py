@@ -30,12 +30,16 @@ def whole_texts(embedder: Embedder, texts: Sequence[str]) -> Vectors:
     at = 0
     for number, parts in enumerate(passages):
         own = made[at : at + len(parts)]
-        rows[number] = own[0] if len(own) == 1 else _mean(own)
+        rows[number] = whole_text(own)
         at += len(parts)
     return rows
 
 
-def _mean(rows: Vectors) -> Vectors:
+def whole_text(rows: Vectors) -> Vectors:
+    """Return the vector of a text, shape (dim,): the normalised mean of its passages' vectors."""
+    if len(rows) == 1:
+        one: Vectors = rows[0]
+        return one
     whole = rows.astype(np.float64).sum(axis=0)
     length = float(np.sqrt((whole * whole).sum()))
     mean: Vectors = (whole / length).astype(np.float32) if length > _NO_LENGTH else rows[0]

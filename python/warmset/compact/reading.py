@@ -18,7 +18,7 @@ from warmset._support.forks import in_child
 from warmset.compact.weights import ROLES
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
-from warmset.messages import LANGUAGES, MAX_DEPTH, accept, settle
+from warmset.messages import LANGUAGES, MAX_DEPTH, accept, dumps, settle
 from warmset.messages.dialects import choose
 from warmset.store.forgetting import when_erased
 from warmset.tokens import known_encoding, message_tokens
@@ -246,3 +246,10 @@ def _objects(reads: Sequence[Read]) -> NDArray[np.object_]:
 def _numbers(reads: Sequence[Read]) -> NDArray[np.int64]:
     columns = [(read.cost, read.role, read.linked, read.facts.keep) for read in reads]
     return np.array(columns, np.int64).reshape(len(reads), 4)
+
+
+def stored_hash(read: Read, message: Message) -> bytes:
+    """Return the hash of a message as a store has it, computed once."""
+    if not read.kept:
+        read.kept = content_hash(dumps(message))
+    return read.kept

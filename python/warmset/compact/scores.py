@@ -13,24 +13,42 @@ from warmset.compact.shared import cache_of
 from warmset.embed import as_embedder, named
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from numpy.typing import NDArray
 
     from warmset.compact.choice import Choice
     from warmset.compact.keeper import Keeper
     from warmset.compact.reading import Reads
     from warmset.compact.weights import CompactWeights
-    from warmset.embed import Embedder
+    from warmset.embed import Embedder, Vectors
     from warmset.embed.function import EmbedFunction
+    from warmset.messages import Dialect
 
 NEUTRAL: Final = 0.5
 """The similarity of every turn if there is no query or no vector."""
 
 
 class Source:
-    """The embedder and the stored memories; the embedder is created when it is needed."""
+    """The embedder and the stored memories; the embedder is created when it is needed.
 
-    def __init__(self, given: Embedder | EmbedFunction | str | None, keeper: Keeper | None) -> None:
+    Args:
+        given: What the caller passed.
+        keeper: The memory; None without one.
+        hashes: Returns the hashes of the messages at some positions, as a store has them.
+        dialect: The dialect of the messages.
+    """
+
+    def __init__(
+        self,
+        given: Embedder | EmbedFunction | str | None,
+        keeper: Keeper | None,
+        hashes: Callable[[list[int]], list[bytes]],
+        dialect: Dialect,
+    ) -> None:
         self.keeper = keeper
+        self._hashes = hashes
+        self._dialect = dialect
         self._given: object = given
         if isinstance(given, str):
             self.embedder = None if given == "lexical" else named(given)
@@ -45,6 +63,14 @@ class Source:
     def given(self) -> object:
         """The object that the caller passed, by which vectors are shared."""
         return self._given
+
+    def stored(self, places: list[int]) -> dict[int, Vectors]:
+        """Return the vectors that the memory's store has of the messages at some positions."""
+        if self.keeper is None or self.embedder is None:
+            return {}
+        hashes = dict(zip(places, self._hashes(places), strict=True))
+        found = self.keeper.vectors(self.embedder, frozenset(hashes.values()), self._dialect)
+        return {at: found[one] for at, one in hashes.items() if one in found}
 
 
 @dataclass(frozen=True, slots=True)
@@ -98,7 +124,8 @@ def score(
 
     if embedder is not None and not missing:
         cache = cache_of(embedder, source.given)
-        slots = cache.take([read.digest for read in reads[:]], lambda at: reads[at].facts.text)
+        digests = [read.digest for read in reads[:]]
+        slots = cache.take(digests, lambda at: reads[at].facts.text, source.stored)
         if query is None or not query.strip():
             missing["similarity"] = "there is no query"
         else:

@@ -20,7 +20,7 @@ from warmset.errors import EmbedderError
 from warmset.options import Filter
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from numpy.typing import NDArray
 
@@ -66,12 +66,19 @@ class VectorCache:
     def __len__(self) -> int:
         return len(self._slot)
 
-    def take(self, digests: Sequence[bytes], text: Callable[[int], str]) -> NDArray[np.int64]:
-        """Return the slots of texts; missing vectors are made in batches.
+    def take(
+        self,
+        digests: Sequence[bytes],
+        text: Callable[[int], str],
+        stored: Callable[[list[int]], Mapping[int, Vectors]] | None = None,
+    ) -> NDArray[np.int64]:
+        """Return the slots of texts; missing vectors are looked up, or made in batches.
 
         Args:
             digests: The hash of each text; a blank text has none and gets -1.
             text: Returns the text at a position; called only for texts that must be embedded.
+            stored: Returns the vectors, by position, that a store has of the texts at some
+                positions.
 
         Raises:
             EmbedderError: The embedder failed; vectors of earlier batches stay cached.
@@ -80,9 +87,13 @@ class VectorCache:
             self._tick += 1
             slots = self._found(digests)
             lacking = np.flatnonzero(slots < 0).tolist()
-            missing = {digests[at]: text(at) for at in lacking if digests[at]}
+            missing = {digests[at]: at for at in lacking if digests[at]}
             if missing:
-                self._make(missing)
+                there = {} if stored is None else stored(list(missing.values()))
+                if there:
+                    self._add([digests[at] for at in there], np.stack(list(there.values())))
+                wanted = {one: text(at) for one, at in missing.items() if at not in there}
+                self._make(wanted)
                 slots = self._found(digests)
             self._used[slots[slots >= 0]] = self._tick
             self._forget()

@@ -11,14 +11,15 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset import messages
-from warmset._core import content_hash
 from warmset.compact.distil import clip, confidence_of, is_novel, memory_type_of
 from warmset.compact.keeper import Leaving, Left
+from warmset.compact.reading import stored_hash
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.evict.slots import stands_in
 from warmset.items.dedupe import in_spool, keep_novel, put
 from warmset.items.index import item_index
 from warmset.items.item import Fresh
+from warmset.items.vectors import turn_vectors
 from warmset.receipts import Spooled
 from warmset.store.derived import derived_draft
 
@@ -26,10 +27,9 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
 
     from warmset.compact.keeper import Known
-    from warmset.compact.reading import Read
-    from warmset.embed import Embedder
+    from warmset.embed import Embedder, Vectors
     from warmset.engine.engine import Engine
-    from warmset.messages import Message
+    from warmset.messages import Dialect, Message
     from warmset.store.derived import Made
 
 WHAT: Final = "dropped"
@@ -82,6 +82,12 @@ class Dropping:
         index = item_index(self._engine, self._tenant, self._conversation)
         return index.with_vectors(given)
 
+    def vectors(
+        self, given: Embedder, hashes: Collection[bytes], dialect: Dialect, /
+    ) -> dict[bytes, Vectors]:
+        """Return an embedder's stored vectors of this tenant's turns, by the turns' hashes."""
+        return turn_vectors(self._engine, self._tenant, given, hashes, dialect)
+
     def keep(self, leaving: Leaving, /) -> Left:
         """Store dropped messages, make memories of novel ones, and record the run.
 
@@ -91,7 +97,8 @@ class Dropping:
             EmbedderError: The embedder failed; no memory was made and no run recorded.
         """
         hashes = [
-            _hash(read, one) for read, one in zip(leaving.reads, leaving.messages, strict=True)
+            stored_hash(read, one)
+            for read, one in zip(leaving.reads, leaving.messages, strict=True)
         ]
         turns = self._turns(hashes)
         scope = self._tenant, self._conversation
@@ -172,13 +179,6 @@ class _Handles(Mapping[int, str]):
 
     def __len__(self) -> int:
         return len(self._ids)
-
-
-def _hash(read: Read, message: Message) -> bytes:
-    """Return the hash of a message as it is stored, computed once."""
-    if not read.kept:
-        read.kept = content_hash(messages.dumps(message))
-    return read.kept
 
 
 def handle_of(tenant: str, id_: int) -> str:

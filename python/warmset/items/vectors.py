@@ -5,16 +5,18 @@ from __future__ import annotations
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
+from warmset.compact.passages import whole_text
 from warmset.errors import StoreError
 from warmset.store.derived import key_of_scope
 from warmset.store.records import Job, VectorMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
 
     from warmset.embed import Embedder, Vectors
     from warmset.engine.engine import Engine
     from warmset.index.indexer import Indexer
+    from warmset.messages import Dialect
     from warmset.store.derived import Made
 
 
@@ -29,6 +31,33 @@ def rows_of(engine: Engine, embedder: Embedder, ids: Iterable[int]) -> dict[int,
         return {}
     found = ((id_, indexer.book.read(Job(id_, "memory"))) for id_ in ids)
     return {id_: rows[0] for id_, rows in found if rows is not None}
+
+
+def turn_vectors(
+    engine: Engine, tenant: str, embedder: Embedder, hashes: Collection[bytes], dialect: Dialect
+) -> dict[bytes, Vectors]:
+    """Return an embedder's stored vectors of a tenant's turns, shape (dim,) each.
+
+    Args:
+        engine: The store.
+        tenant: The tenant; other tenants' turns are not looked at.
+        embedder: The embedder that is to have made them.
+        hashes: The content hashes of the turns that are wanted.
+        dialect: The dialect of the turns; what a turn says depends on it.
+
+    Returns:
+        Vectors by content hash; those that are not stored are left out.
+    """
+    indexer = _indexer(engine, embedder)
+    if indexer is None:
+        return {}
+    turns: dict[bytes, int] = {}
+    with engine.lock:
+        for ledger in engine.ledgers.values():
+            if ledger.tenant == tenant and ledger.dialect in (None, dialect):
+                turns |= ledger.history.among(hashes)
+    found = ((one, indexer.book.read(Job(id_, "turn"))) for one, id_ in turns.items())
+    return {one: whole_text(rows) for one, rows in found if rows is not None}
 
 
 def keep_rows(engine: Engine, embedder: Embedder, of: Sequence[Made], rows: Vectors) -> None:

@@ -106,6 +106,10 @@ class History:
         """Return the content hash of a message."""
         return self._digest[id_]
 
+    def among(self, digests: Collection[bytes]) -> dict[bytes, int]:
+        """Return the newest message of each wanted content hash that is there."""
+        return {digest: id_ for id_, digest in self._digest.items() if digest in digests}
+
     def match(self, digests: Sequence[bytes]) -> Match:
         """Follow a full list through the tree, in time linear in the list.
 

@@ -134,3 +134,93 @@ def test_what_cannot_be_kept_is_kept_another_time(tmp_path, monkeypatch):
         assert len(found(memory)) == 2
         assert again.embedded == 3
         assert len(rows_in(memory)) == 2
+
+
+# --- vectors of turns -----------------------------------------------------------------------------
+
+
+def talk(count):
+    return [
+        {"role": "assistant" if at % 2 else "user", "content": f"boat {at} is at quay {at * 7}"}
+        for at in range(count)
+    ]
+
+
+def compacted(memory, messages, **options):
+    forget_vectors()
+    options = {"query": "which boat", "target_ratio": 0.3, **options}
+    return compact_context(messages, memory=memory, **options)
+
+
+@pytest.mark.parametrize("of", ["memory", "conversation", "another conversation"])
+def test_a_compaction_looks_vectors_of_turns_up(of):
+    embedder = WordEmbedder()
+    with Memory.open(None, embedder=embedder, views="turn") as memory:
+        log = memory.conversation("log")
+        log.append(talk(40))
+        assert memory.flush(20)
+        asked = {
+            "memory": memory,
+            "conversation": log,
+            "another conversation": memory.conversation("other"),
+        }[of]
+        alone = compact_context(talk(42), query="which boat", target_ratio=0.3, embedder=embedder)
+        embedder.embedded = 0
+        made = compacted(asked, talk(42))
+        assert embedder.embedded == 3  # two new messages, and the query
+        assert made.messages == alone.messages
+        assert [one.terms for one in made.dropped] == [one.terms for one in alone.dropped]
+
+
+def test_the_vector_of_a_long_turn_is_that_of_all_its_passages():
+    class Halves(WordEmbedder):
+        fingerprint = "halves"
+
+        def split(self, text):
+            middle = len(text) // 2
+            return [text[:middle], text[middle:]]
+
+    embedder = Halves()
+    with Memory.open(None, embedder=embedder, views="turn") as memory:
+        memory.conversation("log").append(talk(20))
+        assert memory.flush(20)
+        alone = compact_context(talk(20), query="quay", target_ratio=0.3, embedder=embedder)
+        embedder.embedded = 0
+        made = compacted(memory, talk(20), query="quay")
+        assert embedder.embedded == 1
+        assert [one.terms for one in made.dropped] == [one.terms for one in alone.dropped]
+
+
+def test_vectors_of_another_tenant_an_erased_turn_or_another_embedder_are_not_looked_up(tmp_path):
+    with opened(tmp_path, WordEmbedder()) as memory:
+        memory.conversation("log").append(talk(20))
+        assert memory.flush(20)
+    forget_vectors()
+    embedder = WordEmbedder()
+    with Memory.open(tmp_path, embedder=embedder, tenant="other") as other:
+        compacted(other, talk(20))
+        assert embedder.embedded == 21
+    embedder = WordEmbedder()
+    with opened(tmp_path, embedder) as memory:
+        given = Other()
+        compacted(memory, talk(20), embedder=given)
+        assert given.embedded == 21
+        memory.erase(ids=memory.conversation("log").ids[:4])
+        assert memory.flush(20)
+        embedder.embedded = 0
+        compacted(memory, talk(20))
+        assert embedder.embedded == 5
+
+
+def test_what_was_looked_up_is_not_where_a_memory_comes_from(tmp_path):
+    said = [*talk(30), {"role": "user", "content": "Where is boat 3?"}]
+    said[4] = {"role": "user", "content": "We decided to paint the old ferry green next Tuesday."}
+    with opened(tmp_path, WordEmbedder()) as memory:
+        source, copy = memory.conversation("source"), memory.conversation("copy")
+        source.append(said)
+        assert memory.flush(20)
+        made = compacted(copy, said, distill_novel=True)
+        assert made.stats.distilled > 0
+        before = {one.text for one in memory.memories(k=99)}
+        memory.erase(conversation="source")
+        assert {one.text for one in memory.memories(k=99)} == before
