@@ -107,9 +107,9 @@ def match_list(ledger: Ledger, full: Sequence[Any], known: Sequence[bytes | None
     if history.awaited_after is not None:
         ahead = history.awaited
         same = [one.digest for one in fresh[: len(ahead)]] == ahead
-        ours = history.awaited_after == head and same
-        fresh = fresh[len(ahead) :] if ours else fresh  # in the spool: stored, still without ids
-        moved = not ours  # what is in the spool would come before what follows
+        in_spool = history.awaited_after == head and same
+        fresh = fresh[len(ahead) :] if in_spool else fresh  # stored, but still without ids
+        moved = not in_spool  # what is in the spool would come before what follows
     if fresh:
         ours = ledger.windows.ours()
         fresh = [one for one in fresh if one.digest not in ours]
