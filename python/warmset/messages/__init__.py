@@ -25,6 +25,7 @@ from warmset.messages.dialects import (
     settle,
     text_message,
     text_of,
+    well_formed,
 )
 from warmset.messages.languages import LANGUAGES
 from warmset.messages.mending import Change, Unanswered
@@ -45,6 +46,7 @@ from warmset.messages.repair import RepairResult, repair
 from warmset.messages.sdk_objects import MessageLike, SupportsModelDump
 from warmset.messages.turns import ConversionResult, LossKind, Lost, OnLoss, System
 from warmset.messages.units import (
+    STORED,
     Bonds,
     Unit,
     UnitKind,
@@ -65,6 +67,7 @@ __all__ = [
     "DIALECTS",
     "LANGUAGES",
     "MAX_DEPTH",
+    "STORED",
     "Answer",
     "Bonds",
     "Change",
@@ -112,5 +115,6 @@ __all__ = [
     "text_of",
     "units",
     "validate",
+    "well_formed",
     "without_client_only",
 ]

@@ -105,6 +105,11 @@ def faults(plain: Sequence[Message], dialect: Dialect) -> Iterator[tuple[int, Fa
             yield place, found
 
 
+def well_formed(plain: Sequence[Message], dialect: Dialect) -> bool:
+    """Tell whether all messages that `accept` returned are well-formed in a dialect."""
+    return next(faults(plain, dialect), None) is None
+
+
 def known_dialect(name: str) -> Dialect:
     """Return the dialect of that name, or raise `UnknownDialectError`.
 

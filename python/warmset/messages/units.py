@@ -17,12 +17,15 @@ if TYPE_CHECKING:
 REASONING: Final = 3
 """The bond of reasoning; see `Facts.bond`."""
 
+_TOOLS: Final = 2
+"""The bond of calls, and of references to items that the provider has stored."""
+
 _LONG, _SHARED = 16, 12
 """The least length of an id that tells its response, and how much of it the items of one share.
 
 Ids of OpenAI's items have a random part that all items of a response begin or end with."""
 
-_STORED: Final = ("responses", "interactions")
+STORED: Final = ("responses", "interactions")
 """The dialects whose lists may go on behind messages that the provider has stored."""
 
 UnitKind: TypeAlias = Literal["system", "user", "assistant", "tool", "orphan"]
@@ -105,6 +108,8 @@ def _joined(facts: Sequence[Facts]) -> tuple[list[int], list[int]]:
                 waiting.setdefault(call, []).append(index)
         for other in bonds.of(index, fact):
             _join(parent, other, index)
+        if fact.results and parent[index] == index and bonds.reference is not None:
+            _join(parent, bonds.reference, index)  # its call may be what is referred to
     for index, above in enumerate(parent):  # a first member stands before the others
         parent[index] = parent[above]
     return parent, unanswered
@@ -164,12 +169,14 @@ def answering_stored(
     Returns:
         Where that is not known, only results before which nothing is called.
     """
-    if dialect not in _STORED:
+    if dialect not in STORED:
         return []
     called: set[str] = set()
     found: list[int] = []
+    bonds = Bonds()
     for index, fact in enumerate(facts):
-        stored = continues or not called
+        bonds.of(index, fact)
+        stored = continues or not (called or bonds.reference is not None)
         if fact.results and stored and called.isdisjoint(fact.results):
             found.append(index)
         called.update(fact.calls)
@@ -218,6 +225,8 @@ class Bonds:
     def __init__(self) -> None:
         self._before: Facts | None = None
         self._reasoning: tuple[int, Facts] | None = None  # the last one, if it has an id
+        self.reference: int | None = None
+        """The position of the last reference, which may stand for the calls of its response."""
 
     def of(self, index: int, fact: Facts) -> tuple[int, ...]:
         """Return the positions of earlier items that the next one belongs to.
@@ -234,8 +243,10 @@ class Bonds:
                 found += (self._reasoning[0],)
             if fact.bond == REASONING:
                 self._reasoning = (index, fact) if fact.item_id else None
+            if fact.bond == _TOOLS and not (fact.calls or fact.item_id):
+                self.reference = index
         elif not fact.results:
-            self._reasoning = None
+            self._reasoning = self.reference = None
         self._before = fact
         return found
 

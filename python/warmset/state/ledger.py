@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from warmset.messages import STORED
 from warmset.options import SESSION_GAP
 from warmset.state.branches import History
 from warmset.state.columns import Columns
@@ -35,19 +36,20 @@ class Ledger:
         name: The conversation's name.
         numbers: The tenant's and the conversation's numbers in the index.
         dialect: How its messages are written, where that is known.
-        instructs: Whether a system message is among them.
+        valid_in: By dialect, the newest message that was checked, and whether all up to it are
+            valid in the dialect; for messages that are valid in several.
     """
 
     tenant: str
     name: str
     numbers: tuple[int, int]
     dialect: Dialect | None = None
-    instructs: bool = False
     history: History = field(default_factory=History)
     entries: dict[int, Entry] = field(default_factory=dict)
     speakers: dict[str, str] = field(default_factory=dict)
     addressed: Addressed = field(default_factory=Addressed)
     frozen: object | None = None
+    valid_in: dict[Dialect, tuple[int, bool]] = field(default_factory=dict)
     sent: Sent = field(default_factory=Sent)
     snapshot: Snapshot = field(default_factory=Snapshot)
     windows: LastWindows = field(default_factory=LastWindows)
@@ -85,7 +87,6 @@ class Ledger:
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
         self.dialect = self.dialect or meta.dialect
-        self.instructs = self.instructs or facts.is_system
         self.entries[id_] = entry
         self.history.add(id_, digest)
         return entry
@@ -106,9 +107,11 @@ class Ledger:
         if count and (count > len(path) or path[count - 1] != last):
             known, count = Accounts(), 0
         if count < len(path):
+            known.may_continue = self.dialect in STORED
             fresh = [self.entries[id_] for id_ in path[count:]]
             if not known.take((entry.facts, entry.tokens) for entry in fresh):
                 known, live = Accounts(), self.live()
+                known.may_continue = self.dialect in STORED
                 known.parted([entry.facts for entry in live], [entry.tokens for entry in live])
         self._accounts = (self.history.head, known)
         return known

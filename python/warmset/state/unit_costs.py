@@ -21,6 +21,8 @@ class Accounts:
 
     def __init__(self) -> None:
         self.roll = Roll()
+        self.may_continue = False
+        """Whether results before which nothing is called answer calls that the provider stored."""
         self._home: list[int] = []
         self._members: list[list[int]] = []
         self._kinds: list[UnitKind] = []
@@ -35,6 +37,7 @@ class Accounts:
         self._waiting: dict[str, list[int]] = {}
         self._open: dict[int, int] = {}
         self._last: Facts | None = None
+        self._calls = False  # whether anything was called
         self._bonds = Bonds()
 
     def __len__(self) -> int:
@@ -100,6 +103,14 @@ class Accounts:
         return self._systems
 
     @property
+    def fixed(self) -> list[int]:
+        """The numbers of the units that stay wherever they are, ascending.
+
+        These are system messages, compactions of the provider's, and results of stored calls.
+        """
+        return self._fixed
+
+    @property
     def open(self) -> list[int]:
         """The numbers of the units that have calls without results, ascending."""
         return sorted(self._open)
@@ -134,6 +145,8 @@ class Accounts:
         for fact, tokens in messages:
             callers = self._callers(fact)
             callers.update(self._home[at] for at in self._bonds.of(len(self._home), fact))
+            if fact.results and not callers and self._bonds.reference is not None:
+                callers.add(self._home[self._bonds.reference])
             if len(callers) > 1:
                 return False
             self._place(fact, tokens, callers.pop() if callers else None)
@@ -180,9 +193,13 @@ class Accounts:
         if unit is None:
             unit = self.roll.push(tokens)
             self._members.append([at])
-            self._kinds.append(kind_of(fact))
-            if self._kinds[unit] == "system":
+            kind = kind_of(fact)
+            stored = kind == "orphan" and self.may_continue and not self._calls
+            self._kinds.append("tool" if stored else kind)
+            if kind == "system":
                 self._systems.append(unit)
+            if stored:
+                self._fixed.append(unit)
         else:
             self.roll.join(unit, tokens)
             self._members[unit].append(at)
@@ -198,6 +215,7 @@ class Accounts:
                 self._open[caller] -= 1
                 if not self._open[caller]:
                     del self._open[caller]
+        self._calls = self._calls or bool(fact.calls)
         for call in fact.calls:
             self._waiting.setdefault(call, []).append(unit)
         if fact.calls:

@@ -218,7 +218,8 @@ def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
 def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]]:
     """Return the messages of all pieces, each with its turn's id.
 
-    Those in place are sorted, as a late tool result.
+    Those in place are sorted, as a late tool result; what was said before the task stands before
+    it.
     """
     tail = [
         placed
@@ -228,8 +229,14 @@ def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]
     ]
     tail.sort(key=itemgetter(0))
     request = [piece for piece in pieces if piece.parts[-1].name == "request"]
-    whole = [piece for piece in pieces if piece.in_place is None and piece not in request]
-    said = [one for piece in whole for one in zip(piece.turns, piece.messages, strict=True)]
+    said: list[tuple[int, Message]] = []
+    for piece in pieces:
+        if piece.parts[-1].name == "anchor":
+            first = piece.parts[-1].ids[0]
+            said += [(id_, message) for id_, _, message in tail if id_ < first]
+            tail = [placed for placed in tail if placed[0] > first]
+        if piece.in_place is None and piece not in request:
+            said += zip(piece.turns, piece.messages, strict=True)
     before = "user" if said else ""
     for id_, role, message in tail:
         filler = gap_role(dialect, before, role) if "system" in (before, role) else None

@@ -35,8 +35,8 @@ class Frame:
         current: The current request's unit and all units since; empty if the request is not
             appended.
         brief: Whether the anchor is shortened to one line, because it does not fit as a whole.
-        placed: System and developer messages behind the first turn; each keeps its place among the
-            messages that are shown.
+        placed: System and developer messages behind the first turn, compactions of the provider's,
+            and results of stored calls; each keeps its place among the messages that are shown.
     """
 
     system: list[list[Entry]]
@@ -78,9 +78,15 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
         # Every provider rejects a result without its call, and an old call without its result.
         return unit.kind not in {"orphan", "system"} and not unit.open
 
+    if asked is None and appended:  # nobody asked: the newest unit is the subject of the call
+        said = (at for at in reversed(range(len(live))) if not live[at].facts.is_system)
+        asked = next(said, None)
     now = [] if asked is None else [accounts.unit(number) for number in accounts.since(asked)]
     current = [unit for unit in now if unit.kind not in {"orphan", "system"}]
     taken = {unit.members[0] for unit in now}
+    fixed = [accounts.unit(number) for number in accounts.fixed]
+    kept = [unit for unit in fixed if unit.kind != "system" and unit.members[0] not in taken]
+    taken |= {unit.members[0] for unit in kept}
     task = None if accounts.task is None else accounts.unit(accounts.task)
     first = [] if task is None or task.members[0] in taken or not is_sent(task) else [task]
     taken |= {unit.members[0] for unit in first}
@@ -97,7 +103,11 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
     systems = [accounts.unit(number) for number in accounts.systems]
     return Frame(
         system=[entries(unit) for unit in systems if unit.members[0] < leading],
-        placed=[entries(unit) for unit in systems if unit.members[0] > leading],
+        placed=[
+            entries(unit)
+            for unit in (*systems, *kept)
+            if unit.kind != "system" or unit.members[0] > leading
+        ],
         anchor=[entries(unit) for unit in first],
         recent=[entries(unit) for unit in latest],
         current=[entries(unit) for unit in current],

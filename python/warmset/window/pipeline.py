@@ -98,7 +98,7 @@ class Windows:
         with engine.lock:
             ledger = engine.ledger(self._handle.tenant, conversation)
             request = read_request(engine, ledger, ask.query)
-            call = call_of(ledger, ask, request)
+            call = call_of(engine, ledger, ask, request)
             tokens_in = cost_of_all(engine, ledger, call)
             live = untouched(ledger, ask, tokens_in, call)
             entries = ledger.live().copy() if tokens_in <= call.budget else []

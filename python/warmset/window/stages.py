@@ -14,10 +14,10 @@ from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
-from warmset.window.assemble import Assembled, Draft, verbatim
+from warmset.window.assemble import Assembled, Draft, verbatim, write
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
-from warmset.window.layout import Frame, cost, frame, must_stay
+from warmset.window.layout import Frame, cost, frame, must_stay, protected
 from warmset.window.render import Call, beside_system, render, request_behind, total
 from warmset.window.result import Part
 from warmset.window.select import choose_lines, choose_quotes
@@ -37,22 +37,36 @@ if TYPE_CHECKING:
     from warmset.window.request import Ask, Request
 
 
-def call_of(ledger: Ledger, ask: Ask, request: Request) -> Call:
+def call_of(engine: Engine, ledger: Ledger, ask: Ask, request: Request) -> Call:
     """Return the call that the messages are for.
 
     Raises:
         UnknownDialectError: The requested dialect is not known.
     """
     wanted = None if ask.options.dialect is None else known_dialect(ask.options.dialect)
-    source = ledger.dialect or _read_as(ledger, wanted)
+    source = ledger.dialect or _read_as(engine, ledger, wanted)
     target, given = wanted or source, ask.options.tools
     tools = None if given is None else shaped(given, target)
     return Call(source, target, ask.options.system, tools, request.send, ask.budget)
 
 
-def _read_as(ledger: Ledger, wanted: Dialect | None) -> Dialect:
-    """Return the dialect as which to read messages that are valid in several dialects."""
-    return "anthropic" if wanted == "anthropic" and not ledger.instructs else "openai"
+def _read_as(engine: Engine, ledger: Ledger, wanted: Dialect | None) -> Dialect:
+    """Return the dialect as which to read messages that are valid in several dialects.
+
+    That is the wanted one, if every message is valid in it.
+    """
+    if wanted is None or wanted == "openai":
+        return "openai"
+    path = ledger.history.path
+    checked, fits = ledger.valid_in.get(wanted, (ROOT, True))
+    place = ledger.place(checked)
+    fresh = path[:] if place is None else path[place + 1 :]
+    if (fits or place is None) and fresh:
+        read, _ = engine.copies.get(fresh)
+        fits = messages.well_formed(read, wanted)
+    if fresh:
+        ledger.valid_in[wanted] = (fresh[-1], fits)
+    return wanted if fits else "openai"
 
 
 def whole(engine: Engine, live: Sequence[Entry], call: Call) -> Assembled:
@@ -144,9 +158,16 @@ def stay(
             parts, task = shortened, _task(engine, shortened)
     need = fixed + task + must_stay(parts)
     if need > call.budget:
-        raise BudgetTooSmall(need, call.budget)
+        raise BudgetTooSmall(max(need, _least(engine, call, parts)), call.budget)
     room, share = call.budget - fixed - task, 1.0 if recency else RECENT_SHARE
     return settle(engine, call, parts, room, share, kept=kept, offered=offered)
+
+
+def _least(engine: Engine, call: Call, parts: Frame) -> int:
+    """Return the tokens of the smallest window, as they are counted on the written messages."""
+    stays = protected(parts)
+    current = [unit for at, unit in enumerate(parts.current) if at in stays]
+    return write(engine, call, Draft(replace(parts, recent=[], current=current))).tokens
 
 
 def quote_and_index(

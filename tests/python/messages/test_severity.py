@@ -45,7 +45,11 @@ DISCOURAGED = [
     ("openai", [{"role": "system", "content": "a"}, {"role": "developer", "content": "b"}], "C8"),
     ("responses", [OUTPUT], "R1"),
     ("responses", [{"type": "reasoning", "summary": [], "encrypted_content": "x"}, USER], "R3"),
-    ("responses", [function_call(), {"type": "compaction", "id": "c"}, OUTPUT], "R6"),
+    (
+        "responses",
+        [function_call(), {"type": "compaction", "encrypted_content": "x"}, OUTPUT],
+        "R6",
+    ),
     ("responses", [function_call(), OUTPUT, function_call(), OUTPUT], "R8"),
     ("anthropic", [SAID, USER], "A1"),
     ("anthropic", [USER, uses("a"), results("a"), uses("a"), results("a")], "A4"),

@@ -59,6 +59,9 @@ def _tidy(index: int, message: Message, changes: list[Change]) -> Message | None
         return None
     before: list[Message] = message["content"]
     after = [neat for block in before if (neat := _tidy_block(index, block, changes)) is not None]
+    if message["role"] == "system" and not all(map(walk.may_instruct, after)):
+        changes.append(Change("A10", index, "a block that is no text was left out"))
+        after = [block for block in after if walk.may_instruct(block)]
     if not after:
         changes.append(Change("A8", index, "the message was left out: nothing is in it"))
         return None
@@ -69,6 +72,9 @@ def _tidy_block(index: int, block: Message, changes: list[Change]) -> Message | 
     kind: str = block["type"]
     if not walk.is_signed(block):
         changes.append(Change("A6", index, f"a {kind} block without its proof was left out"))
+        return None
+    if walk.is_summary(block) and block.get("content") == "":
+        changes.append(Change("A12", index, "an empty compaction was left out"))
         return None
     if kind == "text" and not block["text"].strip():
         changes.append(Change("A8", index, "a blank text was left out"))

@@ -173,6 +173,13 @@ def a10_system_follows_the_user(messages: Sequence[Mapping[str, Any]]) -> Iterat
             yield Violation("A10", turn.first, why, "put it behind what the user says")
 
 
+def a10_system_is_text(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """A10: a system message has texts and tool changes alone."""
+    for index, message in enumerate(messages):
+        if message["role"] == "system" and not all(map(walk.may_instruct, walk.blocks(message))):
+            yield Violation("A10", index, "a system message has text alone", "leave the rest out")
+
+
 def a11_few_cache_marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """A11: at most four cache_control marks, those in the system prompt and tools not counted."""
     marks = 0
@@ -182,6 +189,17 @@ def a11_few_cache_marks(messages: Sequence[Mapping[str, Any]]) -> Iterator[Viola
         if before <= walk.MAX_MARKS < marks:
             why = f"there are more than {walk.MAX_MARKS} cache_control marks"
             yield Violation("A11", index, why, "keep the latest ones")
+
+
+def a12_compactions_say_something(
+    messages: Sequence[Mapping[str, Any]],
+) -> Iterator[Violation]:
+    """A12: a compaction block has the text that the provider gave it."""
+    for index, message in enumerate(messages):
+        if any(
+            walk.is_summary(block) and block.get("content") == "" for block in walk.blocks(message)
+        ):
+            yield Violation("A12", index, "a compaction is empty", "send it as it came")
 
 
 def a13_user_is_last(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
@@ -232,6 +250,8 @@ RULES: tuple[Rule, ...] = (
     a6_thinking_is_whole,
     a8_nothing_is_blank,
     a10_system_follows_the_user,
+    a10_system_is_text,
+    a12_compactions_say_something,
     a11_few_cache_marks,
     a14_inputs_are_objects,
     a17_call_ids_are_plain,

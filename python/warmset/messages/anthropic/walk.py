@@ -99,6 +99,11 @@ def is_summary(block: Message) -> bool:
     return kind_of(block) == "compaction"
 
 
+def may_instruct(block: Message) -> bool:
+    """Tell whether a block may stand in a system message: one that shows a file may not."""
+    return kind_of(block) not in ("image", "document")
+
+
 def is_signed(block: Message) -> bool:
     """Tell whether the block is no thinking, or has what proves it to be the model's."""
     field = _THOUGHTS.get(block["type"])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
@@ -22,11 +23,14 @@ from warmset.messages.responses.kinds import (
     output_of,
 )
 from warmset.messages.responses.reasoning import Placed, nameless_without, without_dangling
-from warmset.messages.responses.rules import is_readable
+from warmset.messages.responses.rules import NAME, is_readable
 from warmset.messages.responses.stubs import stub
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message, Request
+
+_LONGEST = 128
+"""The most characters of a function's name."""
 
 
 def mend(
@@ -64,13 +68,26 @@ def _stays(index: int, item: Message, answering: dict[int, int]) -> bool:
     return index in answering or output_of(item) is None
 
 
+def _with_name(index: int, item: Message, changes: list[Change]) -> Message:
+    """Give a function that is called a name that may stand (C5)."""
+    if item_kind(item) != "function_call" or NAME.fullmatch(item["name"]):
+        return item
+    fresh = re.sub(r"[^a-zA-Z0-9_-]", "_", item["name"])[:_LONGEST] or "_"
+    changes.append(Change("C5", index, f"the name {item['name']!r:.80} became {fresh!r}"))
+    return {**item, "name": fresh}
+
+
 def _readable(messages: list[Message], changes: list[Change]) -> Placed:
     """Remove reasoning that no model can read (R4), and make parts fit their role (C7)."""
     kept: Placed = []
-    for index, item in enumerate(messages):
+    for index, given in enumerate(messages):
+        item = _with_name(index, given, changes)
         if item_kind(item) == REASONING and not is_readable(item):
             what = "the reasoning, with neither an id nor encrypted_content, left"
             changes.append(Change("R4", index, what))
+            continue
+        if item_kind(item) == COMPACTION and not item.get("encrypted_content"):
+            changes.append(Change("R4", index, "the compaction, without encrypted_content, left"))
             continue
         fitting = with_fitting_parts(item)
         if fitting is not item:

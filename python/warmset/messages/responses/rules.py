@@ -7,6 +7,7 @@ whether an item was made with reasoning that is missing: units keep the two toge
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 from warmset.messages.model import Request, Rule, Violation
@@ -26,6 +27,9 @@ from warmset.messages.responses.kinds import (
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+
+NAME = re.compile(r"[a-zA-Z0-9_-]{1,128}")
+"""What the name of a function may be."""
 
 _INPUTS = frozenset({"input_text", "input_image", "input_file", "input_audio"})
 _OUTPUTS = frozenset({"output_text", "refusal"})
@@ -112,10 +116,16 @@ def r3_reasoning_leads_somewhere(messages: Sequence[Mapping[str, Any]]) -> Itera
 
 
 def r4_reasoning_can_be_read(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
-    """R4: reasoning that the provider has not stored, under an id, has its encrypted_content."""
+    """R4: reasoning that the provider has not stored, under an id, has its encrypted_content.
+
+    A compaction always has it.
+    """
     for index, item in enumerate(messages):
         if item_kind(item) == REASONING and not is_readable(item):
             why = "the reasoning has neither an id nor encrypted_content"
+            yield Violation("R4", index, why, "keep what the provider sent, or leave it out")
+        if item_kind(item) == COMPACTION and not item.get("encrypted_content"):
+            why = "the compaction has no encrypted_content"
             yield Violation("R4", index, why, "keep what the provider sent, or leave it out")
 
 
@@ -171,6 +181,14 @@ def r8_call_ids_are_unique(messages: Sequence[Mapping[str, Any]]) -> Iterator[Vi
         waiting.add(made[1])
 
 
+def c5_functions_have_plain_names(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
+    """C5: the name of a function is of letters, digits, _ and -."""
+    for index, item in enumerate(messages):
+        if item_kind(item) == "function_call" and not NAME.fullmatch(item["name"]):
+            why = f"the name {item['name']!r:.80} is not 1 to 128 letters, digits, _ and -"
+            yield Violation("C5", index, why, "name the tool so in the request too")
+
+
 def c7_parts_fit_the_role(messages: Sequence[Mapping[str, Any]]) -> Iterator[Violation]:
     """C7: the assistant's parts are outputs and refusals, everybody else's are inputs."""
     for index, message in enumerate(messages):
@@ -189,6 +207,7 @@ def rules(request: Request) -> tuple[Rule, ...]:
 
 
 RULES: tuple[Rule, ...] = (
+    c5_functions_have_plain_names,
     c7_parts_fit_the_role,
     r1_outputs_have_their_call,
     r2_calls_have_their_output,
