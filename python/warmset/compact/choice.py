@@ -112,7 +112,7 @@ class Choice:
         linked = np.flatnonzero(self._reads.linked)
         if not len(linked):
             return home, []
-        if self._dialect == "responses":  # some items belong to their neighbours
+        if any(facts[at].bond for at in linked.tolist()):  # some belong to their neighbours
             linked = home.copy()
         parted, waiting = homes([facts[at] for at in linked.tolist()])
         home[linked] = linked[parted]

@@ -33,8 +33,9 @@ class Facts:
         speaker: The speaker's name, if the dialect has one.
         images: Number of images, those in tool results included.
         request: Whether it has a user's text, and not only tool results.
-        bond: How it belongs to its neighbours if a response has several items: 0 stands alone, 1
-            belongs to an adjacent item with reasoning or calls, 2 has calls, 3 is reasoning.
+        bond: How it belongs to its neighbours: 0 stands alone; of a response with several items, 1
+            belongs to an adjacent one with reasoning or calls, 2 has calls, 3 is reasoning; 4
+            belongs to whatever stands before it.
         item_id: The id that the provider gave an item of a response, without the prefix for its
             kind; empty if it has none. With it the item needs the reasoning that it was made with.
         thinks: Whether the assistant's message begins with reasoning of the kind that must stay

@@ -25,6 +25,9 @@ _LONG, _SHARED = 16, 12
 
 Ids of OpenAI's items have a random part that all items of a response begin or end with."""
 
+BEHIND: Final = 4
+"""The bond of a message that needs the one before it: a system message in an Anthropic list."""
+
 STORED: Final = ("responses", "interactions")
 """The dialects whose lists may go on behind messages that the provider has stored."""
 
@@ -236,7 +239,9 @@ class Bonds:
             fact: Its facts.
         """
         found: tuple[int, ...] = ()
-        if fact.bond:
+        if fact.bond == BEHIND:
+            found = (index - 1,) if index else ()
+        elif fact.bond:
             if self._before is not None and holds(self._before, fact):
                 found = (index - 1,)
             if self._reasoning is not None and made_with(self._reasoning[1], fact):

@@ -188,18 +188,23 @@ class Accounts:
                 callers.add(waiting[-taken[one]])
         return callers
 
+    def _begin(self, at: int, fact: Facts, tokens: int) -> int:
+        """Begin a unit with a message, and return its number."""
+        unit = self.roll.push(tokens)
+        self._members.append([at])
+        kind = kind_of(fact)
+        stored = kind == "orphan" and self.may_continue and not self._calls
+        self._kinds.append("tool" if stored else kind)
+        if kind == "system":
+            self._systems.append(unit)
+        if stored:
+            self._fixed.append(unit)
+        return unit
+
     def _place(self, fact: Facts, tokens: int, unit: int | None) -> None:
         at = len(self._home)
         if unit is None:
-            unit = self.roll.push(tokens)
-            self._members.append([at])
-            kind = kind_of(fact)
-            stored = kind == "orphan" and self.may_continue and not self._calls
-            self._kinds.append("tool" if stored else kind)
-            if kind == "system":
-                self._systems.append(unit)
-            if stored:
-                self._fixed.append(unit)
+            unit = self._begin(at, fact, tokens)
         else:
             self.roll.join(unit, tokens)
             self._members[unit].append(at)

@@ -78,18 +78,22 @@ def together(messages: Sequence[Message], dialect: Dialect) -> list[list[int]]:
             if label == high:
                 unit[at] = low
 
-    for called, at in _answered(seen):
-        join(called, at)
+    for one, other in _links(seen, dialect):
+        join(one, other)
+    return [[at for at, label in enumerate(unit) if label == first] for first in sorted(set(unit))]
+
+
+def _links(seen: Sequence[Seen], dialect: Dialect) -> Iterable[tuple[int, int]]:
+    """Yield the pairs of messages that must not be parted."""
+    yield from _answered(seen)
     for at in range(1, len(seen)):
         before, after = seen[at - 1], seen[at]
         model = before.who == after.who == "assistant"
-        if model and (before.clings or after.clings):
-            join(at - 1, at)
+        instructs = dialect == "anthropic" and after.who == "system"
+        if instructs or (model and (before.clings or after.clings)):
+            yield at - 1, at
     for at in range(len(seen)):
-        for lead in range(at):
-            if _same_response(seen, lead, at):
-                join(lead, at)
-    return [[at for at, label in enumerate(unit) if label == first] for first in sorted(set(unit))]
+        yield from ((lead, at) for lead in range(at) if _same_response(seen, lead, at))
 
 
 def _same_response(seen: Sequence[Seen], lead: int, at: int) -> bool:

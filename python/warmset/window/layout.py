@@ -156,7 +156,9 @@ def protected(parts: Frame) -> set[int]:
     known = [entry.facts for unit in parts.current for entry in unit]
     homes = [at for at, unit in enumerate(parts.current) for _ in unit]
     others = (loop_start(known), last_said(known))
-    return {0, len(parts.current) - 1} | {homes[at] for at in others if at is not None}
+    stays = {at for at, fact in enumerate(known) if fact.is_system or fact.keep}
+    stays.update(at for at in others if at is not None)
+    return {0, len(parts.current) - 1} | {homes[at] for at in stays}
 
 
 def cost(unit: list[Entry]) -> int:

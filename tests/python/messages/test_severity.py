@@ -37,6 +37,9 @@ def function_call(**more):
 
 
 OUTPUT = {"type": "function_call_output", "call_id": "a", "output": "x"}
+COMPACTED = {"type": "compaction", "encrypted_content": "x"}
+PICTURE = {"type": "image", "source": {"type": "url", "url": "https://a.b/c.png"}}
+EMPTY = {"type": "compaction", "content": ""}
 THOUGHT = {"type": "thinking", "thinking": "hm", "signature": "s"}
 
 DISCOURAGED = [
@@ -45,15 +48,10 @@ DISCOURAGED = [
     ("openai", [{"role": "system", "content": "a"}, {"role": "developer", "content": "b"}], "C8"),
     ("responses", [OUTPUT], "R1"),
     ("responses", [{"type": "reasoning", "summary": [], "encrypted_content": "x"}, USER], "R3"),
-    (
-        "responses",
-        [function_call(), {"type": "compaction", "encrypted_content": "x"}, OUTPUT],
-        "R6",
-    ),
+    ("responses", [function_call(), COMPACTED, OUTPUT], "R6"),
     ("responses", [function_call(), OUTPUT, function_call(), OUTPUT], "R8"),
     ("anthropic", [SAID, USER], "A1"),
     ("anthropic", [USER, uses("a"), results("a"), uses("a"), results("a")], "A4"),
-    ("anthropic", [USER, uses("a"), USER, results("a")], "A3"),
     (
         "anthropic",
         [
@@ -83,6 +81,13 @@ REFUSED = [
     ("anthropic", [USER, uses("a", "a"), results("a")], "A4"),
     ("anthropic", [USER, {"role": "assistant", "content": ""}, USER], "A8"),
     ("anthropic", [USER, uses("a"), {"role": "user", "content": "x"}], "A2"),
+    ("anthropic", [USER, uses("a"), USER, results("a")], "A3"),
+    ("anthropic", [USER, uses("a:0"), results("a:0")], "A17"),
+    ("anthropic", [USER, {"role": "system", "content": [PICTURE]}, SAID], "A10"),
+    ("anthropic", [{"role": "assistant", "content": [EMPTY]}, USER], "A12"),
+    ("responses", [function_call(name="eye.look"), OUTPUT], "C5"),
+    ("responses", [USER, {"type": "compaction", "id": "c"}], "R4"),
+    ("openai", [USER | {"name": "Mary Ann"}], "C5"),
     ("gemini", [{"role": "user", "parts": [{}]}], "G5"),
     ("gemini", [{"role": "user", "parts": []}], "G5"),
     ("gemini", [{"role": "model", "parts": [{"functionCall": {"name": "f"}}]}], "G3"),
@@ -146,3 +151,53 @@ def test_repair_never_empties_a_list(dialect, messages, left):
 def test_what_to_mend_is_checked():
     with pytest.raises(InvalidInputError, match="'refused' or 'discouraged', found 'all'"):
         repair([USER], mend="all")
+
+
+def test_newer_models_take_no_reply_that_was_begun_for_them():
+    begun = [USER, SAID]
+    for model in ("claude-opus-4-6", "claude-sonnet-5", "claude-fable-5-1", "claude-haiku-5-5"):
+        (found,) = validate(begun, dialect="anthropic", model=model)
+        assert (found.rule, found.index, found.severity) == ("A13", 1, "refused")
+        mended = repair(begun, dialect="anthropic", model=model).messages
+        assert mended == [USER, SAID, USER | {"content": "(continue)"}]
+    for model in ("", "claude-opus-4-5", "claude-sonnet-4-5-20250929", "claude-3-5-haiku-latest"):
+        assert validate(begun, dialect="anthropic", model=model) == []
+    searches = {"type": "server_tool_use", "id": "s", "name": "web_search", "input": {}}
+    paused = [USER, {"role": "assistant", "content": [searches]}]
+    assert validate(paused, dialect="anthropic", model="claude-opus-4-6") == []
+
+
+def test_older_models_refuse_a_thinking_turn_that_begins_with_something_else():
+    content = [*uses("a")["content"], THOUGHT]
+    turn = [USER, {"role": "assistant", "content": content}, results("a")]
+    for model, severity in (
+        ("claude-sonnet-4-5", "refused"),
+        ("claude-3-7-sonnet-20250219", "refused"),
+        ("claude-opus-4-6", "discouraged"),
+        ("", "discouraged"),
+    ):
+        (found,) = validate(turn, dialect="anthropic", model=model)
+        assert (found.rule, found.severity) == ("A6", severity)
+
+
+def test_gemini_3_demands_the_signature_of_each_step_of_the_current_turn():
+    def model(*calls):
+        parts = [{"functionCall": {"name": name}, **more} for name, more in calls]
+        return {"role": "model", "parts": parts}
+
+    def answer(*names):
+        responses = [{"functionResponse": {"name": n, "response": {}}} for n in names]
+        return {"role": "user", "parts": responses}
+
+    signed, bare = {"thoughtSignature": "s"}, {}
+    old = [ASKED, model(("f", bare)), answer("f"), TOLD]
+    new = [ASKED, model(("f", signed), ("g", bare)), answer("f", "g"), model(("f", bare))]
+    messages = [*old, *new, answer("f")]
+    (found,) = validate(messages, dialect="gemini", model="gemini-3-pro-preview")
+    assert (found.rule, found.index, found.severity) == ("G4", 7, "refused")
+    assert validate(messages, dialect="gemini", model="gemini-2.5-pro") == []
+    assert validate(messages, dialect="gemini") == []
+    mended = repair(messages, dialect="gemini", model="gemini-3.5-flash").messages
+    assert mended[7]["parts"][0]["thoughtSignature"] == "skip_thought_signature_validator"
+    assert mended[:7] == messages[:7]
+    assert validate(mended, dialect="gemini", model="gemini-3-pro") == []

@@ -64,7 +64,7 @@ ANTHROPIC = {"dialect": "anthropic"}
         ([user(), SERVED, system()], []),
         ([user(), said(), system()], [("A10", 2, "refused")]),
         ([system(), user()], [("A10", 0, "refused")]),
-        ([user(), system(), user()], [("A10", 1, "discouraged")]),
+        ([user(), system(), user()], [("A10", 1, "refused")]),
         ([user(), calls(), system(), result()], [("A2", 1, "refused"), ("A10", 2, "refused")]),
     ],
 )
@@ -122,10 +122,11 @@ def test_where_a_misplaced_system_message_is_put():
 )
 def test_which_models_refuse_it(model, refuses):
     assert refuses_system(model) is refuses
-    messages = [user(), system(), said()]
+    messages = [user(), system(), said(), user("2")]
     assert found(messages, model=model) == ([("A9", 1, "refused")] if refuses else [])
     mended = repair(messages, model=model, **ANTHROPIC).messages
-    assert mended == ([user(), user("be brief"), said()] if refuses else messages)
+    turned = [user(), user("be brief"), said(), user("2")]
+    assert mended == (turned if refuses else messages)
 
 
 def test_a_plain_list_with_a_system_message_is_of_no_dialect():

@@ -10,6 +10,7 @@ from typing import Any
 from warmset.messages.codec import encode
 from warmset.messages.model import Facts, Fault, Message
 from warmset.messages.text import joined, kind_of, placeholder, role_fault
+from warmset.messages.units import BEHIND
 
 ROLES = ("user", "assistant", "system")
 _OWN_BLOCKS = frozenset(
@@ -111,6 +112,9 @@ def facts(message: Message) -> Facts:
     """
     role: str = message["role"]
     content = message["content"]
+    if role == "system":
+        said = [content] if isinstance(content, str) else list(map(say_block, content))
+        return Facts(role, joined(said), bond=BEHIND)
     if isinstance(content, str):
         return Facts(role, joined([content]), request=role == "user")
     pieces: list[str] = []

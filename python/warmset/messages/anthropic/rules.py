@@ -196,9 +196,8 @@ def a12_compactions_say_something(
 ) -> Iterator[Violation]:
     """A12: a compaction block has the text that the provider gave it."""
     for index, message in enumerate(messages):
-        if any(
-            walk.is_summary(block) and block.get("content") == "" for block in walk.blocks(message)
-        ):
+        summaries = [block for block in walk.blocks(message) if walk.is_summary(block)]
+        if any(block.get("content") == "" for block in summaries):
             yield Violation("A12", index, "a compaction is empty", "send it as it came")
 
 
