@@ -122,6 +122,7 @@ def test_no_copy_outlives_the_conversation(tmp_path, encryption, way, where):
         ]
         strange = compact_context(given_list, memory=theirs, target_ratio=0.2)
         ids = memory.conversation("a").append(given_list)
+        theirs.conversation("a").append(given_list)
         memory.conversation("b").append(other)
         twin = memory.conversation("c").append(given_list[made[0].dropped[0].id])
         memories = memory.memories(k=99)
@@ -144,7 +145,7 @@ def test_no_copy_outlives_the_conversation(tmp_path, encryption, way, where):
         memory.erase(ids=twin)
         with pytest.raises(Erased):
             memory.restore(said_again.handle)
-        theirs.erase(ids=[int(one.handle.split(":")[1]) for one in strange.dropped])
+        theirs.erase(conversation="a")
         assert not [one for one in memory.memories(k=99) if "crate" in one.text]
     files = [one.read_bytes() for one in tmp_path.rglob("*") if one.is_file()]
     assert not [one for one in files if b"crate-number-" in one]

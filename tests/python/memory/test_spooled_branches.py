@@ -66,6 +66,9 @@ def test_another_list_after_a_spooled_message_is_what_counts(memory, place, edit
         assert isinstance(log.append(said("x")), Spooled)
         if not free:
             log.sync(said(*edit))
+            before = memory.stats()["spooled"]
+            log.sync(said(*edit))
+            assert memory.stats()["spooled"] == before == 2
     log.sync(said(*edit))
     assert taken_up(memory) == list(edit)
     log.append(said("next"))
