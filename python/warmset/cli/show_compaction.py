@@ -53,7 +53,7 @@ def show_compaction(
     )
     if stats.over_budget:
         out.print("over the budget: what must stay costs more than that", style="red")
-    out.print(f"signals: {', '.join(stats.signals)}; vectors: {stats.embedding}")
+    out.print(f"signals: {', '.join(stats.signals)}; vectors: {stats.embedder}")
     for name, why in stats.missing.items():
         out.print(f"without {name}: {why}", style="dim")
     if stats.distilled:

@@ -21,7 +21,8 @@ class Terms:
 
     Args:
         role: The weight of its role.
-        recency: 0.1 for the oldest turn to 1 for the newest.
+        recency: 0.1 for the oldest turn to 1 for the newest; system messages are not counted, and
+            have 1.
         similarity: Its cosine with the query; 0.5 without a query or a vector.
         coverage: How far its content is known elsewhere, 0 to 1.
     """
@@ -66,7 +67,8 @@ class CompactStats:
         dropped: The number of dropped messages.
         dropped_pct: Dropped messages in percent of all messages.
         tokens_pct: Saved tokens in percent of all tokens.
-        embedding: The embedder's name; "none" without one.
+        embedding: Whether there was an embedder.
+        embedder: Its name; "none" without one.
         signals: The signals that were used.
         missing: The signals that were not used, each with the reason.
         distilled: The number of memories that were made of dropped turns.
@@ -82,7 +84,8 @@ class CompactStats:
     dropped: int
     dropped_pct: float
     tokens_pct: float
-    embedding: str
+    embedding: bool
+    embedder: str
     signals: tuple[str, ...]
     missing: Mapping[str, str]
     distilled: int

@@ -112,7 +112,8 @@ def compact_context(
         "dropped": len(gone),
         "dropped_pct": _percent(len(gone), len(given)),
         "tokens_pct": _percent(before - choice.tokens, before),
-        "embedding": source.name,
+        "embedding": source.embedder is not None,
+        "embedder": source.name,
         "signals": scored.signals,
         "missing": scored.missing,
     }

@@ -10,6 +10,7 @@ import numpy as np
 from warmset._core import worth as core_worth
 from warmset.compact.coverage import Coverage
 from warmset.compact.shared import cache_of
+from warmset.compact.weights import SYSTEM
 from warmset.embed import as_embedder, named
 
 if TYPE_CHECKING:
@@ -115,9 +116,19 @@ def score(
         why = "everything fits, so nothing was embedded" if fits else "there is no embedder"
         missing = {"similarity": why, "coverage": why}
 
+    spoken = np.flatnonzero(choice.roles < SYSTEM)  # the recency of a turn is that among turns
+
     def values(known: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        factors, signals = weights.factors, weights.signals
-        return core_worth(choice.roles, similarity, known, factors=factors, weights=signals)
+        recency = np.ones(count)
+        worth = recency * sum(weights.signals)  # that of what always stays
+        worth[spoken], recency[spoken] = core_worth(
+            choice.roles[spoken],
+            similarity[spoken],
+            known[spoken],
+            factors=weights.factors,
+            weights=weights.signals,
+        )
+        return worth, recency
 
     def choose(known: NDArray[np.float64]) -> NDArray[np.bool_]:
         return choice.choose(values(known)[0], budget)

@@ -14,6 +14,9 @@ TWIN_FLOOR: Final = 0.75
 ROLES: Final = ("user", "assistant", "tool", "other", "system", "developer")
 """Roles by their numbers in the core; the last two are always kept."""
 
+SYSTEM: Final = ROLES.index("system")
+"""The number of the first role that is always kept."""
+
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class CompactWeights:

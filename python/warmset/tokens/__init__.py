@@ -42,6 +42,7 @@ from warmset.tokens.number import (
     PER_REPLY,
     TokenCount,
 )
+from warmset.tokens.older_counts import chars4, words13
 from warmset.tokens.totals import count_tokens, extra_tokens, known_encoding, message_tokens
 
 __all__ = [
@@ -62,6 +63,7 @@ __all__ = [
     "TokenCount",
     "Vocabulary",
     "anthropic_counter",
+    "chars4",
     "count_tokens",
     "counter",
     "extra_tokens",
@@ -72,4 +74,5 @@ __all__ = [
     "known_encoding",
     "message_tokens",
     "openai_counter",
+    "words13",
 ]

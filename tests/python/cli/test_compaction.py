@@ -116,7 +116,7 @@ def test_vectors_take_part_where_there_is_a_model(file, call, monkeypatch):
     code, out, _ = call("compact", file, "--query", "word3", "--json")
     stats = json.loads(out)["stats"]
     assert code == 0
-    assert stats["embedding"] == "words"
+    assert (stats["embedding"], stats["embedder"]) == (True, "words")
     assert stats["signals"] == ["role", "recency", "similarity", "coverage"]
 
 

@@ -137,6 +137,21 @@ def test_the_terms_are_those_of_the_formula():
     assert [drop.id for drop in made.dropped[:3]] == made.dropped.ids[:3]
 
 
+def test_recency_is_that_among_messages_that_are_not_of_the_system():
+    given_list = long_chat(40)
+    plain = {drop.id: drop.terms for drop in compact_context(given_list).dropped}
+    system = [{"role": "system", "content": f"Rule {n}."} for n in range(3)]
+    mixed = [*system[:2], *given_list[:20], system[2], *given_list[20:]]
+    made = compact_context(mixed, protect=lambda one: one not in given_list)
+    assert made.dropped
+    for drop in made.dropped:
+        place = given_list.index(mixed[drop.id])
+        assert drop.terms.recency == pytest.approx(0.1 + 0.9 * place / 39)
+        assert drop.terms.recency == plain.get(place, drop.terms).recency
+    alone = compact_context([*system, given_list[0]], target_ratio=0.05)
+    assert not alone.dropped
+
+
 # --- what must hold, in every dialect ------------------------------------------------------------
 
 
@@ -245,12 +260,12 @@ def test_alternation_costs_tokens_and_is_told():
 
 def test_without_an_embedder_the_stats_say_so():
     stats = compact_context(long_chat(30), query="word1").stats
-    assert stats.embedding == "none"
+    assert (stats.embedding, stats.embedder) == (False, "none")
     assert stats.signals == ("role", "recency")
     assert set(stats.missing) == {"similarity", "coverage"}
     assert "no embedder" in stats.missing["similarity"]
     with_words = compact_context(long_chat(30), embedder=WORDS).stats
-    assert with_words.embedding == "words"
+    assert (with_words.embedding, with_words.embedder) == (True, "words")
     assert with_words.signals == ("role", "recency", "coverage")
     assert with_words.missing == {"similarity": "there is no query"}
     both = compact_context(long_chat(30), query="word1", embedder=WORDS).stats
@@ -326,7 +341,7 @@ def test_an_embedder_whose_vectors_change_their_length_is_refused():
 
     embedder = Growing()
     known = long_chat(30)
-    assert compact_context(known, embedder=embedder).stats.embedding == "words"
+    assert compact_context(known, embedder=embedder).stats.embedder == "words"
     for _ in range(2):
         with pytest.raises(EmbedderError, match="64 dimensions before"):
             compact_context([*known, {"role": "user", "content": "anew"}], embedder=embedder)

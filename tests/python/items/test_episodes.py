@@ -223,7 +223,7 @@ def test_an_embedder_that_fails_keeps_nothing():
             compact_context(talk(), memory=memory, embedder=fail)
         assert memory.episodes() == []
         assert not list(memory._engine.derived.of("item", "default"))
-        assert compact_context(talk(), memory=memory).stats.embedding == "none"
+        assert compact_context(talk(), memory=memory).stats.embedder == "none"
 
 
 def test_the_choice_is_the_same_with_an_empty_memory():
