@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from warmset import (
     ingest,
@@ -15,11 +16,13 @@ from warmset import (
 )
 from warmset._support.aio import in_thread, twin
 from warmset._support.keywords import refuse_unknown, spelled_out
+from warmset.errors import InvalidInputError
 from warmset.options import SHORTLIST, TOOL_TOKENS, Filter, Mode
 from warmset.tokens.budget import Budget, input_tokens
 from warmset.window.options import WindowKeywords, WindowOptions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import datetime
     from typing import Unpack
 
@@ -34,6 +37,10 @@ if TYPE_CHECKING:
     from warmset.window.cut_result import CutResult
     from warmset.window.pipeline import Windows
     from warmset.window.result import Window
+
+
+PAGE: Final = 256
+"""Messages that are read at once while a conversation is iterated."""
 
 
 class Conversation:
@@ -57,6 +64,13 @@ class Conversation:
 
     def __len__(self) -> int:
         return len(self._ledger.history.path)
+
+    def __iter__(self) -> Iterator[Turn]:
+        """Iterate over the messages of the current path, in order; they are read page by page."""
+        path = self.ids
+        for start in range(0, len(path), PAGE):
+            page = path[start : start + PAGE]
+            yield from ingest.read_turns(self._handle.live(), self._ledger, page)
 
     @property
     def dialect(self) -> Dialect | None:
@@ -163,6 +177,32 @@ class Conversation:
         if isinstance(ids, Iterable):
             return [ingest.read_turn(engine, ledger, ingest.id_of(id_)) for id_ in ids]
         return ingest.read_turn(engine, ledger, ingest.id_of(ids))
+
+    def messages(self, *, limit: int | None = None, before: int | None = None) -> list[Turn]:
+        """Return the newest messages of the current path, in order.
+
+        To read a conversation backwards, page by page, pass the id of the oldest message of the
+        last page as `before`.
+
+        Args:
+            limit: The most messages; None for all.
+            before: An id; only messages before it are returned.
+
+        Returns:
+            The messages, the oldest first.
+
+        Raises:
+            InvalidInputError: The limit is not a positive integer, or the id not an integer.
+            StoreError: A message could not be read.
+        """
+        if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
+            raise InvalidInputError(f"limit: expected a number of messages, found {limit!r}")
+        if limit is not None and limit < 1:
+            raise InvalidInputError(f"limit: expected at least 1, found {limit}")
+        path = self.ids
+        end = len(path) if before is None else bisect_left(path, ingest.id_of(before))
+        start = 0 if limit is None else max(end - limit, 0)
+        return ingest.read_turns(self._handle.live(), self._ledger, path[start:end])
 
     # --- searches and windows --------------------------------------------------------------------
 
@@ -297,6 +337,7 @@ class Conversation:
     asearch = twin(search)
     awindow = twin(window)
     afit = twin(fit)
+    amessages = twin(messages)
     atools = twin(tools)
 
     @overload

@@ -100,7 +100,7 @@ def history(
     key_file: Path | None = None,
     as_json: _Json = False,
 ) -> None:
-    """List the compactions that a store has recorded; nothing is changed.
+    """List the compactions and prepared summaries on record in a store; nothing is changed.
 
     Args:
         path: The store's directory.
@@ -120,9 +120,7 @@ def history(
     runs = [
         (one.tenant, episode_of(one))
         for one in made
-        if one.fields.get("what") == "compaction"
-        and tenant in (None, one.tenant)
-        and conversation in (None, one.conversation)
+        if tenant in (None, one.tenant) and conversation in (None, one.conversation)
     ]
     if as_json:
         rows = [
@@ -131,6 +129,7 @@ def history(
                 "at": run.at.isoformat(),
                 "tenant": whose,
                 "conversation": run.conversation,
+                "what": run.what,
                 **run.figures,
             }
             for whose, run in runs

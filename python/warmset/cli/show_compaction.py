@@ -27,7 +27,7 @@ _SHOWN: Final = 20
 _WIDTH: Final = 60
 
 _FIGURES: Final = ("before_tokens", "after_tokens", "dropped", "distilled")
-_WORDS: Final = frozenset({"role", "turn", "what", "tenant", "conversation"})
+_WORDS: Final = frozenset({"role", "turn", "tenant", "conversation"})
 """Columns that are cut on a narrow terminal; numbers never are."""
 
 
@@ -104,7 +104,7 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
             _plain(run.what),
             _plain(tenant),
             _plain(run.conversation or ""),
-            *(_number(figures.get(name, 0)) for name in _FIGURES),
+            *(_number(figures.get(name)) for name in _FIGURES),
         )
     out.print(table)
     out.print(f"{len(runs):,} on record")
@@ -113,12 +113,14 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
 def _table(*columns: str) -> Table:
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     for name in columns:
-        left = name in _WORDS or name == "when (UTC)"
+        left = name in _WORDS or name in {"when (UTC)", "what"}
         table.add_column(name, justify="left" if left else "right", no_wrap=name not in _WORDS)
     return table
 
 
 def _number(value: object) -> str:
+    if value is None:
+        return ""
     return f"{value:,}" if isinstance(value, (int, float)) else "?"
 
 

@@ -6,7 +6,7 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.ingest.append import Beside, append_messages, sync_messages
-    from warmset.ingest.turn import Synced, Turn, id_of, read_turn
+    from warmset.ingest.turn import Synced, Turn, id_of, read_turn, read_turns
 
 __all__ = [
     "Beside",
@@ -15,6 +15,7 @@ __all__ = [
     "append_messages",
     "id_of",
     "read_turn",
+    "read_turns",
     "sync_messages",
 ]
 
@@ -23,6 +24,6 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "append": ["Beside", "append_messages", "sync_messages"],
-            "turn": ["Synced", "Turn", "id_of", "read_turn"],
+            "turn": ["Synced", "Turn", "id_of", "read_turn", "read_turns"],
         },
     )

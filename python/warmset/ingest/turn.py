@@ -11,7 +11,10 @@ from typing import TYPE_CHECKING, Any, SupportsIndex, cast
 from warmset.errors import InvalidInputError, NotFound
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.engine.engine import Engine
+    from warmset.messages import Message
     from warmset.state.ledger import Ledger
 
 
@@ -74,6 +77,18 @@ def id_of(given: object) -> int:
     return index(given)
 
 
+def read_turns(engine: Engine, ledger: Ledger, ids: Sequence[int]) -> list[Turn]:
+    """Read messages of a conversation in one go; those that were erased are left out.
+
+    Raises:
+        StoreError: One could not be read.
+    """
+    with engine.lock:
+        there = [id_ for id_ in ids if id_ in ledger.entries]
+        pairs = zip(there, engine.messages(there), strict=True)
+        return [_turn(ledger, id_, message) for id_, message in pairs]
+
+
 def read_turn(engine: Engine, ledger: Ledger, id_: int) -> Turn:
     """Read a message of a conversation.
 
@@ -81,10 +96,13 @@ def read_turn(engine: Engine, ledger: Ledger, id_: int) -> Turn:
         NotFound: The conversation has no message with that id.
         StoreError: It could not be read.
     """
-    entry = ledger.entries.get(id_)
-    if entry is None:
+    if id_ not in ledger.entries:
         raise NotFound(f"conversation {ledger.name!r} has no message with id {id_}")
-    turn = Turn(engine.message(id_))
+    return _turn(ledger, id_, engine.message(id_))
+
+
+def _turn(ledger: Ledger, id_: int, message: Message) -> Turn:
+    entry, turn = ledger.entries[id_], Turn(message)
     turn.id = id_
     turn.conversation = ledger.name
     turn.at = datetime.fromtimestamp(entry.at, UTC)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from warmset._support.shown import plain, table
 from warmset.text.decisions import summarise
 
 if TYPE_CHECKING:
@@ -30,8 +31,12 @@ SIGNALS: Final = (
 )
 """The signals in the order in which the core returns them."""
 
+_NAMED: Final = 6
+_LISTED: Final = 50
+"""The most hits that a table of them shows."""
 
-@dataclass(frozen=True, slots=True)
+
+@dataclass(frozen=True, slots=True, repr=False)
 class Hit:
     """A message that a search found.
 
@@ -59,6 +64,21 @@ class Hit:
     decision: bool
     summary: str
 
+    def __repr__(self) -> str:
+        return (
+            f"Hit(id={self.id}, score={self.score:.3f}, conversation={self.conversation!r}, "
+            f"role={self.role!r}, tokens={self.tokens})"
+        )
+
+    def _repr_html_(self) -> str:
+        rows = [(name, f"{value:.3f}") for name, value in self.terms.items() if value]
+        return table(f"{self!r} {self.summary}", ("term", "value"), rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        found: dict[str, Any] = plain(self)
+        return found
+
 
 class Found(Sequence[Hit]):
     """The hits of a search, best first: a lazy sequence over columns.
@@ -82,7 +102,8 @@ class Found(Sequence[Hit]):
         why: str | None,
         pending: int = 0,
     ) -> None:
-        self._engine = engine
+        self._engine: Engine | None = engine
+        self._hits: list[Hit] = []
         self.columns = columns[0].astype(np.int64), columns[1].astype(np.float64)
         self.ids: list[int] = columns[0].tolist()
         self.scores: list[float] = columns[1].tolist()
@@ -99,11 +120,31 @@ class Found(Sequence[Hit]):
             return [self._hit(place) for place in range(*at.indices(len(self)))]
         return self._hit(range(len(self))[at])
 
+    def __repr__(self) -> str:
+        return f"Found({len(self)} hits, by={self.by!r}, ids={_first(self.ids)})"
+
+    def _repr_html_(self) -> str:
+        names = ("id", "score", "conversation", "role", "time", "summary")
+        rows = [
+            (one.id, f"{one.score:.3f}", one.conversation, one.role, _minute(one.at), one.summary)
+            for one in self[:_LISTED]
+        ]
+        return table(f"{self!r}", names, rows)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values, with all hits."""
+        return {"by": self.by, "why": self.why, "pending": self.pending, "hits": plain(list(self))}
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {**self.__dict__, "_hits": list(self), "_engine": None}  # without the store
+
     def terms(self, at: int) -> dict[str, float]:
         """Return the value of each signal for a hit, before its weight."""
         return {name: float(column[at]) for name, column in zip(SIGNALS, self._terms, strict=True)}
 
     def _hit(self, at: int) -> Hit:
+        if self._engine is None:
+            return self._hits[at]
         ledger = self._engine.owner(self.ids[at])
         entry = ledger.entries[self.ids[at]]
         return Hit(
@@ -118,3 +159,12 @@ class Found(Sequence[Hit]):
             decision=entry.decision,
             summary=summarise(self._engine.text(entry.id)),
         )
+
+
+def _first(ids: list[int]) -> str:
+    shown = ", ".join(map(str, ids[:_NAMED]))
+    return f"[{shown}{', ...' if len(ids) > _NAMED else ''}]"
+
+
+def _minute(at: datetime) -> str:
+    return f"{at:%Y-%m-%d %H:%M}"

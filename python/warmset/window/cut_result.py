@@ -67,7 +67,7 @@ class CutResult:
     cached: int
     rewritten: int
     tokens_dropped: int
-    _engine: Engine
+    _engine: Engine | None
     _path: list[int]
     _length: int
     _places: NDArray[np.int64]
@@ -81,6 +81,10 @@ class CutResult:
     def ids(self) -> list[int]:
         """Ids of the messages that stay, in order."""
         return [self._path[at] for at in self._places.tolist()]
+
+    def __getstate__(self) -> dict[str, Any]:
+        read = {"ids": self.ids, "evicted": self.evicted, "messages": self.messages}
+        return {**self.__dict__, **read, "_engine": None, "_path": []}  # without the store
 
     @property
     def own(self) -> Iterator[Message]:
@@ -117,6 +121,7 @@ class CutResult:
         made: list[Message] = []
         brief = None if self._brief is None else self._brief[0]
         places = [place for place in self._places.tolist() if place != brief]
+        assert self._engine is not None  # noqa: S101 - a copy without one has its messages
         read = iter(self._engine.copies.messages([self._path[place] for place in places]))
         for at, place in enumerate(self._places.tolist()):
             if at in self._fillers:

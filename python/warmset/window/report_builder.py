@@ -48,6 +48,9 @@ class Choices(Sequence[Choice]):
             return [self._choice(place) for place in range(*at.indices(len(self)))]
         return self._choice(range(len(self))[at])
 
+    def __reduce__(self) -> tuple[type[tuple[Any, ...]], tuple[list[Choice]]]:
+        return tuple, (list(self),)  # without the store
+
     def _choice(self, at: int) -> Choice:
         id_, score = self._found.ids[at], self._found.scores[at]
         tokens, terms = self._entries[id_].tokens, self._found.terms(at)

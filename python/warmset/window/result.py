@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from warmset._support.shown import plain
 from warmset.window.arguments import (
     anthropic_arguments,
     gemini_arguments,
@@ -12,6 +13,7 @@ from warmset.window.arguments import (
     openai_arguments,
     responses_arguments,
 )
+from warmset.window.shown import report_line, report_table, window_line, window_table
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -102,7 +104,7 @@ class Compaction:
     why: str | None = None
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report:
     """Reports what a window contains, and why.
 
@@ -158,10 +160,21 @@ class Report:
     milliseconds: float
     exact: bool
     compaction: Compaction | None = None
-    choices: Sequence[Choice] = field(default=(), repr=False)
+    choices: Sequence[Choice] = ()
+
+    def __repr__(self) -> str:
+        return report_line(self)
+
+    def _repr_html_(self) -> str:
+        return report_table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values."""
+        found: dict[str, Any] = plain(self)
+        return found
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
+@dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Window:
     """The messages of one call.
 
@@ -189,6 +202,17 @@ class Window:
 
     def __len__(self) -> int:
         return len(self.messages)
+
+    def __repr__(self) -> str:
+        return window_line(self)
+
+    def _repr_html_(self) -> str:
+        return window_table(self)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values, with the messages and the report."""
+        found: dict[str, Any] = plain(self)
+        return found
 
     # --- the keyword arguments of a provider's call ----------------------------------------------
 

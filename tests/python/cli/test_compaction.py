@@ -11,7 +11,7 @@ import unicodedata
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import Memory
+from warmset import Memory, PreparedCompaction
 from warmset.cli.app import run
 
 
@@ -95,6 +95,29 @@ def test_a_memory_keeps_what_leaves_and_has_it_on_record(file, tmp_path, call):
     assert f"{rows[0]['before_tokens']:,}" in out
     assert "1 on record" in call("history", store, "--conversation", "a")[1]
     assert "no compaction" in call("history", store, "--tenant", "other")[1]
+
+
+def test_prepared_summaries_are_on_record_too(tmp_path, call):
+    store = tmp_path / "store"
+    policy = PreparedCompaction(trigger_ratio=0.3, deadline=30.0)
+    with Memory.open(store, embedder="lexical", compaction=policy) as memory:
+        log = memory.conversation("a")
+        log.append(talk() * 3)
+        log.window(
+            budget=memory.conversation("a").window(budget=10**6).report.tokens_in, mode="full"
+        )
+        log.append([{"role": "user", "content": "And now? " * 60}])
+        log.window(budget=log.window(budget=10**6).report.tokens_in - 20, mode="full")
+    with Memory.open(store, embedder="lexical") as memory:
+        episodes = memory.episodes()
+    assert {one.what for one in episodes} == {"prepared", "applied"}
+    code, out, _ = call("history", store, "--json")
+    rows = json.loads(out)
+    assert [(row["id"], row["what"]) for row in rows] == [(one.id, one.what) for one in episodes]
+    assert code == 0
+    code, out, _ = call("history", store)
+    assert "prepared" in out
+    assert f"{len(episodes)} on record" in out
 
 
 def test_what_cannot_be_is_an_error_in_one_line(file, tmp_path, call):
