@@ -254,7 +254,8 @@ class Conversation:
             InvalidInputError: An option is out of its range.
             ConversionError: The conversation cannot be converted to that dialect without losing
                 content; metadata of the provider is left out, and `report.notes` names it.
-            EmbedderError: The embedder failed, or did not make the store's vectors.
+            EmbedderMismatch: The embedder did not make the store's vectors. One that fails is no
+                error: the search is by words alone, and `Found.why` names the reason.
         """
         refuse_unknown(options, "window", WindowOptions)
         made = WindowOptions(**options)

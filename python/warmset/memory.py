@@ -227,7 +227,8 @@ class Memory:
 
         Raises:
             InvalidInputError: `k`, the vector or the filter is invalid.
-            EmbedderError: The embedder failed, or did not make the store's vectors.
+            EmbedderMismatch: The embedder did not make the store's vectors. One that fails is no
+                error: the search is by words alone, and `Found.why` names the reason.
         """
         return self._searcher.search(query, query_vector=query_vector, k=k, where=where, wait=wait)
 

@@ -56,6 +56,11 @@ class FunctionEmbedder:
         return f"FunctionEmbedder({self._name}, dim={self._dim})"
 
     @property
+    def function(self) -> EmbedFunction:
+        """The function."""
+        return self._fn
+
+    @property
     def name(self) -> str:
         """As given, or the function's own."""
         return self._name

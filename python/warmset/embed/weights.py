@@ -92,13 +92,21 @@ def resolve(
             damaged = damaged or isinstance(error, ModelDamaged)
             said.append(f"  {name}: {error}")
     what = "is damaged" if damaged else f"is not in {directory}"
-    message = "\n".join([f"the local model {what}; {_advice(model)}", *said])
+    message = "\n".join([f"the local model {what}; {_ways(model)}", *said])
     raise ModelDamaged(message) if damaged else ModelMissing(message)
 
 
 def _advice(model: Published) -> str:
     which = "" if model is MINILM else f" --model {model.embedder}"
     return f"with a network, run: warmset model pull{which}"
+
+
+def _ways(model: Published) -> str:
+    names = " and ".join(pin.name for pin in model.pins)
+    return (
+        f'open the memory with embedder="lexical", which needs no model; {_advice(model)}; or copy '
+        f"{names} from {model.repository} into that directory. What was tried:"
+    )
 
 
 def _given(model: Published, directory: Path) -> Weights:

@@ -11,6 +11,7 @@ from warmset._support.forks import Lock, in_child
 from warmset.engine.engine import Engine
 from warmset.errors import InvalidInputError
 from warmset.index.query_vectors import QueryVectors
+from warmset.index.vectorizer import compare
 
 if TYPE_CHECKING:
     from os import PathLike
@@ -115,6 +116,7 @@ def lease(
     Raises:
         InvalidInputError: The path is open in this process with another embedder or encoding, or
             its store with other options.
+        EmbedderError: Functions of one name had to be compared by their vectors, and one failed.
         StoreError: The store could not be opened.
     """
     if path is None:
@@ -176,18 +178,20 @@ def _lease(
 
 def _same(engine: Engine, embedder: Embedder | None, opening: StoreOptions, encoding: str) -> None:
     known = None if engine.indexer is None else engine.indexer.vectorizer.embedder
-    same = known is embedder or (
-        known is not None
-        and embedder is not None
-        and (known.name, known.fingerprint) == (embedder.name, embedder.fingerprint)
-    )
-    if not same or engine.encoding != encoding:
-        given = "lexical" if embedder is None else embedder.name
+    if (known is None) != (embedder is None) or engine.encoding != encoding:
+        names = ["lexical" if one is None else one.name for one in (known, embedder)]
         raise InvalidInputError(
-            f"the store is open in this process with embedder "
-            f"{'lexical' if known is None else known.name} and encoding {engine.encoding}, not "
-            f"{given} and {encoding}; close it first, or open it alike"
+            f"the store is open in this process with embedder {names[0]} and encoding "
+            f"{engine.encoding}, not {names[1]} and {encoding}; close it first, or open it alike"
         )
+    if known is not None and embedder is not None:
+        differ = compare(known, embedder)
+        if differ is not None:
+            raise InvalidInputError(
+                f"the store is open in this process with embedder {differ.stored}, not "
+                f"{differ.given}{f' ({differ.how})' if differ.how else ''}; close it first, or "
+                f"open it alike"
+            )
     if engine.opening != opening:
         other = [
             f"{option.name}={getattr(engine.opening, option.name)!r}"

@@ -39,17 +39,20 @@ class EmbedderMismatch(EmbedderError):  # noqa: N818
     Args:
         stored: Name of the embedder that made the vectors.
         given: Name of the embedder that was given.
+        how: How their vectors differ, where the names are not enough.
     """
 
-    def __init__(self, stored: str, given: str) -> None:
-        super().__init__(stored, given)
+    def __init__(self, stored: str, given: str, how: str | None = None) -> None:
+        super().__init__(stored, given, how)
         self.stored = stored
         self.given = given
+        self.how = how
 
     def __str__(self) -> str:
+        how = "" if self.how is None else f" ({self.how})"
         return (
-            f"the vectors were made by {self.stored}, not by {self.given}; open them with that "
-            "embedder, or make them anew (memory.reembed() does, for a store)"
+            f"the vectors were made by {self.stored}, not by {self.given}{how}; open them with "
+            "that embedder, or make them anew (memory.reembed() does, for a store)"
         )
 
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 import numpy as np
 
 from warmset._support.log import event, kind, room
-from warmset.errors import EmbedderError, EmbedderMismatch, InvalidInputError
+from warmset.errors import EmbedderMismatch, InvalidInputError, WarmsetError
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -45,7 +45,6 @@ class QueryVectors:
 
         Raises:
             EmbedderMismatch: The embedder is not the store's.
-            EmbedderError: A local embedder failed.
         """
         remote = self._vectorizer.embedder.remote
         with self._lock:
@@ -71,11 +70,10 @@ class QueryVectors:
             return None, f"the query's vector was not there within {wait:g} s"
         except EmbedderMismatch:
             raise
-        except EmbedderError as error:
-            if not remote:
-                raise
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words are there
             self._by_words(kind(error), wait)
-            return None, str(error)
+            said = str(error)
+            return None, said if isinstance(error, WarmsetError) else f"{kind(error)}: {said}"
 
     def close(self) -> None:
         """Stop the threads of remote calls."""

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from warmset.embed.function import FunctionEmbedder
 from warmset.errors import EmbedderMismatch
 from warmset.store.records import Draft, Identity, Job, VectorMeta
 
@@ -88,7 +89,11 @@ class Vectorizer:
             return None
         given = self.embedder
         wrong = given.fingerprint != stored.fingerprint or given.dim not in (None, stored.dim)
-        return EmbedderMismatch(stored.name, given.name) if wrong else None
+        if not wrong:
+            return None
+        if given.fingerprint == stored.fingerprint:
+            return _other_length(stored.name, stored.dim, given.name, given.dim or 0)
+        return EmbedderMismatch(stored.name, given.name)
 
     def made_by(self) -> str:
         """Return the identity of the searched vectors and views; empty if there are none."""
@@ -185,9 +190,12 @@ class Vectorizer:
         if stored is None:
             self.begin(int(rows.shape[1]), probe)
         elif stored.dim != rows.shape[1]:
-            raise EmbedderMismatch(stored.name, self.embedder.name)
-        elif probe is not None and stored.probe is not None and float(probe @ stored.probe) < SAME:
-            raise EmbedderMismatch(stored.name, f"{self.embedder.name}, which differs")
+            dim = int(rows.shape[1])
+            raise _other_length(stored.name, stored.dim, self.embedder.name, dim)
+        elif probe is not None and stored.probe is not None:
+            cosine = float(probe @ stored.probe)
+            if cosine < SAME:
+                raise _other_probe(stored.name, self.embedder.name, cosine)
         self._probed = True
         return rows
 
@@ -206,6 +214,46 @@ class Vectorizer:
             parts.append(" ".join(read.text(after).split()[:CONTEXT_WORDS]))
         self._around[id_] = [other for other in (before, after) if other is not None]
         return ["\n".join(parts)]
+
+
+def compare(known: Embedder, given: Embedder) -> EmbedderMismatch | None:
+    """Compare two embedders; those without fingerprints by the vector of the same text.
+
+    Args:
+        known: The one in use.
+        given: Another object, which may be the same embedder.
+
+    Returns:
+        How they differ; None if they are the same.
+
+    Raises:
+        EmbedderError: One of them failed.
+    """
+    if known is given:
+        return None
+    if (known.name, known.fingerprint) != (given.name, given.fingerprint):
+        return EmbedderMismatch(known.name, given.name)
+    if known.fingerprint is not None or _function(known) == _function(given):
+        return None
+    one, other = known.embed([PROBE])[0], given.embed([PROBE])[0]
+    if one.shape != other.shape:
+        return _other_length(known.name, len(one), given.name, len(other))
+    cosine = float(one @ other)
+    return None if cosine >= SAME else _other_probe(known.name, given.name, cosine)
+
+
+def _function(embedder: Embedder) -> object:
+    """Return what an embedder calls; itself, if it is not a wrapped function."""
+    return embedder.function if isinstance(embedder, FunctionEmbedder) else embedder
+
+
+def _other_length(stored: str, dim: int, given: str, found: int) -> EmbedderMismatch:
+    return EmbedderMismatch(stored, given, f"{dim} dimensions, not {found}")
+
+
+def _other_probe(stored: str, given: str, cosine: float) -> EmbedderMismatch:
+    how = f"their vectors of the probe text have a cosine of {cosine:.3f}"
+    return EmbedderMismatch(stored, given, how)
 
 
 class _Read:

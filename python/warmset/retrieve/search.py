@@ -52,7 +52,7 @@ def retrieve(
 
     Raises:
         InvalidInputError: `k` or the vector is invalid.
-        EmbedderError: The embedder failed, or is not the store's.
+        EmbedderMismatch: The embedder is not the store's.
     """
     started = time.monotonic()
     words, cue = cues.read(query, engine.numbers, ledger)

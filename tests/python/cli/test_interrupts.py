@@ -42,7 +42,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 from warmset import Memory
 from warmset.cli import entry
 def embed(texts):
-    time.sleep(3)
+    time.sleep(40)
     return [[1.0, 2.0]] * len(texts)
 try:
     with Memory.open(None, embedder=embed) as memory:
@@ -64,7 +64,7 @@ def test_a_slow_embedder_does_not_hold_up_a_program_that_was_interrupted(caught)
     done = subprocess.run(  # noqa: S603 - fixed
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
     )
-    assert time.monotonic() - begun < 2.7, "less than the embedder needs"
+    assert time.monotonic() - begun < 20, "less than the embedder needs"
     assert done.returncode == (130 if caught else -signal.SIGINT), done.stderr
     assert done.stdout == ("True\n" if caught else "")
 

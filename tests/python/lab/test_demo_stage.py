@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
-from warmset.errors import BudgetTooSmall, InvalidInputError
+from warmset.errors import BudgetTooSmall, InvalidInputError, ModelMissing
 from warmset.lab.corpus import models
 from warmset.lab.corpus.stage import stage
 from warmset.lab.demo import transcripts
 from warmset.lab.demo.picture import take
-from warmset.lab.demo.run import Options, measure
+from warmset.lab.demo.run import NO_MODEL, Options, measure, run
 
 FIXTURES = Path(__file__).parents[2] / "fixtures" / "transcripts"
 LONG = "The tide came in at six and the boats lay still in the harbour. " * 12
@@ -137,3 +138,18 @@ def test_a_long_batch_is_kept_in_order(tmp_path):
 def test_options_are_checked(wrong, told):
     with pytest.raises(InvalidInputError, match=told):
         Options(**wrong)
+
+
+def test_without_a_model_and_a_network_the_demo_searches_by_words(monkeypatch, capsys):
+    def missing(*_args, **_options):
+        raise ModelMissing("it is not here")
+
+    monkeypatch.setattr(models, "named", missing)
+    options = Options(limit=1, as_json=True)
+    run(options)
+    shown = json.loads(capsys.readouterr().out)
+    assert NO_MODEL in shown["notes"]
+    with pytest.raises(ModelMissing):
+        run(replace(options, embedder="minilm"))
+    run(replace(options, words_only=True))
+    assert NO_MODEL not in json.loads(capsys.readouterr().out)["notes"]

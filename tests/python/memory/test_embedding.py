@@ -14,6 +14,7 @@ from warmset.errors import (
     EmbedderError,
     EmbedderMismatch,
     InvalidInputError,
+    ModelDamaged,
     NotFiniteError,
     WarmsetError,
     ZeroNormError,
@@ -191,7 +192,8 @@ def test_a_function_is_known_by_its_probe(tmp_path, bag, dim):
     with Memory.open(tmp_path, embedder=type(bag)().embed) as memory:
         assert best(memory, "automobile") == "the car needs new tyres"
     with Memory.open(tmp_path, embedder=type(bag)(salt="x", dim=dim).embed) as memory:
-        with pytest.raises(EmbedderMismatch):
+        how = "probe text have a cosine of" if dim == 64 else "64 dimensions, not 32"
+        with pytest.raises(EmbedderMismatch, match=how):
             memory.search("automobile")
         with pytest.raises(EmbedderMismatch):
             memory.search("automobile")
@@ -200,6 +202,30 @@ def test_a_function_is_known_by_its_probe(tmp_path, bag, dim):
     with Memory.open(tmp_path, embedder=bag.embed) as memory:
         assert memory.flush(20)
         assert best(memory, "never mixed") == "never mixed"
+
+
+def test_two_functions_of_one_name_are_two_embedders_in_one_process(tmp_path, bag):
+    def lengths(dim):
+        return lambda texts: [[1.0, len(text), *[2.0] * (dim - 2)] for text in texts]
+
+    first = lengths(4)
+    with Memory.open(tmp_path, embedder=first):
+        Memory.open(tmp_path, embedder=first).close()
+        Memory.open(tmp_path, embedder=lengths(4)).close()  # the same, in another object
+        with pytest.raises(InvalidInputError, match="4 dimensions, not 6"):
+            Memory.open(tmp_path, embedder=lengths(6))
+    with (
+        Memory.open(tmp_path / "bag", embedder=bag.embed),
+        pytest.raises(InvalidInputError, match=r"probe text have a cosine of -?0\.\d+"),
+    ):
+        Memory.open(tmp_path / "bag", embedder=type(bag)(salt="x").embed)
+    other = type(bag)(fingerprint="other")
+    with (
+        Memory.open(tmp_path / "named", embedder=bag),
+        pytest.raises(InvalidInputError, match="close it first"),
+    ):
+        Memory.open(tmp_path / "named", embedder=other)
+    assert other.calls == 0, "those with fingerprints are not asked"
 
 
 def test_a_store_without_vectors_takes_any_embedder(tmp_path, bag):
@@ -301,8 +327,9 @@ def test_turns_outlive_an_embedder_that_fails(tmp_path, answer):
         assert set(stats["failed"]) == set(ids)
         assert all(isinstance(why, str) and why for why in stats["failed"].values())
         assert (stats["pending"], stats["messages"]) == (0, 2)
-        with pytest.raises(EmbedderError):  # a local embedder that fails is not passed over
-            memory.search("kite")
+        found = memory.search("kite", k=1)
+        assert (found.by, found.ids) == ("lexical", ids[:1])
+        assert found.why
         vector = [1, 1, 2, 3]
         assert memory.search("kite", query_vector=vector, k=1).ids == ids[:1], "found by its words"
         broken = False
@@ -349,6 +376,31 @@ def test_a_remote_embedder_that_fails_leaves_the_words(bag):
         found = memory.search("tyres")
         assert (found.by, found[0].summary) == ("lexical", "the car needs new tyres")
         assert "unreachable" in found.why
+
+
+@pytest.mark.parametrize("error", [EmbedderError, RuntimeError, ModelDamaged])
+def test_a_local_embedder_that_fails_leaves_the_words_and_says_why(bag, error, caplog):
+    with Memory.open(None, embedder=bag) as memory:
+        log = memory.conversation("log")
+        log.append([said(text) for text in TALK])
+        assert memory.flush(20)
+
+        def fail(_texts):
+            raise error("the plug is pulled")
+
+        bag.before = fail
+        caplog.set_level("WARNING", "warmset")
+        found = memory.search("tyres")
+        assert (found.by, found[0].summary) == ("lexical", "the car needs new tyres")
+        assert "the plug is pulled" in found.why
+        log.append([said("more of it " * 99)] * 30 + [said("which tyres does it need?")])
+        report = log.window(budget=2_500).report
+        assert report.searched_by == "lexical"
+        assert any("the plug is pulled" in note for note in report.notes)
+        events = [one for one in caplog.records if one.event == "fell_back"]
+        assert {"query_vector"} <= {one.what for one in events}
+        bag.before = lambda _texts: None
+        assert memory.search("tyres").by == "fused", "the next one is tried again"
 
 
 def nothing_remote(_texts):

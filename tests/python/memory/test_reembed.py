@@ -83,7 +83,7 @@ def test_another_handle_copes_and_reads_no_conversation_again(path, monkeypatch)
         ids = log.ids
         with monkeypatch.context() as patch:
             # In a process of its own the store would be opened once more; so it is here.
-            patch.setattr("warmset.engine.leases._shares", {})
+            patch.setattr("warmset.engine.leases._places", {})
             with Memory.open(path, embedder=Bag()) as other:
                 other.reembed()
         assert memory.search("automobile", k=1)[0].summary == "a car"

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from rich.console import Console
 
 from warmset.embed.bars import Bars
-from warmset.errors import InvalidInputError
+from warmset.errors import InvalidInputError, ModelMissing
 from warmset.lab.corpus import models
 from warmset.lab.corpus.stage import stage
 from warmset.lab.demo import show, transcripts
@@ -26,9 +26,15 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from warmset.embed import Embedder
     from warmset.lab.corpus.stage import Progress, Stage
     from warmset.lab.corpus.transcript import Question, Transcript
     from warmset.pick import Picker
+
+NO_MODEL: Final = (
+    "the local model is not on this machine and could not be fetched, so words alone are searched; "
+    "with a network, run: warmset model pull"
+)
 
 _LEAST: Final = 2_000
 _MOST: Final = 32_000
@@ -111,7 +117,7 @@ def measure(options: Options, progress: Progress) -> Figures:
     budget = options.budget or max(round(SHARE * tokens), 1)
     if options.budget is None and not questions:
         budget = min(max(budget, _LEAST), _MOST)
-    model = models.model_of(options.embedder, words_only=options.words_only, progress=progress)
+    model, notes = _model(options, progress)
     picking = nullcontext() if options.picker is None else picker_named(options.picker)
     with (
         picking as picker,
@@ -134,8 +140,19 @@ def measure(options: Options, progress: Progress) -> Figures:
         methods=methods,
         pictures=pictures,
         seconds={"keep": on.keep_seconds, "embed": on.embed_seconds, "ask": asked},
-        notes=transcript.notes,
+        notes=[*notes, *transcript.notes],
     )
+
+
+def _model(options: Options, progress: Progress) -> tuple[Embedder | None, list[str]]:
+    """Return the embedder with notes about it; none without a model that nobody asked for."""
+    try:
+        made = models.model_of(options.embedder, words_only=options.words_only, progress=progress)
+    except ModelMissing:
+        if options.embedder is not None:
+            raise
+        return None, [NO_MODEL]
+    return made, []
 
 
 def _transcript(options: Options) -> Transcript:
