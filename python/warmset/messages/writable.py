@@ -176,9 +176,8 @@ def with_results_first(turns: list[Turn], losses: Losses) -> list[Turn]:
         The turns, those of runs that stay as they are as the same objects.
     """
     ordered: list[Turn] = []
-    for role, run in groupby(turns, key=lambda turn: turn.role):
-        found = list(run)
-        ordered += _results_first(found, losses) if role == "user" else found
+    for _, run in groupby(turns, key=lambda turn: turn.role):
+        ordered += _results_first(list(run), losses)
     return ordered
 
 
@@ -191,4 +190,4 @@ def _results_first(run: list[Turn], losses: Losses) -> list[Turn]:
     losses.content(late.index, ORDER)
     results = tuple(part for turn in run for part in parts_of(turn) if isinstance(part, Result))
     rest = sifted(run, lambda part, _: None if isinstance(part, Result) else part)
-    return [replace(late, content=results), *(turn for turn in rest if turn.content != ())]
+    return [replace(late, content=results), *rest]  # what is empty now is merged or writes nothing

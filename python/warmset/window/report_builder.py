@@ -177,6 +177,7 @@ def _lost(lost: Sequence[Lost], dialect: str) -> tuple[str, ...]:
         return ()
     counts = Counter(one.what for one in lost).most_common()
     named = [what if count == 1 else f"{count} times {what}" for what, count in counts[:_NAMED]]
-    if len(counts) > _NAMED:
-        named.append(f"{sum(count for _, count in counts[_NAMED:])} others")
+    rest = sum(count for _, count in counts[_NAMED:])
+    if rest:
+        named.append("1 other" if rest == 1 else f"{rest} others")
     return (f"{dialect} cannot hold, and the window leaves out: {'; '.join(named)}",)

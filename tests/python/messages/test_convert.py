@@ -157,6 +157,7 @@ LOST_OPENAI = [
     (calling(" "), "call 'c1', whose arguments"),
     (calling("[]"), "no JSON object"),
     (calling({"a": 1}), "no string"),
+    (calling({}), "no string"),
     (calling('{"a":1,"a":2}'), "a key stands twice"),
     (calling('{"a":NaN}'), "NaN is not JSON"),
     (calling('{"a":1e999}'), "more digits than a float holds"),

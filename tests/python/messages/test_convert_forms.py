@@ -391,3 +391,74 @@ def test_a_compaction_in_words_is_a_text():
     )
     assert failed.messages == [USER, assistant(text())]
     assert lost(failed) == [(1, "a block of type 'compaction'")]
+
+
+# --- blank texts and long names -------------------------------------------------------------------
+
+
+def test_blank_texts_in_results_leave_for_anthropic():
+    def result(*said):
+        parts = [{"type": "input_text", "text": one} for one in said]
+        given = [USER, CALLS["responses"], {**RESULTS["responses"], "output": parts}]
+        found = convert(given, source="responses", target="anthropic")
+        assert validate(found.messages, dialect="anthropic") == []
+        return found.messages[2]["content"][0]["content"], lost(found)
+
+    assert result("a", " ", "b") == ([text("a"), text("b")], [(2, "a blank text")])
+    assert result("") == ("", [(2, "a blank text")])
+    referred = {**RESULTS["anthropic"]["content"][0], "content": [{"type": "tool_reference"}]}
+    items = convert(
+        [USER, CALLS["anthropic"], user(referred)], source="anthropic", target="responses"
+    )
+    assert items.messages[2]["output"] == ""
+
+
+def test_a_blank_text_of_gemini_is_one_where_blank_texts_may_be():
+    given = [ASK["gemini"], model({"text": "a"}, {"text": " "}), ASK["gemini"]]
+    chat = convert(given, source="gemini", target="openai")
+    assert chat.messages[1]["content"] == [text("a"), text(" ")]
+    assert chat.lost == ()
+    assert lost(convert(given, source="gemini", target="anthropic")) == [(1, "a blank text")]
+
+
+def test_ids_and_names_have_a_length_and_are_not_empty():
+    calling = copy.deepcopy(CALLS["openai"])
+    calling["tool_calls"][0]["id"] = ""
+    given = [USER, calling, {**RESULTS["openai"], "tool_call_id": ""}]
+    found = convert(given, source="openai", target="anthropic").messages
+    assert found[1]["content"][0]["id"] == found[2]["content"][0]["tool_use_id"] == "_"
+    named = [ASK["gemini"], *copy.deepcopy([CALLS["gemini"], RESULTS["gemini"]])]
+    named[1]["parts"][0]["functionCall"]["name"] = "x" * 200
+    named[2]["parts"][0]["functionResponse"]["name"] = "x" * 200
+    chat = convert(named, source="gemini", target="openai").messages
+    assert chat[1]["tool_calls"][0]["function"]["name"] == "x" * 64
+    claude = convert(named, source="gemini", target="anthropic").messages
+    assert claude[1]["content"][0]["name"] == "x" * 128
+
+
+def test_text_among_responses_leaves_no_empty_message():
+    answer = RESULTS["gemini"]["parts"][0]
+    other = {"functionResponse": {**answer["functionResponse"], "id": "d"}}
+    put = {"functionCall": {"id": "d", "name": "get", "args": {}}}
+    given = [
+        ASK["gemini"],
+        model(*CALLS["gemini"]["parts"], put),
+        {"role": "user", "parts": [answer, {"text": "b"}]},
+        {"role": "user", "parts": [other]},
+    ]
+    for target in others("gemini"):
+        found = convert(given, source="gemini", target=target, lost="drop").messages
+        assert validate(found, dialect=target) == []
+        assert [] not in [message.get("content") for message in found]
+
+
+def test_an_image_before_a_text_of_a_result_loses_its_place_in_gemini():
+    source = {"type": "base64", "media_type": "image/png", "data": "QUJD"}
+    shown = {"type": "image", "source": source}
+    result = {**RESULTS["anthropic"]["content"][0], "content": [shown, text()]}
+    given = [USER, CALLS["anthropic"], user(result)]
+    with pytest.raises(ConversionError, match="message 2: the order of texts and images"):
+        convert(given, source="anthropic", target="gemini")
+    found = convert(given, source="anthropic", target="gemini", lost="drop").messages
+    response = found[2]["parts"][0]["functionResponse"]
+    assert (response["response"], response["parts"]) == ({"output": ["a"]}, [IMAGE])

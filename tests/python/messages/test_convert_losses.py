@@ -224,6 +224,17 @@ def test_a_list_without_losses_has_an_empty_tuple():
     assert convert(marked, source="anthropic", target="anthropic").lost == ()
 
 
+def test_what_is_the_default_is_no_loss():
+    auto = {"type": "image_url", "image_url": {"url": "https://a.b/c", "detail": "auto"}}
+    assert convert([user(auto)], source="openai", target="responses").lost == ()
+    high = {"type": "image_url", "image_url": {"url": "https://a.b/c", "detail": "high"}}
+    (one,) = convert([user(high)], source="openai", target="responses").lost
+    assert (one.kind, one.what) == ("metadata", "the field 'detail' of an image")
+    stored = {"type": "input_image", "image_url": "https://a.b/c", "file_id": "f", "detail": "auto"}
+    (one,) = convert([user(stored)], source="responses", target="openai").lost
+    assert (one.kind, one.what) == ("metadata", "the field 'file_id' of an image")
+
+
 def test_losses_of_the_system_prompt_have_no_index_and_come_first():
     system = [text("Be kind.", **MARK)]
     found = convert(

@@ -126,6 +126,18 @@ def test_a_note_names_three_kinds_of_loss_and_counts_the_rest():
             "leaves out: 2 times the field 'cache_control' of a text block; the fields 'id' and "
             "'usage' of the assistant message; a block of type 'thinking'; 2 others"
         )
+        few = memory.conversation("few")
+        few.append([turns[0], {"role": "assistant", "content": first[:2]}, turns[2]])
+        (note,) = few.window(budget=900, dialect="openai").report.notes
+        assert "other" not in note
+        three = memory.conversation("three")
+        three.append([turns[0], {"role": "assistant", "content": first[:3]}, turns[2]])
+        (note,) = three.window(budget=900, dialect="openai").report.notes
+        assert "other" not in note
+        four = memory.conversation("four")
+        four.append([turns[0], {"role": "assistant", "content": first[:4]}, turns[2]])
+        (note,) = four.window(budget=900, dialect="openai").report.notes
+        assert note.endswith("; 1 other")
 
 
 def test_a_window_does_not_lose_content():

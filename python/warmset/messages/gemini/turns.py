@@ -126,7 +126,7 @@ class _Writer:
         ranked = tuple(sorted(kept, key=lambda part: isinstance(part, Image)))
         if ranked != tuple(kept):
             self._losses.content(turn.index, "the order of texts and images in a result")
-        return result if ranked == result.content else replace(result, content=ranked or "")
+        return result if ranked == result.content else replace(result, content=ranked)
 
     def contents(self, turn: Turn) -> Iterator[Message]:
         """Yield a turn's contents: results stand in one of their own, before what is said."""
