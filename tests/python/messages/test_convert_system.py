@@ -3,7 +3,7 @@
 import pytest
 
 from warmset.errors import ConversionError
-from warmset.messages import convert
+from warmset.messages import convert, validate
 
 CALL = {"id": "c", "type": "function", "function": {"name": "get", "arguments": "{}"}}
 CALLS = {"role": "assistant", "content": None, "tool_calls": [CALL]}
@@ -141,3 +141,59 @@ def test_in_openais_dialects_it_stays_where_it_is():
     items = to("responses", *given)
     assert items.messages == given
     assert convert(items.messages, source="responses", target="openai").messages == given
+
+
+def test_from_anthropic_it_stays_where_it_is():
+    given = [user(), system("Be brief."), assistant(), user("and?"), system("Now.")]
+    for target in ("openai", "responses"):
+        found = convert(given, source="anthropic", target=target)
+        assert (found.messages, found.lost) == (given, ())
+        assert validate(found.messages, dialect=target) == []
+        back = convert(found.messages, source=target, target="anthropic")
+        assert (back.messages, back.lost) == (given, ())
+    beside = convert(given, source="anthropic", target="openai", system="Be kind.")
+    assert beside.messages == [system("Be kind."), *given]
+    with pytest.raises(ConversionError, match=f"message 1: {PLACE}"):
+        convert(given, source="anthropic", target="gemini")
+    contents = convert(given, source="anthropic", target="gemini", lost="drop")
+    assert contents.system == [{"text": "Be brief."}, {"text": "Now."}]
+    assert [index for index, _, _ in lost(contents)] == [1, 4]
+
+
+def test_marks_and_tools_of_a_system_message():
+    marked = {"role": "system", "clear_at": "next_user_message", "content": [
+        {"type": "text", "text": "a", "cache_control": {"type": "ephemeral"}},
+    ]}  # fmt: skip
+    found = convert([user(), marked, assistant()], source="anthropic", target="openai")
+    assert found.messages[1] == system([{"type": "text", "text": "a"}])
+    assert [(index, kind) for index, kind, _ in lost(found)] == [(1, "metadata")] * 2
+    tools = {"role": "system", "content": [{"type": "tool_addition", "tool": {}}]}
+    with pytest.raises(ConversionError, match="message 1: a block of type 'tool_addition'"):
+        convert([user(), tools], source="anthropic", target="openai")
+    dropped = convert([user(), tools], source="anthropic", target="openai", lost="drop")
+    assert dropped.messages == [user()]
+
+
+@pytest.mark.parametrize(
+    "middle",
+    [
+        [system("a")],
+        [system("a"), user()],
+        [assistant(), system("a"), user()],
+        [CALLS, RESULT, system("a"), system("b"), user(), assistant(), system("c")],
+        [assistant(), system("a"), assistant(), system("b")],
+    ],
+)
+def test_a_list_for_anthropic_is_valid_and_stands_still(middle):
+    given = [user(), *middle, user()]
+    found = to("anthropic", system("Be kind."), *given)
+    assert validate(found.messages, dialect="anthropic") == []
+    chat = convert(found.messages, source="anthropic", target="openai", system=found.system)
+    again = convert(chat.messages, source="openai", target="anthropic")
+    assert (again.messages, again.system, again.lost) == (found.messages, found.system, ())
+    for before, message, after in zip(
+        found.messages, found.messages[1:], [*found.messages[2:], None], strict=False
+    ):
+        if message["role"] == "system":
+            assert before["role"] == "user"
+            assert after is None or after["role"] == "assistant"
