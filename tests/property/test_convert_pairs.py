@@ -9,12 +9,12 @@ from itertools import permutations
 
 import pytest
 from hypothesis import given, strategies as st
-from provider_marks import enriched, marked
+from provider_marks import MARKERS, enriched, marked
 
-from warmset.messages import DIALECTS, convert, facts, validate
+from warmset.messages import convert, facts, validate
 from warmset.testing import random_history
 
-PAIRS = list(permutations(DIALECTS, 2))
+PAIRS = list(permutations(MARKERS, 2))
 RANDOM = st.randoms(use_true_random=False, note_method_calls=False)
 pairs = pytest.mark.parametrize(("source", "target"), PAIRS)
 

@@ -2,8 +2,6 @@
 
 import copy
 
-from warmset.messages import DIALECTS
-
 USER = {"role": "user", "content": "hi"}
 SAID = {"role": "assistant", "content": "hello"}
 MARK = {"cache_control": {"type": "ephemeral"}}
@@ -62,7 +60,7 @@ def model(*parts, **more):
 
 
 def others(dialect):
-    return [one for one in DIALECTS if one != dialect]
+    return [one for one in CALLS if one != dialect]
 
 
 def lost(found):
