@@ -182,9 +182,9 @@ def _message(view: View, texts: Sequence[str]) -> Message:
 
 
 def _said(view: View, at: int) -> str:
-    """Return what the assistant says in a message, without calls, results and reasoning."""
+    """Return what the assistant says in a message, without its calls; facts have no reasoning."""
     fact = view.facts[at]
-    if fact.role != "assistant" or (not fact.calls and fact.bond > 1):
+    if fact.role != "assistant":
         return ""
     text = fact.text
     for use in view.tools.uses(view.messages[at]):
@@ -194,6 +194,5 @@ def _said(view: View, at: int) -> str:
 
 def _one_line(text: str, most: int) -> str:
     """Return the beginning of a text, its white space as single spaces."""
-    words = joined([text]).split(None, most)
-    line = " ".join(words[:most])
-    return line if len(words) <= most and len(line) <= most else f"{line[:most].rstrip()}…"
+    line = " ".join(joined([text]).split(None, most))
+    return line if len(line) <= most else f"{line[:most].rstrip()}…"

@@ -206,7 +206,7 @@ class Desk:
         home = {at: unit for unit in view.units for at in unit.members}
         slots: list[Slot | None] = list(self.slots)
         done: set[int] = set()
-        gone, folded = len(self.gone), len(self._units)
+        gone = len(self.gone)
         for edit in edits:
             touched = touched_by(edit, view)
             if any(home[at].protected for at in touched):
@@ -220,7 +220,6 @@ class Desk:
         rest = [slot for slot in slots if slot is not None]
         if within is not None and self._total(rest) > within:
             del self.gone[gone:]
-            del self._units[folded:]
             return False
         self.slots, self._view = rest, None
         return True

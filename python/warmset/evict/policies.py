@@ -114,11 +114,7 @@ def _ends(view: View, *, head: int, tail: int) -> list[Edit]:
     reason = f"not among the last {tail} units"
     if head:
         reason = f"neither among the first {head} units nor the last {tail}"
-    return [
-        Leave(at, reason)
-        for at in between
-        if view.units[at].kind != "system" and not view.units[at].protected
-    ]
+    return [Leave(at, reason) for at in between if not view.units[at].protected]
 
 
 @dataclass(frozen=True, slots=True)

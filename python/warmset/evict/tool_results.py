@@ -129,7 +129,7 @@ def _superseded(pairs: list[CallPair], key: CallKey) -> list[CallPair]:
             raise InvalidInputError(
                 f"key: expected it to return a hashable value or None, found {found!r:.80}"
             ) from error
-    return old[::-1]
+    return old
 
 
 def _beginnings(key: Hashable) -> list[Hashable]:

@@ -112,7 +112,7 @@ def fits_the_budget(outcome: Outcome) -> str | None:
         return None
     why = f"it costs {outcome.tokens} tokens, over the budget of {outcome.budget}"
     spoken = outcome.tokens - outcome.overhead
-    if not outcome.overhead or spoken > outcome.budget:
+    if spoken > outcome.budget:
         return why
     return (
         f"{why}: {spoken} for its messages, and {outcome.overhead} that the counter adds for every "

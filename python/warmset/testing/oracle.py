@@ -196,8 +196,7 @@ def solve(
             return Verdict(need=need)
     if always is not None:
         rest = kept - always(puzzle, held)
-        fits = _total(puzzle, kept, brief=brief) <= puzzle.budget
-        if not fits or _total(puzzle, rest, brief=brief) <= puzzle.budget:
+        if _total(puzzle, rest, brief=brief) <= puzzle.budget:
             kept = rest
     for unit in leave(puzzle, held):
         if _total(puzzle, kept, brief=brief) <= puzzle.budget:

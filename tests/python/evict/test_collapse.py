@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from itertools import pairwise
 
 import pytest
 from agent_lists import count, said, session, step, tight
@@ -339,3 +340,92 @@ def test_a_fold_may_have_handles_of_its_own():
     assert (made.inserted[0].kind, made.inserted[0].handle) == ("collapsed", "a")
     stored = fit(session(), budget=ENOUGH, policy=Folds(), store=BlobStore())
     assert all(one.handle for one in stored.evicted)
+
+
+def costs(lines_cost, other=5, gap=10):
+    """Count a message by what it is: lines of calls, a filler message, or another one."""
+
+    def cost(message):
+        text = str(message)
+        if HEADING in text:
+            return lines_cost(text.count("→"))
+        return gap if "left out" in text else other
+
+    return lambda messages: sum(map(cost, messages))
+
+
+def test_lines_that_cost_as_much_are_not_used():
+    messages = [said("user", "go"), *step(1), said("assistant", "k"), said("user", "on")]
+    for cost, collapsed in ((10, 0), (9, 1)):
+        made = fit(messages, budget=ENOUGH, policy=ALL, counter=costs(lambda _, c=cost: c))
+        assert len(made.inserted) == collapsed
+
+
+def test_lines_of_several_units_that_would_cost_more_are_not_used():
+    """A counter need not add up: the whole message counts, not only each unit's lines."""
+    messages = [said("user", "go"), *step(1), *step(2), said("assistant", "k"), said("user", "on")]
+    for power, collapsed in ((3, 0), (1, 1)):
+        counter = costs(lambda calls, p=power: 8 * calls**p)
+        made = fit(messages, budget=ENOUGH, policy=ALL, counter=counter)
+        assert len(made.inserted) == collapsed
+
+
+def test_roles_alternate_beside_lines_and_filler_messages_count():
+    openai = [said("user", "go"), *step(1), said("assistant", "k"), said("user", "on")]
+    messages = convert(openai, source="openai", target="anthropic").messages
+    for each, collapsed in ((15, 0), (16, 1)):
+        counter = costs(lambda _: 10, other=each)
+        options = {"policy": ALL, "dialect": "anthropic", "counter": counter}
+        made = fit(messages, budget=ENOUGH, **options)
+        kinds = [one.kind for one in made.inserted]
+        assert kinds.count("collapsed") == collapsed
+        roles = [one["role"] for one in made.messages]
+        assert all(one != other for one, other in pairwise(roles))
+    assert kinds == ["gap", "collapsed"]
+
+
+def test_filler_messages_between_parted_results_count():
+    call = {"functionCall": {"name": "f", "args": {}}}
+    result = {"functionResponse": {"name": "f", "response": {"output": "long " * 90}}}
+    asked, ran = model("x"), {"role": "user", "parts": [result]}
+    called = {"role": "model", "parts": [call]}
+    now = {"role": "user", "parts": [{"text": "now"}]}
+    for between, each, collapsed in (([], 6, 1), ([asked], 9, 0), ([asked], 11, 1)):
+        messages = [{"role": "user", "parts": [{"text": "go"}]}, called, *between, ran, asked, now]
+        counter = costs(lambda _: 10, other=each)
+        made = fit(messages, budget=ENOUGH, policy=ALL, dialect="gemini", counter=counter)
+        assert len([one for one in made.inserted if one.kind == "collapsed"]) == collapsed
+
+
+def test_units_with_something_between_are_not_joined():
+    """A pinned call's result stands between two units whose numbers follow each other."""
+    pinned = {"type": "function_call", "call_id": "p", "name": "f", "arguments": "{}"}
+    ends = {"type": "function_call_output", "call_id": "p", "output": "x"}
+    pair = convert([said("user", "x"), *step(1)], source="openai", target="responses").messages[1:]
+    other = convert([said("user", "x"), *step(2)], source="openai", target="responses").messages[1:]
+    task, asked = said("user", "go"), said("user", "hm")
+    messages = [task, pinned, asked, *pair, ends, *other, said("user", "now")]
+    made = fit(messages, budget=ENOUGH, policy=ALL, dialect="responses", protect=[1])
+    assert [one.stands_for for one in made.inserted] == [(3, 4), (6, 7)]
+    assert made.messages[4] is ends
+
+
+def test_reasoning_is_not_shown():
+    thought = {"type": "summary_text", "text": "I wonder."}
+    reasoning = {"type": "reasoning", "id": "rs_1", "summary": [thought]}
+    spoken = {"type": "message", "role": "assistant", "id": "msg_1", "status": "completed"}
+    spoken["content"] = [{"type": "output_text", "text": "I look.", "annotations": []}]
+    calls = convert(session(1)[1:], source="openai", target="responses").messages
+    messages = [calls[0], reasoning, spoken, *calls[1:]]
+    made = fit(messages, budget=ENOUGH, policy=ALL, dialect="responses")
+    assert made.inserted[0].stands_for == (1, 2, 3, 4)
+    assert lines(made)[1] == "I look."
+    assert "wonder" not in str(made.messages)
+
+
+def test_an_assistant_that_imitates_the_lines_is_left_alone():
+    imitation = said("assistant", f"{HEADING}\nsearch(x) → nothing")
+    messages = [said("user", "go"), imitation, *step(1), said("assistant", "k"), said("user", "on")]
+    made = fit(messages, budget=ENOUGH, policy=ALL)
+    assert made.messages[1] is imitation
+    assert made.inserted[0].stands_for == (2, 3)

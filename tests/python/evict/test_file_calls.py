@@ -7,7 +7,7 @@ import json
 import pytest
 from agent_lists import said
 
-from warmset import LatestToolResult, convert, fit, validate
+from warmset import Chain, ClearToolResults, LatestToolResult, convert, fit, validate
 from warmset.errors import InvalidInputError
 from warmset.evict import FileKey, by_file
 from warmset.messages import DIALECTS, Use
@@ -105,6 +105,7 @@ DIFF = "--- a/src/a.py\t2026\n+++ b/src/a.py\t2026\n@@ -1 +1 @@\n-x\n+y\n"
         (call("str_replace_based_edit_tool", command="str_replace", path="src/a.py"), SAME),
         (call("str_replace_based_edit_tool", command="create", path="src/a.py"), SAME),
         (call("read_file", path="src/a.py", type="text"), (*SAME, '{"type": "text"}')),
+        (call("read", b=1, path="src/a.py", a=2), (*SAME, '{"a": 2, "b": 1}')),
         (call("Edit", file_path="src/a.py"), SAME),
         (call("MultiEdit", file_path="src/a.py"), SAME),
         (call("Write", file_path="src/a.py", content="{"), SAME),
@@ -218,6 +219,22 @@ def test_a_call_that_failed_supersedes_nothing(dialect, key):
     messages = failing(dialect, READ, READ, EDIT)
     made = fit(messages, budget=ENOUGH, policy=policy, dialect=dialect)
     assert [one.stands_for for one in made.inserted] == [(2,)]
+
+
+def test_an_error_beside_an_output_is_no_failure():
+    messages = failing("gemini", READ, READ)
+    answer = {"output": "x", "error": ""}
+    messages[-2]["parts"][0]["functionResponse"]["response"] = answer
+    policy = LatestToolResult(always=True)
+    made = fit(messages, budget=ENOUGH, policy=policy, dialect="gemini")
+    assert [one.stands_for for one in made.inserted] == [(2,)]
+
+
+def test_a_placeholder_keeps_its_reason():
+    policies = LatestToolResult(key=by_file, always=True), ClearToolResults(keep=0, always=True)
+    made = fit(talk(READ, READ), budget=ENOUGH, policy=Chain(*policies))
+    results = [one["content"] for one in made.messages if one["role"] == "tool"]
+    assert results == [CLEARED, "[old tool result cleared]"]
 
 
 def test_a_call_that_waits_supersedes_nothing():

@@ -8,7 +8,7 @@ from random import Random
 
 import pytest
 from fitting import ALWAYS, OWN_TRIGGER, POLICIES, cases, in_shards
-from hypothesis import given, settings, strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from warmset import counter, fit
 from warmset.errors import BudgetTooSmall
@@ -129,7 +129,8 @@ def test_seeded_conversations_through_every_policy(dialect):
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("name", POLICIES)
 def test_shrinking_conversations(name, dialect):
-    @settings(max_examples=cases(15, 500))
+    # Hypothesis draws by constants of the modules that are loaded, and with some, lists are long.
+    @settings(max_examples=cases(15, 500), suppress_health_check=[HealthCheck.data_too_large])
     @given(histories(dialect, orphans=True), st.integers(1, 110), st.booleans())
     def run(history, share, pinned):
         account_is_complete(history, POLICIES[name], share, history.pins if pinned else ())

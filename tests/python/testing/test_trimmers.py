@@ -303,6 +303,14 @@ def test_ids_and_names_are_shown_whole_and_long_texts_are_not():
     assert "i" * 81 not in shown
 
 
+def test_a_text_is_cut_behind_its_limit_in_lists_too():
+    for length, cut in ((80, False), (81, True)):
+        message = {"role": "user", "content": ["z" * length]}
+        shown = str(Failure("x", "why", [message], 5, [message], 0))
+        assert ("…" in shown) == cut
+        assert ("z" * 81 in shown) is False
+
+
 def test_complaints_of_parted_units_name_the_calls():
     def drops_results(messages, budget):
         del budget
