@@ -35,6 +35,7 @@ def test_a_front_stands_for_what_comes_before_the_next_turn():
     assert recognised(1, 2, BLOCK) == Recognised(3, 7)
     assert recognised(1, 2, BLOCK, b"new", 9) == Recognised(3, 7)
     assert recognised(1, 2, BLOCK, 8, b"new") == Recognised(4, 8)
+    assert recognised(1, 2, BLOCK, 8, b"new", BLOCK, 9) == Recognised(4, 8)
     assert recognised(b"new") is None
     assert recognised() is None
     assert Rendered().recognise([]) is Rendered().recognise(marks(1)) is None

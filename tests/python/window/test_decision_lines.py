@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from warmset import Memory
+from warmset import Memory, count_tokens
 from warmset.options import DECISION_SHARE, DECISIONS
 
 DECIDED = {41: "We agreed on Postgres.", 222: "Decided: Tuesday.", 430: "We chose the red paint."}
@@ -66,7 +66,7 @@ def test_the_newest_come_first_and_leave_room_for_what_was_found(conversation):
     ids = conversation.append(talk(600, texts))
     options = {"budget": 2_000, "recent": 2, "picker": Nothing()}
     window = conversation.window("Where does boat 77 lie? Boat 77, quay, crane?", **options)
-    found, _ = index(window)
+    found, lines = index(window)
     settled = [id_ for id_ in found if (id_ - ids[0]) % 2 == 0]
     others = [id_ for id_ in found if id_ not in settled]
     assert others, "lines of the search"
@@ -75,7 +75,9 @@ def test_the_newest_come_first_and_leave_room_for_what_was_found(conversation):
     assert sorted(settled, reverse=True) == newest[: len(settled)]
     part = next(part for part in window.parts if part.name == "index")
     assert part.tokens <= 200
-    assert len(settled) * 18 <= 200 * DECISION_SHARE + 18
+    own = [line for line in lines if "[decision]" in line]
+    assert len(own) == len(settled)
+    assert sum(count_tokens(f"{line}\n") for line in own) <= 200 * DECISION_SHARE
 
 
 def test_what_is_left_goes_to_older_decisions(conversation):

@@ -8,6 +8,8 @@ import pytest
 
 from warmset import Memory, PreparedCompaction
 from warmset.quote.format import TAG
+from warmset.state.branches import History
+from warmset.window.sent_back import _until
 
 
 def said(role, text):
@@ -180,6 +182,35 @@ def test_an_edited_system_prompt_in_front_of_a_window_keeps_the_past(memory):
     found = [dict(turn) for turn in conversation.fetch(conversation.ids)]
     assert found == [fresh, *history[1:], new]
     assert (synced.branched_at, synced.left) == (0, 86)
+
+
+def test_an_edited_task_in_front_of_a_window_keeps_the_past(memory):
+    conversation, history = memory.conversation("talk"), talk()
+    window = memory.process(history, conversation="talk", budget=3_000)
+    fresh = said("user", "Something else about boats?")
+    synced = conversation.sync([history[0], fresh, *window.messages[2:]])
+    found = [dict(turn) for turn in conversation.fetch(conversation.ids)]
+    assert found == [history[0], fresh, *history[2:]]
+    assert (synced.kept, synced.branched_at) == (1, 1)
+
+
+def test_a_request_that_was_replaced_is_not_stored(memory):
+    conversation, history = memory.conversation("talk"), talk()[:-1]
+    conversation.append(history)
+    window = conversation.window("Which boats?", budget=3_000)
+    conversation.sync([*window.messages[:-1], said("user", "Which cranes?")])
+    found = [dict(turn) for turn in conversation.fetch(conversation.ids)]
+    assert found == [*history, said("user", "Which cranes?")]
+
+
+def test_a_window_stands_for_all_that_there_was():
+    history = History()
+    for id_ in range(1, 10):
+        history.add(id_, b"%d" % id_)
+    assert _until(history, [1, 0, 7, 8], 9) == [1, 6, 7, 9]
+    assert _until(history, [1, 0], 9) == [1, 9]
+    assert _until(history, [0, 1, 0, 0, 9], 9) == [0, 1, 8, 8, 9]
+    assert _until(history, [], 9) == []
 
 
 def test_without_the_quoted_block_a_window_is_recognised_as_well(memory):

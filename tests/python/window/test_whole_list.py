@@ -65,6 +65,8 @@ def test_the_limit_is_min_saving(memory):
     assert 0.2 < least.saved < 1
     at = conversation.window(budget=BUDGET, min_saving=least.saved - 1e-9)
     assert (at.report.active, at.tokens) == (True, least.tokens_sent)
+    equal = conversation.window(budget=BUDGET, recent=100, min_saving=0)
+    assert (equal.report.active, equal.report.saved) == (True, 0)
     above = conversation.window(budget=BUDGET, min_saving=least.saved + 1e-9)
     assert (above.report.active, above.tokens) == (False, least.tokens_in)
 
@@ -162,6 +164,29 @@ def test_what_a_window_adds_is_not_hidden(memory):
     for report in found:
         assert report.saved == 1 - report.tokens_sent / report.tokens_in
     assert min(report.saved for report in found) < 0
+
+
+def test_a_list_that_exceeds_the_budget_in_another_dialect_is_changed(memory):
+    conversation = memory.conversation("c")
+    for at in range(12):
+        call = {"id": f"c{at}", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+        conversation.append(
+            [
+                said("user", f"Look at boat {at}."),
+                {"role": "assistant", "content": None, "tool_calls": [call]},
+                {"role": "tool", "tool_call_id": f"c{at}", "content": "Wind."},
+                said("assistant", "Wind."),
+            ]
+        )
+    more = []
+    for dialect in ("anthropic", "gemini", "responses"):
+        report = conversation.window(budget=BUDGET, mode="full", dialect=dialect).report
+        more.append(report.tokens_sent - report.tokens_in)
+        budget = report.tokens_in
+        window = conversation.window(budget=budget, dialect=dialect, min_saving=0.99)
+        assert window.tokens <= budget
+        assert window.report.active == (more[-1] > 0)
+    assert max(more) > 0
 
 
 @pytest.mark.parametrize("wrong", [-0.1, 1, 1.5, "0.2", None, True, float("nan")])
