@@ -34,8 +34,8 @@ class Facts:
         images: Number of images, those in tool results included.
         request: Whether it has a user's text, and not only tool results.
         bond: How it belongs to its neighbours: 0 stands alone; of a response with several items, 1
-            belongs to an adjacent one with reasoning or calls, 2 has calls, 3 is reasoning; 4
-            belongs to whatever stands before it.
+            belongs to an adjacent one with reasoning or calls, 2 has calls, 3 is reasoning, 5
+            refers to a stored one that may be a call; 4 belongs to whatever stands before it.
         item_id: The id that the provider gave an item of a response, without the prefix for its
             kind; empty if it has none. With it the item needs the reasoning that it was made with.
         thinks: Whether the assistant's message begins with reasoning of the kind that must stay

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 REASONING: Final = 3
 """The bond of reasoning; see `Facts.bond`."""
 
-_TOOLS: Final = 2
-"""The bond of calls, and of references to items that the provider has stored."""
+REFERENCE: Final = 5
+"""The bond of a reference to a stored item that may be a call."""
 
 _LONG, _SHARED = 16, 12
 """The least length of an id that tells its response, and how much of it the items of one share.
@@ -248,7 +248,7 @@ class Bonds:
                 found += (self._reasoning[0],)
             if fact.bond == REASONING:
                 self._reasoning = (index, fact) if fact.item_id else None
-            if fact.bond == _TOOLS and not (fact.calls or fact.item_id):
+            if fact.bond == REFERENCE:
                 self.reference = index
         elif not fact.results:
             self._reasoning = self.reference = None

@@ -22,11 +22,13 @@ from warmset.messages.responses.kinds import (
     call_of,
     item_id,
     item_kind,
+    may_call,
     output_field,
     output_of,
     stands_alone,
 )
 from warmset.messages.text import joined, kind_of, role_fault
+from warmset.messages.units import REASONING as THINKS, REFERENCE as MAY_CALL
 
 _OWN_PARTS = frozenset({"input_text", "output_text", "input_image", "input_file"})
 _PARTS = _OWN_PARTS | {"refusal", "input_audio"}
@@ -159,14 +161,17 @@ def facts(message: Message) -> Facts:
         return Facts("assistant", text, keep=True)
     called = call_of(message)
     calls = () if called is None else (called[1],)
-    own = "" if kind == REFERENCE else _own(message)
+    if kind == REFERENCE:
+        bond = MAY_CALL if may_call(message) else _bond(kind)
+        return Facts("assistant", text, images=images, bond=bond)
+    own = _own(message)
     return Facts("assistant", text, calls, images=images, bond=_bond(kind), item_id=own)
 
 
 def _bond(kind: str) -> int:
     """Reasoning, calls, the provider's items and references hold fast; the unknown goes along."""
     if kind == REASONING:
-        return 3
+        return THINKS
     return 2 if kind in KNOWN else 1
 
 
