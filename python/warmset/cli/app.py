@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import difflib
 import io
+import json
 import os
 import sys
 from importlib import metadata
@@ -22,6 +24,10 @@ COMMANDS: Final = {
     "compact": (
         "compaction:compact",
         "Drop the turns of a list with the lowest scores, and show which and why.",
+    ),
+    "completion": (
+        "complete:completion",
+        "Print a script with which a shell completes commands, options and files.",
     ),
     "demo": (
         "demo:demo",
@@ -49,6 +55,10 @@ COMMANDS: Final = {
 """Each command with its module, which is imported when it is called, and its line in the help."""
 
 
+_OTHER_JSON: Final = ("eval", "rpc")
+"""Commands whose ``--json`` names a file, or whose output is JSON in any case."""
+
+
 def application(tokens: Sequence[str]) -> cyclopts.App:
     """Build the application for a command line; only the called command is imported."""
     app = cyclopts.App(
@@ -71,6 +81,7 @@ def run(tokens: Sequence[str]) -> int:
 
     Returns:
         The exit code: 1 for an error, 2 for wrong arguments or a missing extra, 130 for Ctrl-C.
+        With ``--json``, an error is a JSON object on standard output, too.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a test's capture may be something else
@@ -82,39 +93,68 @@ def run(tokens: Sequence[str]) -> int:
         if sys.stdout is not None:  # it may be closed already
             sys.stdout.flush()
     except (cyclopts.CycloptsError, ImportError, KeyboardInterrupt, OSError, WarmsetError) as error:
-        return _ended(error)
+        return _ended(error, as_json=_asks_for_json(tokens))
     return code if isinstance(code, int) else 0
 
 
-def _ended(error: BaseException) -> int:
+def _asks_for_json(tokens: Sequence[str]) -> bool:
+    return "--json" in tokens and tokens[0] not in _OTHER_JSON
+
+
+def _ended(error: BaseException, *, as_json: bool) -> int:
     """Print what ended a command, and return its exit code."""
     cause = error.__cause__ if isinstance(error, ImportError) else None
     if isinstance(cause, MissingExtraError):  # while the command was imported
         error = cause
     if isinstance(error, KeyboardInterrupt):
         return INTERRUPTED
+    found = _said(error)
+    if found is None:
+        raise error
+    line, code = found
+    if line and as_json:
+        print(json.dumps({"error": {"type": type(error).__name__, "message": line}, "code": code}))
+    if line:
+        Console(stderr=True, soft_wrap=True).print(Text(f"error: {line}", style="red"))
+    return code
+
+
+def _said(error: BaseException) -> tuple[str, int] | None:
+    """Return what to say of an error, in one line, and the exit code; None if it is a defect."""
     if isinstance(error, MissingExtraError):
-        return _failed(error, NOT_INSTALLED)
+        return _line(error), NOT_INSTALLED
     if isinstance(error, WarmsetError):
-        return _failed(error, FAILED)
+        return _line(error), FAILED
+    if isinstance(error, cyclopts.UnknownCommandError):
+        return _unknown(error), MISUSED
     if isinstance(error, cyclopts.CycloptsError):
-        return _failed(f"{str(error).rstrip('.')}; see warmset --help", MISUSED)
-    if isinstance(error, OSError):
-        return _unwritten(error)
-    raise error
+        return f"{_line(error).rstrip('.')}; see warmset --help", MISUSED
+    return _unwritten(error) if isinstance(error, OSError) else None
 
 
-def _unwritten(error: OSError) -> int:
+def _unknown(error: cyclopts.UnknownCommandError) -> str:
+    """Name the commands that there are, the nearest one first."""
+    given = (error.unused_tokens or [""])[0]
+    names = [name for name in error.command_chain or () if name]
+    app = application(names)
+    for name in names:
+        app = app[name]
+    there = sorted(name for name in app if not name.startswith("-"))
+    near = difflib.get_close_matches(given, there, 1)
+    meant = f", did you mean {near[0]!r}?" if near else "."
+    whole = " ".join(["warmset", *names])
+    return f"{whole} has no command {given!r}{meant} Commands: {', '.join(there)}"
+
+
+def _unwritten(error: OSError) -> tuple[str, int]:
     if error.filename is not None:
-        return _failed(f"{error.filename}: {error.strerror}", FAILED)
+        return f"{error.filename}: {error.strerror}", FAILED
     # Avoid an error message at exit about unwritten output.
     os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
     if isinstance(error, BrokenPipeError):  # the reader closed the pipe
-        return FAILED
-    return _failed(f"the output cannot be written: {error.strerror or error}", FAILED)
+        return "", FAILED
+    return f"the output cannot be written: {error.strerror or error}", FAILED
 
 
-def _failed(error: object, code: int) -> int:
-    line = " ".join(str(error).split())
-    Console(stderr=True, soft_wrap=True).print(Text(f"error: {line}", style="red"))
-    return code
+def _line(error: object) -> str:
+    return " ".join(str(error).split())

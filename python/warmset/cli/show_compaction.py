@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, Literal
 
 from rich import box
 from rich.table import Table
@@ -25,6 +25,9 @@ _SHOWN: Final = 20
 """The most dropped turns that are listed; the rest is only counted."""
 
 _WIDTH: Final = 60
+
+_WIDE: Final = 80
+"""Columns of a terminal from which tables have all of theirs."""
 
 _FIGURES: Final = ("before_tokens", "after_tokens", "dropped", "distilled")
 _WORDS: Final = frozenset({"role", "turn", "tenant", "conversation"})
@@ -61,16 +64,17 @@ def show_compaction(
         out.print(f"distilled: {stats.distilled} memories ({kinds})")
     if not made.dropped:
         return
-    table = _table("#", "role", "score", "recency", "similarity", "coverage", "turn")
+    names = ["#", "role", "score", "recency", "similarity", "coverage", "turn"]
+    rows: list[list[Text]] = []
     worst = sorted(made.dropped, key=lambda drop: (drop.score, drop.id))[:_SHOWN]
     for drop in worst:
         message, terms = given[drop.id], drop.terms
         numbers = (drop.score, terms.recency, terms.similarity, terms.coverage)
         said = summarise(text_of(message, made.dialect))[:_WIDTH]
         role = str(message.get("role", message.get("type", "")))
-        cells = (f"{number:.2f}" for number in numbers)
-        table.add_row(str(drop.id), _plain(role), *cells, _plain(said))
-    out.print(table)
+        cells = [_plain(f"{number:.2f}") for number in numbers]
+        rows.append([_plain(str(drop.id)), _plain(role), *cells, _plain(said)])
+    out.print(_table(names, rows, leave={"recency", "similarity", "coverage"}, out=out))
     if len(made.dropped) > len(worst):
         out.print(f"and {len(made.dropped) - len(worst):,} more; --json lists all", style="dim")
 
@@ -85,36 +89,38 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
     if not runs:
         out.print("no compaction is on record")
         return
-    table = _table(
-        "#",
-        "when (UTC)",
-        "what",
-        "tenant",
-        "conversation",
-        "tokens",
-        "after",
-        "dropped",
-        "distilled",
-    )
-    for tenant, run in runs:
-        figures = run.figures
-        table.add_row(
-            str(run.id),
-            f"{run.at:%Y-%m-%d %H:%M:%S}",
+    figures = ["tokens", "after", "dropped", "distilled"]
+    names = ["#", "when (UTC)", "what", "tenant", "conversation", *figures]
+    rows = [
+        [
+            _plain(str(run.id)),
+            _plain(f"{run.at:%Y-%m-%d %H:%M:%S}"),
             _plain(run.what),
             _plain(tenant),
             _plain(run.conversation or ""),
-            *(_number(figures.get(name)) for name in _FIGURES),
-        )
-    out.print(table)
+            *(_plain(_number(run.figures.get(name))) for name in _FIGURES),
+        ]
+        for tenant, run in runs
+    ]
+    leave = {"tenant", "conversation", "distilled", "dropped"}
+    out.print(_table(names, rows, leave=leave, out=out))
     out.print(f"{len(runs):,} on record")
 
 
-def _table(*columns: str) -> Table:
+def _table(
+    columns: Sequence[str], rows: Sequence[Sequence[Text]], *, leave: set[str], out: Console
+) -> Table:
+    """Make a table whose ids are never cut; a narrow terminal gets fewer columns."""
+    narrow = out.width < _WIDE
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
-    for name in columns:
-        left = name in _WORDS or name in {"when (UTC)", "what"}
-        table.add_column(name, justify="left" if left else "right", no_wrap=name not in _WORDS)
+    kept = [at for at, name in enumerate(columns) if not (narrow and name in leave)]
+    for at in kept:
+        name, left = columns[at], columns[at] in _WORDS or columns[at] in {"when (UTC)", "what"}
+        ids = max((len(row[at]) for row in rows), default=1) if name == "#" else None
+        justify: Literal["left", "right"] = "left" if left else "right"
+        table.add_column(name, justify=justify, no_wrap=name not in _WORDS, min_width=ids)
+    for row in rows:
+        table.add_row(*(row[at] for at in kept))
     return table
 
 

@@ -6,8 +6,9 @@ import json
 import os
 import sys
 from contextlib import contextmanager
+from dataclasses import asdict
 from pathlib import Path  # noqa: TC003 - read at run time, to parse arguments
-from typing import IO, TYPE_CHECKING, Annotated, Final
+from typing import IO, TYPE_CHECKING, Annotated, Any, Final
 
 from cyclopts import Parameter
 from rich.console import Console
@@ -31,6 +32,8 @@ from warmset.maintenance.doctor import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
+
+    from warmset.receipts import ErasureResult, RewriteResult
 
 _READ: Final = "read the store"
 _Json = Annotated[bool, Parameter(name="--json", negative="")]
@@ -87,6 +90,7 @@ def erase(
     compact: bool = True,
     yes: _Yes = False,
     key_file: Path | None = None,
+    as_json: _Json = False,
 ) -> int:
     """Erase a conversation and everything derived from it.
 
@@ -97,7 +101,10 @@ def erase(
         compact: Rewrite the files, so that no byte of it is left.
         yes: Do not ask.
         key_file: A file with the store's master key, if it has one.
+        as_json: Print one JSON object; needs --yes.
     """
+    if as_json and not yes:
+        raise InvalidInputError("--json asks no question; give --yes as well")
     scope = scope_of(tenant, conversation)
     with open_store(Access(path=path, key_file=key_file), mode="shared") as store:
         pending = store.erasure_report()["pending"]
@@ -108,13 +115,26 @@ def erase(
             gone = store.erase(prefix=scope)
         if not gone.records and not pending:
             raise NotFound(f"tenant {tenant!r} has no conversation {conversation!r}")
-        print(f"erased {gone.records:,} records, {gone.derived:,} made from them, {gone.keys} keys")
-        if compact:
-            done = store.compact()
-            print(f"wrote {done.segments} files anew, {done.bytes:,} bytes given back")
-        else:
-            print("their bytes are still in the files; erase again with --compact to remove them")
+        done = store.compact() if compact else None
+    if as_json:
+        print(json.dumps(_erased(gone, done), indent=1))
+        return 0
+    print(f"erased {gone.records:,} records, {gone.derived:,} made from them, {gone.keys} keys")
+    if done is not None:
+        print(f"wrote {done.segments} files anew, {done.bytes:,} bytes given back")
+    else:
+        print("their bytes are still in the files; erase again with --compact to remove them")
     return 0
+
+
+def _erased(gone: ErasureResult, done: RewriteResult | None) -> dict[str, Any]:
+    made = {"records": gone.records, "derived": gone.derived, "keys": gone.keys}
+    return {
+        **made,
+        "compacted": done is not None,
+        "files": 0 if done is None else done.segments,
+        "bytes": 0 if done is None else done.bytes,
+    }
 
 
 def export(
@@ -125,6 +145,7 @@ def export(
     tenant: str | None = None,
     out: Path | None = None,
     key_file: Path | None = None,
+    as_json: _Json = False,
 ) -> int:
     """Write records as JSON lines, for ``warmset import`` or for the person concerned.
 
@@ -136,7 +157,10 @@ def export(
         tenant: Only this tenant.
         out: The file to write; standard output if not given.
         key_file: A file with the store's master key, if it has one.
+        as_json: Print what was written as one JSON object; needs --out.
     """
+    if as_json and out is None:
+        raise InvalidInputError("--json describes the export; name its file with --out")
     whole = conversation is None and tenant is None
     prefix = [] if whole else scope_of(tenant or "default", conversation)
     access = Access(path=path, key_file=key_file)
@@ -146,6 +170,9 @@ def export(
             what = f"tenant {tenant or 'default'!r} has no "
             what += "records" if conversation is None else f"conversation {conversation!r}"
             raise NotFound(f"{what} that can be read; nothing was written")
+    if as_json:
+        print(json.dumps({"out": str(out), **asdict(made)}, indent=1))
+        return int(bool(made.damages))
     for count, what in (
         (made.records, "records written"),
         (made.vectors, "records of vectors left out"),
@@ -157,7 +184,9 @@ def export(
     return int(bool(made.damages))
 
 
-def import_(path: Path, file: Path, /, *, key_file: Path | None = None) -> int:
+def import_(
+    path: Path, file: Path, /, *, key_file: Path | None = None, as_json: _Json = False
+) -> int:
     """Append what ``warmset export`` wrote, under new ids.
 
     A conversation that already has records in the store is rejected. Records are appended in
@@ -167,6 +196,7 @@ def import_(path: Path, file: Path, /, *, key_file: Path | None = None) -> int:
         path: The store's directory; it is created if it does not exist.
         file: The export.
         key_file: A file with the store's master key, if it has one.
+        as_json: Print one JSON object.
     """
     found = survey(file)
     access = Access(path=path, key_file=key_file)
@@ -177,6 +207,10 @@ def import_(path: Path, file: Path, /, *, key_file: Path | None = None) -> int:
                 work.run(progress)
         finally:
             print(f"{work.done:,} of {work.total:,} records imported", file=sys.stderr)
+    if as_json:
+        made = {"records": work.done, "vectors": work.vectors, "references": work.loose}
+        print(json.dumps(made, indent=1))
+        return 0
     for count, what in (
         (work.vectors, "records of vectors left out; they are made anew"),
         (work.loose, "references to records that are not in the file left out"),

@@ -21,7 +21,7 @@ from warmset import (
 )
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict import Fold
-from warmset.messages import DIALECTS
+from warmset.messages import DIALECTS, text_message
 
 ENOUGH = 10**6
 HEADING = "(Earlier tool calls, one line each)"
@@ -208,7 +208,7 @@ def test_lines_grow_as_the_list_grows(dialect):
     assert text.count(HEADING) == 1
     assert text.count("search(") == 3
     assert go(made.messages).messages == made.messages
-    longer = [*made.messages, said("assistant", "x") if dialect != "gemini" else model("x")]
+    longer = [*made.messages, text_message(dialect, "assistant", "x")]
     more = [one for at in (8, 9) for one in step(at)]
     grown = [*made.messages[:-2], *written([said("user", "y"), *more])[1:], *made.messages[-2:]]
     later = go(grown)

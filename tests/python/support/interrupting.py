@@ -15,6 +15,7 @@ import sys
 import tempfile
 import time
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 
 # The signal has its default effect, whatever this process inherited from a shell in the background,
@@ -88,7 +89,7 @@ def cases(folder):
         "erase": (["erase", store, "--conversation", "none"], LIMIT),
         "model path": (["model", "path"], LIMIT),
         "model verify": (["model", "verify"], LOADING),
-        "rpc": (["rpc", store], LOADING),
+        "rpc": (["rpc", "--memory", store], LOADING),
     }
     made = {name: ([LAUNCH, "{fd}", *line], limit) for name, (line, limit) in lines.items()}
     made["with"] = [BLOCK, "{fd}", fresh], LIMIT
@@ -104,30 +105,32 @@ def interrupt(line, moment, number):
     """
     reader, writer = os.pipe()
     words = [word.replace("{fd}", str(writer)).replace("{n}", str(number)) for word in line]
-    with subprocess.Popen(  # noqa: S603 - fixed
-        [sys.executable, "-c", *words],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        pass_fds=[writer],
-    ) as process:
+    with (
+        tempfile.TemporaryFile() as errors,
+        subprocess.Popen(  # noqa: S603 - fixed
+            [sys.executable, "-c", *words],
+            stdin=subprocess.PIPE,  # it stays open: a question waits for its answer
+            stdout=subprocess.DEVNULL,
+            stderr=errors,
+            pass_fds=[writer],
+        ) as process,
+    ):
         os.close(writer)
         os.read(reader, 1)
         os.close(reader)
-        try:
-            process.communicate(timeout=moment)
-        except subprocess.TimeoutExpired:
-            pass
-        else:
+        with suppress(subprocess.TimeoutExpired):
+            process.wait(moment)
             return None
         process.send_signal(signal.SIGINT)
         sent = time.monotonic()
         try:
-            _, errors = process.communicate(timeout=30)
+            process.wait(30)
         except subprocess.TimeoutExpired:
             process.kill()
-            _, errors = process.communicate()
-        return time.monotonic() - sent, process.returncode, errors.decode()
+            process.wait()
+        seconds = time.monotonic() - sent
+        errors.seek(0)
+        return seconds, process.returncode, errors.read().decode()
 
 
 def verdict(name, limit, found):

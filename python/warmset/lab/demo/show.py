@@ -21,6 +21,9 @@ WIDTH: Final = 100
 _BESIDE: Final = 66
 """Columns of the table of methods beside its dots, one a question."""
 
+_WIDE: Final = 72
+"""Columns of a terminal from which the table of methods has bars and long headings."""
+
 
 def console(file: TextIO) -> Console:
     """Make a console that is at most 100 columns wide and does not colour words by itself."""
@@ -84,10 +87,11 @@ def _methods(figures: Figures, out: Console, marks: Marks) -> None:
         " the same block; only the ranking differs.",
     )
     table = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
+    narrow = out.width < _WIDE
     table.add_column("method", no_wrap=True)
     table.add_column("tokens", justify="right", no_wrap=True)
-    table.add_column("share of full", no_wrap=True)
-    table.add_column("evidence found", no_wrap=True)
+    table.add_column("share" if narrow else "share of full", no_wrap=True)
+    table.add_column("found" if narrow else "evidence found", no_wrap=True)
     if figures.several:
         table.add_column("recall", justify="right", no_wrap=True)
     for method in figures.methods:
@@ -95,7 +99,7 @@ def _methods(figures: Figures, out: Console, marks: Marks) -> None:
         row = [
             Text(method.name),
             Text(f"{method.tokens:,.0f}"),
-            Text.assemble(f"{part:6.1%} ", (marks.bar(part, 12), "blue")),
+            Text.assemble(f"{part:6.1%}", ("" if narrow else " " + marks.bar(part, 12), "blue")),
             _found(method, asked, marks, room=out.width - _BESIDE),
         ]
         if figures.several:

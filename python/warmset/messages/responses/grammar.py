@@ -161,11 +161,10 @@ def facts(message: Message) -> Facts:
         return Facts("assistant", text, keep=True)
     called = call_of(message)
     calls = () if called is None else (called[1],)
+    own, bond = _own(message), _bond(kind)
     if kind == REFERENCE:
-        bond = MAY_CALL if may_call(message) else _bond(kind)
-        return Facts("assistant", text, images=images, bond=bond)
-    own = _own(message)
-    return Facts("assistant", text, calls, images=images, bond=_bond(kind), item_id=own)
+        own, bond = "", MAY_CALL if may_call(message) else bond
+    return Facts("assistant", text, calls, images=images, bond=bond, item_id=own)
 
 
 def _bond(kind: str) -> int:
