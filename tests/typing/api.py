@@ -23,7 +23,7 @@ from warmset import (
 )
 from warmset.native import HotIndex, LexicalIndex, pack, pack_batch, terms
 from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
-from warmset.receipts import ErasureResult
+from warmset.receipts import ErasureResult, Spooled
 from warmset.summarize import (
     Audit,
     ExtractiveSummarizer,
@@ -86,7 +86,7 @@ async def twins() -> None:
     assert_type(await chat.afit(budget=100), CutResult)
     assert_type(await memory.aflush(timeout=1.0), bool)
     assert_type(await memory.aerase(conversation="a"), ErasureResult)
-    assert_type(await memory.aremember("the pool has 12", memory_type="decision"), int)
+    assert_type(await memory.aremember("the pool has 12", memory_type="decision"), int | Spooled)
     await memory.aclose(timeout=1.0)
     async with await Memory.aopen("store", durability="interval", sync_interval=0.5) as other:
         assert_type(other, Memory)

@@ -45,7 +45,7 @@ COMMANDS: Final = {
     ),
     "history": (
         "compaction:history",
-        "List the compactions that a store has recorded; nothing is changed.",
+        "List the compactions and prepared summaries on record in a store; nothing is changed.",
     ),
     "import": ("upkeep:import_", "Append what warmset export wrote, under new ids."),
     "model": ("model:app", "The local embedding model: locate, download, verify."),

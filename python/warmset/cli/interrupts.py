@@ -44,6 +44,7 @@ class Interrupts:
         heeded = signal.getsignal(signal.SIGINT) is signal.default_int_handler
         if heeded:
             signal.signal(signal.SIGINT, self._handle)
+        code = INTERRUPTED
         try:
             code = command()
         except BaseException:

@@ -102,7 +102,7 @@ def show_history(runs: Sequence[tuple[str, Episode]], out: Console) -> None:
         ]
         for tenant, run in runs
     ]
-    leave = {"tenant", "conversation", "distilled", "dropped"}
+    leave = {"what", "tenant", "conversation", "distilled", "dropped"}
     out.print(_table(names, rows, leave=leave, out=out))
     out.print(f"{len(runs):,} on record")
 

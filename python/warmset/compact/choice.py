@@ -176,11 +176,12 @@ class Choice:
         replies, instructs = roles == _ASSISTANT, roles >= _SYSTEM
         alike = (replies[1:] == replies[:-1]) | instructs[1:] | instructs[:-1]
         numbers = roles.tolist()
-        found = (
-            (at, self._gap(numbers[at - 1], numbers[at]))
-            for at in (np.flatnonzero((np.diff(kept) > 1) & alike) + 1).tolist()
-        )
-        return [(at, role) for at, role in found if role is not None]
+        found: list[tuple[int, GapRole]] = []
+        for at in (np.flatnonzero((np.diff(kept) > 1) & alike) + 1).tolist():
+            role = self._gap(numbers[at - 1], numbers[at])
+            if role is not None:
+                found.append((at, role))
+        return found
 
     def _gap_cost(self, role: GapRole) -> int:
         return _stand_in_cost(self._dialect, role, self._encoding)

@@ -49,7 +49,7 @@ class Source:
     ) -> None:
         self.keeper = keeper
         self._hashes = hashes
-        self._dialect = dialect
+        self._dialect: Dialect = dialect
         self._given: object = given
         if isinstance(given, str):
             self.embedder = None if given == "lexical" else named(given)

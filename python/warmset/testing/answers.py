@@ -32,7 +32,7 @@ def read_answer(answer: Any) -> Answer:
     """
     messages = messages_of(answer)
     try:
-        stand_ins = list(getattr(answer, "inserted", ()))
+        stand_ins: list[Any] = list(getattr(answer, "inserted", ()))
         inserted = frozenset(int(one.index) for one in stand_ins)
         covered = frozenset(at for one in stand_ins if one.kind != "gap" for at in one.stands_for)
     except (AttributeError, TypeError, ValueError) as error:
