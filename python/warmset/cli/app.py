@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import io
 import json
 import os
@@ -134,13 +133,15 @@ def _said(error: BaseException) -> tuple[str, int] | None:
 
 def _unknown(error: cyclopts.UnknownCommandError) -> str:
     """Name the commands that there are, the nearest one first."""
+    from difflib import get_close_matches  # noqa: PLC0415 - seldom needed
+
     given = (error.unused_tokens or [""])[0]
     names = [name for name in error.command_chain or () if name]
     app = application(names)
     for name in names:
         app = app[name]
     there = sorted(name for name in app if not name.startswith("-"))
-    near = difflib.get_close_matches(given, there, 1)
+    near = get_close_matches(given, there, 1)
     meant = f", did you mean {near[0]!r}?" if near else "."
     whole = " ".join(["warmset", *names])
     return f"{whole} has no command {given!r}{meant} Commands: {', '.join(there)}"

@@ -44,6 +44,7 @@ def runs(name, path):
         "prefork_interval",
         "prefork_spool",
         "exclusive",
+        "locks",
         "busy",
         "killed",
         "grandchild",

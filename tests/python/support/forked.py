@@ -213,6 +213,47 @@ def busy(path):  # noqa: C901 - one line for each thing that others do
     whole(path.with_name("fresh"), [f"child {n}" for n in range(25)])
 
 
+def locks(path):
+    """A child gives back no lock of a file, and goes on with a lock that the forking thread has."""
+    from warmset._core import lock_file  # noqa: PLC0415
+    from warmset._support.forks import Lock  # noqa: PLC0415
+
+    held = lock_file(path)
+    ended(child(held.release))
+    assert lock_file(path) is None, "the parent has it"
+    held.release()
+    assert lock_file(path) is not None
+    lock, others, taken, go_on = Lock(), Lock(), threading.Event(), threading.Event()
+
+    def hold():
+        with others:
+            taken.set()
+            go_on.wait(20)
+
+    thread = threading.Thread(target=hold)
+    thread.start()
+    taken.wait(20)
+
+    def work():
+        with others:  # whose thread the child does not have
+            pass
+
+    with lock:
+        number = os.fork()
+        if not number:
+            signal.alarm(PATIENCE)
+            work()
+            other = threading.Thread(target=lock.__enter__, daemon=True)
+            other.start()
+            other.join(0.2)
+            assert other.is_alive(), "the thread that forked has it in the child, too"
+    if not number:
+        os._exit(0)
+    ended(number)
+    go_on.set()
+    thread.join()
+
+
 class Slow(MetaPathFinder):
     """Delays the import of a module, and says when it began."""
 
