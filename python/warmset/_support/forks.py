@@ -76,12 +76,11 @@ def in_child(call: Callable[[], None]) -> None:
 
 
 def _before() -> None:
-    for name, module in list(sys.modules.items()):
-        if name.partition(".")[0] in AWAITED and _is_loading(module):
-            try:
-                import_module(name)  # waits for the other thread, and returns if it is this one
-            except Exception:  # noqa: BLE001, S112 - who asked for the module gets the error
-                continue
+    for name in _loading():
+        try:
+            import_module(name)  # waits for the other thread, and returns if it is this one
+        except Exception:  # noqa: BLE001, S112 - who asked for the module gets the error
+            continue
     if (core := _core()) is not None:
         core.before_fork()
 
@@ -95,6 +94,16 @@ def _start_anew() -> None:
     _after()
     for lock in list(_locks):
         lock.start_anew()
+
+
+def _loading() -> list[str]:
+    """Return the modules that are imported at the moment, as far as they are waited for.
+
+    A module that is still looked for is not among `sys.modules`; its lock is held already.
+    """
+    names = [name for name, module in list(sys.modules.items()) if _is_loading(module)]
+    names += list(getattr(sys.modules.get("_frozen_importlib"), "_module_locks", ()))
+    return [name for name in names if isinstance(name, str) and name.partition(".")[0] in AWAITED]
 
 
 def _is_loading(module: ModuleType) -> bool:

@@ -78,9 +78,8 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
         # Every provider rejects a result without its call, and an old call without its result.
         return unit.kind not in {"orphan", "system"} and not unit.open
 
-    if asked is None and appended:  # nobody asked: the newest unit is the subject of the call
-        said = (at for at in reversed(range(len(live))) if not live[at].facts.is_system)
-        asked = next(said, None)
+    if asked is None and appended and accounts.may_continue:
+        asked = next((at for at, one in enumerate(live) if one.facts.results), None)
     now = [] if asked is None else [accounts.unit(number) for number in accounts.since(asked)]
     current = [unit for unit in now if unit.kind not in {"orphan", "system"}]
     taken = {unit.members[0] for unit in now}

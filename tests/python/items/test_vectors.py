@@ -218,6 +218,7 @@ def test_what_was_looked_up_is_not_where_a_memory_comes_from(tmp_path):
     with opened(tmp_path, WordEmbedder()) as memory:
         source, copy = memory.conversation("source"), memory.conversation("copy")
         source.append(said)
+        copy.append(said)  # what a living turn says is not erased with another one
         assert memory.flush(20)
         made = compacted(copy, said, distill_novel=True)
         assert made.stats.distilled > 0

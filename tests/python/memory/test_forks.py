@@ -48,6 +48,7 @@ def runs(name, path):
         "busy",
         "killed",
         "grandchild",
+        "first_import",
         "lazy_import",
         "own_import",
         "compaction",

@@ -82,7 +82,7 @@ OPTIONS = {
     "tenant": ({"tenant": ""}, "tenant"),
     "tenant number": ({"tenant": 5}, "tenant"),
     "durability": ({"durability": "none"}, "fsync"),
-    "mode": ({"mode": "read"}, "exclusive"),
+    "mode": ({"mode": "write"}, "exclusive"),
     "views": ({"views": "context"}, "views: expected 'both' or 'turn'"),
     "on_busy": ({"on_busy": "wait"}, "spool"),
     "encryption": ({"encryption": b"short"}, "32"),

@@ -372,7 +372,7 @@ def test_an_output_behind_the_next_calls_is_apart():
     later = {**CALLS["responses"], "call_id": "d"}
     answers = [{**RESULTS["responses"], "call_id": one, "output": one} for one in "cd"]
     items = [USER, CALLS["responses"], later, answers[1], SAID, answers[0], USER]
-    with pytest.raises(ConversionError, match="message 5: the place of an output"):
+    with pytest.raises(ConversionError, match="message 5: the place of the output"):
         convert(items, source="responses", target="openai")
     found = convert(items, source="responses", target="openai", lost="drop")
     assert validate(found.messages, dialect="openai") == []

@@ -55,10 +55,18 @@ def parted(facts, recent, appended):
     sent = [u for u in units(facts) if u.kind != "orphan"]
     now = [u for u in sent if asked is not None and u.members[-1] >= asked]
     before = [u for u in sent if u not in now and not u.open and u.kind != "system"]
-    first = [u for u in before if anchor(facts) in u.members]
-    earlier = [u for u in before if u not in first]
+    held = [at for at, one in enumerate(facts) if one.keep or one.is_system]
+    kept = [u for u in before if not {*held}.isdisjoint(u.members)]
+    first = [u for u in before if anchor(facts) in u.members and u not in kept]
+    earlier = [u for u in before if u not in first and u not in kept]
+    systems = [u.members for u in sent if u.kind == "system"]
+    lead = next((at for at, one in enumerate(facts) if not one.is_system), len(facts))
     return {
-        "system": [u.members for u in sent if u.kind == "system"],
+        "system": [members for members in systems if members[0] < lead],
+        "placed": [
+            *(members for members in systems if members[0] > lead),
+            *(u.members for u in kept),
+        ],
         "anchor": [u.members for u in first],
         "recent": [u.members for u in earlier[max(len(earlier) - recent, 0) :] if recent],
         "current": [u.members for u in now if u.kind != "system"],
@@ -70,7 +78,7 @@ def test_a_frame_is_what_the_whole_list_says(facts, recent, appended):
     made = frame(ledger_of(facts), recent=recent, since=None, appended=appended)
     places = {
         name: [tuple(entry.id - 1 for entry in unit) for unit in getattr(made, name)]
-        for name in ("system", "anchor", "recent", "current")
+        for name in ("system", "placed", "anchor", "recent", "current")
     }
     assert places == parted(facts, recent, appended)
     recent_ids = [entry.id for unit in made.recent for entry in unit]

@@ -282,6 +282,21 @@ def lazy_import(path):
     whole(path, ["child"])
 
 
+def first_import(path):
+    """Fork while another thread looks for a package that the child needs."""
+    import warmset  # noqa: F401, PLC0415
+
+    slow = Slow("tokenizers")
+    sys.meta_path.insert(0, slow)
+    thread = threading.Thread(target=lambda: __import__("tokenizers"))
+    thread.start()
+    assert slow.begun.wait(5)
+    ended(child(lambda: __import__("tokenizers")))
+    thread.join()
+    use(path, "parent")
+    whole(path, ["parent"])
+
+
 def own_import(path):
     """Fork in the middle of an import: the thread that forks waits for nobody but itself."""
     import warmset  # noqa: PLC0415

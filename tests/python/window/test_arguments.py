@@ -20,12 +20,14 @@ TOOLS = {
     "responses": {"type": "function", **READ, "parameters": SCHEMA, "strict": False},
     "anthropic": {**READ, "input_schema": SCHEMA},
     "gemini": {"functionDeclarations": [{**READ, "parametersJsonSchema": SCHEMA}]},
+    "interactions": {"type": "function", **READ, "parameters": SCHEMA},
 }
 LIST = {
     "openai": "messages",
     "responses": "input",
     "anthropic": "messages",
     "gemini": "contents",
+    "interactions": "input",
 }
 ASK = {"role": "user", "content": "Which city?"}
 
@@ -59,6 +61,8 @@ def test_system_and_tools_stand_where_the_provider_wants_them(chat, dialect):
     assert validate(listed, dialect=dialect) == []
     if dialect == "gemini":
         assert made == {"config": {"system_instruction": "Be brief.", "tools": given}}
+    elif dialect == "interactions":
+        assert made == {"system_instruction": "Be brief.", "tools": given}
     elif dialect == "anthropic":
         assert made == {"system": "Be brief.", "tools": given}
     else:
@@ -131,7 +135,7 @@ def test_a_function_is_written_in_the_shape_of_each_dialect(source, target):
 @pytest.mark.parametrize("strict", [False, True])
 def test_the_kits_definitions_are_rewritten_as_the_kit_writes_them(source, target, strict):
     made = shaped(definitions(source, strict=strict), target)
-    known = strict and source != "gemini"  # Gemini's have no such option
+    known = strict and source not in ("gemini", "interactions")  # Google's have no such option
     flat = [one for tool in made for one in tool.get("functionDeclarations", [tool])]
     want = [
         one

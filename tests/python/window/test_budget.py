@@ -157,7 +157,6 @@ def test_other_modes_are_controls(memory, mode):
 @pytest.mark.parametrize("encoding", ["o200k_base", "cl100k_base", "estimate"])
 def test_windows_cost_what_they_say(bag, dialect, beside, encoding):
     options = {"system": SYSTEM, "tools": TOOLS} if beside else {}
-    tools = options.get("tools")
     with Memory.open(None, embedder=bag, encoding=encoding) as memory:
         conversation = memory.conversation("log")
         conversation.append(long_talk(dialect))
@@ -169,10 +168,10 @@ def test_windows_cost_what_they_say(bag, dialect, beside, encoding):
                         budget=budget, recent=recent, min_saving=0, **options
                     )
                 except BudgetTooSmall as error:
-                    assert error.have == budget < error.need < 500  # noqa: PT017
+                    assert error.have == budget < error.need < 600  # noqa: PT017
                     continue
                 counted = count_tokens(
-                    window.messages, system=window.system, tools=tools, encoding=encoding
+                    window.messages, system=window.system, tools=window.tools, encoding=encoding
                 )
                 assert window.tokens == counted <= budget == window.budget
                 parts = 3 + sum(part.tokens for part in window.parts)

@@ -116,10 +116,11 @@ pub(in crate::cold) fn look(medium: &dyn Medium, number: u64, access: Access) ->
     let file = medium
         .open(&name, access)
         .map_err(|error| refused("open", &path, error))?;
+    // The length first: a writer that creates the segment meanwhile would make it look damaged.
+    let len = file.len().map_err(|error| refused("stat", &path, error))?;
     let mut bytes = vec![0; narrow(PREAMBLE)];
     let read = read_full(&*file, &mut bytes, 0).map_err(|error| refused("read", &path, error))?;
     bytes.truncate(read);
-    let len = file.len().map_err(|error| refused("stat", &path, error))?;
     let (header, blemishes, ours) = match Preamble::decode(&bytes) {
         Preamble::Newer(found) => {
             return Err(Error::NewerFormat {
