@@ -34,7 +34,7 @@ def write(scenes: list[Scene], dialect: Dialect, dice: Dice) -> list[Message]:
 
 def _openai(scene: Scene, dice: Dice) -> list[Message]:
     match scene.what:
-        case "system":
+        case "system" | "instruct":
             return [{"role": "system", "content": scene.text}]
         case "user":
             if not scene.image:
@@ -62,7 +62,7 @@ def _openai_result(call: Call, text: str) -> Message:
 
 def _responses(scene: Scene, dice: Dice) -> list[Message]:
     match scene.what:
-        case "system":
+        case "system" | "instruct":
             return [{"role": "developer", "content": scene.text}]
         case "user":
             if not scene.image:
@@ -72,28 +72,51 @@ def _responses(scene: Scene, dice: Dice) -> list[Message]:
             text = {"type": "input_text", "text": scene.text}
             return [{"type": "message", "role": "user", "content": [text, image]}]
         case "say":
-            return [*_reasoning(scene, dice), _said(scene.text, dice)]
+            stem = _stem(dice)
+            return [*_reasoning(scene, stem, dice), _said(scene.text, stem, dice)]
         case "orphan":
             return [_output(scene.calls[0], scene.results[0])]
-    items = _reasoning(scene, dice)
+    return _items(scene, dice)
+
+
+def _items(scene: Scene, dice: Dice) -> list[Message]:
+    """Write the items of a response that calls, and the outputs."""
+    stem = _stem(dice)
+    items = _reasoning(scene, stem, dice)
     if scene.text:
-        items.append(_said(scene.text, dice))
-    items += [{"type": "function_call", "call_id": one.id, **_function(one)} for one in scene.calls]
-    results = zip(scene.answered, scene.results, strict=True)
-    return [*items, *(_output(call, text) for call, text in results)]
+        items.append(_said(scene.text, stem, dice))
+    named = dice.chance(0.5)
+    made = {one.id: _item_call(one, stem if named else None, dice) for one in scene.calls}
+    results = dict(zip((one.id for one in scene.answered), scene.results, strict=True))
+    if dice.chance(0.2):  # a client that writes every output right behind its call
+        for one in scene.calls:
+            items.append(made[one.id])
+            items += [_output(one, results[one.id])] if one.id in results else []
+        return items
+    return [*items, *made.values(), *(_output(one, results[one.id]) for one in scene.answered)]
 
 
-def _reasoning(scene: Scene, dice: Dice) -> list[Message]:
+def _stem(dice: Dice) -> str:
+    """Return what the ids of the items of one response begin with."""
+    return f"{dice.number():08x}{dice.number():08x}"
+
+
+def _reasoning(scene: Scene, stem: str, dice: Dice) -> list[Message]:
     if scene.reasoning is None:
         return []
-    item: Message = {"type": "reasoning", "id": f"rs_{dice.number()}", "summary": []}
+    item: Message = {"type": "reasoning", "id": f"rs_{stem}{dice.number()}", "summary": []}
     return [item | {"encrypted_content": scene.reasoning}]
 
 
-def _said(text: str, dice: Dice) -> Message:
+def _item_call(call: Call, stem: str | None, dice: Dice) -> Message:
+    own = {} if stem is None else {"id": f"fc_{stem}{dice.number()}"}
+    return {"type": "function_call", **own, "call_id": call.id, **_function(call)}
+
+
+def _said(text: str, stem: str, dice: Dice) -> Message:
     part = {"type": "output_text", "text": text, "annotations": []}
     message: Message = {"type": "message", "role": "assistant", "content": [part]}
-    return message | {"id": f"msg_{dice.number()}", "status": "completed"}
+    return message | {"id": f"msg_{stem}{dice.number()}", "status": "completed"}
 
 
 def _output(call: Call, text: str) -> Message:
@@ -101,10 +124,11 @@ def _output(call: Call, text: str) -> Message:
 
 
 def _anthropic(scene: Scene, dice: Dice) -> list[Message]:
-    del dice
     match scene.what:
         case "system":
             return []
+        case "instruct":
+            return [{"role": "system", "content": scene.text}]
         case "user":
             if not scene.image:
                 return [{"role": "user", "content": scene.text}]
@@ -115,15 +139,22 @@ def _anthropic(scene: Scene, dice: Dice) -> list[Message]:
             return [{"role": "assistant", "content": [*_thinking(scene), _text(scene.text)]}]
         case "orphan":
             return [{"role": "user", "content": [_result(scene.calls[0], scene.results[0])]}]
+    return _turns(scene, dice)
+
+
+def _turns(scene: Scene, dice: Dice) -> list[Message]:
+    """Write an assistant's turn that calls, and the results."""
     blocks = _thinking(scene) + ([_text(scene.text)] if scene.text else [])
     blocks += [
         {"type": "tool_use", "id": one.id, "name": one.name, "input": one.arguments}
         for one in scene.calls
     ]
     answers = [_result(*pair) for pair in zip(scene.answered, scene.results, strict=True)]
+    step: list[Message] = [{"role": "assistant", "content": blocks}]
+    if len(answers) > 1 and dice.chance(0.15):  # a client that sends each result by itself
+        return [*step, *({"role": "user", "content": [one]} for one in answers)]
     if scene.extra:
         answers.append(_text(scene.extra))
-    step: list[Message] = [{"role": "assistant", "content": blocks}]
     return [*step, {"role": "user", "content": answers}] if answers else step
 
 
@@ -143,7 +174,7 @@ def _result(call: Call, text: str) -> dict[str, Any]:
 
 def _gemini(scene: Scene, dice: Dice) -> list[Message]:
     match scene.what:
-        case "system":
+        case "system" | "instruct":
             return []
         case "user":
             parts: list[dict[str, Any]] = [{"text": scene.text}]
@@ -159,6 +190,8 @@ def _gemini(scene: Scene, dice: Dice) -> list[Message]:
     if dice.chance(0.3):
         parts[-1]["thoughtSignature"] = "c2ln"
     step: list[Message] = [{"role": "model", "parts": parts}]
+    if len(parts) > 1 and dice.chance(0.1):  # neighbours of one role, as a stream brings them
+        step = [{"role": "model", "parts": [part]} for part in parts]
     # Calls without ids are distinguished by their order.
     texts = dict(zip((one.id for one in scene.answered), scene.results, strict=True))
     answers = [_response(one, texts[one.id]) for one in scene.calls if one.id in texts]
@@ -175,7 +208,7 @@ def _response(call: Call, text: str) -> dict[str, Any]:
 
 def _interactions(scene: Scene, dice: Dice) -> list[Message]:
     match scene.what:
-        case "system":
+        case "system" | "instruct":
             return []
         case "user":
             content: list[dict[str, Any]] = [_text(scene.text)]

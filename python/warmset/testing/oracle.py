@@ -269,6 +269,9 @@ def _total(puzzle: Puzzle, kept: set[int], *, brief: bool) -> int:
 def _gap(puzzle: Puzzle, before: int, after: int, *, always: bool = False) -> int:
     """Return the tokens of the filler message between two messages, 0 if none is needed."""
     one = puzzle.messages[before].get("role")
+    if puzzle.dialect == "anthropic" and one == "system":
+        follows = before + 1 != after and puzzle.messages[after].get("role") == "user"
+        return puzzle.gap["assistant"] if follows else 0
     if (before + 1 == after and not always) or one != puzzle.messages[after].get("role"):
         return 0
     if puzzle.dialect == "anthropic":

@@ -25,7 +25,7 @@ class Scene:
         extra: A user's text that is sent with the results, if the dialect allows it.
     """
 
-    what: Literal["system", "user", "say", "step", "orphan"]
+    what: Literal["system", "user", "instruct", "say", "step", "orphan"]
     text: str = ""
     calls: list[Call] = field(default_factory=list)
     answered: list[Call] = field(default_factory=list)
@@ -53,6 +53,8 @@ def write_script(dice: Dice, *, exchanges: int, orphans: bool) -> list[Scene]:
     for number in range(exchanges):
         last = number == exchanges - 1
         scenes.append(Scene("user", dice.text(), image=dice.chance(0.1)))
+        if dice.chance(0.08):
+            scenes.append(Scene("instruct", dice.text()))
         if last and dice.chance(0.5):
             break
         for _ in range(dice.rng.choice((0, 0, 1, 1, 2, 4))):

@@ -280,7 +280,8 @@ def test_conversations_without_orphans_are_valid_but_for_their_end(dialect):
     seen = 0
     for seed in range(60):
         history = random_history(seed, dialect)
-        found = validate(history.messages, dialect=dialect)
+        broken = validate(history.messages, dialect=dialect)
+        found = [one for one in broken if one.severity == "refused"]
         seen += bool(found)
         texts = [dumps(message) for message in history.messages]
         assert len(set(texts)) == len(texts), "no two are equal"
