@@ -88,8 +88,8 @@ FACTS = [
     ),
     ({"type": "file_search_call", "id": "q"}, Facts("assistant", "file_search({})", bond=2)),
     ({"type": "file_search_result", "call_id": "q"}, Facts("assistant", "", bond=2)),
-    (STRANGE, Facts("assistant", "[hologram_call]", bond=1)),
-    ({**STRANGE, "content": [block("light")]}, Facts("assistant", "light", bond=1)),
+    (STRANGE, Facts("assistant", "[hologram_call]", bond=2)),
+    ({**STRANGE, "content": [block("light")]}, Facts("assistant", "light", bond=2)),
 ]
 
 
@@ -113,6 +113,7 @@ def test_a_thought_stays_with_what_it_led_to():
     assert members(user(), output(), output()) == [(0,), (1,), (2,)]
     assert members(user(), thought(), SEARCH, FOUND, output()) == [(0,), (1, 2, 3, 4)]
     assert members(user(), output(), call(), result()) == [(0,), (1, 2, 3)]
+    assert members(user(), STRANGE, STRANGE, output(), user()) == [(0,), (1, 2, 3), (4,)]
 
 
 @pytest.mark.parametrize(

@@ -132,8 +132,8 @@ def _result_fault(step: Message, kind: str) -> str | None:
 def facts(message: Message) -> Facts:
     """Read the facts of a well-formed step; see `Grammar`.
 
-    A thought holds to what the model made along with it, and so do calls and the steps of the
-    provider's own tools; what the model says goes along with them.
+    A thought holds to what the model made along with it, and so do calls, the steps of the
+    provider's own tools and steps of an unknown type; what the model says goes along with them.
     """
     kind = kind_of(message)
     text, images = said.text(message), said.images(message)
@@ -143,7 +143,7 @@ def facts(message: Message) -> Facts:
         return Facts("tool", text, results=(answered,), images=images)
     called = call_of(message)
     calls = () if called is None else (called,)
-    bond = 2 if kind in KNOWN and kind != OUTPUT else 1
+    bond = 1 if kind == OUTPUT else 2
     return Facts("assistant", text, calls, images=images, bond=bond)
 
 
