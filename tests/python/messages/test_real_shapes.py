@@ -19,7 +19,7 @@ from warmset.messages import facts, units
 SHAPES = load()
 ACCEPTED = [shape for shape in SHAPES if shape.verdict == "accepted"]
 REFUSED = [shape for shape in SHAPES if shape.verdict == "refused"]
-LEAST = {"openai": 80, "responses": 90, "anthropic": 80, "gemini": 80}
+LEAST = {"openai": 80, "responses": 90, "anthropic": 80, "gemini": 80, "interactions": 30}
 """How many lists of each dialect the corpus has at least."""
 
 UNNOTICED = {

@@ -2,7 +2,8 @@
 
 It is written from the API's reference, and shares no code with the package. Behind a system prompt
 it makes up responses: thoughts with signatures, searches of its own, calls, outputs. It refuses a
-list whose calls and results do not fit, and one in which a response did not come back as it went.
+list whose calls and results do not fit (`refusals_interactions.py`), and one in which a response
+did not come back as it went.
 """
 
 from __future__ import annotations
@@ -13,6 +14,9 @@ import threading
 from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from random import Random
+
+import refusals_interactions as provider
+from refusals import Sent
 
 
 class RefusedError(Exception):
@@ -68,36 +72,21 @@ class Gemini:
         """Refuse a list that does not fit."""
         if steps[0].get("type") != "user_input":
             raise RefusedError("the first step is not the user's")
-        waiting = {}
+        names = {step["id"]: step["name"] for step in steps if provider.is_call(step)}
         at = 0
         while at < len(steps):
             kind = steps[at].get("type")
-            if kind == "function_result":
-                self.check_result(steps[at], at, waiting)
-                at += 1
-                continue
-            if waiting:
-                raise RefusedError(f"step {at}: calls {sorted(waiting)} have no result")
             if kind == "user_input":
-                self.check_content(steps[at], at)
-                at += 1
-            else:
-                response = self.check_response(steps, at)
-                calls = [step for step in response if step["type"] == "function_call"]
-                waiting = {call["id"]: call["name"] for call in calls}
-                at += len(response)
-        if waiting:
-            raise RefusedError(f"calls {sorted(waiting)} have no result")
-        if steps[-1]["type"] not in ("user_input", "function_result"):
+                self.check_input(steps[at], at)
+            if kind == "function_result" and steps[at].get("name") != names.get(
+                steps[at]["call_id"], ""
+            ):
+                raise RefusedError(f"step {at}: a result needs the name of its function")
+            at += 1 if kind in provider.OURS else len(self.check_response(steps, at))
+        for why in provider.refusals(steps, Sent()):
+            raise RefusedError(why)
+        if steps[-1]["type"] not in provider.OURS:
             raise RefusedError("nothing is asked")
-
-    def check_result(self, step, at, waiting):
-        """Refuse a result that is to no call that waits."""
-        name = waiting.pop(step.get("call_id"), None)
-        if name is None:
-            raise RefusedError(f"step {at}: a result to no call")
-        if step.get("name") != name or "result" not in step:
-            raise RefusedError(f"step {at}: a result needs its name, and a result")
 
     def check_response(self, steps, at):
         """Refuse what does not begin with one of our responses, whole and as it went."""
@@ -109,14 +98,10 @@ class Gemini:
             raise RefusedError(f"step {at}: the response came back in part, or changed")
         return given
 
-    def check_content(self, step, at):
+    def check_input(self, step, at):
         """Refuse an input that says nothing."""
-        blocks = step.get("content")
-        if not isinstance(blocks, list) or not blocks or set(step) != {"type", "content"}:
+        if not step.get("content") or set(step) != {"type", "content"}:
             raise RefusedError(f"step {at}: an input needs content, blocks")
-        for block in blocks:
-            if block.get("type") == "text" and not isinstance(block.get("text"), str):
-                raise RefusedError(f"step {at}: a text block needs text")
 
     def respond(self):
         """Make up a response, and remember it."""

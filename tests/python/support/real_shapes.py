@@ -16,10 +16,18 @@ import refusals as provider
 from warmset import validate
 
 FOLDER = Path(__file__).resolve().parents[2] / "fixtures" / "real_shapes"
-LISTS = {"openai": "messages", "anthropic": "messages", "responses": "input", "gemini": "contents"}
+LISTS = {
+    "openai": "messages",
+    "anthropic": "messages",
+    "responses": "input",
+    "gemini": "contents",
+    "interactions": "input",
+}
 """Under which key a dialect's requests have their list."""
 
 INSTRUCTING = ("system", "developer")
+SPOKEN = ("user_input", "model_output")
+"""The steps of Gemini Interactions that have content, as messages have."""
 
 
 @dataclass(frozen=True)
@@ -34,7 +42,8 @@ class Shape:
         page: The page of the provider's documentation that it follows.
         messages: The list.
         model: The model that it is sent to; empty if any.
-        continues: What the request goes on from, as `previous_response_id`; empty if nothing.
+        continues: What the request goes on from, as `previous_response_id` or
+            `previous_interaction_id`; empty if nothing.
         system: The system prompt beside the list.
     """
 
@@ -139,7 +148,7 @@ def check_in_place(shape, made):
             if place is None:
                 known = [at for at, one in blocks if one == block and at not in shown]
                 assert not known, f"out of its place: {block}"
-                user = message.get("role") == "user"
+                user = message.get("role") == "user" or message.get("type") == "user_input"
                 assert user or _is_notice(shape, message), f"not of the list: {block}"
             else:
                 shown.add(place)
@@ -153,9 +162,10 @@ def _blocks(message):
     found = message.get("content", message.get("parts"))
     if isinstance(found, str):
         found = [{"type": "text", "text": found}]
-    if not isinstance(found, list) or message.get("type", "message") != "message":
+    kind = message.get("type", "message")
+    if not isinstance(found, list) or kind not in ("message", *SPOKEN):
         return [json.dumps(said(message))]
-    return [json.dumps([message.get("role"), said(block)]) for block in found]
+    return [json.dumps([message.get("role", kind), said(block)]) for block in found]
 
 
 def _is_notice(shape, message):
@@ -169,7 +179,9 @@ def _is_notice(shape, message):
 def is_plain(messages):
     """Tell whether messages mean the same in several dialects: roles and texts alone."""
     return all(
-        message.keys() <= {"role", "content", "name", "type"} and _is_text(message.get("content"))
+        message.keys() <= {"role", "content", "name", "type"}
+        and message.get("type") not in SPOKEN
+        and _is_text(message.get("content"))
         for message in messages
     )
 

@@ -13,6 +13,7 @@ from typing import Any
 import refusals_anthropic
 import refusals_chat
 import refusals_gemini
+import refusals_interactions
 import refusals_responses
 
 _PROVIDERS = {
@@ -20,6 +21,7 @@ _PROVIDERS = {
     "responses": refusals_responses,
     "anthropic": refusals_anthropic,
     "gemini": refusals_gemini,
+    "interactions": refusals_interactions,
 }
 
 
