@@ -130,11 +130,10 @@ def _anthropic(scene: Scene, dice: Dice) -> list[Message]:
         case "instruct":
             return [{"role": "system", "content": scene.text}]
         case "user":
-            if not scene.image:
-                return [{"role": "user", "content": scene.text}]
             source = {"type": "base64", "media_type": "image/png", "data": PIXEL}
             image = {"type": "image", "source": source}
-            return [{"role": "user", "content": [image, {"type": "text", "text": scene.text}]}]
+            shown = [image, {"type": "text", "text": scene.text}]
+            return [{"role": "user", "content": shown if scene.image else scene.text}]
         case "say":
             return [{"role": "assistant", "content": [*_thinking(scene), _text(scene.text)]}]
         case "orphan":
