@@ -125,6 +125,10 @@ def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
         if made.tokens <= call.budget:
             return made
         weaker = _weaker(draft)
+        if weaker is None and draft.frame.anchor and not draft.frame.brief:
+            # Filler messages took what the task needs; the loop ends, for a task is brief once.
+            brief = replace(draft, frame=replace(draft.frame, brief=True))
+            weaker = brief if write(engine, call, brief).tokens < made.tokens else None
         if weaker is None:
             raise BudgetTooSmall(made.tokens, call.budget)
         draft = weaker
