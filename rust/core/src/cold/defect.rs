@@ -31,7 +31,7 @@ pub enum Defect {
     RenameBeforeSync,
     /// A batch is taken out of the spool before it is in the store.
     SpoolRemovedFirst,
-    /// A tombstone is not synced.
+    /// Of the two copies of a tombstone one is not synced, and the other is not written.
     TombstoneUnsynced,
     /// What was made from an erased record stays.
     NoCascade,

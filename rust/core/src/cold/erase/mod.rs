@@ -84,7 +84,9 @@ pub(in crate::cold) fn erase(
     writer.write(shelf, &mut [&mut packet], synced)?;
     Arc::make_mut(&mut shelf.write().erasures).add(&tombstone);
     let erasures = Arc::clone(&shelf.known()?.erasures);
-    copy::write(&*shelf.medium, &erasures, shelf.uuid)?;
+    if synced {
+        copy::write(&*shelf.medium, &erasures, shelf.uuid)?;
+    }
     told.keys = clear(shelf)?;
     Ok(told)
 }
