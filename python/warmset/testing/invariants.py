@@ -13,7 +13,7 @@ from warmset.testing.oracle import current, opening, together
 from warmset.testing.shown import shown
 
 if TYPE_CHECKING:
-    from warmset.messages import Dialect, Message
+    from warmset.messages import Dialect, Message, Violation
     from warmset.testing.links import Seen
 
 
@@ -52,7 +52,7 @@ class Given:
     @cached_property
     def valid(self) -> bool:
         """Whether a provider accepts the list."""
-        return not validate(self.messages, dialect=self.dialect)
+        return not refusals(self.messages, self.dialect)
 
     @cached_property
     def open(self) -> list[int]:
@@ -177,11 +177,17 @@ def invents_nothing(outcome: Outcome) -> str | None:
     return f"nobody gave it this message: {shown(strange[0])}" if strange else None
 
 
+def refusals(messages: Sequence[Message], dialect: Dialect) -> list[Violation]:
+    """Return the violations for which a provider refuses a list."""
+    found = validate(messages, dialect=dialect)
+    return [one for one in found if one.severity == "refused"]
+
+
 def stays_valid(outcome: Outcome) -> str | None:
     """5: a list that a provider accepts stays valid."""
     if not outcome.given.valid:
         return None
-    broken = validate(outcome.made, dialect=outcome.given.dialect)
+    broken = refusals(outcome.made, outcome.given.dialect)
     return f"the provider would refuse it: {broken[0].rule}, {broken[0].why}" if broken else None
 
 
