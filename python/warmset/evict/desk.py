@@ -185,6 +185,9 @@ class Desk:
         opening = loop_start(known)
         held |= set() if opening is None else {opening}
         said = (self._task, self._asked, self._said)
+        if self._asked is None:  # nobody asked: the newest message is the subject of the call
+            spoken = (at for at in reversed(range(len(known))) if not known[at].is_system)
+            held.update(list(spoken)[:1])
         return held | self.terms.pinned | {at for at in said if at is not None}
 
     def carry_out(self, edits: Iterable[Edit], within: int | None = None) -> bool:

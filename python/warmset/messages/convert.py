@@ -10,7 +10,7 @@ from warmset.messages.codec import accept
 from warmset.messages.dialects import known_dialect, resolve
 from warmset.messages.languages import LANGUAGES
 from warmset.messages.turns import ConversionResult, Losses, OnLoss, System
-from warmset.messages.writable import joined_calls, with_own_ids
+from warmset.messages.writable import CONTINUE, joined_calls, with_own_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -66,4 +66,9 @@ def convert(
         return ConversionResult(plain, system)
     losses = Losses(lost)
     turns = joined_calls(LANGUAGES[source].speech.read(plain, system, losses))
-    return replace(speech.write(with_own_ids(turns, losses), losses), lost=losses.found())
+    made = speech.write(with_own_ids(turns, losses), losses)
+    if plain and not made.messages:  # every provider refuses an empty list
+        losses.metadata(len(plain) - 1, f"the list, as nothing is left in it but {CONTINUE!r}")
+        rest = LANGUAGES[known_dialect(target)].grammar.say("user", CONTINUE)
+        made = replace(made, messages=[rest])
+    return replace(made, lost=losses.found())

@@ -18,6 +18,10 @@ if TYPE_CHECKING:
     from warmset.messages.sdk_objects import MessageLike
 
 
+_PASSES = 3
+"""How often a mended list is looked at again."""
+
+
 @dataclass(frozen=True, slots=True)
 class RepairResult:
     """A repaired list.
@@ -40,7 +44,7 @@ def repair(
     continues: bool = False,
     model: str = "",
 ) -> RepairResult:
-    """Repair a list that a provider would refuse, so that `validate` finds no violation in it.
+    """Repair a list that a provider would refuse, so that the provider takes it.
 
     A list that the provider takes is returned as it is, unless `mend` says otherwise: every change
     costs the provider's prompt cache, and newer models their reasoning behind it.
@@ -57,7 +61,8 @@ def repair(
         unanswered: How to treat calls without a result: "stub" adds a placeholder result, "drop"
             removes the calls.
         mend: The least severity of a violation for which the list is repaired: "refused" leaves a
-            list as it is that only has violations of severity "discouraged".
+            list as it is that only has violations of severity "discouraged". A result that may
+            answer a stored call stays in both, and so does a step without a signature.
         continues: As in `validate`.
         model: As in `validate`.
 
@@ -82,6 +87,13 @@ def repair(
     if not any(mend in (one.severity, "discouraged") for one in broken):
         return RepairResult(given, [])
     mended, changes = LANGUAGES[chosen].mend(plain, unanswered, request)
+    for _ in range(_PASSES):  # what one change leaves behind may need another
+        if all(one.severity != "refused" for one in violations(mended, chosen, request)):
+            break
+        mended, more = LANGUAGES[chosen].mend(mended, unanswered, request)
+        last = len(plain) - 1
+        changes += [Change(one.rule, min(one.index, last), one.what) for one in more]
+        changes.sort(key=lambda one: one.index)
     if plain and not mended:
         said = LANGUAGES[chosen].grammar.facts(plain[-1]).text.strip() or NOTHING_LEFT
         mended = [LANGUAGES[chosen].grammar.say("user", said)]

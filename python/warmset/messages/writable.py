@@ -23,6 +23,9 @@ CONTINUED: Final = "(continued)"
 CONTINUE: Final = "(continue)"
 """What a user's turn says of which nothing is left: at the front of a list, and at its end."""
 
+NAMELESS: Final = "_"
+"""The id of a call whose id is empty."""
+
 PLACE: Final = "the place of a system message behind the first turn"
 """What is lost of a system message that becomes a part of the system prompt."""
 
@@ -61,7 +64,7 @@ def with_own_ids(
         The turns; the first call of an id keeps it. A result belongs to the latest call of its id.
     """
     calls = [part.id for turn in turns for part in parts_of(turn) if isinstance(part, Call)]
-    fresh = fresh_ids([clean(call) for call in calls])
+    fresh = fresh_ids([clean(call) or NAMELESS for call in calls])
     number = -1
     ids: dict[str, str] = {}
 
@@ -69,7 +72,7 @@ def with_own_ids(
         nonlocal number
         if isinstance(part, Call):
             number += 1
-            ids[part.id] = fresh.get(number, clean(part.id))
+            ids[part.id] = fresh.get(number, clean(part.id) or NAMELESS)
             if ids[part.id] != part.id:
                 losses.metadata(turn.index, f"the id {part.id!r} of a call, now {ids[part.id]!r}")
         elif isinstance(part, Result):

@@ -37,6 +37,8 @@ class Accounts:
         self._waiting: dict[str, list[int]] = {}
         self._open: dict[int, int] = {}
         self._last: Facts | None = None
+        self.newest: int | None = None
+        """The unit of the newest message that is no system message."""
         self._calls = False  # whether anything was called
         self._bonds = Bonds()
 
@@ -168,6 +170,8 @@ class Accounts:
         """
         held = {*self._fixed, *(self._home[at] for at in pins)}
         held |= {unit for unit in (self.task, self._asked, self._said) if unit is not None}
+        if self._asked is None and self.newest is not None:
+            held.add(self.newest)  # nobody asked: it is the subject of the call
         if self._reply is not None and self._last is not None:
             unit, thinks = self._reply
             held |= {unit} if thinks and is_unfinished(self._last) else set()
@@ -210,7 +214,7 @@ class Accounts:
             self._members[unit].append(at)
         self._home.append(unit)
         if not fact.is_system:
-            self._last = fact
+            self._last, self.newest = fact, unit
         if (fact.is_system or fact.keep) and self._fixed[-1:] != [unit]:
             self._fixed.append(unit)
         self._hear(fact, unit, at)

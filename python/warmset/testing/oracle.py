@@ -136,7 +136,8 @@ def must_stay(puzzle: Puzzle) -> set[int]:
     seen = [see(message, puzzle.dialect) for message in puzzle.messages]
     asked = [at for at, one in enumerate(seen) if one.asks]
     held = {at for at, one in enumerate(seen) if one.who == "system"} | puzzle.pins
-    held |= {asked[0], asked[-1]} if asked else set()
+    spoken = [at for at, one in enumerate(seen) if one.who != "system"]
+    held |= {asked[0], asked[-1]} if asked else {*spoken[-1:]}
     since = current(seen)
     held |= {since} if since >= 0 else set()
     held |= opening(seen)

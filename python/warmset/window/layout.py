@@ -78,8 +78,9 @@ def frame(ledger: Ledger, *, recent: int, since: int | None, appended: bool) -> 
         # Every provider rejects a result without its call, and an old call without its result.
         return unit.kind not in {"orphan", "system"} and not unit.open
 
-    if asked is None and appended and accounts.may_continue:
-        asked = next((at for at, one in enumerate(live) if one.facts.results), None)
+    if appended and accounts.asked_at is None and accounts.newest is not None:
+        newest = accounts.unit(accounts.newest)  # nobody asked: it is the subject of the call
+        asked, recent = newest.members[0], max(recent - 1, 0)
     now = [] if asked is None else [accounts.unit(number) for number in accounts.since(asked)]
     current = [unit for unit in now if unit.kind not in {"orphan", "system"}]
     taken = {unit.members[0] for unit in now}

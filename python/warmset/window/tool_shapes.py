@@ -9,6 +9,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from warmset.errors import InvalidInputError
+
 if TYPE_CHECKING:
     from warmset.messages import Dialect
 
@@ -46,6 +48,8 @@ def shaped(tools: Sequence[Mapping[str, Any]], dialect: Dialect) -> list[Mapping
     """
     made: list[Mapping[str, Any]] = []
     for tool in tools:
+        if not isinstance(tool, Mapping):
+            raise InvalidInputError(f"tools: expected definitions, mappings, found {tool!r:.80}")
         source = _dialect_of(tool)
         if source is None or source == dialect or _is_plain(tool, source, dialect):
             made.append(tool)

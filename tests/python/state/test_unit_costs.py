@@ -52,6 +52,10 @@ def ledger_of(facts):
 def parted(facts, recent, appended):
     """Say what a window shows verbatim, by positions, reading the whole list."""
     asked = exchange_start(facts) if appended else None
+    spoken = [at for at, one in enumerate(facts) if not one.is_system]
+    if appended and exchange_start(facts) is None and spoken:
+        asked = next(u.members[0] for u in units(facts) if spoken[-1] in u.members)
+        recent = max(recent - 1, 0)
     sent = [u for u in units(facts) if u.kind != "orphan"]
     now = [u for u in sent if asked is not None and u.members[-1] >= asked]
     before = [u for u in sent if u not in now and not u.open and u.kind != "system"]

@@ -27,7 +27,8 @@ def mend(
     changes: list[Change] = []
     entries: list[Entry] = []
     for index, message in enumerate(messages):
-        if not message["content"] and walk.may_be_empty(messages, index):
+        begun = walk.may_be_empty(messages, index) and not refuses_prefill(request.model)
+        if begun and not message["content"]:
             entries.append((index, message))
             continue
         neat = _tidy(index, message, changes)

@@ -51,9 +51,12 @@ class _Ids:
         return found
 
     def of_response(self, response: Message, index: int) -> str | None:
-        if response.get("id"):
-            return str(response["id"])
         waiting = self._waiting.get(response["name"])
+        if response.get("id"):
+            found = str(response["id"])
+            if waiting and found in waiting:
+                waiting.remove(found)
+            return found
         return waiting.popleft() if waiting and self._runs[index] == self._run + 1 else None
 
 

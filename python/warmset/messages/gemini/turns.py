@@ -20,7 +20,14 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import PLACE, parts_of, sifted, with_results_first, without_empty
+from warmset.messages.writable import (
+    CONTINUED,
+    PLACE,
+    parts_of,
+    sifted,
+    with_results_first,
+    without_empty,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -71,13 +78,19 @@ def write(turns: list[Turn], losses: Losses) -> ConversionResult:
         losses.content(turn.index, PLACE)
     rest = [turn for turn in kept[first:] if turn.role != "system"]
     messages: list[Message] = []
+    answers = False  # whether the last content is one of responses
     for turn in with_results_first(rest, losses):
         for message in writer.contents(turn):
-            if p.responses(message) and messages and p.responses(messages[-1]):
+            if answers and p.responses(message):
                 messages[-1]["parts"] += message["parts"]  # ours: made in this call
             else:
                 messages.append(message)
-    return ConversionResult(alternate(messages, "gemini"), _write_system([*kept[:first], *late]))
+                answers = bool(p.responses(message))
+    merged = alternate(messages, "gemini")
+    if merged and p.is_model(merged[0]) and p.calls(merged[0]):
+        losses.metadata(rest[0].index, f"that the list begins with a call, now with {CONTINUED!r}")
+        merged.insert(0, {"role": "user", "parts": [{"text": CONTINUED}]})
+    return ConversionResult(merged, _write_system([*kept[:first], *late]))
 
 
 class _Writer:

@@ -29,7 +29,7 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import PLACE, parts_of, sifted, without_empty
+from warmset.messages.writable import PLACE, parts_of, sifted, with_results_first, without_empty
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message
@@ -140,8 +140,8 @@ def write(turns: list[Turn], losses: Losses) -> ConversionResult:
         if turn.role == "system":
             losses.content(turn.index, PLACE)
             system.append(turn)
-        else:
-            steps += _write_turn(turn, names)
+    for turn in with_results_first([t for t in kept[first:] if t.role != "system"], losses):
+        steps += _write_turn(turn, names)
     return ConversionResult(steps, _write_system(system))
 
 

@@ -245,8 +245,8 @@ def dangling(items: Sequence[Mapping[str, Any]]) -> list[int]:
 
 
 def leads_to_nameless(items: Sequence[Mapping[str, Any]], index: int) -> bool:
-    """Tell whether the first item behind reasoning that is none is a message without an id."""
-    behind = next((item for item in items[index + 1 :] if item_kind(item) != REASONING), None)
+    """Tell whether a message without an id stands right behind reasoning."""
+    behind = items[index + 1] if index + 1 < len(items) else None
     return behind is not None and is_nameless(behind)
 
 
