@@ -19,6 +19,15 @@ RANDOM = st.randoms(use_true_random=False, note_method_calls=False)
 pairs = pytest.mark.parametrize(("source", "target"), PAIRS)
 
 
+def conversation(source, rng):
+    """A conversation whose instructions stand in front; `test_convert_system.py` has the others."""
+    messages = random_history(rng, source, exchanges=2).messages
+    instructing = ("system", "developer")
+    first = next(at for at, one in enumerate(messages) if one.get("role") not in instructing)
+    rest = [one for one in messages[first:] if one.get("role") not in instructing]
+    return [*messages[:first], *rest]
+
+
 def refused(messages, dialect):
     return [one for one in validate(messages, dialect=dialect) if one.severity == "refused"]
 
@@ -41,7 +50,7 @@ def said(messages, dialect):
 @pairs
 @given(rng=RANDOM)
 def test_metadata_changes_nothing_of_a_conversion(source, target, rng):
-    plain = random_history(rng, source, exchanges=2).messages
+    plain = conversation(source, rng)
     given_messages = marked(plain, source, rng)
     before = copy.deepcopy(given_messages)
     found = convert(given_messages, source=source, target=target)
@@ -71,7 +80,7 @@ def without_references(plain, source, target, given_messages):
 @pairs
 @given(rng=RANDOM)
 def test_what_both_can_hold_stays_the_same_there_and_back(source, target, rng):
-    given_messages = marked(random_history(rng, source, exchanges=2).messages, source, rng)
+    given_messages = marked(conversation(source, rng), source, rng)
     there = convert(given_messages, source=source, target=target)
     back = convert(there.messages, source=target, target=source, system=there.system)
     again = convert(back.messages, source=source, target=target, system=back.system)
@@ -84,7 +93,7 @@ def test_what_both_can_hold_stays_the_same_there_and_back(source, target, rng):
 @pairs
 @given(rng=RANDOM)
 def test_dropped_content_leaves_a_valid_list(source, target, rng):
-    plain = random_history(rng, source, exchanges=2).messages
+    plain = conversation(source, rng)
     given_messages, added = enriched(marked(plain, source, rng), source, rng)
     before = copy.deepcopy(given_messages)
     found = convert(given_messages, source=source, target=target, lost="drop")

@@ -35,17 +35,27 @@ AWAITED: Final = frozenset(
 """Packages whose imports are waited for: warmset imports them when they are first used."""
 
 
+WAIT: Final = 30.0
+"""Seconds that a fork waits at most for a lock that is awaited."""
+
+
 class Lock:
     """A lock that is free in the child of a fork, whichever thread of the parent had it.
 
     It protects what the child may go on using, such as a loaded model. A thread that forks while it
     has the lock has it in the child, too.
+
+    Args:
+        awaited: Whether a fork waits until the lock is free, because what it protects cannot be
+            begun in one process and go on in the other: a library's own first steps.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, *, awaited: bool = False) -> None:
+        self.awaited = awaited
         self._lock = threading.RLock()
         self._holder: int | None = None
         self._depth = 0
+        self._taken = False
         _locks.add(self)
 
     def __enter__(self) -> None:
@@ -58,6 +68,16 @@ class Lock:
         if not self._depth:
             self._holder = None
         self._lock.release()
+
+    def before_fork(self) -> None:
+        """Take the lock for the time of a fork, if another thread gives it back in time."""
+        self._taken = self.awaited and self._lock.acquire(timeout=WAIT)
+
+    def after_fork(self) -> None:
+        """Give the lock back that was taken for a fork."""
+        if self._taken:
+            self._taken = False
+            self._lock.release()
 
     def start_anew(self) -> None:
         """Free the lock in the child of a fork, unless the thread that forked has it."""
@@ -81,6 +101,8 @@ def _before() -> None:
             import_module(name)  # waits for the other thread, and returns if it is this one
         except Exception:  # noqa: BLE001, S112 - who asked for the module gets the error
             continue
+    for lock in list(_locks):
+        lock.before_fork()
     if (core := _core()) is not None:
         core.before_fork()
 
@@ -88,6 +110,8 @@ def _before() -> None:
 def _after() -> None:
     if (core := _core()) is not None:
         core.after_fork()
+    for lock in list(_locks):
+        lock.after_fork()
 
 
 def _start_anew() -> None:

@@ -74,7 +74,7 @@ class MiniLM:
         self._precision: Precision = precision
         self._threads = threads or _cores()
         self._artifact: Artifact = prepare(precision, path=path, progress=progress)
-        self._lock = Lock()
+        self._lock = Lock(awaited=True)  # tokenizers and ONNX Runtime begin once in a process
         self._loaded: tuple[WordPieces, Any] | None = None
 
     def __repr__(self) -> str:

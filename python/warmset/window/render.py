@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset import messages
 from warmset._core import count_text
 from warmset.evict.gaps import gap_message, gap_role
+from warmset.evict.slots import GAP
 from warmset.state.prompt_prefix import Known
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
@@ -72,7 +73,14 @@ def render(call: Call, plain: list[Message]) -> messages.ConversionResult:
         if call.source == "anthropic":
             hoisted = beside_system(plain, beside)
             plain, beside = hoisted.messages, hoisted.system
-    return messages.convert(plain, source=call.source, target=call.target, system=beside)
+    done = messages.convert(plain, source=call.source, target=call.target, system=beside)
+    first = next(iter(done.messages), None)
+    if call.target == "gemini" and first is not None and messages.facts(first, "gemini").calls:
+        # A list that begins with a call is refused there, and taken in the other dialects.
+        return replace(
+            done, messages=[messages.text_message("gemini", "user", GAP), *done.messages]
+        )
+    return done
 
 
 def beside_system(plain: list[Message], system: System | None) -> messages.ConversionResult:

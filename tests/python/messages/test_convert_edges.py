@@ -68,15 +68,15 @@ def test_no_conversion_is_empty(messages, source, target):
     assert convert([], source=source, target=target).messages == []
 
 
-def test_a_list_that_begins_with_a_call_begins_with_the_user_for_gemini():
-    given = [calls("a"), tool("a")]
-    found = convert(given, source="openai", target="gemini")
-    assert found.messages[0] == {"role": "user", "parts": [{"text": "(continued)"}]}
-    assert validate(found.messages, dialect="gemini") == []
-    assert found.lost[0].kind == "metadata"
-    whole = convert([USER, *given], source="openai", target="gemini")
-    assert whole.messages[0] == ASKED
-    assert whole.lost == ()
+def test_a_window_that_begins_with_a_call_begins_with_the_user_for_gemini():
+    given = [{"role": "system", "content": "s"}, calls("a"), tool("a")]
+    with Memory.open(None, embedder="lexical") as memory:
+        window = memory.process(given, conversation="c", budget=900, dialect="gemini")
+    said = {"role": "user", "parts": [{"text": "(Earlier messages were left out.)"}]}
+    assert window.messages[0] == said
+    assert validate(window.messages, dialect="gemini") == []
+    piece = convert(given[1:], source="openai", target="gemini").messages
+    assert piece == window.messages[1:], "a piece of a list gets no turn"
 
 
 def test_a_result_stands_before_what_the_user_says_in_interactions():

@@ -29,7 +29,10 @@ def test_a_window_is_valid_where_the_conversation_is(source, target):
                 query = "what did we say of the budget?" if seed % 2 else None
                 try:
                     window = conversation.window(query, budget=budget, mode=mode, dialect=target)
-                except (BudgetTooSmall, InvalidMessageError) as error:
+                except (BudgetTooSmall, ConversionError, InvalidMessageError) as error:
+                    # Only Google can say what a tool found that it ran.
+                    if isinstance(error, ConversionError) and source != "interactions":
+                        raise
                     seen[type(error).__name__] += 1
                     continue
                 assert window.tokens <= budget

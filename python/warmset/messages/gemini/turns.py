@@ -21,7 +21,6 @@ from warmset.messages.turns import (
     Turn,
 )
 from warmset.messages.writable import (
-    CONTINUED,
     PLACE,
     parts_of,
     sifted,
@@ -86,11 +85,7 @@ def write(turns: list[Turn], losses: Losses) -> ConversionResult:
             else:
                 messages.append(message)
                 answers = bool(p.responses(message))
-    merged = alternate(messages, "gemini")
-    if merged and p.is_model(merged[0]) and p.calls(merged[0]):
-        losses.metadata(rest[0].index, f"that the list begins with a call, now with {CONTINUED!r}")
-        merged.insert(0, {"role": "user", "parts": [{"text": CONTINUED}]})
-    return ConversionResult(merged, _write_system([*kept[:first], *late]))
+    return ConversionResult(alternate(messages, "gemini"), _write_system([*kept[:first], *late]))
 
 
 class _Writer:
