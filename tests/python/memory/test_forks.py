@@ -98,6 +98,7 @@ def test_a_server_that_loads_the_program_before_it_forks_its_workers(tmp_path):
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
     command = [sys.executable, "-m", "gunicorn", "served:app", "--preload", "--workers=2"]
+    command += ["--graceful-timeout=5"]
     command += [f"--bind=127.0.0.1:{port}", f"--pythonpath={tmp_path},{forked.SUPPORT}"]
     command += ["--no-control-socket"] if "--no-control-socket" in _help() else []
     with subprocess.Popen(command, stderr=subprocess.PIPE, text=True) as server:  # noqa: S603
@@ -108,7 +109,7 @@ def test_a_server_that_loads_the_program_before_it_forks_its_workers(tmp_path):
             answers += [_get(port, f"/turn/{n}") for n in range(12, 30)]
         finally:
             server.send_signal(signal.SIGTERM)
-            log = server.communicate(timeout=20)[1]
+            log = server.communicate(timeout=90)[1]
     assert server.returncode == 0, log
     assert server.pid not in {worker for worker, _ in answers}
     assert "Traceback" not in log, log
