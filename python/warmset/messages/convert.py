@@ -59,16 +59,16 @@ def convert(
     """
     if lost not in get_args(OnLoss):
         raise InvalidInputError(f"lost: expected 'error' or 'drop', found {lost!r}")
-    speech = LANGUAGES[known_dialect(target)].speech
+    source, target = known_dialect(source), known_dialect(target)
     plain = accept(messages)
     resolve(plain, source)
     if source == target:
         return ConversionResult(plain, system)
     losses = Losses(lost)
     turns = joined_calls(LANGUAGES[source].speech.read(plain, system, losses))
-    made = speech.write(with_own_ids(turns, losses), losses)
+    made = LANGUAGES[target].speech.write(with_own_ids(turns, losses), losses)
     if plain and not made.messages:  # every provider refuses an empty list
         losses.metadata(len(plain) - 1, f"the list, as nothing is left in it but {CONTINUE!r}")
-        rest = LANGUAGES[known_dialect(target)].grammar.say("user", CONTINUE)
+        rest = LANGUAGES[target].grammar.say("user", CONTINUE)
         made = replace(made, messages=[rest])
     return replace(made, lost=losses.found())

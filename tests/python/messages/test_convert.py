@@ -226,6 +226,14 @@ def test_malformed_messages_and_unknown_names_are_refused():
         convert([USER], source="esperanto", target="openai")
 
 
+@pytest.mark.parametrize(("source", "target"), [("claude", "chat"), ("Anthropic", "openai")])
+def test_a_dialect_goes_by_its_other_names_on_either_side(source, target):
+    named = convert([USER], source=source, target=target)
+    assert named == convert([USER], source="anthropic", target="openai")
+    own = [USER, USER]  # would be merged on the way to another dialect
+    assert convert(own, source=source, target="claude").messages == own
+
+
 def test_alternate_merges_runs_and_leaves_the_rest_alone():
     said = {"role": "assistant", "content": "hm"}
     late = {**user(RESULT), "extra": 1}
