@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from warmset.engine.handle import Handle
     from warmset.ingest import Synced, Turn
     from warmset.messages import Dialect, MessageLike, System
+    from warmset.money import Totals
     from warmset.retrieve.hits import Hit
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
@@ -81,6 +82,11 @@ class Conversation:
     def ids(self) -> list[int]:
         """Ids of the messages on the current path, in order."""
         return list(self._ledger.history.path)
+
+    @property
+    def spent(self) -> Totals:
+        """The tokens and the price of its calls that `Window.settle` recorded in this process."""
+        return self._ledger.spending.total
 
     # --- messages --------------------------------------------------------------------------------
 
@@ -262,7 +268,7 @@ class Conversation:
         if made.compaction is not None:
             prepare.policy_of(made.compaction)
         ask = windows.Ask(query=query, budget=input_tokens(budget), mode=mode, options=made)
-        return self._windows.window(self.id, ask)
+        return windows.with_money(self._windows.window(self.id, ask), made, self._ledger.spending)
 
     def fit(
         self,

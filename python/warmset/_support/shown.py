@@ -10,11 +10,15 @@ from typing import Any
 
 
 def plain(value: object) -> Any:
-    """Return a value as plain JSON: dataclasses as dicts, sequences as lists, times as ISO 8601."""
+    """Return a value as plain JSON: dataclasses as dicts, sequences as lists, times as ISO 8601.
+
+    Fields whose name begins with an underscore are left out.
+    """
     if isinstance(value, datetime):
         return value.isoformat()
     if is_dataclass(value) and not isinstance(value, type):
-        return {one.name: plain(getattr(value, one.name)) for one in fields(value)}
+        names = [one.name for one in fields(value) if not one.name.startswith("_")]
+        return {name: plain(getattr(value, name)) for name in names}
     if isinstance(value, Mapping):
         return {str(key): plain(one) for key, one in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, (str, bytes)):

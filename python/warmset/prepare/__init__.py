@@ -14,7 +14,7 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.prepare.conversation import summaries_of
-    from warmset.prepare.policy import PreparedCompaction, Prices, policy_of
+    from warmset.prepare.policy import PreparedCompaction, policy_of
     from warmset.prepare.preparation import Preparation, of
     from warmset.prepare.states import TRANSITIONS, Counters, Event, State
     from warmset.prepare.worker import Ticket, Worker
@@ -25,7 +25,6 @@ __all__ = [
     "Event",
     "Preparation",
     "PreparedCompaction",
-    "Prices",
     "State",
     "Ticket",
     "Worker",
@@ -39,7 +38,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "conversation": ["summaries_of"],
-            "policy": ["PreparedCompaction", "Prices", "policy_of"],
+            "policy": ["PreparedCompaction", "policy_of"],
             "preparation": ["Preparation", "of"],
             "states": ["TRANSITIONS", "Counters", "Event", "State"],
             "worker": ["Ticket", "Worker"],

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset import summarize
 from warmset.errors import InvalidInputError
+from warmset.money.prices import check_prices
 from warmset.prepare.states import Counters
 from warmset.prepare.worker import Threads
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
     from warmset.messages import Message
+    from warmset.money import Prices
     from warmset.prepare.states import Event
     from warmset.prepare.worker import Worker
     from warmset.summarize import Summarizer
@@ -32,52 +34,6 @@ CARRIED: Final = 400
 
 PAUSES: Final = (1.0, 60.0)
 """Seconds to pause after a first failure, doubled with each further one, and the most seconds."""
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Prices:
-    """Relative prices of tokens, which decide whether a summary is applied early.
-
-    At the budget, a summary is always applied. Applied before that, it saves tokens in every
-    further call, but the provider must read the rest of the prompt again once. That pays if
-    ``tokens_saved * cache_read * expected_calls`` is more than ``rewritten * (cache_write -
-    cache_read)``.
-
-    Args:
-        expected_calls: The expected number of further calls.
-        cache_read: The price of a token that is read from the provider's prompt cache, relative to
-            1 for an uncached token.
-        cache_write: The price of a token that is written to the cache.
-
-    Raises:
-        InvalidInputError: An option is out of its range.
-    """
-
-    expected_calls: int
-    cache_read: float = 0.1
-    cache_write: float = 1.25
-
-    def __post_init__(self) -> None:
-        calls, read, write = self.expected_calls, self.cache_read, self.cache_write
-        if isinstance(calls, bool) or not isinstance(calls, int) or calls < 0:
-            raise InvalidInputError(f"expected_calls: expected a number of calls, found {calls!r}")
-        _number("cache_read", read, 0, math.inf)
-        _number("cache_write", write, 0, math.inf)
-        if not read <= write < math.inf:
-            raise InvalidInputError(
-                "cache_read, cache_write: expected 0 <= cache_read <= cache_write, found "
-                f"{read} and {write}"
-            )
-
-    def pays(self, tokens_saved: int, rewritten: int) -> bool:
-        """Return whether applying a summary costs less than continuing without it.
-
-        Args:
-            tokens_saved: Tokens that it saves in each further call.
-            rewritten: Tokens of the prompt from the first change on.
-        """
-        saved = tokens_saved * self.cache_read * self.expected_calls
-        return saved > rewritten * (self.cache_write - self.cache_read)
 
 
 def _extractive() -> Summarizer:
@@ -123,7 +79,9 @@ class PreparedCompaction:
         carry_tokens: The most tokens of a list, beside the summary, of numbers, paths, names and
             constraints that it lacks; also limited to a fifth of the summary's limit. 0 for no
             list.
-        prices: Decides whether to apply a summary before the budget is reached; None never does.
+        prices: The model's prices, by which a summary may be applied before the budget is reached;
+            None never applies it earlier.
+        expected_calls: The expected number of further calls, for `prices`.
         on_event: Called with every `Event`, in the thread where it happened.
         clock: Returns the time in seconds.
         worker: Runs the summariser.
@@ -144,6 +102,7 @@ class PreparedCompaction:
     max_tokens: int = LONGEST
     carry_tokens: int = CARRIED
     prices: Prices | None = None
+    expected_calls: int | None = None
     on_event: Callable[[Event], object] | None = None
     clock: Callable[[], float] = time.monotonic
     worker: Worker = field(default_factory=Threads)
@@ -180,8 +139,17 @@ class PreparedCompaction:
             raise InvalidInputError(f"clock: expected a function, found {self.clock!r:.80}")
         if not callable(getattr(self.worker, "start", None)) or isinstance(self.worker, type):
             raise InvalidInputError(f"worker: expected a Worker, found {self.worker!r:.80}")
-        if self.prices is not None and not isinstance(self.prices, Prices):
-            raise InvalidInputError(f"prices: expected Prices, found {self.prices!r:.80}")
+        check_prices(self.prices)
+        calls = self.expected_calls
+        if calls is not None and (
+            isinstance(calls, bool) or not isinstance(calls, int) or calls < 0
+        ):
+            raise InvalidInputError(f"expected_calls: expected a number of calls, found {calls!r}")
+        if (calls is None) != (self.prices is None):
+            raise InvalidInputError(
+                "prices, expected_calls: expected both or neither: together they decide "
+                "whether a summary is applied early"
+            )
 
     @property
     def fingerprint(self) -> str:

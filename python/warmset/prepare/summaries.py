@@ -137,12 +137,12 @@ class Summaries:
         later.sort(key=lambda one: -one.boundary)
         if now <= call.budget:
             newest = later[0] if later else None
-            prices = policy.prices
-            if newest is None or prices is None:
+            prices, calls = policy.prices, policy.expected_calls
+            if newest is None or prices is None or calls is None:
                 return Choice(self.used, 0, fits=True)
             then = size(ledger, newest, around)
             front = sum(ledger.live()[at].tokens for at in newest.held if at < newest.place)
-            if prices.pays(now - then, then - around - front):
+            if prices.pays(now - then, then - around - front, calls):
                 return Choice(newest, now - then, fits=True)
             return Choice(self.used, 0, fits=True)
         for one in later:

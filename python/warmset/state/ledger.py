@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 from warmset.messages import STORED
+from warmset.money.spending import Spending
 from warmset.options import SESSION_GAP
 from warmset.state.branches import History
 from warmset.state.columns import Columns
@@ -51,6 +52,7 @@ class Ledger:
     frozen: object | None = None
     valid_in: dict[Dialect, tuple[int, bool]] = field(default_factory=dict)
     sent: Sent = field(default_factory=Sent)
+    spending: Spending = field(default_factory=Spending)
     snapshot: Snapshot = field(default_factory=Snapshot)
     windows: LastWindows = field(default_factory=LastWindows)
     standing: Standing | None = None

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from warmset.errors import InvalidInputError
+from warmset.money.prices import check_prices
 from warmset.options import INDEX_SHARE, MIN_SAVING, RECENT, SHORTLIST, WINDOW_WAIT
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warmset.messages import System
+    from warmset.money import Prices
     from warmset.pick import Picker
     from warmset.window.summaries import CompactionPolicy
 
@@ -31,6 +33,8 @@ class WindowKeywords(TypedDict, total=False):
     tools: Sequence[Mapping[str, Any]] | None
     picker: Picker | None
     compaction: CompactionPolicy | None
+    model: str | None
+    prices: Prices | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -57,6 +61,9 @@ class WindowOptions:
         picker: Chooses turns instead of the memory's picker.
         compaction: Prepares summaries for windows of modes "jit" and "full", instead of the
             memory's `PreparedCompaction`.
+        model: The model that the window is for, as its provider names it.
+        prices: The model's prices, for `report.money`; if not given, those of
+            `warmset.money.PRICES` for `model`.
 
     Raises:
         InvalidInputError: An option is out of its range.
@@ -74,9 +81,14 @@ class WindowOptions:
     tools: Sequence[Mapping[str, Any]] | None = None
     picker: Picker | None = None
     compaction: CompactionPolicy | None = None
+    model: str | None = None
+    prices: Prices | None = None
 
     def __post_init__(self) -> None:
         check_picker(self.picker)
+        check_prices(self.prices)
+        if self.model is not None and (not isinstance(self.model, str) or not self.model.strip()):
+            raise InvalidInputError(f"model: expected a model's name, found {self.model!r:.80}")
         for name, value, least in (
             ("recent", self.recent, 0),
             ("shortlist", self.shortlist, 1),

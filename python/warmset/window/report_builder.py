@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import BudgetTooSmall
+from warmset.money import expected_money
 from warmset.options import least_score
 from warmset.state.prompt_prefix import Sent
 from warmset.window.result import Choice, Report, Window
@@ -122,6 +123,7 @@ class ReportBuilder:
         indexer = self._engine.indexer
         pending = 0 if indexer is None else indexer.pending()
         picker = self._usage
+        cached = now.cached(made.messages, before, self._engine.encoding)
         report = Report(
             mode=self._mode,
             active=active,
@@ -132,7 +134,7 @@ class ReportBuilder:
             tokens_in=self._tokens_in,
             tokens_sent=made.tokens,
             saved=1.0 - made.tokens / self._tokens_in if self._tokens_in else 0.0,
-            cached=now.cached(made.messages, before, self._engine.encoding),
+            cached=cached,
             net_saved=self._tokens_in - made.tokens - (0 if picker is None else picker.tokens),
             picked_by=None if self._picked is None else self._picked.by,
             picker=picker,
@@ -141,6 +143,7 @@ class ReportBuilder:
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             exact=False,
+            money=expected_money(None, tokens=made.tokens, same=cached),
             compaction=compaction,
             choices=()
             if found is None or self._picked is None

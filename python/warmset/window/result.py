@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
     from warmset.ingest import Synced
     from warmset.messages import Dialect, System
+    from warmset.money import Bill, Money
     from warmset.usage import Usage
     from warmset.window.arguments import (
         AnthropicArguments,
@@ -138,6 +139,7 @@ class Report:
         milliseconds: How long the call took.
         compaction: What a prepared compaction did; None without one, in mode "recency", and for a
             small list.
+        money: What the input is expected to cost, and what it cost after `Window.settle`.
         exact: Whether the counts are the provider's own; counts by a formula are never exact.
     """
 
@@ -159,6 +161,7 @@ class Report:
     pending: int
     milliseconds: float
     exact: bool
+    money: Money
     compaction: Compaction | None = None
     choices: Sequence[Choice] = ()
 
@@ -213,6 +216,26 @@ class Window:
         """Return it as plain JSON values, with the messages and the report."""
         found: dict[str, Any] = plain(self)
         return found
+
+    def settle(self, usage: object) -> Bill:
+        """Record what the call took, by the provider's own figures.
+
+        The figures are compared with `report.money`, which has them as `actual` from then on, and
+        are added to `Conversation.spent`. Call it once for each response.
+
+        Args:
+            usage: The response, or its usage, as an SDK's object or a dict: of OpenAI Chat
+                Completions or Responses, Anthropic Messages, Gemini or Gemini Interactions. Only a
+                response names the thinking and reasoning that the provider left out
+                (`input_transformations`), and its model, if the window has none.
+
+        Returns:
+            The tokens and the price, and how they differ from what was expected.
+
+        Raises:
+            InvalidInputError: It is no usage of a provider's, and no response that has one.
+        """
+        return self.report.money.settle(usage)
 
     # --- the keyword arguments of a provider's call ----------------------------------------------
 

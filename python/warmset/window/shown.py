@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 from warmset._support.shown import table
 
 if TYPE_CHECKING:
+    from warmset.money import Money
     from warmset.window.result import Report, Window
 
 
@@ -35,6 +36,12 @@ def report_line(report: Report) -> str:
     )
 
 
+def money_line(money: Money) -> str:
+    """Describe what an input is expected to cost in a line."""
+    tokens = f"{money.fresh:,} fresh, {money.cached:,} cached, {money.written:,} written"
+    return f"{tokens}; " + ("no price" if money.price is None else f"{money.price:.4f} USD")
+
+
 def report_table(report: Report) -> str:
     """Show the figures and the notes of a report."""
     rows: list[tuple[str, object]] = [
@@ -43,6 +50,7 @@ def report_table(report: Report) -> str:
         ("tokens in, sent", f"{report.tokens_in:,}, {report.tokens_sent:,}"),
         ("saved", f"{report.saved:.1%}"),
         ("cached", f"{report.cached:,}"),
+        ("expected price", money_line(report.money)),
         ("searched by", report.searched_by or ""),
         ("picked by", report.picked_by or ""),
         ("picked", " ".join(map(str, report.picked))),

@@ -15,7 +15,8 @@ from warmset import errors, evict, options
 from warmset.cli.app import COMMANDS, application
 from warmset.compact import CompactWeights
 from warmset.memory import Memory, MemoryOptions
-from warmset.prepare import PreparedCompaction, Prices
+from warmset.money import Prices, Surcharge
+from warmset.prepare import PreparedCompaction
 from warmset.serve import jsonrpc, methods, tools_of
 from warmset.store import StoreOptions
 from warmset.tokens.budget import Budget
@@ -144,6 +145,7 @@ CLASSES = {
     "Weights": options.Weights,
     "PreparedCompaction": PreparedCompaction,
     "Prices": Prices,
+    "Surcharge": Surcharge,
     "CompactWeights": CompactWeights,
     "TokenBudget": evict.TokenBudget,
     "SlidingWindow": evict.SlidingWindow,
@@ -209,6 +211,7 @@ ROOMS = (
     "warmset.tools",
     "warmset.compact",
     "warmset.evict",
+    "warmset.money",
 )
 
 

@@ -21,7 +21,8 @@ from preparing import (
 from warmset import Memory, PreparedCompaction, validate
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.messages import text_message
-from warmset.prepare import Prices, of
+from warmset.money import Prices
+from warmset.prepare import of
 
 
 def test_the_soft_line_begins_a_summary_and_the_hard_line_swaps_it_in(made, hand):
@@ -270,8 +271,9 @@ def test_a_tail_that_grew_too_large_is_prepared_again(made, hand):
 
 
 def test_prices_decide_on_a_swap_before_the_hard_line(made, hand):
+    prices = Prices(fresh=1, cache_read=0.1, cache_write=1.25, output=5)
     for calls, early in ((1, False), (60, True)):
-        policy = made(prices=Prices(expected_calls=calls))
+        policy = made(prices=prices, expected_calls=calls)
         memory, log = opened(policy)
         with memory:
             talk(log, 11)
@@ -280,9 +282,6 @@ def test_prices_decide_on_a_swap_before_the_hard_line(made, hand):
             found = window(log)
             assert bool(shown(found)) == early
             assert found.report.compaction.applied == early
-    assert Prices(expected_calls=10).pays(1_000, 100)
-    assert not Prices(expected_calls=10).pays(100, 1_000)
-    assert not Prices(expected_calls=0).pays(1_000, 1)
 
 
 def test_a_predicate_decides_instead_of_the_soft_line(made, hand):
@@ -461,17 +460,20 @@ def test_what_is_no_policy_is_refused_by_short_lists_too(mode):
             log.window(budget=900, mode=mode, compaction="soon")
 
 
+FLAT = Prices(fresh=1, cache_read=0.1, output=5)
+
+
 @pytest.mark.parametrize(
     "options",
     [
-        {"expected_calls": -1},
-        {"expected_calls": 1, "cache_read": 2},
-        {"expected_calls": 1.5},
-        {"expected_calls": 1, "cache_read": None},
-        {"expected_calls": 1, "cache_write": "1"},
-        {"expected_calls": 1, "cache_write": float("inf")},
+        {"expected_calls": -1, "prices": FLAT},
+        {"expected_calls": 1.5, "prices": FLAT},
+        {"expected_calls": True, "prices": FLAT},
+        {"expected_calls": 10},
+        {"prices": FLAT},
+        {"prices": 0.1, "expected_calls": 10},
     ],
 )
-def test_prices_out_of_range_are_refused(options):
-    with pytest.raises(InvalidInputError):
-        Prices(**options)
+def test_prices_and_calls_out_of_range_are_refused(options):
+    with pytest.raises(InvalidInputError, match=r"prices|expected_calls"):
+        PreparedCompaction(**options)
