@@ -163,7 +163,8 @@ impl Erasures {
             all.merge(*range.start(), *range.end());
         }
         let mut out = vec![Tombstone {
-            upto: self.upto,
+            // The newest tombstone is about ids before its own, which is among `more`.
+            upto: self.upto.max(more.last().copied().unwrap_or_default()),
             at: self.at,
             prefix: None,
             seqs: all.seqs.iter().map(|(from, to)| *from..=*to).collect(),
@@ -292,6 +293,8 @@ mod tests {
             assert_eq!(anew.covers_seq(seq), all.covers_seq(seq) || filled, "{seq}");
         }
         assert_eq!(all.folded(&BTreeSet::new(), false).len(), 1);
+        let own = all.folded(&BTreeSet::from([21]), false);
+        assert_eq!((own[0].upto, own[0].seqs.last()), (21, Some(&(21..=21))));
         assert!(anew.agrees(&anew.clone()) && !anew.agrees(&all));
     }
 }
