@@ -44,6 +44,7 @@ from warmset.messages.model import (
 )
 from warmset.messages.repair import RepairResult, repair
 from warmset.messages.sdk_objects import MessageLike, SupportsModelDump
+from warmset.messages.thinking import RemovedThinking, Thinking
 from warmset.messages.turns import ConversionResult, LossKind, Lost, OnLoss, System
 from warmset.messages.units import (
     STORED,
@@ -80,11 +81,13 @@ __all__ = [
     "Message",
     "MessageLike",
     "OnLoss",
+    "RemovedThinking",
     "RepairResult",
     "Request",
     "Severity",
     "SupportsModelDump",
     "System",
+    "Thinking",
     "Tools",
     "Unanswered",
     "Unit",

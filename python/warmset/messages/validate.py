@@ -9,12 +9,16 @@ from warmset.messages.codec import accept
 from warmset.messages.dialects import choose, faults
 from warmset.messages.languages import LANGUAGES
 from warmset.messages.model import Request, Violation
+from warmset.messages.sent import Beside, witness_of
+from warmset.messages.thinking import broken
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterable, Iterator, Mapping, Sequence
+    from typing import Any
 
     from warmset.messages.model import Dialect, Message
     from warmset.messages.sdk_objects import MessageLike
+    from warmset.messages.turns import System
 
 
 def validate(
@@ -23,6 +27,9 @@ def validate(
     dialect: str | None = None,
     continues: bool = False,
     model: str = "",
+    sent: object = None,
+    system: System | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
 ) -> list[Violation]:
     """Return the places where a list breaks the rules of its dialect, each with the rule's name.
 
@@ -36,6 +43,12 @@ def validate(
             `previous_response_id`, `conversation` or `previous_interaction_id`.
         model: The name of the model that the list is for; empty if it is not known. A rule that
             only some models have is checked for those.
+        sent: What was sent last: a window, the keyword arguments of the provider's call, or a list
+            of messages. Thinking and reasoning before which something changed since are then
+            reported (A15, A16, R9, R10).
+        system: The system prompt that is sent beside the messages; it is compared with that of
+            `sent`.
+        tools: The tools that are sent with them, likewise.
 
     Returns:
         The violations, by index and then by rule; empty for a valid list. If a message is
@@ -43,6 +56,7 @@ def validate(
 
     Raises:
         UnknownDialectError: The dialect is not supported.
+        InvalidInputError: `sent` cannot be read.
     """
     try:
         plain = accept(messages)
@@ -50,14 +64,22 @@ def validate(
         index = getattr(error, "index", 0)
         return [Violation("shape", index, str(error), "send plain JSON values")]
     chosen = choose(plain, dialect)
-    broken = [
+    malformed = [
         Violation(fault.rule, index, fault.why, "write it as the provider's reference says")
         for index, fault in faults(plain, chosen)
     ]
-    return sorted(
-        broken or violations(plain, chosen, Request(continues, model)),
-        key=lambda one: (one.index, one.rule),
-    )
+    if malformed:
+        return sorted(malformed, key=_by_place)
+    found = list(violations(plain, chosen, Request(continues, model)))
+    if sent is not None:
+        beside = Beside(system, tools, model)
+        witness = witness_of(plain, chosen, beside, sent)
+        found += broken(plain, chosen, witness, beside.front(), model)
+    return sorted(found, key=_by_place)
+
+
+def _by_place(one: Violation) -> tuple[int, str]:
+    return one.index, one.rule
 
 
 def violations(plain: list[Message], dialect: Dialect, request: Request) -> Iterator[Violation]:

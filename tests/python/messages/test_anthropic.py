@@ -265,8 +265,10 @@ def test_the_latest_cache_marks_stay():
 
 
 def test_thinking_is_put_first_in_a_turn_of_several_messages():
-    mended = mend(USER, SAID, assistant(text("y"), THOUGHT, use("a")), user(result("a")))
+    given = [USER, SAID, assistant(text("y"), THOUGHT, use("a")), user(result("a"))]
+    mended = repair(given, model="claude-opus-4-1").messages
     assert mended[1] == assistant(THOUGHT, text("hello"), text("y"), use("a"))
+    assert mend(*given)[1] == assistant(text("hello"), text("y"), use("a"))  # bound, perhaps
 
 
 def test_small_things():

@@ -108,8 +108,8 @@ def test_items_lose_their_ids_with_their_reasoning():
     lost = {"type": "reasoning", "summary": []}
     items = [USER, lost, fc("a", "1"), output("a"), USER, rs("2"), fc("b", "2"), output("b")]
     mended = repair(items, dialect="responses")
-    assert mended.messages == [USER, call("a"), *items[3:]]
-    assert [change.rule for change in mended.changes] == ["R4", "R3"]
+    assert mended.messages == [USER, call("a"), *items[3:5], call("b"), items[7]]
+    assert [change.rule for change in mended.changes] == ["R4", "R3", "R10", "R3"]
     hosted = {"type": "web_search_call", "id": "ws_1", "status": "completed"}
     mended = repair([USER, lost, hosted, TOLD], dialect="responses").messages
     assert mended == [USER, {key: value for key, value in TOLD.items() if key != "id"}]

@@ -1,8 +1,8 @@
-"""What models of Anthropic's take: a system message among the messages, a reply begun for them.
+"""What models of Anthropic's take: system messages in place, a reply begun for them, old thinking.
 
 Sources: platform.claude.com/docs/en/build-with-claude/mid-conversation-system-messages,
-.../api/errors (prefill) and .../build-with-claude/extended-thinking. A name that is not known is
-taken for a model that takes what any model takes.
+.../api/errors (prefill), .../build-with-claude/extended-thinking and the page on preserved
+thinking. A name that is not known is taken for a model that takes what any model takes.
 """
 
 from __future__ import annotations
@@ -32,6 +32,15 @@ _NO_PREFILL: Final[dict[str, _Version]] = {
 
 _ADAPTIVE: Final[dict[str, _Version]] = _NO_PREFILL
 """The first version of each family that thinks where it sees fit, also behind a text."""
+
+_BOUND: Final[dict[str, _Version]] = {
+    "opus": (5, 5),
+    "sonnet": (5, 5),
+    "haiku": (5, 5),
+    "fable": (5, 1),
+    "mythos": (5, 1),
+}
+"""The first version of each family whose thinking is bound to what stood before it."""
 
 _PARTS: Final = r"(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
 _OLD: Final = re.compile(rf"claude-(?:instant-)?v?{_PARTS}")
@@ -63,6 +72,24 @@ def thinks_first(model: str) -> bool:
         model: The name of a model.
     """
     return _is_older(model, _ADAPTIVE) is True
+
+
+def thinks_at_will(model: str) -> bool:
+    """Tell whether a model is known to think where it sees fit, also behind a text.
+
+    Args:
+        model: The name of a model.
+    """
+    return _is_older(model, _ADAPTIVE) is False
+
+
+def binds_thinking(model: str) -> bool:
+    """Tell whether a model may refuse thinking before which something changed.
+
+    Args:
+        model: The name of a model; one that is not known may.
+    """
+    return _is_older(model, _BOUND) is not True
 
 
 def _is_older(model: str, firsts: dict[str, _Version]) -> bool | None:

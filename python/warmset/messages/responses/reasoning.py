@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from warmset.messages.mending import Change
 from warmset.messages.model import Message
@@ -10,6 +10,9 @@ from warmset.messages.responses.grammar import facts
 from warmset.messages.responses.kinds import PROVIDED, REASONING, REFERENCE, item_id, item_kind
 from warmset.messages.responses.rules import dangling
 from warmset.messages.units import Bonds
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 Placed: TypeAlias = list[tuple[int, Message]]
 """Items that stay, each with its position in the list that was given."""
@@ -35,7 +38,7 @@ def nameless_without(given: list[Message], kept: Placed, changes: list[Change]) 
     """
     stays = {index for index, item in kept if item_kind(item) == REASONING}
     orphans = {
-        index for index, leads in _made_with(given).items() if leads and stays.isdisjoint(leads)
+        index for index, leads in made_with(given).items() if leads and stays.isdisjoint(leads)
     }
     named: Placed = []
     for index, item in kept:
@@ -45,11 +48,16 @@ def nameless_without(given: list[Message], kept: Placed, changes: list[Change]) 
             changes.append(Change("R3", index, "the item left: its reasoning is not in the list"))
         else:
             changes.append(Change("R3", index, "the id left: its reasoning is not in the list"))
-            named.append((index, {key: value for key, value in item.items() if key != "id"}))
+            named.append((index, nameless(item)))
     return named
 
 
-def _made_with(given: list[Message]) -> dict[int, set[int]]:
+def nameless(item: Message) -> Message:
+    """Return an item without its own id."""
+    return {key: value for key, value in item.items() if key != "id"}
+
+
+def made_with(given: Sequence[Message]) -> dict[int, set[int]]:
     """Return the positions of the reasoning that each item was made with, as far as it shows."""
     made: dict[int, set[int]] = {}
     bonds = Bonds()

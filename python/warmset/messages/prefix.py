@@ -1,0 +1,207 @@
+"""The prefix of a reply: what a list has before it, as hashes to compare it with another list's.
+
+Newer models check that a request has, before each block of their thinking, exactly what they saw
+when they thought it: system prompt, tools and messages. Compared are the written messages, byte for
+byte. Cache marks are left out, and neighbours count as one message where the provider merges them.
+Sources: the page on preserved thinking of platform.claude.com/docs, and "Keep the prefix unchanged"
+of OpenAI's guide to reasoning.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, NamedTuple
+
+from warmset.messages.codec import dumps
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset.messages.model import Message
+    from warmset.messages.turns import System
+
+_SIZE: Final = 12
+"""Bytes of a hash; at this length equal hashes of different lists do not happen."""
+
+_MARK: Final = "cache_control"
+
+
+class Pieces(NamedTuple):
+    """A message as it enters the hash.
+
+    Args:
+        role: Neighbours of one role are merged by the provider; empty where it merges none.
+        first: The hashes of the blocks that come first in a merged message: tool results.
+        rest: The hashes of its other blocks.
+        spoken: The hashes of those of `rest` that are no thinking.
+    """
+
+    role: str
+    first: bytes
+    rest: bytes
+    spoken: bytes
+
+
+@dataclass(frozen=True, slots=True)
+class Prefix:
+    """What a reply was made behind.
+
+    Args:
+        messages: The hash of the messages.
+        spoken: The hash of the messages without thinking.
+        system: The hash of the system prompt beside them; None if that is not known.
+        tools: The hash of the tools; None if they are not known.
+        model: The name of the model that replied; empty if it is not known.
+    """
+
+    messages: bytes
+    spoken: bytes
+    system: bytes | None = None
+    tools: bytes | None = None
+    model: str = ""
+
+    def encode(self) -> list[str | None]:
+        """Return it as plain JSON values, for `decode`."""
+        hashes = (self.messages, self.spoken, self.system, self.tools)
+        return [*(None if one is None else one.hex() for one in hashes), self.model or None]
+
+    @classmethod
+    def decode(cls, values: object) -> Prefix | None:
+        """Read what `encode` returned; None for anything else, as from a newer version."""
+        if not isinstance(values, list) or len(values) < len(cls.__dataclass_fields__):
+            return None
+        *hashes, model = values[: len(cls.__dataclass_fields__)]
+        try:
+            messages, spoken, system, tools = (
+                None if one is None else bytes.fromhex(one) for one in hashes
+            )
+        except (TypeError, ValueError):
+            return None
+        if messages is None or spoken is None:
+            return None
+        return cls(messages, spoken, system, tools, model if isinstance(model, str) else "")
+
+    def is_foreign(self, model: str) -> bool:
+        """Return whether another model replied, as far as both are known."""
+        return bool(self.model and model) and plain_name(self.model) != plain_name(model)
+
+    def differs(self, now: Prefix) -> str | None:
+        """Return what differs between this prefix and that of a list; None if nothing does.
+
+        Args:
+            now: The prefix of the same reply in the list.
+        """
+        if self.is_foreign(now.model):
+            return ANOTHER_MODEL
+        if self.system is not None and now.system is not None and self.system != now.system:
+            return "the system prompt before it is another one"
+        if self.tools is not None and now.tools is not None and self.tools != now.tools:
+            return "the tools are others"
+        if self.messages == now.messages:
+            return None
+        if self.spoken == now.spoken:
+            return THINKING_MOVED
+        return "the messages before it are others"
+
+
+ANOTHER_MODEL: Final = "another model made it"
+THINKING_MOVED: Final = "thinking before it left, or moved"
+UNKNOWN: Final = "it is not known what it was made behind"
+
+
+def plain_name(model: str) -> str:
+    """Return a model's name without the date of its version, in lower case."""
+    name, _, date = model.lower().rpartition("-")
+    return name if name and date.isdigit() and len(date) == len("20260101") else model.lower()
+
+
+class PrefixHash:
+    """Hashes a list from its front, one message after the other.
+
+    Args:
+        system: The system prompt beside the messages.
+        tools: The tools of the request.
+        model: The name of the model; empty if it is not known.
+        known: Whether the system prompt and the tools are known.
+    """
+
+    __slots__ = ("_after", "_around", "_pending", "_spoken")
+
+    def __init__(
+        self,
+        *,
+        system: System | None = None,
+        tools: Sequence[Mapping[str, Any]] | None = None,
+        model: str = "",
+        known: bool = True,
+    ) -> None:
+        self._after = hashlib.blake2b(digest_size=_SIZE)
+        self._spoken = hashlib.blake2b(digest_size=_SIZE)
+        self._pending: list[Pieces] = []
+        self._around = Prefix(
+            b"",
+            b"",
+            _around(system or None) if known else None,
+            _around(list(tools) if tools else None) if known else None,
+            model,
+        )
+
+    def copy(self) -> PrefixHash:
+        """Return a copy that goes on independently."""
+        made = PrefixHash(known=False)
+        made._after, made._spoken = self._after.copy(), self._spoken.copy()
+        made._pending, made._around = list(self._pending), self._around
+        return made
+
+    def add(self, pieces: Pieces) -> None:
+        """Add the next message."""
+        if self._pending and not (pieces.role and self._pending[0].role == pieces.role):
+            self._flush(self._after, self._spoken)
+            self._pending = []
+        self._pending.append(pieces)
+
+    def prefix(self) -> Prefix:
+        """Return the prefix of what would come next."""
+        after, spoken = self._after.copy(), self._spoken.copy()
+        self._flush(after, spoken)
+        return replace(self._around, messages=after.digest(), spoken=spoken.digest())
+
+    def _flush(self, after: hashlib.blake2b, spoken: hashlib.blake2b) -> None:
+        """Hash the neighbours of one role, merged as the provider merges them."""
+        run = self._pending
+        if not run:
+            return
+        first = b"".join([one.first for one in run])
+        for whole, blocks in (
+            (after, b"".join([one.rest for one in run])),
+            (spoken, b"".join([one.spoken for one in run])),
+        ):
+            if not first and not blocks:
+                continue  # a message of thinking alone
+            whole.update(f"{run[0].role} {len(first)} {len(blocks)} ".encode())
+            whole.update(first)
+            whole.update(blocks)
+
+
+def hash_of(value: Message) -> bytes:
+    """Return the hash of a message or of one of its blocks, without cache marks."""
+    written = dumps(value)
+    if _MARK.encode() in written:
+        written = dumps(_unmarked(value))
+    return hashlib.blake2b(written, digest_size=_SIZE).digest()
+
+
+def _around(value: object) -> bytes:
+    return hash_of({"value": _as_blocks(value)})
+
+
+def _as_blocks(value: object) -> object:
+    return [{"type": "text", "text": value}] if isinstance(value, str) else value
+
+
+def _unmarked(value: Any) -> Any:
+    """Return a value without cache marks."""
+    if isinstance(value, dict):
+        return {key: _unmarked(one) for key, one in value.items() if key != _MARK}
+    return [_unmarked(one) for one in value] if isinstance(value, list) else value
