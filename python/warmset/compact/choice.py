@@ -86,6 +86,11 @@ class Choice:
         self.tokens = PER_REPLY + int(self.costs[stays].sum()) + filled
         return stays
 
+    @property
+    def places(self) -> list[int]:
+        """The positions of the messages that stay, ascending."""
+        return [int(at) for at in np.flatnonzero(self.stays)]
+
     def written(self, given: Sequence[Any]) -> tuple[list[Any], tuple[Inserted, ...]]:
         """Write the output list: the caller's objects, and filler messages for gaps.
 

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any, overload
+
+from warmset.messages import Thinking
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -162,6 +164,8 @@ class CompactionResult:
         inserted: The filler messages, between two neighbours of the same role.
         dialect: The dialect of the messages.
         episode: The id of this run's record, if there is a memory.
+        thinking: What became of the model's thinking: where something before it changed, it is left
+            out of the messages that stay.
     """
 
     messages: list[Any]
@@ -170,6 +174,7 @@ class CompactionResult:
     inserted: tuple[Inserted, ...]
     dialect: Dialect
     episode: int | None = None
+    thinking: Thinking = field(default_factory=Thinking)
 
     def __len__(self) -> int:
         return len(self.messages)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
@@ -16,14 +17,19 @@ from warmset.compact.scores import Source, score
 from warmset.compact.weights import CompactWeights, is_number
 from warmset.errors import InvalidInputError
 from warmset.evict.fitting import Protect, pinned
+from warmset.messages.bound import BoundThinking
+from warmset.messages.sent import Beside
+from warmset.tokens import message_tokens
 from warmset.tokens.budget import Budget, input_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from warmset.compact.keeper import Keeper, Remembers
     from warmset.embed import Embedder
     from warmset.embed.function import EmbedFunction
+    from warmset.evict import Inserted
+    from warmset.messages import Message, System, Thinking
 
 LEAST_RATIO: Final = 0.05
 
@@ -41,6 +47,10 @@ def compact_context(
     protect: Protect = (),
     dialect: str | None = None,
     encoding: str = "o200k_base",
+    model: str = "",
+    sent: object = None,
+    system: System | None = None,
+    tools: Sequence[Mapping[str, Any]] | None = None,
 ) -> CompactionResult:
     """Keep the turns with the highest scores within a budget, verbatim and in order.
 
@@ -75,6 +85,14 @@ def compact_context(
             that must stay.
         dialect: The dialect of the messages; detected if not given.
         encoding: The vocabulary that tokens are counted with.
+        model: The model that the list is for; empty if it is not known. Newer models refuse or drop
+            thinking before which something changed, so it is left out of the messages that stay; a
+            model that is not known is taken for one of these.
+        sent: What was sent last: a window, the keyword arguments of the provider's call, or a list
+            of messages. Without it, the list itself is taken for what was sent.
+        system: The system prompt that is sent beside the messages. It is compared with that of
+            `sent`; its tokens are not counted.
+        tools: The tools that are sent with them, likewise.
 
     Returns:
         The messages that stay, statistics, and every dropped turn with its score and the reason.
@@ -101,17 +119,23 @@ def compact_context(
 
     source = Source(embedder, keeper, hashes, chosen)
     scored = score(choice, reads, source, query, weighed, have)
+    out, inserted = choice.written(given)
+    bound = BoundThinking(plain, chosen, Beside(system, tools, model), sent)
+    out, inserted, thinking, saved = _without_unbound(
+        bound, plain, choice.places, out, inserted, encoding
+    )
+    after = choice.tokens - saved
     left = Left()
     gone = np.flatnonzero(~choice.stays)
     figures: dict[str, Any] = {
         "before_tokens": before,
-        "after_tokens": choice.tokens,
+        "after_tokens": after,
         "budget": have,
-        "over_budget": choice.tokens > have,
+        "over_budget": after > have,
         "messages": len(given),
         "dropped": len(gone),
         "dropped_pct": _percent(len(gone), len(given)),
-        "tokens_pct": _percent(before - choice.tokens, before),
+        "tokens_pct": _percent(before - after, before),
         "embedding": source.embedder is not None,
         "embedder": source.name,
         "signals": scored.signals,
@@ -131,7 +155,6 @@ def compact_context(
                 figures=figures,
             )
         )
-    out, inserted = choice.written(given)
     factors = np.asarray(weighed.factors)[choice.roles]
     columns = (factors, scored.recency, scored.similarity, scored.coverage)
     handles, store_ids = left.handles, left.store_ids
@@ -152,7 +175,48 @@ def compact_context(
         inserted=inserted,
         dialect=chosen,
         episode=left.episode,
+        thinking=thinking,
     )
+
+
+def _without_unbound(
+    bound: BoundThinking,
+    plain: Sequence[Message],
+    places: Sequence[int],
+    out: Sequence[Any],
+    inserted: Sequence[Inserted],
+    encoding: str,
+) -> tuple[list[Any], tuple[Inserted, ...], Thinking, int]:
+    """Leave out the thinking before which something changed.
+
+    Args:
+        bound: The thinking of the list that was given.
+        plain: That list.
+        places: The positions in it of the messages that stay.
+        out: The messages that stay, with filler messages.
+        inserted: The filler messages.
+        encoding: The vocabulary that tokens are counted with.
+
+    Returns:
+        The messages, the filler messages, what became of the thinking, and the tokens that it had.
+    """
+    fillers = {one.index: one for one in inserted}
+    stays = iter(places)
+    origins = [None if at in fillers else next(stays) for at in range(len(out))]
+    made = [out[at] if home is None else plain[home] for at, home in enumerate(origins)]
+    judged = bound.judge(made, origins)
+    written: list[Any] = []
+    moved: list[Inserted] = []
+    for at, message in enumerate(judged.messages):
+        if at in fillers:
+            moved.append(replace(fillers[at], index=len(written)))
+        if message is not None:
+            written.append(out[at] if message is made[at] else message)
+    pairs = zip(made, judged.messages, strict=True)
+    changed = [(old, new) for old, new in pairs if new is not old]
+    saved = sum(message_tokens([old for old, _ in changed], encoding))
+    saved -= sum(message_tokens([new for _, new in changed if new is not None], encoding))
+    return written, tuple(moved), judged.thinking, saved
 
 
 def _keeper(memory: Remembers | None) -> Keeper | None:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
+
+from warmset.messages import Thinking
 
 if TYPE_CHECKING:
     from warmset.evict.view import StandInKind
@@ -62,6 +64,8 @@ class FitResult:
         inserted: The messages that replace evicted ones.
         orphans: Positions of tool results without a call, which providers refuse; see `repair`.
         notes: Remarks of policies, in words: why no summary was used, what one lacks.
+        thinking: What became of the model's thinking: where something before it changed, it is left
+            out of the messages that stayed.
     """
 
     messages: list[Any]
@@ -73,6 +77,7 @@ class FitResult:
     inserted: tuple[Inserted, ...] = ()
     orphans: tuple[int, ...] = ()
     notes: tuple[str, ...] = ()
+    thinking: Thinking = field(default_factory=Thinking)
 
     def __len__(self) -> int:
         return len(self.messages)

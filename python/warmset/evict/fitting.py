@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypeAlias
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict.blob_store import check_store
@@ -15,14 +15,19 @@ from warmset.evict.policies import Chain, Salience, TokenBudget, steps
 from warmset.evict.slots import Terms
 from warmset.evict.view import Note
 from warmset.messages import accept, settle
+from warmset.messages.bound import BoundThinking
+from warmset.messages.sent import Beside
 from warmset.tokens import Endpoint, TokenCount, Vocabulary, counter as make_counter
 from warmset.tokens.budget import WATERMARK, Budget, input_tokens
 
 if TYPE_CHECKING:
     from warmset.evict.blob_store import OffloadStore
     from warmset.evict.view import Edit, Policy, StandInKind, View
-    from warmset.messages import Message, System
+    from warmset.messages import Message, System, Thinking
     from warmset.tokens import CounterLike
+
+IN_LOOP: Final = "the list fits, and nothing may change before a tool loop with thinking"
+"""Why the policies of a list that fits were not asked."""
 
 Protect: TypeAlias = Iterable[int] | Callable[[Any], bool]
 """The pinned messages: positions in the list, or a function that decides for each message."""
@@ -40,8 +45,13 @@ def fit(
     tools: Sequence[Mapping[str, Any]] | None = None,
     store: OffloadStore | None = None,
     continues: bool = False,
+    model: str = "",
+    sent: object = None,
 ) -> FitResult:
     """Make a list fit its budget by evicting whole units; a valid list stays valid.
+
+    Nothing is changed in a list that fits and ends in an unfinished tool loop which begins with
+    bound thinking: the loop would have to go on without.
 
     Never evicted: system and developer messages, the task (the first user message, shortened to one
     line if it cannot fit), the current user message, tool calls at the end that wait for their
@@ -65,9 +75,15 @@ def fit(
         continues: Whether the list goes on behind messages that the provider has stored, by
             `previous_response_id`, `conversation` or `previous_interaction_id`: results whose call
             is not in the list then answer a stored one, and stay.
+        model: The model that the list is for; empty if it is not known. Newer models refuse or drop
+            thinking before which something changed, so it is left out of the messages that stay; a
+            model that is not known is taken for one of these.
+        sent: What was sent last: a window, the keyword arguments of the provider's call, or a list
+            of messages. Without it, the list itself is taken for what was sent.
 
     Returns:
-        The messages, their tokens, the evicted messages with reasons, and the inserted messages.
+        The messages, their tokens, the evicted messages with reasons, the inserted messages, and
+        what became of the thinking.
 
     Raises:
         BudgetTooSmall: The messages that must stay do not fit; the error has `need` and `have`.
@@ -105,20 +121,23 @@ def fit(
     if desk.total > have:
         _make_room(desk, have)
     notes: list[str] = []
+    bound = BoundThinking(plain, chosen, Beside(system, tools, model), sent)
+    if bound.loop is not None and desk.total <= have:
+        chain, notes = (), [IN_LOOP]
     for step in chain:
         planned = _planned(step, desk.view())
         notes += [edit.why for edit in planned if isinstance(edit, Note)]
         edits = [edit for edit in planned if not isinstance(edit, Note)]
         # A list that fits must not exceed the budget by the filler messages that edits need.
         desk.carry_out(edits, have if desk.total <= have else None)
-    last = chain[-1]
+    last = chain[-1] if chain else None
     order = last if isinstance(last, Salience) else TokenBudget()
     beside = desk.terms.overhead - empty
     if desk.total > have:
         desk.leave_until(order.plan(desk.view(desk.floor)), have)
     while True:
         desk.tidy_end()
-        made = _written(desk, given)
+        made, thinking = _judged(_written(desk, given), bound)
         tokens = _plus(count.count([one.message for one in made]), beside)
         if max(desk.total, tokens) <= have:
             break
@@ -132,7 +151,7 @@ def fit(
         tokens=tokens,
         budget=have,
         dialect=chosen,
-        kept=tuple(slot.origins[0] for slot in desk.slots if slot.kind is None),
+        kept=tuple(one.origin for one in made if one.origin is not None),
         evicted=tuple(desk.gone),
         inserted=tuple(
             Inserted(at, one.kind, one.stands_for, one.handle)
@@ -141,6 +160,7 @@ def fit(
         ),
         orphans=desk.orphans,
         notes=tuple(notes),
+        thinking=thinking,
     )
 
 
@@ -172,6 +192,18 @@ class _Written:
     kind: StandInKind | None = None
     stands_for: tuple[int, ...] = ()
     handle: str | None = None
+    origin: int | None = None
+
+
+def _judged(made: list[_Written], bound: BoundThinking) -> tuple[list[_Written], Thinking]:
+    """Leave out the thinking before which something changed."""
+    judged = bound.judge([one.message for one in made], [one.origin for one in made])
+    written = [
+        old if new is old.message else replace(old, message=new, sent=new)
+        for old, new in zip(made, judged.messages, strict=True)
+        if new is not None
+    ]
+    return written, judged.thinking
 
 
 def _written(desk: Desk, given: Sequence[Any]) -> list[_Written]:
@@ -185,7 +217,8 @@ def _written(desk: Desk, given: Sequence[Any]) -> list[_Written]:
             left_out = tuple(range(desk.slots[at - 1].origins[-1] + 1, slot.origins[0]))
             made.append(_Written(filler, filler, "gap", left_out))
         if slot.kind is None:
-            made.append(_Written(slot.message, given[slot.origins[0]]))
+            (origin,) = slot.origins
+            made.append(_Written(slot.message, given[origin], origin=origin))
         else:
             stands_for = (slot.kind, slot.origins, slot.handle)
             made.append(_Written(slot.message, slot.message, *stands_for))

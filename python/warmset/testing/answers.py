@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from warmset.errors import InvalidInputError
+from warmset.testing.links import without_thinking
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,12 +56,25 @@ def messages_of(answer: Any) -> list[Any]:
 
 
 def places_of(given: list[Any], made: list[Any], inserted: frozenset[int]) -> list[int | None]:
-    """Find the origin of each message: by identity, else by equality."""
+    """Find the origin of each message: by identity, by equality, or without its thinking."""
     by_identity = {id(message): at for at, message in enumerate(given)}
     places: list[int | None] = []
+    last = -1
     for at, message in enumerate(made):
         found = by_identity.get(id(message))
         if found is None and at not in inserted:
             found = next((place for place, one in enumerate(given) if one == message), -1)
+            if found < 0:
+                found = _bare(given, message, last)
+        last = last if found is None else max(last, found)
         places.append(found)
     return places
+
+
+def _bare(given: list[Any], message: Any, after: int) -> int:
+    """Find a message that stayed without its thinking, behind a position; -1 if there is none."""
+    for place in range(after + 1, len(given)):
+        one = given[place]
+        if isinstance(one, dict) and isinstance(message, dict) and without_thinking(one) == message:
+            return place
+    return -1

@@ -8,7 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
 from warmset.messages import LANGUAGES, validate
-from warmset.testing.links import see
+from warmset.testing.links import see, without_thinking
 from warmset.testing.oracle import current, opening, together
 from warmset.testing.shown import shown
 
@@ -82,6 +82,8 @@ class Outcome:
         tokens_given: The tokens of the input.
         pins: Positions that had to stay.
         overhead: Tokens that the counter adds for every list, besides its messages.
+        bare: Positions of messages that stayed without their thinking, or without the id that they
+            share with reasoning which left.
     """
 
     given: Given
@@ -93,6 +95,7 @@ class Outcome:
     pins: tuple[int, ...] = ()
     covered: frozenset[int] = frozenset()
     overhead: int = 0
+    bare: frozenset[int] = frozenset()
 
     @property
     def kept(self) -> set[int]:
@@ -120,13 +123,33 @@ def fits_the_budget(outcome: Outcome) -> str | None:
     )
 
 
+def _reasoning_that_left(outcome: Outcome) -> set[int]:
+    """Return the items of reasoning that left alone, and what stayed of their units is bare.
+
+    What was made with it may not stay as it was: the provider asks for the reasoning by its id.
+    """
+    seen, found = outcome.given.seen, set[int]()
+    for at, one in enumerate(seen):
+        behind = at + 1
+        while behind < len(seen) and seen[behind].reasons:
+            behind += 1
+        made = behind < len(seen) and seen[behind].who == "assistant" and seen[behind].stem
+        if (
+            one.reasons
+            and at not in outcome.kept
+            and (not made or behind in outcome.bare | outcome.covered)
+        ):
+            found.add(at)
+    return found
+
+
 def keeps_what_must_stay(outcome: Outcome) -> str | None:
     """2: system messages, the request, pins and open calls at the end stay.
 
     The task is not checked here: if it cannot fit, one line of it may replace it.
     """
     must = needed(outcome.given) | {*outcome.pins}
-    missing = sorted(must - outcome.kept)
+    missing = sorted(must - outcome.kept - _reasoning_that_left(outcome))
     return f"messages {missing} had to stay" if missing else None
 
 
@@ -141,11 +164,12 @@ def shows_the_task(outcome: Outcome) -> str | None:
 def keeps_units_whole(outcome: Outcome) -> str | None:
     """3: a call and its results, parallel ones too, stay or leave together.
 
-    A message that was replaced counts as kept.
+    A message that was replaced counts as kept, and so does reasoning that left alone.
     """
     there = outcome.kept | outcome.covered
+    left = _reasoning_that_left(outcome)
     for unit in outcome.given.units:
-        stayed = [at for at in unit if at in there]
+        stayed = [at for at in unit if at in there or (at in left and there & {*unit})]
         if stayed and stayed != unit:
             named = ", ".join(_calls(outcome.given, unit))
             return f"messages {unit} belong together ({named}), only {stayed} stayed"
@@ -160,12 +184,14 @@ def _calls(given: Given, unit: Sequence[int]) -> list[str]:
 
 
 def keeps_the_order(outcome: Outcome) -> str | None:
-    """4: messages that stay are in their order, and unchanged."""
+    """4: messages that stay are in their order, and unchanged but for thinking that left."""
     places = [at for at in outcome.places if at is not None and at >= 0]
     if places != sorted(set(places)):
         return f"messages stand in the order {places}"
     for message, at in zip(outcome.made, outcome.places, strict=True):
-        if at is not None and at >= 0 and message != outcome.given.messages[at]:
+        if at is None or at < 0 or message == outcome.given.messages[at]:
+            continue
+        if at not in outcome.bare or message != without_thinking(outcome.given.messages[at]):
             return f"message {at} was changed"
     return None
 

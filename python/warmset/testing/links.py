@@ -51,6 +51,19 @@ def see(message: Message, dialect: Dialect) -> Seen:
     return _see_parts(message)
 
 
+def without_thinking(message: Message) -> Message:
+    """Return a message as it may stay without its thinking, or without the reasoning beside it."""
+    if message.get("type") and message["type"] != "message":
+        return {name: value for name, value in message.items() if name != "id"}
+    if isinstance(message.get("content"), list):
+        thoughts = ("thinking", "redacted_thinking")
+        rest = [block for block in message["content"] if block.get("type") not in thoughts]
+        if rest != message["content"]:
+            said = rest or [{"type": "text", "text": "(continued)"}]
+            return {name: said if name == "content" else value for name, value in message.items()}
+    return {name: value for name, value in message.items() if name != "id"}
+
+
 def _see_chat(message: Message) -> Seen:
     role = message["role"]
     if role in ("system", "developer"):

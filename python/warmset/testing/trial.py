@@ -103,6 +103,11 @@ class Trial:
             tokens=int(self.counter.count(run.made)),
             tokens_given=int(self.counter.count(history.messages)),
             overhead=self.counter.overhead(),
+            bare=frozenset(
+                at
+                for message, at in zip(run.made, run.places, strict=True)
+                if at is not None and at >= 0 and message != history.messages[at]
+            ),
         )
         found = [
             Finding(invariant.__name__, complaint)

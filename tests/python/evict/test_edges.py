@@ -18,6 +18,7 @@ from warmset import (
 )
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict import is_overflow
+from warmset.messages import Thinking
 
 
 def use(*ids, thinks=False):
@@ -50,8 +51,18 @@ def test_an_unfinished_loop_keeps_the_thinking_that_begins_it():
     messages = [said("user", "task"), said("assistant", "ok"), said("user", "do it"), *loop]
     with pytest.raises(BudgetTooSmall):
         fit(messages, budget=500, counter=characters, dialect="anthropic")
-    made = fit(messages, budget=700, counter=characters, dialect="anthropic")
+    older = {"dialect": "anthropic", "model": "claude-sonnet-4-5"}  # looks at no prefix
+    made = fit(messages, budget=700, counter=characters, **older)
     assert loop[0] in made.messages
+    assert made.thinking == Thinking(kept=1)
+    made = fit(messages, budget=700, counter=characters, dialect="anthropic")
+    bare = said("assistant", [loop[0]["content"][-1]])
+    assert bare in made.messages
+    assert made.thinking.disabled
+    assert [one.index for one in made.thinking.removed] == [3]
+    assert not fit(
+        messages, budget=700, counter=characters, **{**older, "model": "claude-opus-5-5"}
+    ).thinking.disabled
     finished = [*messages, said("assistant", "done"), said("user", "thanks")]
     made = fit(finished, budget=300, counter=characters, dialect="anthropic")
     assert loop[0] not in made.messages

@@ -104,11 +104,12 @@ def wrong(given, made, known, total, pins, name):
         covered=frozenset(
             at for one in made.inserted if one.kind != "gap" for at in one.stands_for
         ),
+        bare=frozenset(made.thinking.changed),
     )
     own = {leaves_what_fits_alone} if name in OWN_TRIGGER else set()
     found = [why for one in INVARIANTS if one not in own and (why := one(outcome))]
     left = [at for one in made.evicted for at in one.indices]
-    if sorted([*made.kept, *left]) != list(range(len(given.messages))):
+    if sorted({*made.kept, *made.thinking.changed, *left}) != list(range(len(given.messages))):
         found.append("survivors and evicted are not the input")
     if outcome.tokens != made.tokens:
         found.append(f"it says {made.tokens} tokens, and has {outcome.tokens}")

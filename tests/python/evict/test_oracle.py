@@ -83,7 +83,8 @@ def disagreements(dialect, seeds):
                 refused += 1
                 answer = (frozenset(), error.need, error.have)
             else:
-                answer = (frozenset(made.kept), None, told.budget)
+                stayed = frozenset(made.kept) | frozenset(made.thinking.changed)
+                answer = (stayed, None, told.budget)
             if answer != (verdict.kept, verdict.need, told.budget):
                 found.append((dialect, seed, policy, answer, verdict))
     return found, refused
