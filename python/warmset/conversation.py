@@ -98,6 +98,7 @@ class Conversation:
         speaker: str | None = None,
         session: str | int | None = None,
         meta: Mapping[str, Any] | None = None,
+        window: Window | CutResult | None = None,
     ) -> list[int]:
         """Append messages to the conversation and store them unchanged; duplicates are allowed.
 
@@ -115,6 +116,10 @@ class Conversation:
             session: The session's name; without one, a new session begins after 8 hours without a
                 message.
             meta: Your own fields, plain JSON.
+            window: The window that was sent for the reply among the messages. A model's thinking is
+                bound to what it was made behind, and stays in later windows only where that is
+                known and unchanged. If not given, it is the only window that was made since the
+                last reply.
 
         Returns:
             The id of each message. When this returns, the messages are durable and can be found by
@@ -127,7 +132,7 @@ class Conversation:
             StoreError: The messages could not be stored; none was.
         """
         beside = ingest.Beside(at, speaker, session, meta)
-        return ingest.append_messages(self._handle.live(), self._ledger, messages, beside)
+        return ingest.append_messages(self._handle.live(), self._ledger, messages, beside, window)
 
     def sync(
         self,
@@ -277,6 +282,7 @@ class Conversation:
         pins: Iterable[int] = (),
         system: System | None = None,
         tools: Sequence[Mapping[str, Any]] | None = None,
+        model: str | None = None,
     ) -> CutResult:
         """Return the newest units that fit the budget, and keep the previous cut while it fits.
 
@@ -291,6 +297,8 @@ class Conversation:
             pins: Ids of messages that must stay.
             system: A system prompt that is sent beside the messages; its tokens count.
             tools: Tool schemas that are sent with the call; their tokens count.
+            model: The model that answers. Newer ones refuse or drop thinking before which something
+                changed, so it is left out; a model that is not known is taken for one of these.
 
         Returns:
             The messages that stay, and what the cut costs a prompt cache.
@@ -300,7 +308,7 @@ class Conversation:
             NotFound: A pinned message is not on the current path.
             InvalidInputError: The budget or the pins are invalid.
         """
-        ask = windows.cut_ask(budget, pins, system=system, tools=tools)
+        ask = windows.cut_ask(budget, pins, system=system, tools=tools, model=model)
         engine, ledger = self._handle.live(), self._ledger
         with engine.lock:
             made = windows.cut_conversation(engine, ledger, ask)

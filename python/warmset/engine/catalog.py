@@ -73,6 +73,7 @@ class Catalog:
         self.retriever = Retriever()
         self.loaded = False  # whether the retriever has already what is being taken up
         self.ledgers: dict[tuple[str, str], Ledger] = {}
+        self.asked: set[tuple[str, str]] = set()  # erased conversations for which lists were made
         self.derived = Derived()
         self.item_indexes: dict[tuple[str, str | None], Follows] = {}
         self.attached: dict[tuple[str, ...], Attached] = {}
@@ -95,6 +96,7 @@ class Catalog:
                     self.numbers.of("conversation", tenant, conversation),
                 )
                 found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
+                found.sent_lists.ever = (tenant, conversation) in self.asked
             return found
 
     def conversations(self, tenant: str) -> list[str]:

@@ -164,6 +164,8 @@ class Library(Catalog):
         if self.indexer is not None:
             self.indexer.drop(erased)
         del self.ledgers[ledger.tenant, ledger.name]
+        if ledger.sent_lists.ever:
+            self.asked.add((ledger.tenant, ledger.name))
         if not self.loaded:  # what was loaded has the number
             self.numbers.forget("conversation", ledger.tenant, ledger.name)
         self.item_indexes.pop((ledger.tenant, ledger.name), None)

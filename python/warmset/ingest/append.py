@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import logging
 import time
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
@@ -12,6 +12,7 @@ from warmset import messages
 from warmset._support.log import event, room
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.ingest.full_list import match_list
+from warmset.ingest.replies import Replies, sent_with
 from warmset.ingest.turn import Synced
 from warmset.store.records import TurnMeta
 from warmset.text.timestamps import seconds
@@ -73,13 +74,17 @@ class Beside:
         )
 
 
-def append_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> list[int]:
+def append_messages(
+    engine: Engine, ledger: Ledger, given: Given, beside: Beside, window: object = None
+) -> list[int]:
     """Append messages to a conversation; see `Conversation.append`."""
+    sent = sent_with(window)
     try:
         with engine.lock:
             ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
             batch, found = _accept(ledger, given)
-            ids = engine.append(ledger, batch, [beside.of(found)] * len(batch))
+            replies = Replies(engine, ledger, ledger.history.head, sent)
+            ids = _append(engine, ledger, batch, beside.of(found), replies)
     finally:
         engine.notices.tell()
     engine.room()
@@ -130,12 +135,43 @@ def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synce
         if plain:
             one = beside.of(dialect)
             first = replace(one, parent=listed.head) if listed.moved else one
-            ids = engine.append(ledger, plain, [first, *[one] * (len(plain) - 1)])
+            replies = Replies(engine, ledger, listed.head, None)
+            ids = _append(engine, ledger, plain, one, replies, first=first)
             result = replace(result, appended=ids)
         elif listed.moved:
             engine.move(ledger, listed.head)
         ledger.snapshot.take(full, known, listed.digests)
         return result
+
+
+def _append(
+    engine: Engine,
+    ledger: Ledger,
+    batch: Sequence[Message],
+    meta: TurnMeta,
+    replies: Replies,
+    *,
+    first: TurnMeta | None = None,
+) -> list[int]:
+    """Append messages with their meta, and what the replies among them were made behind.
+
+    Args:
+        engine: The store.
+        ledger: The conversation.
+        batch: The messages.
+        meta: The meta of each.
+        replies: Finds what they were made behind.
+        first: The meta of the first one, if it is another.
+    """
+    dialect = ledger.dialect or meta.dialect or "openai"
+    metas = [meta] * len(batch) if first is None else [first, *[meta] * (len(batch) - 1)]
+    metas = [
+        one if prefix is None else replace(one, behind=prefix)
+        for one, prefix in zip(metas, replies.behind(batch, dialect), strict=True)
+    ]
+    ids = engine.append(ledger, batch, metas)
+    replies.stored(ids, [messages.facts(message, dialect).role for message in batch])
+    return ids
 
 
 def _read(engine: Engine, fresh: Fresh) -> Message:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from warmset.messages import Facts
+    from warmset.messages.prefix import Prefix
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,6 +24,7 @@ class Entry:
         decision: Whether it settles something.
         blank: Whether it says nothing that could be indexed.
         extra: The caller's own fields.
+        behind: What a reply with thinking was made behind, if that is known.
     """
 
     id: int
@@ -34,3 +36,4 @@ class Entry:
     decision: bool
     blank: bool
     extra: dict[str, object] | None
+    behind: Prefix | None = None

@@ -15,6 +15,7 @@ from warmset.state.entry import Entry
 from warmset.state.prompt_prefix import Sent
 from warmset.state.rendered import LastWindows
 from warmset.state.resent_list import Snapshot
+from warmset.state.sent_lists import SentLists
 from warmset.state.unit_costs import Accounts
 from warmset.store.records import Job
 from warmset.text.decisions import is_decision
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
     from warmset.messages import Dialect, Facts
+    from warmset.messages.prefix import PrefixHash
     from warmset.state.last_cut import Standing
     from warmset.store.records import TurnMeta
 
@@ -55,6 +57,8 @@ class Ledger:
     spending: Spending = field(default_factory=Spending)
     snapshot: Snapshot = field(default_factory=Snapshot)
     windows: LastWindows = field(default_factory=LastWindows)
+    sent_lists: SentLists = field(default_factory=SentLists)
+    path_hash: tuple[int, PrefixHash] | None = None
     standing: Standing | None = None
     columns: Columns = field(default_factory=Columns)
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
@@ -85,7 +89,10 @@ class Ledger:
             decision=is_decision(facts.text),
             blank=not facts.text.strip(),
             extra=meta.extra,
+            behind=meta.behind,
         )
+        if meta.behind is not None and meta.behind.system is not None:
+            self.sent_lists.ever = True
         if speaker:
             self.speakers.setdefault(speaker.casefold(), speaker)
         self.dialect = self.dialect or meta.dialect

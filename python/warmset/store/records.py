@@ -13,6 +13,7 @@ import numpy as np
 
 from warmset.errors import InvalidInputError, TooLarge
 from warmset.messages import DIALECTS, Dialect
+from warmset.messages.prefix import Prefix
 from warmset.options import MAX_TURN
 from warmset.text.timestamps import kept_time
 
@@ -47,6 +48,7 @@ class TurnMeta:
         dialect: The dialect, if the message determines one.
         parent: The id of the message that it follows, if that is not the one appended before.
         extra: The caller's own fields.
+        behind: What a reply with thinking was made behind, if that is known.
     """
 
     at: float
@@ -55,6 +57,7 @@ class TurnMeta:
     dialect: Dialect | None = None
     parent: int | None = None
     extra: dict[str, Any] | None = None
+    behind: Prefix | None = None
 
     def encode(self) -> bytes:
         """Return it as compact JSON without absent fields."""
@@ -66,6 +69,7 @@ class TurnMeta:
                 "dialect": self.dialect,
                 "parent": self.parent,
                 "meta": self.extra,
+                "behind": None if self.behind is None else self.behind.encode(),
             }
         )
 
@@ -85,6 +89,7 @@ class TurnMeta:
             dialect=dialect if dialect in DIALECTS else None,
             parent=_field(fields, "parent", int),
             extra=_field(fields, "meta", dict),
+            behind=Prefix.decode(fields.get("behind")),
         )
 
 

@@ -41,6 +41,7 @@ def cut_ask(
     *,
     system: System | None,
     tools: Sequence[Mapping[str, Any]] | None,
+    model: str | None = None,
 ) -> CutAsk:
     """Check the arguments of `Conversation.fit`.
 
@@ -52,7 +53,10 @@ def cut_ask(
     if isinstance(pins, (str, bytes)) or not isinstance(pins, Iterable):
         raise InvalidInputError(f"pins: expected ids of messages, found {pins!r:.80}")
     pinned = tuple(sorted({id_of(one) for one in pins}))
-    return CutAsk(budget=have, low=int(have * mark), pins=pinned, system=system, tools=tools)
+    if model is not None and not isinstance(model, str):
+        raise InvalidInputError(f"model: expected a model's name, found {model!r:.80}")
+    low = int(have * mark)
+    return CutAsk(budget=have, low=low, pins=pinned, system=system, tools=tools, model=model or "")
 
 
 def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
@@ -99,6 +103,8 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
         _places=made.places,
         _fillers=made.fillers,
         _brief=cutter.brief if made.brief else None,
+        _ledger=ledger,
+        _ask=ask,
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -9,16 +10,21 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from warmset.evict.gaps import gap_message
+from warmset.messages.prefix import PrefixHash
 from warmset.state.branches import ROOT
+from warmset.state.sent_lists import SentList
+from warmset.window.thinking import judge_turns
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
     from numpy.typing import NDArray
 
     from warmset.engine.engine import Engine
     from warmset.evict.gaps import GapRole
-    from warmset.messages import Dialect, Message, System
+    from warmset.messages import Dialect, Message, System, Thinking
+    from warmset.messages.thinking import Judged
+    from warmset.state.ledger import Ledger
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -32,6 +38,7 @@ class CutAsk:
         pins: Ids of messages that must stay.
         system: A system prompt that is sent beside the messages.
         tools: Tool schemas that are sent with the call.
+        model: The model that answers; empty if it is not known.
     """
 
     budget: int
@@ -39,6 +46,7 @@ class CutAsk:
     pins: tuple[int, ...]
     system: System | None
     tools: Sequence[Mapping[str, object]] | None
+    model: str = ""
 
 
 @dataclass(frozen=True)
@@ -46,7 +54,8 @@ class CutResult:
     """The part of a conversation that fits a budget, and what the cut costs a prompt cache.
 
     Args:
-        tokens: The tokens of the call, system prompt and tools included.
+        tokens: The tokens of the call, system prompt and tools included; less where `thinking` says
+            that thinking left.
         budget: The budget in tokens.
         dialect: The dialect of the messages.
         moved: Whether the cut moved in this call.
@@ -73,6 +82,8 @@ class CutResult:
     _places: NDArray[np.int64]
     _fillers: dict[int, GapRole]
     _brief: tuple[int, Message] | None
+    _ledger: Ledger | None
+    _ask: CutAsk
 
     def __len__(self) -> int:
         return len(self._places) + len(self._fillers)
@@ -83,8 +94,8 @@ class CutResult:
         return [self._path[at] for at in self._places.tolist()]
 
     def __getstate__(self) -> dict[str, Any]:
-        read = {"ids": self.ids, "evicted": self.evicted, "messages": self.messages}
-        return {**self.__dict__, **read, "_engine": None, "_path": []}  # without the store
+        read = {"ids": self.ids, "evicted": self.evicted, "_judged": self._judged}
+        return {**self.__dict__, **read, "_engine": None, "_ledger": None, "_path": []}
 
     @property
     def own(self) -> Iterator[Message]:
@@ -118,6 +129,38 @@ class CutResult:
         Raises:
             StoreError: A message could not be read.
         """
+        return [one for one in self._judged.messages if one is not None]
+
+    @property
+    def thinking(self) -> Thinking:
+        """What became of the model's thinking in the messages; they are read for it.
+
+        Raises:
+            StoreError: A message could not be read.
+        """
+        return self._judged.thinking
+
+    @cached_property
+    def sent(self) -> SentList:
+        """What a reply to the messages is made behind; `Conversation.append(window=)` reads it."""
+        return SentList(
+            dialect=self.dialect,
+            messages=Later(self),
+            system=self._ask.system,
+            tools=self._ask.tools,
+            model=self._ask.model,
+            until=self._path[self._length - 1] if self._length else ROOT,
+            undetermined=self._ledger is not None and self._ledger.dialect is None,
+        )
+
+    @cached_property
+    def _judged(self) -> Judged:
+        assert self._ledger is not None  # noqa: S101 - a copy without one has its messages
+        after = PrefixHash(system=self._ask.system, tools=self._ask.tools, model=self._ask.model)
+        entries, model = self._ledger.entries, self._ask.model
+        return judge_turns(entries, self.dialect, after, self._read(), self.turns, model)
+
+    def _read(self) -> list[Message]:
         made: list[Message] = []
         brief = None if self._brief is None else self._brief[0]
         places = [place for place in self._places.tolist() if place != brief]
@@ -131,3 +174,24 @@ class CutResult:
             else:
                 made.append(next(read))
         return made
+
+
+class Later(Sequence[Any]):
+    """The messages of a cut, read when they are needed; equal to those of an equal cut."""
+
+    def __init__(self, cut: CutResult) -> None:
+        self._cut = cut
+
+    def __getitem__(self, at: Any) -> Any:
+        return self._cut.messages[at]
+
+    def __len__(self) -> int:
+        return len(self._cut.messages)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Later) and self._cut.turns == other._cut.turns:
+            return list(self._cut.own) == list(other._cut.own)
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self._cut.turns))

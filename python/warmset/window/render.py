@@ -38,6 +38,7 @@ class Call:
         tools: Tool schemas that are sent with the call.
         request: A text to send last, if the request is not a message of the conversation.
         budget: The most tokens that the call's input may have.
+        model: The model that answers; empty if it is not known.
     """
 
     source: Dialect
@@ -46,6 +47,7 @@ class Call:
     tools: Sequence[Mapping[str, Any]] | None
     request: str | None
     budget: int
+    model: str = ""
 
 
 def render(call: Call, plain: list[Message]) -> messages.ConversionResult:

@@ -13,6 +13,7 @@ from warmset.options import least_score
 from warmset.state.prompt_prefix import Sent
 from warmset.window.result import Choice, Report, Window
 from warmset.window.sent_back import note_window
+from warmset.window.thinking import sent_list, without_unbound
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
@@ -108,6 +109,8 @@ class ReportBuilder:
         Raises:
             BudgetTooSmall: A window that must show everything exceeds the budget.
         """
+        with self._engine.lock:
+            made, thinking = without_unbound(self._engine, self._ledger, call, made)
         if made.tokens > call.budget:
             raise BudgetTooSmall(made.tokens, call.budget)
         draft, found = made.draft, self._found
@@ -118,6 +121,9 @@ class ReportBuilder:
             before = self._ledger.sent
             self._ledger.sent = now
             note_window(self._ledger, made, call)
+            sent = sent_list(self._ledger, call, made)
+            if sent is not None:
+                self._ledger.sent_lists.note(sent)
             turns_in = len(self._ledger.history.path)
         verbatim = sum(len(unit) for unit in draft.frame.units())
         indexer = self._engine.indexer
@@ -145,6 +151,7 @@ class ReportBuilder:
             exact=False,
             money=expected_money(None, tokens=made.tokens, same=cached),
             compaction=compaction,
+            thinking=thinking,
             choices=()
             if found is None or self._picked is None
             else Choices(found, self._picked, self._ledger.entries, draft),
@@ -158,6 +165,7 @@ class ReportBuilder:
             parts=made.parts,
             report=report,
             tools=call.tools,
+            sent=sent,
         )
 
     def _notes(self) -> tuple[str, ...]:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from warmset._support.shown import plain
+from warmset.messages import Thinking
 from warmset.window.arguments import (
     anthropic_arguments,
     gemini_arguments,
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from warmset.ingest import Synced
     from warmset.messages import Dialect, System
     from warmset.money import Bill, Money
+    from warmset.state.sent_lists import SentList
     from warmset.usage import Usage
     from warmset.window.arguments import (
         AnthropicArguments,
@@ -140,6 +142,8 @@ class Report:
         compaction: What a prepared compaction did; None without one, in mode "recency", and for a
             small list.
         money: What the input is expected to cost, and what it cost after `Window.settle`.
+        thinking: What became of the model's thinking in turns that are shown verbatim: it is left
+            out where something before it is not as it was when the model made it.
         exact: Whether the counts are the provider's own; counts by a formula are never exact.
     """
 
@@ -163,6 +167,7 @@ class Report:
     exact: bool
     money: Money
     compaction: Compaction | None = None
+    thinking: Thinking = field(default_factory=Thinking)
     choices: Sequence[Choice] = ()
 
     def __repr__(self) -> str:
@@ -191,6 +196,7 @@ class Window:
         report: What the window contains, and why.
         tools: The tools that were given, in the shape of the dialect; None if there were none.
         synced: What `Memory.process` stored; None for a window of `Conversation.window`.
+        sent: What a reply to the window is made behind; `Conversation.append(window=)` reads it.
     """
 
     messages: list[Any]
@@ -202,6 +208,7 @@ class Window:
     report: Report
     tools: Sequence[Mapping[str, Any]] | None = None
     synced: Synced | None = None
+    sent: SentList | None = field(default=None, compare=False)
 
     def __len__(self) -> int:
         return len(self.messages)
@@ -214,7 +221,8 @@ class Window:
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values, with the messages and the report."""
-        found: dict[str, Any] = plain(self)
+        found: dict[str, Any] = plain(replace(self, sent=None))
+        del found["sent"]
         return found
 
     def settle(self, usage: object) -> Bill:

@@ -47,7 +47,10 @@ def call_of(engine: Engine, ledger: Ledger, ask: Ask, request: Request) -> Call:
     source = ledger.dialect or _read_as(engine, ledger, wanted)
     target, given = wanted or source, ask.options.tools
     tools = None if given is None else shaped(given, target)
-    return Call(source, target, ask.options.system, tools, request.send, ask.budget)
+    options = ask.options
+    return Call(
+        source, target, options.system, tools, request.send, ask.budget, options.model or ""
+    )
 
 
 def _read_as(engine: Engine, ledger: Ledger, wanted: Dialect | None) -> Dialect:

@@ -34,6 +34,7 @@ class Chat:
     """A loop of `openai` on Chat Completions."""
 
     dialect = "openai"
+    model = "gpt-4.1"
     verb = "create"
     beside = None
 
@@ -46,7 +47,7 @@ class Chat:
     def call(self, messages):
         """Send a list; return the messages to append and the ids of the calls."""
         send = getattr(self.client.chat.completions, self.verb)
-        made = send(model="gpt-4.1", messages=messages, tools=self.tools)
+        made = send(model=self.model, messages=messages, tools=self.tools)
         said = made.choices[0].message
         return [said], [call.id for call in said.tool_calls or ()]
 
@@ -60,6 +61,7 @@ class Responses:
     """A loop of `openai` on Responses, without storage at the provider."""
 
     dialect = "responses"
+    model = "gpt-5.2"
     verb = "create"
     beside = None
 
@@ -72,7 +74,7 @@ class Responses:
     def call(self, messages, **options):
         send = getattr(self.client.responses, self.verb)
         options = options or {"store": False}
-        made = send(model="gpt-5.2", input=messages, tools=self.tools, **options)
+        made = send(model=self.model, input=messages, tools=self.tools, **options)
         self.last = made.id
         return made.output, [one.call_id for one in made.output if one.type == "function_call"]
 
@@ -95,6 +97,7 @@ class Messages:
     """A loop of `anthropic` with thinking."""
 
     dialect = "anthropic"
+    model = "claude-opus-4-5"
     beside = SYSTEM
 
     def __init__(self, httpserver):
@@ -105,7 +108,7 @@ class Messages:
 
     def call(self, messages):
         made = self.client.messages.create(
-            model="claude-opus-4-5",
+            model=self.model,
             max_tokens=4_000,
             system=SYSTEM,
             messages=messages,

@@ -53,6 +53,7 @@ def test_windows_are_never_refused(httpserver, conversation, make, mode):
                 tools=loop.tools,
                 system=loop.beside,
                 dialect=loop.dialect,
+                model=loop.model,
             )
         ).messages
 
@@ -65,7 +66,9 @@ def test_cuts_of_a_conversation_are_never_refused(httpserver, conversation, make
 
     def take():
         return least(
-            lambda budget: conversation.fit(budget=budget, tools=loop.tools, system=loop.beside)
+            lambda budget: conversation.fit(
+                budget=budget, tools=loop.tools, system=loop.beside, model=loop.model
+            )
         ).messages
 
     run(loop, take, conversation.append)
@@ -78,7 +81,12 @@ def test_fits_of_a_whole_list_are_never_refused(httpserver, make):
     def take():
         return least(
             lambda budget: fit(
-                history, budget=budget, tools=loop.tools, system=loop.beside, dialect=loop.dialect
+                history,
+                budget=budget,
+                tools=loop.tools,
+                system=loop.beside,
+                dialect=loop.dialect,
+                model=loop.model,
             )
         ).messages
 
@@ -91,7 +99,7 @@ def test_fits_of_fits_are_never_refused(httpserver, make):
 
     def take():
         history[:] = least(
-            lambda budget: fit(history, budget=budget, dialect=loop.dialect)
+            lambda budget: fit(history, budget=budget, dialect=loop.dialect, model=loop.model)
         ).messages
         return history
 
@@ -104,7 +112,9 @@ def test_compacted_contexts_are_never_refused(httpserver, make):
 
     def take():
         if len(history) > 25:
-            history[:] = compact_context(history, target_ratio=0.4, dialect=loop.dialect).messages
+            history[:] = compact_context(
+                history, target_ratio=0.4, dialect=loop.dialect, model=loop.model
+            ).messages
         return history
 
     run(loop, take, history.extend)
@@ -124,6 +134,7 @@ def test_synced_lists_are_never_refused(httpserver, make):
                     system=loop.beside,
                     recent=2,
                     dialect=loop.dialect,
+                    model=loop.model,
                 )
             ).messages
 

@@ -1,0 +1,169 @@
+"""The model's thinking in a window: what it was made behind, and a window without the rest.
+
+A reply's thinking stays only where the window shows, before it, exactly what was sent for it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import takewhile
+from typing import TYPE_CHECKING, NamedTuple
+
+from warmset.messages import LANGUAGES, Thinking, loop_start
+from warmset.messages.prefix import PrefixHash
+from warmset.messages.thinking import THOUGHTS, judge, thinks
+from warmset.state.sent_lists import SentList
+from warmset.tokens import message_tokens
+from warmset.window.render import beside_system, render
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset.engine.engine import Engine
+    from warmset.messages import Dialect, Message, System
+    from warmset.messages.prefix import Prefix
+    from warmset.messages.thinking import Judged
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
+    from warmset.window.assemble import Assembled
+    from warmset.window.render import Call
+    from warmset.window.result import Part
+
+_NOT_VERBATIM = ("index", "retrieved", "summary")
+
+
+class _Around(NamedTuple):
+    """How a window's own messages become those of the call.
+
+    Args:
+        front: The messages that are put before them.
+        leading: How many of them are passed as the system prompt.
+        system: The system prompt beside the messages.
+    """
+
+    front: list[Message]
+    leading: int
+    system: System | None
+
+
+def sent_list(ledger: Ledger, call: Call, made: Assembled) -> SentList | None:
+    """Return a window as what a reply is made behind; None for one in another dialect."""
+    if call.source != call.target:
+        return None
+    around = _around(call, made)
+    return SentList(
+        dialect=call.target,
+        messages=[*around.front, *made.plain[around.leading :]],
+        system=around.system,
+        tools=call.tools,
+        model=call.model,
+        until=ledger.history.head,
+        request=call.request,
+        undetermined=ledger.dialect is None,
+    )
+
+
+def judge_turns(
+    entries: Mapping[int, Entry],
+    dialect: Dialect,
+    after: PrefixHash,
+    plain: Sequence[Message],
+    turns: Sequence[int],
+    model: str,
+) -> Judged:
+    """Leave out of a list the thinking before which something is not as it was.
+
+    Args:
+        entries: The conversation's messages.
+        dialect: Their dialect.
+        after: The hash of what is sent before the list.
+        plain: The messages of the list.
+        turns: The id of each; `ROOT` for one that is no turn.
+        model: The model that the list is for.
+
+    Returns:
+        The list; what was removed is numbered by it, and has the ids of the turns.
+    """
+    if not thinks(plain, dialect):
+        return judge(plain, dialect, lambda _at, _message: None, after)
+    read = LANGUAGES[dialect].grammar.facts
+    known = [
+        entries[turn].facts if turn in entries else read(message)
+        for turn, message in zip(turns, plain, strict=True)
+    ]
+
+    def witness(at: int, _message: Message) -> Prefix | None:
+        entry = entries.get(turns[at])
+        return None if entry is None else entry.behind
+
+    judged = judge(plain, dialect, witness, after, model=model, loop=loop_start(known))
+    removed = tuple(replace(one, id=turns[one.index] or None) for one in judged.thinking.removed)
+    return replace(judged, thinking=replace(judged.thinking, removed=removed))
+
+
+def without_unbound(
+    engine: Engine, ledger: Ledger, call: Call, made: Assembled
+) -> tuple[Assembled, Thinking]:
+    """Leave out of a window the thinking before which something is not as it was.
+
+    Args:
+        engine: Has the vocabulary to count with.
+        ledger: The conversation.
+        call: The call that the window is for.
+        made: The window.
+
+    Returns:
+        The window, and what became of the thinking.
+    """
+    dialect = call.target
+    if call.source != dialect or not thinks(made.plain, dialect):
+        return made, Thinking()
+    around = _around(call, made)
+    after = PrefixHash(system=around.system, tools=call.tools, model=call.model)
+    for message in around.front:
+        after.add(THOUGHTS[dialect].pieces(message))
+    plain, turns = made.plain[around.leading :], made.turns[around.leading :]
+    judged = judge_turns(ledger.entries, dialect, after, plain, turns, call.model)
+    if not judged.thinking.changed:
+        return made, judged.thinking
+    kept = [*made.plain[: around.leading], *judged.messages]
+    rest = [(turn, one) for turn, one in zip(made.turns, kept, strict=True) if one is not None]
+    now = [one for _, one in rest]
+    merged = len(made.messages) < len(made.plain) - around.leading
+    done = (
+        beside_system(now, call.system)
+        if dialect == "anthropic" and not merged
+        else render(call, now)
+    )
+
+    def tokens(message: Message | None) -> int:
+        return 0 if message is None else message_tokens([message], engine.encoding)[0]
+
+    saved = {
+        turns[at]: tokens(plain[at]) - tokens(judged.messages[at]) for at in judged.thinking.changed
+    }
+    made = replace(
+        made,
+        messages=done.messages,
+        plain=now,
+        turns=[turn for turn, _ in rest],
+        parts=tuple(_less(part, saved) for part in made.parts),
+        tokens=made.tokens - sum(saved.values()),
+    )
+    return made, judged.thinking
+
+
+def _less(part: Part, saved: Mapping[int, int]) -> Part:
+    """Return a part of a window without the tokens of thinking that left it."""
+    less = 0 if part.name in _NOT_VERBATIM else sum(saved.get(id_, 0) for id_ in part.ids)
+    return replace(part, tokens=part.tokens - less) if less else part
+
+
+def _around(call: Call, made: Assembled) -> _Around:
+    plain = list(made.plain)
+    if call.target == "anthropic":
+        leading = sum(1 for _ in takewhile(lambda one: one.get("role") == "system", plain))
+        return _Around([], leading, beside_system(plain, call.system).system)
+    if call.system is not None and call.target in ("openai", "responses"):
+        return _Around([{"role": "system", "content": call.system}], 0, None)
+    return _Around([], 0, call.system)
