@@ -84,7 +84,8 @@ class SummaryRefused(SummarizerError):  # noqa: N818 - it says what became of th
     """What a summarizer returned is no summary, and was not used.
 
     Args:
-        reason: "not_text", "empty", "error", "refusal", "cut" or "not_shorter".
+        reason: "not_text", "empty", "error", "refusal", "cut", "json", "not_shorter" or
+            "low_recall": it states next to none of the facts of what it is to stand for.
         why: What was found, in words.
     """
 

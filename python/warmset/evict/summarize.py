@@ -30,9 +30,10 @@ class Summarize:
     """Replaces the oldest units with one summary, once a list exceeds its watermark.
 
     It can be repeated: an earlier summary becomes part of the next one. A text that `summary_of`
-    rejects is not used: an empty reply, an error's text, a refusal, a text that is cut off or not
-    shorter than the messages it would replace. Then the following policies and the oldest units
-    make room if necessary. `FitResult.notes` has the reason, and the facts that a summary lacks.
+    rejects is not used: an empty reply, an error's text, a refusal, JSON, a text that is cut off or
+    not shorter than the messages it would replace, or one that states next to none of their facts.
+    Then the following policies and the oldest units make room if necessary. `FitResult.notes` has
+    the reason, and the facts that a summary lacks.
 
     Args:
         watermark: The share of the budget at which it starts to act, above 0 and below 1; the
@@ -95,11 +96,12 @@ class Summarize:
         except SummaryRefused as error:
             if error.reason == "not_text":  # a mistake of the caller's code
                 raise
-            event(LOG, logging.WARNING, "failed", what="summary", error=kind(error))
+            refused = {"error": kind(error), "refused": error.reason}
+            event(LOG, logging.WARNING, "failed", what="summary", **refused)
             return [Note(f"no summary was used: {error.reason}: {error.why}")]
         if made.failure is not None:
-            fields = {"what": "summary", "to": made.by, "why": made.failure}
-            event(LOG, logging.WARNING, "fell_back", **fields)
+            fields = {"to": made.by, "why": made.failure, "refused": made.refused}
+            event(LOG, logging.WARNING, "fell_back", what="summary", **fields)
         message = LANGUAGES[view.dialect].grammar.say("user", f"{HEADING}\n{made.text}")
         cost = view.cost_of(message)
         if cost >= before:

@@ -86,6 +86,8 @@ class Counters:
         applied: Summaries that replaced their messages in a window.
         stale: Summaries that became invalid through an edit, an erasure or another policy.
         discarded: Summaries that were never used: replaced by a newer one, or stopped by `close`.
+        refused: Texts that a summarizer returned and that are no summary: JSON, an error's text, or
+            a text that states next to nothing of the messages, for example.
         failed: Attempts that produced no summary.
         fallbacks: Summaries that the fallback wrote, because the summarizer failed.
         evicted: Windows that left messages out without a summary.
@@ -102,6 +104,7 @@ class Counters:
     applied: int = 0
     stale: int = 0
     discarded: int = 0
+    refused: int = 0
     failed: int = 0
     fallbacks: int = 0
     evicted: int = 0

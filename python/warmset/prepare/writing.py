@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from warmset._support.log import kind
-from warmset.errors import WarmsetError
+from warmset.errors import SummaryRefused, WarmsetError
 from warmset.prepare.apply import beside, size
 from warmset.prepare.boundaries import choose
 from warmset.prepare.jobs import Job, claim
@@ -135,6 +135,7 @@ class Writing:
         with self.engine.lock:
             spent = _spent(made)
             counters.spent += spent
+            counters.refused += _refused(made) is not None
             self._record()  # store earlier events first
             if job is not self.job:  # abandoned, or closed
                 counters.wasted += spent
@@ -143,7 +144,7 @@ class Writing:
             try:
                 if isinstance(made, Exception):
                     counters.wasted += spent
-                    self._fail(job, str(made) or type(made).__name__, kind(made))
+                    self._fail(job, str(made) or type(made).__name__, kind(made), _refused(made))
                 else:
                     self._keep(job, prefix, made, spent)
             except WarmsetError as error:
@@ -201,8 +202,9 @@ class Writing:
         counters.prepared += 1
         if made.failure is not None:
             counters.fallbacks += 1
-            fell_back = {"what": "summary", "to": made.by, "why": made.failure}
-            self.summaries.note(logging.WARNING, "fell_back", **fell_back, boundary=ready.boundary)
+            fell_back = {"to": made.by, "why": made.failure, "refused": made.refused}
+            fields = {"what": "summary", **fell_back, "boundary": ready.boundary}
+            self.summaries.note(logging.WARNING, "fell_back", **fields)
         self.track.turn(
             "ready",
             "; ".join(made.notes) or "the summary was accepted",
@@ -212,21 +214,22 @@ class Writing:
             spent=spent,
         )
 
-    def _fail(self, job: Job, why: str, error: str) -> None:
+    def _fail(self, job: Job, why: str, error: str, refused: str | None = None) -> None:
         """Give a summary up.
 
         Args:
             job: What was being written.
             why: What went wrong, maybe in words of the turns.
-            error: The class of the error, which is all that the log gets.
+            error: The class of the error; the log gets no more than that and the next.
+            refused: The reason of a `SummaryRefused`.
         """
         self._failures += 1
         self._again = job.policy.clock() + job.policy.pause(self._failures)
         self.why = why
         job.policy.counters.failed += 1
         boundary, messages = job.span.boundary, len(job.span.ids)
-        fields = {"what": "summary", "error": error, "boundary": boundary, "messages": messages}
-        self.summaries.note(logging.WARNING, "failed", **fields)
+        fields = {"error": error, "refused": refused, "boundary": boundary, "messages": messages}
+        self.summaries.note(logging.WARNING, "failed", what="summary", **fields)
         # A summarizer's text may quote the turns, so it is erased with them.
         self._note("failed", why, job.span.cost, sources_of(job.span.ids, job.previous, job.path))
         self._drop(job)
@@ -261,6 +264,13 @@ class Writing:
     def track(self) -> Track:
         """The state of the preparation."""
         return self.summaries.track
+
+
+def _refused(made: Summary | Exception) -> str | None:
+    """Return why the summarizer's text was refused; None if it was not."""
+    if isinstance(made, SummaryRefused):
+        return made.reason
+    return None if isinstance(made, Exception) else made.refused
 
 
 def _spent(made: Summary | Exception) -> int:

@@ -64,6 +64,7 @@ class Summary:
             model is known to have been asked.
         notes: What was shortened or went wrong, in words; why a fallback wrote it, for example.
         failure: The class of the error because of which a fallback wrote it; None if none did.
+        refused: The reason if that error was a `SummaryRefused`: "json", for example.
     """
 
     text: str
@@ -74,3 +75,4 @@ class Summary:
     usage: Usage | None = field(default=None, compare=False)
     notes: tuple[str, ...] = ()
     failure: str | None = None
+    refused: str | None = None

@@ -7,6 +7,7 @@ import re
 from typing import Final
 
 from warmset.errors import InvalidInputError, SummaryRefused
+from warmset.summarize.structured import is_structured
 
 _PREFACE: Final = 1_000
 """Characters up to which a text that begins with a refusal is nothing else."""
@@ -119,7 +120,7 @@ def checked_text(answer: object) -> str:
         The text as it is.
 
     Raises:
-        SummaryRefused: It is no text, says nothing, is an error's text or body, or a refusal.
+        SummaryRefused: It is no text, says nothing, is an error's text or body, a refusal, or JSON.
     """
     if not isinstance(answer, str):
         raise SummaryRefused("not_text", f"it is no text but {type(answer).__name__}")
@@ -130,6 +131,8 @@ def checked_text(answer: object) -> str:
         raise SummaryRefused("error", f"it is an error's text: {_brief(answer)}")
     if len(answer) <= _PREFACE and _REFUSAL.match(head):
         raise SummaryRefused("refusal", f"the model refused: {_brief(answer)}")
+    if is_structured(answer):
+        raise SummaryRefused("json", f"it is data and not prose: {_brief(answer)}")
     return answer
 
 

@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from warmset._core import count_text
 from warmset._support.log import kind
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
-from warmset.messages import accept, facts, resolve, text_message
+from warmset.messages import Facts, accept, facts, resolve, text_message
 from warmset.summarize.base import HEADING, Summary, SummaryReply
 from warmset.summarize.checks import checked_earlier, checked_text
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
+from warmset.summarize.topic import check_topic
 from warmset.tokens import PER_MESSAGE, known_encoding, message_tokens
 from warmset.usage import Usage
 
@@ -64,8 +65,8 @@ def summary_of(
         The summary, with an audit of what it lost.
 
     Raises:
-        SummaryRefused: What was written is no text, empty, an error's text, a refusal, cut, or not
-            shorter than what it replaces.
+        SummaryRefused: What was written is no text, empty, an error's text, a refusal, cut, JSON,
+            not shorter than what it replaces, or keeps next to none of the facts that were said.
         SummarizerError: The summarizer raised; the cause is attached.
         InvalidInputError: There are no messages, one is malformed, or an option is out of range.
     """
@@ -89,22 +90,30 @@ def summary_of(
     usage: Usage | None = None
     failure: str | None = None
     writer = first
+    refused: str | None = None
+    stock = Stock([facts(message, tongue) for message in plain])
+
+    def accepted(by: Summarizer, most: int) -> tuple[SummaryReply, Audit]:
+        made = _written(by, plain, tongue, most, previous)
+        try:
+            return made, _audited(made, by, stock, previous, limit, encoding)
+        except SummaryRefused as error:
+            error.usage = made.usage
+            raise
+
     try:
-        written = _written(first, plain, tongue, wanted, previous)
-        _shorter(written, limit, encoding)
+        written, audit = accepted(first, wanted)
     except SummarizerError as error:
         if fallback is None:
             raise
         notes.append(f"{_name(first)} failed: {_line(error)}")
         usage = error.usage if isinstance(error.usage, Usage) else None
         failure = kind(error)
+        refused = error.reason if isinstance(error, SummaryRefused) else None
         writer = fallback
-        written = _written(fallback, plain, tongue, min(wanted, max(1, limit - 1)), previous)
-        _shorter(written, limit, encoding)
+        written, audit = accepted(fallback, min(wanted, max(1, limit - 1)))
     notes.extend(written.notes)
     text = written.strip()
-    stock = Stock([facts(message, tongue) for message in plain])
-    audit = stock.audit(text)
     if carry_tokens:
         text, audit = _with_carried(text, stock, audit, carry_tokens, limit, encoding)
     tokens = _tokens(text, encoding)
@@ -117,6 +126,7 @@ def summary_of(
         usage=_together(usage, written.usage),
         notes=tuple(notes),
         failure=failure,
+        refused=refused,
     )
 
 
@@ -163,14 +173,26 @@ def takes_previous(summarizer: Summarizer) -> bool:
     )
 
 
-def _shorter(written: SummaryReply, limit: int, encoding: str) -> None:
-    tokens = _tokens(written.strip(), encoding)
+def _audited(
+    written: SummaryReply,
+    by: Summarizer,
+    stock: Stock,
+    previous: str | None,
+    limit: int,
+    encoding: str,
+) -> Audit:
+    """Audit a summary, and check that it is shorter than the turns and about them."""
+    text = written.strip()
+    tokens = _tokens(text, encoding)
     if tokens >= limit:
-        error = SummaryRefused(
+        raise SummaryRefused(
             "not_shorter", f"it has {tokens} tokens where {max(0, limit - 1)} would be a gain"
         )
-        error.usage = written.usage
-        raise error
+    audit = stock.audit(text)
+    if not isinstance(by, ExtractiveSummarizer):  # its sentences are those of the turns
+        earlier = Stock([Facts("user", previous)]).audit(text) if previous else None
+        check_topic(audit, tokens, earlier)
+    return audit
 
 
 def _with_carried(

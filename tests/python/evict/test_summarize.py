@@ -9,6 +9,7 @@ from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.messages import text_message
 from warmset.summarize import HEADING, ExtractiveSummarizer, LLMSummarizer
 
+PART = "Part 1: 700 kg and 701 kg."
 FILL = "the harbour master counted every crate that came ashore before the tide"
 
 
@@ -90,17 +91,17 @@ def test_a_fallback_writes_instead_and_that_is_told(summarizer):
 
 def test_what_a_summary_lacks_is_told_and_can_ride_along():
     messages = talk()
-    short = says("They weighed crates.")
+    short = says("They weighed crates of 700 kg and more.")
     made = fit(messages, budget=tight(messages), policy=Summarize(0.5, short, keep=2))
     [summary] = shown(made)
-    assert summary["content"] == f"{HEADING}\nThey weighed crates."
+    assert summary["content"] == f"{HEADING}\nThey weighed crates of 700 kg and more."
     [note] = made.notes
     assert note.startswith("the summary lacks ")
     carrying = Summarize(0.5, short, keep=2, carry_tokens=200)
     made = fit(messages, budget=tight(messages), policy=carrying)
     [summary] = shown(made)
     text = summary["content"]
-    assert text.startswith(f"{HEADING}\nThey weighed crates.\n\n(Also stated there)\n")
+    assert text.startswith(f"{HEADING}\n{short(messages, max_tokens=1)}\n\n(Also stated there)\n")
     assert all(f"{700 + at}" in text for at in range(10))
     assert made.tokens <= tight(messages)
     assert made.notes == ()
@@ -111,20 +112,22 @@ def test_an_earlier_summary_is_taken_up():
 
     def knows(messages, *, max_tokens, previous=None):  # noqa: ARG001 - as all are called
         asked.append((len(messages), previous))
-        return f"Part {len(asked)}."
+        return f"Part {len(asked)}: 700 kg and 701 kg."
 
     def plain(messages, *, max_tokens):  # noqa: ARG001 - likewise
         asked.append((len(messages), messages[0]["content"]))
-        return f"Part {len(asked)}."
+        return f"Part {len(asked)}: 700 kg and 701 kg."
 
     messages = talk()
-    for summarizer, earlier in ((knows, "Part 1."), (plain, f"{HEADING}\nPart 1.")):
+    for summarizer, earlier in ((knows, PART), (plain, f"{HEADING}\n{PART}")):
         asked.clear()
         policy = Summarize(0.5, summarizer, keep=2)
         made = fit(messages, budget=tight(messages), policy=policy)
         longer = [*made.messages, *talk()[1:]]
         again = fit(longer, budget=tight(longer), policy=policy)
-        assert [one["content"] for one in shown(again)] == [f"{HEADING}\nPart 2."]
+        assert [one["content"] for one in shown(again)] == [
+            f"{HEADING}\nPart 2: 700 kg and 701 kg."
+        ]
         assert asked[1][1] == earlier
         assert asked[1][0] == len(longer) - 4 + (summarizer is plain)
 
@@ -135,7 +138,7 @@ def test_the_counter_of_the_caller_decides_whether_it_is_shorter():
     def words(listed):
         return sum(len(str(one["content"]).split()) for one in listed)
 
-    many = " ".join("x" * 1 for _ in range(340))
+    many = "700 kg 701 kg 702 kg " + " ".join("x" for _ in range(334))
     policy = Summarize(0.5, says(many))
     made = fit(messages, budget=words(messages) * 2 // 3, counter=words, policy=policy)
     [note] = made.notes
@@ -146,7 +149,9 @@ def test_the_counter_of_the_caller_decides_whether_it_is_shorter():
 @pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini", "responses", "interactions"])
 def test_lists_with_a_summary_are_valid(dialect):
     messages = talk(dialect=dialect)
-    policy = Summarize(0.5, says("They weighed crates."), keep=2, carry_tokens=60)
+    policy = Summarize(
+        0.5, says("They weighed crates of 700 kg and more."), keep=2, carry_tokens=60
+    )
     budget = count_tokens(messages) // 2
     made = fit(messages, budget=budget, policy=policy, dialect=dialect)
     assert validate(made.messages, dialect=dialect) == []
@@ -169,7 +174,7 @@ def test_a_summarizer_that_changes_its_messages_changes_nobody_else_s():
         seen.append(len(str(messages)))
         for message in messages:
             message.clear()
-        return "Crates were counted." if len(seen) > 1 else ""
+        return "Crates of 700 kg were counted." if len(seen) > 1 else ""
 
     messages, same = talk(), talk()
     made = fit(messages, budget=tight(messages), policy=Summarize(0.5, writes, fallback=writes))

@@ -179,6 +179,28 @@ def test_a_summarizer_that_was_cancelled_has_a_fallback():
         assert policy.counters.fallbacks == 1
 
 
+@pytest.mark.parametrize("fallback", [None, lambda _m, max_tokens: "Crates came ashore."])  # noqa: ARG005
+def test_refused_texts_are_counted_and_logged_with_the_reason(made, hand, fallback, caplog):
+    policy = made(fallback=fallback)
+    policy.summarizer.answer = '```json\n{"summary": "crates"}\n```'
+    memory, log = opened(policy)
+    with memory, caplog.at_level("WARNING", "warmset"):
+        prepared(log, hand)
+        counters = policy.counters
+        assert (counters.refused, counters.failed) == (1, int(fallback is None))
+        assert counters.fallbacks == int(fallback is not None)
+        [told] = [one for one in caplog.records if one.name == "warmset.prepare"]
+        assert told.event == ("failed" if fallback is None else "fell_back")
+        assert told.refused == "json"
+        assert "crates" not in caplog.text
+        policy.summarizer.answer = "failing"
+        talk(log, 12, 11)
+        hand.clock.now += 60
+        window(log)
+        hand.run()
+        assert counters.refused == 1, "an exception is no refusal"
+
+
 def test_a_worker_that_cannot_begin_costs_no_window(made):
     class Full:
         def start(self, _task):

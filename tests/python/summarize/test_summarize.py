@@ -76,6 +76,21 @@ REFUSALS = [
     "很抱歉，我无法提供帮助。",  # noqa: RUF001
     "申し訳ありませんが、お手伝いできません。",
 ]
+DATA = [
+    '{"task": "move the ledger", "decisions": ["pool 12"], "open": ["rollback script"]}',
+    '```json\n{"summary": "the ledger moves to Postgres 16"}\n```',
+    'Here is the summary:\n\n```json\n{"ledger": "Postgres 16"}\n```\nLet me know what else!',
+    'Here is the summary: {"ledger": ["Postgres 16", 12]}',
+    'Sure! {"ledger": "Postgres 16"}',
+    'Zusammenfassung:\n{"ledger": "Postgres 16"}',
+    '["move the ledger", "the pool is 12"]',
+    '~~~\n[1, "the pool is 12"]\n~~~',
+    '[{"fact": "the pool is 12"}, {"fact": "the led',
+    '{"summary": "the ledger moves, and the answer was cut in its mid',
+    "{'summary': 'the ledger moves to Postgres 16'}",
+    '\ufeff [["pool", 12], ["ledger", 16]]',
+    '[{"type": "text", "text": "The ledger moves to Postgres 16."}]',
+]
 SUMMARIES = [
     GOOD,
     "Error code: 429 came from the gateway, so the client now retries twice with back-off.",
@@ -85,7 +100,15 @@ SUMMARIES = [
     "I cannot reproduce the crash on Linux; on macOS it needs two threads. Next: a lock.",
     "The server is down since noon. Maren restarts it at 5pm.",
     "ValueError in parse() was caused by an empty line; the fix is in commit a3f9c2b.",
-    '{"task": "move the ledger", "decisions": ["pool 12"], "open": ["rollback script"]}',
+    'The config is {"retries": 3} now, and it must stay.',
+    "[x] done: the parser. [ ] open: the tests.",
+    "[1] says that the port is 8080; [2] disagrees.",
+    "{placeholder} is replaced by the name of the lock.",
+    "['a' is the key of the table]",
+    'Summary: the user wants ["a", "b"] in that order, and no other key before the release in May.',
+    'Here is the summary: Maren set {"retries": 3} in the config and asked to leave it alone.',
+    '{"retries": 3} is what the user set, and it must stay for the gateway until May comes.',
+    "```sh\nmake test\n```\nfails since the pool has 20 connections.",
     "Sorry state of the tests: 12 of 40 fail. Decision: mend test_pool first.",
     "There is no index on ledger.account; adding one is the next step.",
     "We must not deploy on Friday. Unfortunately we lost the backup, so Ada restores from tape.",
@@ -122,6 +145,15 @@ def test_a_refusal_is_no_summary(text):
     with pytest.raises(SummaryRefused) as caught:
         summary_of(TALK, by(text))
     assert caught.value.reason == "refusal"
+
+
+@pytest.mark.parametrize("text", DATA)
+def test_json_is_no_summary(text):
+    with pytest.raises(SummaryRefused) as caught:
+        summary_of(TALK, by(text))
+    assert caught.value.reason == "json"
+    made = summary_of(TALK, by(text), fallback=by(GOOD))
+    assert (made.text, made.failure, made.refused) == (GOOD, "SummaryRefused", "json")
 
 
 @pytest.mark.parametrize("text", SUMMARIES)
@@ -281,10 +313,88 @@ def test_the_policy_takes_every_summarizer(summarizer):
         for n in range(20)
         for role in ("assistant", "user")
     ]
+    messages[1]["content"] += " Never touch src/auth/login.py."
     made = fit(messages, budget=1_500, policy=Summarize(0.5, summarizer))
     (stand_in,) = [one for one in made.messages if str(one["content"]).startswith(HEADING)]
     assert len(stand_in["content"]) > len(HEADING) + 20
     assert made.tokens <= 1_500
+
+
+# --- a text about something else ------------------------------------------------------------------
+
+FACTS = [
+    "The depot is in Oxley.",
+    "Maren owns the backend.",
+    "Rent is 450 euros.",
+    "Deploy with --canary.",
+    "The ticket is LED-42.",
+    "Never touch src/auth/login.py.",
+    "TODO: rotate the Redis keys.",
+    "Call https://example.org/hook.",
+    "Yuki tests it.",
+]
+PADDING = "And so we went on talking as people do when there is time. " * 12
+VAGUE = "The user and the assistant discussed several topics and agreed on the next steps."
+
+
+def stating(count, role="user"):
+    """A talk in which so many facts are stated."""
+    tool = {"tool_call_id": "c1"} if role == "tool" else {}
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    asks = [{"role": "assistant", "content": None, "tool_calls": [call]}] if tool else []
+    return [
+        {"role": "user", "content": PADDING.lower()},
+        *asks,
+        {"role": role, "content": " ".join(FACTS[:count]), **tool},
+        {"role": "assistant", "content": PADDING.lower()},
+    ]
+
+
+def test_a_text_that_states_next_to_none_of_the_facts_is_no_summary():
+    talk = stating(9)
+    assert summary_of(talk, by("The depot is in Oxley, and much else was said.")).refused is None
+    for text in (VAGUE, VAGUE * 3, f"{'Lorem ipsum dolor sit amet. ' * 30} Oxley."):
+        with pytest.raises(SummaryRefused) as caught:
+            summary_of(talk, by(text))
+        assert caught.value.reason == "low_recall"
+    made = summary_of(talk, by(VAGUE), fallback=ExtractiveSummarizer())
+    assert (made.by, made.failure, made.refused) == (
+        "ExtractiveSummarizer",
+        "SummaryRefused",
+        "low_recall",
+    )
+    assert "states 0 of" in made.notes[0]
+
+
+def test_few_facts_plain_numbers_and_those_of_tools_refuse_nothing():
+    for talk in (stating(0), stating(4), stating(9, "tool")):
+        assert summary_of(talk, by(VAGUE)).text == VAGUE
+    numbers = stating(0)
+    numbers[1]["content"] = " ".join(f"it was {n} then." for n in range(30))
+    assert summary_of(numbers, by(VAGUE)).text == VAGUE
+
+
+def test_a_summary_that_keeps_what_an_earlier_one_said_is_about_something():
+    earlier = "Ada decided on Kafka; keep port 9092; see src/bus.py; ticket BUS-7; ask Lin."
+    made = summary_of(stating(9), by("Ada decided on Kafka."), previous=earlier)
+    assert made.refused is None
+    with pytest.raises(SummaryRefused, match="low_recall"):
+        summary_of(stating(2), by(VAGUE), previous=f"{earlier} {' '.join(FACTS)}")
+
+
+def test_sentences_of_the_turns_are_never_refused_for_their_facts():
+    made = summary_of(stating(9), ExtractiveSummarizer(), max_tokens=16)
+    assert made.refused is None
+
+
+def test_what_a_refused_text_took_is_counted():
+    class Costly:
+        def __call__(self, _messages, /, *, max_tokens):  # noqa: ARG002 - as all are called
+            return SummaryReply(VAGUE, Usage(100, 10))
+
+    made = summary_of(stating(9), Costly(), fallback=ExtractiveSummarizer())
+    assert made.usage is not None
+    assert made.usage.tokens == 110
 
 
 # --- a model --------------------------------------------------------------------------------------
