@@ -18,17 +18,20 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._core import count_text, count_texts
 from warmset.errors import InvalidInputError
-from warmset.messages import accept, facts, resolve
+from warmset.messages import accept, resolve
 from warmset.summarize.base import SummaryReply
 from warmset.summarize.checks import checked_earlier
 from warmset.summarize.sentences import content, sentences
+from warmset.summarize.source import sources
 from warmset.summarize.weighing import Sentence, weigh
+from warmset.text.markup import without_markup
 from warmset.tokens import known_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from warmset.messages import Facts, Message
+    from warmset.messages import Message
+    from warmset.summarize.source import Source
 
 READ: Final = 6_000_000
 """Characters that are read in all, shared evenly among the turns."""
@@ -84,11 +87,12 @@ class ExtractiveSummarizer:
             raise InvalidInputError(f"max_tokens: expected at least 1, found {max_tokens!r}")
         plain = accept(messages)
         dialect = resolve(plain)
-        turns = [facts(message, dialect) for message in plain]
+        read = sources(plain, dialect)
+        turns = [one.facts for one in read]
         share = min(LONGEST, max(LEAST, READ // max(1, len(turns))))
-        found = list(_earlier(checked_earlier(previous) or ""))
-        for number, turn in enumerate(turns):
-            found.extend(_sentences(turn, number, share))
+        found = list(_earlier(without_markup(checked_earlier(previous) or "")))
+        for number, one in enumerate(read):
+            found.extend(_sentences(one, number, share))
         weigh(found, turns)
         text = self._written(self._chosen(found, max_tokens), max_tokens)
         cut = sum(len(turn.text) > share for turn in turns)
@@ -127,14 +131,15 @@ class ExtractiveSummarizer:
         return text
 
 
-def _sentences(turn: Facts, number: int, share: int) -> Iterator[Sentence]:
-    text = turn.text
+def _sentences(source: Source, number: int, share: int) -> Iterator[Sentence]:
+    turn, text = source.facts, source.facts.text
     pieces = [text] if len(text) <= share else [text[: share * 2 // 3], text[-(share // 3) :]]
     place = 0
     for piece in pieces:
         for said in sentences(piece):
             place += 1
-            yield Sentence(said, number, place, turn.role, content(said), 0.0)
+            output = said in source.output
+            yield Sentence(said, number, place, turn.role, content(said), 0.0, output=output)
 
 
 def _earlier(previous: str) -> Iterator[Sentence]:

@@ -6,18 +6,20 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
-from warmset.messages import accept, facts as read, resolve
+from warmset.messages import accept, resolve
 from warmset.summarize.carry import carry
 from warmset.summarize.fact import Fact
 from warmset.summarize.finding import lower_words
 from warmset.summarize.sentences import content, sentences
 from warmset.summarize.sought import Sought
+from warmset.summarize.source import sources
 from warmset.summarize.stating import KINDS, FactKind, stated
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from warmset.messages import Dialect, Facts
+    from warmset.messages import Dialect
+    from warmset.summarize.source import Source
 
 READ: Final = 6_000_000
 LEAST: Final = 2_000
@@ -92,20 +94,20 @@ def audit(
         raise InvalidInputError(f"summary: expected a text, found {summary!r:.80}")
     plain = accept(messages)
     tongue = resolve(plain, dialect)
-    return Stock([read(message, tongue) for message in plain]).audit(summary)
+    return Stock(sources(plain, tongue)).audit(summary)
 
 
 class Stock:
     """What turns state, found once, so that several summaries of them can be audited.
 
     Args:
-        turns: The facts of each message.
+        turns: What is read of each message.
     """
 
-    def __init__(self, turns: list[Facts]) -> None:
+    def __init__(self, turns: list[Source]) -> None:
         share = min(LONGEST, max(LEAST, READ // max(1, len(turns))))
         self._found = _collect(turns, share)
-        self._unread = sum(max(0, len(turn.text) - share) for turn in turns)
+        self._unread = sum(max(0, len(turn.facts.text) - share) for turn in turns)
 
     def audit(self, summary: str) -> Audit:
         """Tell what the turns state that a summary does not; see `audit`."""
@@ -117,18 +119,19 @@ class Stock:
         return Audit(tuple(lost), tuple(kept), self._unread)
 
 
-def _collect(turns: list[Facts], share: int) -> dict[tuple[str, str], Fact]:
+def _collect(turns: list[Source], share: int) -> dict[tuple[str, str], Fact]:
     """Return what turns state, each fact once, by its kind and its spelling."""
     lower: set[str] = set()
-    for turn in turns:
-        lower |= lower_words(turn.text[:share])
+    for one in turns:
+        lower |= lower_words(one.facts.text[:share])
     first: dict[tuple[str, str], Fact] = {}
     times: dict[tuple[str, str], int] = {}
     done: set[str] = set()
-    for at, turn in enumerate(turns):
+    for at, source in enumerate(turns):
+        turn = source.facts
         seen: set[tuple[str, str]] = set()
-        text = turn.text[:share]
-        for kind, said, key, around in stated(text, lower, done, written=bool(turn.calls)):
+        texts = turn.text[:share], source.said[:share]
+        for kind, said, key, around in stated(*texts, lower, done, written=bool(turn.calls)):
             place = (kind, key)
             if place not in seen:
                 seen.add(place)
@@ -147,14 +150,14 @@ def _often(fact: Fact, times: int) -> Fact:
     return Fact(fact.kind, fact.text, fact.at, fact.role, times, fact.around)
 
 
-def _unanswered(turns: list[Facts], first: dict[tuple[str, str], Fact]) -> None:
+def _unanswered(turns: list[Source], first: dict[tuple[str, str], Fact]) -> None:
     """Add what a user asked last, if nobody answered."""
     for at in range(len(turns) - 1, -1, -1):
-        turn = turns[at]
+        turn = turns[at].facts
         if turn.role == "assistant" and not turn.calls:
             return
         if turn.request:
-            asked = list(sentences(turn.text[:LEAST]))
+            asked = list(sentences(turns[at].said[:LEAST]))
             said = next((one for one in asked if one.endswith("?")), " ".join(asked[:1]))
             key = " ".join(sorted(content(said)))
             if key and not {("task", key), ("constraint", key)} & first.keys():

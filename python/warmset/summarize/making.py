@@ -11,11 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from warmset._core import count_text
 from warmset._support.log import kind
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
-from warmset.messages import Facts, accept, facts, resolve, text_message
+from warmset.messages import Facts, accept, resolve, text_message
 from warmset.summarize.base import HEADING, Summary, SummaryReply
 from warmset.summarize.checks import checked_earlier, checked_text
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
+from warmset.summarize.source import Source, sources
 from warmset.summarize.topic import check_topic
 from warmset.tokens import PER_MESSAGE, known_encoding, message_tokens
 from warmset.usage import Usage
@@ -91,7 +92,7 @@ def summary_of(
     failure: str | None = None
     writer = first
     refused: str | None = None
-    stock = Stock([facts(message, tongue) for message in plain])
+    stock = Stock(sources(plain, tongue))
 
     def accepted(by: Summarizer, most: int) -> tuple[SummaryReply, Audit]:
         made = _written(by, plain, tongue, most, previous)
@@ -190,7 +191,7 @@ def _audited(
         )
     audit = stock.audit(text)
     if not isinstance(by, ExtractiveSummarizer):  # its sentences are those of the turns
-        earlier = Stock([Facts("user", previous)]).audit(text) if previous else None
+        earlier = Stock([Source(Facts("user", previous))]).audit(text) if previous else None
         check_topic(audit, tokens, earlier)
     return audit
 

@@ -15,6 +15,7 @@ from warmset.summarize.sentences import (
     sentences,
     without_marks,
 )
+from warmset.text.stopwords import EMPTY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -27,25 +28,35 @@ FactKind: TypeAlias = Literal[
 KINDS: Final[tuple[FactKind, ...]] = get_args(FactKind)
 
 _AROUND: Final = 28
+_WORDS: Final = 2
+_STOPS: Final = re.compile(r"\n|[.!?;,] | [-–—] |[()\[\]{}|]")  # noqa: RUF001
+_JOINS: Final = frozenset(
+    "and but or so because while whereas which although though since".split()  # noqa: SIM905
+)
+"""Words that begin another clause."""
+
+_ARTICLES: Final = frozenset({"a", "an", "the"})
+
 _ESCAPES: Final = re.compile(r'\\([nrt"/\\])')
 _UNESCAPED: Final = {"n": "\n", "r": "\n", "t": " ", '"': '"', "/": "/", "\\": "\\"}
 _SHORT: Final = 3
 
 
 def stated(
-    text: str, lower: set[str], done: set[str], *, written: bool
+    text: str, said: str, lower: set[str], done: set[str], *, written: bool
 ) -> Iterator[tuple[FactKind, str, str, str]]:
     """Yield what a text states: kind, text, key and what stands around it.
 
     Args:
-        text: What is said.
+        text: The text.
+        said: The part of it that somebody said, and no tool put out.
         lower: Words that occur in lower case somewhere.
         done: Keys of tasks that were ticked; they are added here.
         written: Whether there are arguments of calls in it, whose escapes are read.
     """
     structured = text.lstrip()[:1] in {"{", "["}
     if written or structured:
-        text = _ESCAPES.sub(lambda match: _UNESCAPED[match[1]], text)
+        text, said = (_ESCAPES.sub(lambda one: _UNESCAPED[one[1]], part) for part in (text, said))
     code = list(code_of(text))
     for one in code:
         yield one.kind, one.text, one.key, _around(text, one.start, one.end)  # type: ignore[misc]
@@ -56,7 +67,7 @@ def stated(
         for one in quotes_of(text):
             if (one.start + 1, one.end - 1) not in held:
                 yield "quote", one.text, one.key, ""
-    yield from _said(text, done)
+    yield from _said(said, done)
 
 
 def _said(text: str, done: set[str]) -> Iterator[tuple[FactKind, str, str, str]]:
@@ -76,15 +87,36 @@ def _said(text: str, done: set[str]) -> Iterator[tuple[FactKind, str, str, str]]
 
 
 def _around(text: str, start: int, end: int) -> str:
-    """Return a few words on either side, of the same line and sentence."""
-    before = text[max(0, start - _AROUND) : start]
-    for sign in ("\n", ". ", "! ", "? ", "; "):
-        before = before.rpartition(sign)[2]
+    """Return a thing with the few words that say what it is, of the same clause.
+
+    At most two words that carry meaning on either side, with the words of grammar between them:
+    "gateway takes 50 requests per minute", and not the rest of the clause.
+    """
+    before = _STOPS.split(text[max(0, start - _AROUND) : start])[-1]
     if len(before) == min(start, _AROUND) and start > _AROUND:
         before = before.partition(" ")[2]
-    after = text[end : end + _AROUND]
-    for sign in ("\n", ". ", "! ", "? ", "; "):
-        after = after.partition(sign)[0]
+    after = _STOPS.split(text[end : end + _AROUND], maxsplit=1)[0]
     if len(after) == _AROUND:
         after = after.rpartition(" ")[0]
-    return " ".join(f"{before}{text[start:end]}{after}".split()).strip(" ,;:.")
+    left, right = _near(before.split()[::-1], before[-1:]), _near(after.split(), after[:1])
+    gaps = ["" if side.strip() else " " for side in (before[-1:], after[:1])]
+    whole = f"{' '.join(left[::-1])}{gaps[0]}{text[start:end]}{gaps[1]}{' '.join(right)}"
+    return whole.strip(" ,;:.")
+
+
+def _near(words: list[str], edge: str) -> list[str]:
+    """Return the words from a thing on, up to two that carry meaning."""
+    near: list[str] = []
+    count = 0
+    for word in words:
+        plain = word.casefold().strip(",.;:")
+        if plain in _JOINS or (count and plain in _ARTICLES):
+            break
+        near.append(word)
+        count += plain not in EMPTY and plain != "per"
+        if count == _WORDS:
+            break
+    keep = 1 if edge.strip() else 0  # what is written together stays together
+    while len(near) > keep and near[-1].casefold() in EMPTY:
+        near.pop()
+    return near

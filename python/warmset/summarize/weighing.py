@@ -45,6 +45,7 @@ class Sentence:
         role: Whose turn it is.
         words: What carries its meaning.
         weight: How much it matters.
+        output: Whether it is of the output of a tool.
     """
 
     text: str
@@ -53,6 +54,7 @@ class Sentence:
     role: str
     words: frozenset[str]
     weight: float
+    output: bool = False
 
 
 def weigh(found: list[Sentence], turns: list[Facts]) -> None:
@@ -67,7 +69,7 @@ def weigh(found: list[Sentence], turns: list[Facts]) -> None:
     last = max(1, len(turns) - 1)
     for one in found:
         mean = sum(rare[word] for word in one.words) / (len(one.words) + 2) / most
-        weight = mean + _held(one) + _ROLES.get(one.role, 0.0)
+        weight = mean + _held(one) + _ROLES.get("tool" if one.output else one.role, 0.0)
         if one.turn < 0:
             weight += 1.0  # it was worth a place before
         elif one.turn == task:
@@ -83,7 +85,9 @@ def _held(one: Sentence) -> float:
     """Weigh what a sentence holds."""
     text = one.text
     bare = without_marks(text)
-    held = 1.2 * binds(bare) + 1.1 * asks_for_work(text) + 0.9 * is_decision(text)
+    held = 0.0
+    if not one.output:  # what a tool puts out binds nobody
+        held += 1.2 * binds(bare) + 1.1 * asks_for_work(text) + 0.9 * is_decision(text)
     held += sum(weight for sign, weight in _SIGNS if sign.search(text))
     held -= max(0, len(text) - _AMPLE) / _AMPLE
     if len(one.words) < _FEW and len(text) < 4 * _SHORT:

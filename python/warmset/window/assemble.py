@@ -14,10 +14,11 @@ from warmset import messages
 from warmset.errors import BudgetTooSmall
 from warmset.evict.gaps import gap_message, gap_role
 from warmset.quote.cache import Line
-from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING
+from warmset.quote.format import INDEX_TITLE
 from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
+from warmset.text.markup import CLOSING, OPENING
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 from warmset.window.layout import protected
 from warmset.window.render import frame_tokens, render, request_behind, total

@@ -6,7 +6,8 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._core import pack
 from warmset.options import DECISION_SHARE
-from warmset.quote.format import CLOSING, INDEX_TITLE, OPENING
+from warmset.quote.format import INDEX_TITLE
+from warmset.text.markup import CLOSING, OPENING
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
