@@ -18,6 +18,7 @@ from warmset._support.aio import in_thread, twin
 from warmset._support.keywords import refuse_unknown, spelled_out
 from warmset.errors import InvalidInputError
 from warmset.options import SHORTLIST, TOOL_TOKENS, Filter, Mode
+from warmset.summarize.checks import checked_wish
 from warmset.tokens.budget import Budget, input_tokens
 from warmset.window.options import WindowKeywords, WindowOptions
 
@@ -31,13 +32,14 @@ if TYPE_CHECKING:
     from warmset.ingest import Synced, Turn
     from warmset.messages import Dialect, MessageLike, System
     from warmset.money import Totals
+    from warmset.prepare import PreparedCompaction
     from warmset.retrieve.hits import Hit
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
     from warmset.tools import TurnTools
     from warmset.window.cut_result import CutResult
     from warmset.window.pipeline import Windows
-    from warmset.window.result import Window
+    from warmset.window.result import Compaction, Window
 
 
 PAGE: Final = 256
@@ -315,10 +317,52 @@ class Conversation:
             windows.note_cut(ledger, made)
         return made
 
+    def compact_now(
+        self,
+        *,
+        focus: str | None = None,
+        wait: bool = True,
+        compaction: PreparedCompaction | None = None,
+    ) -> Compaction:
+        """Have the earlier messages summarised now, before a window is near its budget.
+
+        The next window of mode "full" shows the summary in place of the messages before its
+        boundary; one of mode "jit" does so from the next request on. As many messages stay verbatim
+        as the policy's `tail` and `keep` say, of the conversation's tokens. Nothing is lost: the
+        messages stay in the store.
+
+        Args:
+            focus: What the summary should keep above all, in words. It holds for later summaries,
+                too, until another focus is given. With a new focus the messages are read again,
+                because an earlier summary may lack what it is about.
+            wait: Whether to wait for the summary, at most the policy's `timeout`; otherwise it is
+                written in the background.
+            compaction: The policy; that of `Memory.open` if not given.
+
+        Returns:
+            The state: "ready" if the summary is there, "preparing" if it is being written, "failed"
+            if there is none; `why` has the reason, also if there was too little to summarise.
+
+        Raises:
+            InvalidInputError: There is no policy, or the focus is no text.
+        """
+        policy = prepare.policy_of(self._windows.compaction if compaction is None else compaction)
+        if policy is None:
+            raise InvalidInputError(
+                "compact_now: there is no compaction; open the memory with "
+                "Memory.open(compaction=PreparedCompaction()), or give compaction="
+            )
+        wish = checked_wish("focus", focus)
+        prepared = prepare.of(self._handle.live(), self._handle.tenant, self.id)
+        return prepared.compact_now(policy, wish, wait=wait)
+
     def tools(
         self, *, budget: int = TOOL_TOKENS, dialect: str | None = None, strict: bool = False
     ) -> TurnTools:
         """Return tools that let the model fetch and search turns outside of its window.
+
+        If the memory has a `compaction`, there is also a tool with which the model has the earlier
+        messages summarised in the background; see `compact_now`.
 
         Send `definitions` as the request's tools, and answer every call that `handles` accepts with
         `run`:
@@ -343,7 +387,15 @@ class Conversation:
         self._handle.live()
         named = self.dialect or "openai" if dialect is None else lists.known_dialect(dialect)
         reader = turn_tools.ToolReader(self._handle, self._searcher, self.id)
-        return turn_tools.TurnTools(reader, budget=budget, dialect=named, strict=strict)
+        compact = None if self._windows.compaction is None else self._compact_soon
+        return turn_tools.TurnTools(
+            reader, budget=budget, dialect=named, strict=strict, compact=compact
+        )
+
+    def _compact_soon(self, focus: str | None) -> bool:
+        """Start a summary in the background; return whether the next windows will show one."""
+        made = self.compact_now(focus=focus, wait=False)
+        return made.state == "preparing" or (made.state == "ready" and made.why is None)
 
     # --- asynchronous twins ----------------------------------------------------------------------
 
@@ -353,6 +405,7 @@ class Conversation:
     awindow = twin(window)
     afit = twin(fit)
     amessages = twin(messages)
+    acompact_now = twin(compact_now)
     atools = twin(tools)
 
     @overload

@@ -46,6 +46,7 @@ class Summarize:
             fallback.
         carry_tokens: Tokens for a list, below the summary, of numbers, paths, names and constraints
             that it lacks; 0 by default.
+        focus: What the summary should keep above all; None for nothing in particular.
 
     Raises:
         InvalidInputError: An option is out of its range, or the summarizer cannot be called.
@@ -57,6 +58,7 @@ class Summarize:
     should_compact: Callable[[Sequence[Message], int], bool] | None = None
     fallback: Summarizer | None = None
     carry_tokens: int = 0
+    focus: str | None = None
 
     def __post_init__(self) -> None:
         mark = self.watermark
@@ -72,6 +74,8 @@ class Summarize:
             raise InvalidInputError(
                 f"fallback: expected a function of messages, found {self.fallback!r}"
             )
+        if self.focus is not None and not isinstance(self.focus, str):
+            raise InvalidInputError(f"focus: expected a text, found {self.focus!r:.80}")
         at_least("carry_tokens", self.carry_tokens, 0)
         at_least("keep", self.keep, 0)
 
@@ -118,6 +122,7 @@ class Summarize:
             self.summarizer,
             max_tokens=max(int(before * summarize.SHARE), 1),
             previous="\n\n".join(earlier) or None,
+            focus=self.focus,
             fallback=self.fallback,
             carry_tokens=self.carry_tokens,
             dialect=view.dialect,

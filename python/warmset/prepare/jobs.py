@@ -40,7 +40,10 @@ class Job:
         previous: The summary that it continues.
         dialect: The dialect of the messages.
         room: The most tokens that it may have, even if the policy allows more.
+        size: The tokens that the policy's shares are of.
         begun: When it began, by the policy's clock.
+        focus: What the summary should keep above all.
+        now: Whether it was asked for, so that the next window shows it.
         claim: A lock that keeps other processes from writing the same summary; released at the end.
         ticket: The task that writes it.
         waited: Seconds that windows waited for it.
@@ -52,7 +55,10 @@ class Job:
     previous: Ready | None
     dialect: Dialect
     room: int
+    size: int
     begun: float
+    focus: str | None
+    now: bool
     claim: AbstractContextManager[object] | None
     ticket: Ticket | None = None
     waited: float = 0.0
@@ -75,6 +81,7 @@ class Job:
                 self.policy.summarizer,
                 max_tokens=max(most, 1),
                 previous=None if self.previous is None else self.previous.text,
+                focus=self.focus,
                 fallback=self.policy.fallback,
                 carry_tokens=min(self.policy.carry_tokens, int(self.room * CARRIED_SHARE)),
                 dialect=self.dialect,

@@ -115,6 +115,41 @@ class Preparation:
         finally:
             self._tell(policy)
 
+    def compact_now(
+        self, policy: PreparedCompaction, focus: str | None, *, wait: bool
+    ) -> Compaction:
+        """Have the messages summarised now; see `Conversation.compact_now`.
+
+        Args:
+            policy: Who writes summaries.
+            focus: What the summary should keep above all.
+            wait: Whether to wait for the summary, at most the policy's timeout.
+        """
+        try:
+            waited = 0.0
+            with self._engine.lock:
+                self._summaries.look(policy, self._ledger())
+            job = self._writing.begin_now(policy, focus)
+            with self._engine.lock:
+                shown = job is None and self._summaries.ask_for(focus)
+            if wait and job is not None and job.ticket is not None:
+                begun = policy.clock()
+                job.ticket.wait(min(policy.timeout, TIMEOUT_MAX))
+                waited = policy.clock() - begun
+            with self._engine.lock:
+                newest = self._summaries.newest
+                state = "ready" if shown else self._track.state
+                return Compaction(
+                    state=state,
+                    boundary=0 if newest is None else newest.boundary,
+                    tokens=0 if newest is None else newest.tokens,
+                    tokens_saved=0 if newest is None else newest.before - newest.tokens,
+                    waited=waited,
+                    why=None if shown else self._writing.why,
+                )
+        finally:
+            self._tell(policy)
+
     def settled(
         self, policy: PreparedCompaction, shown: Settled | None
     ) -> tuple[bool, State, str | None]:

@@ -42,6 +42,9 @@ class Ready:
         tokens: The tokens of the message that shows it.
         before: The tokens of the messages that it replaces.
         spent: Tokens that its model used.
+        focus: What it keeps above all.
+        now: Whether it was asked for: the next window shows it, below the budget as well.
+        size: The tokens that the policy's shares were of when it was made.
     """
 
     id: int | None
@@ -55,6 +58,9 @@ class Ready:
     tokens: int
     before: int
     spent: int
+    focus: str | None = None
+    now: bool = False
+    size: int = 0
 
     @property
     def message(self) -> Message:
@@ -80,12 +86,18 @@ class Cover:
         covered: Ids of the messages that it replaces.
         before: Their tokens.
         spent: Tokens that its model used.
+        focus: What it keeps above all.
+        now: Whether it was asked for; see `Ready`.
+        size: The tokens that the policy's shares were of.
     """
 
     boundary: int
     covered: set[int]
     before: int
     spent: int
+    focus: str | None = None
+    now: bool = False
+    size: int = 0
 
 
 def ready_of(engine: Engine, ledger: Ledger, id_: int | None, text: str, cover: Cover) -> Ready:
@@ -111,6 +123,9 @@ def ready_of(engine: Engine, ledger: Ledger, id_: int | None, text: str, cover: 
         tokens=message_tokens([message], engine.encoding)[0],
         before=cover.before,
         spent=cover.spent,
+        focus=cover.focus,
+        now=cover.now,
+        size=cover.size,
     )
 
 
@@ -192,12 +207,16 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
     if not covered or not covered.issubset(path[:boundary]):
         return None  # it was made from equal messages on another branch
     text = engine.store.get(made.id).payload.decode("utf-8", "surrogatepass")
-    spent, before = (made.fields.get(name) for name in ("spent", "before"))
+    spent, before, size = (made.fields.get(name) for name in ("spent", "before", "size"))
+    focus = made.fields.get("focus")
     cover = Cover(
         boundary=boundary,
         covered=covered,
         before=before if isinstance(before, int) else 0,
         spent=spent if isinstance(spent, int) else 0,
+        focus=focus if isinstance(focus, str) else None,
+        now=made.fields.get("now") is True,
+        size=size if isinstance(size, int) else 0,
     )
     return ready_of(engine, ledger, made.id, text, cover)
 

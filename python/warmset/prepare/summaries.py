@@ -65,7 +65,11 @@ class Summaries:
     @property
     def newest(self) -> Ready | None:
         """The summary that replaces the most messages."""
-        return max(self.ready, key=lambda one: one.boundary, default=None)
+        newest: Ready | None = None
+        for one in self.ready:  # of two that replace the same messages, the later one
+            if newest is None or one.boundary >= newest.boundary:
+                newest = one
+        return newest
 
     def note(self, level: int, name: str, **fields: object) -> None:
         """Take note of an event for the log, with the conversation's name."""
@@ -128,7 +132,19 @@ class Summaries:
             self.track.turn("stale", why, boundary=one.boundary, tokens=one.tokens, spent=one.spent)
 
     def choose(self, policy: PreparedCompaction, call: Call, ledger: Ledger) -> Choice:
-        """Choose the summary to show: the one shown before, or a newer one."""
+        """Choose the summary to show: one that was asked for, the one shown before, or a newer."""
+        return self._asked_for(call, ledger) or self._due(policy, call, ledger)
+
+    def _asked_for(self, call: Call, ledger: Ledger) -> Choice | None:
+        newest, around = self.newest, beside(self.engine, call)
+        if newest is None or not newest.now or newest is self.used:
+            return None
+        then = size(ledger, newest, around)
+        if then > call.budget:
+            return None
+        return Choice(newest, size(ledger, self.used, around) - then, fits=True)
+
+    def _due(self, policy: PreparedCompaction, call: Call, ledger: Ledger) -> Choice:
         around = beside(self.engine, call)
         now = size(ledger, self.used, around)
         later = [
@@ -154,6 +170,20 @@ class Summaries:
             return Choice(self.used, 0, fits=False)
         return Choice(newest, now - size(ledger, newest, around), fits=False)
 
+    def ask_for(self, focus: str | None) -> bool:
+        """Have the next window show the newest summary; return whether there is one to show.
+
+        Args:
+            focus: What it must keep above all; None for any.
+        """
+        newest = self.newest
+        if newest is None or newest.focus != (focus or newest.focus) or newest is self.used:
+            return False
+        at = next(at for at, one in enumerate(self.ready) if one is newest)
+        self.ready[at] = replace(newest, now=True)
+        self.settled = self.ready[at] if self.settled is newest else self.settled
+        return True
+
     def apply(
         self, policy: PreparedCompaction, ready: Ready, tokens_saved: int, waited: float
     ) -> None:
@@ -161,6 +191,7 @@ class Summaries:
         self._overtake(policy, ready, spared=None)
         self.used = ready
         why = "at the budget" if policy.prices is None else "it costs less"
+        why = "it was asked for" if ready.now else why
         self._tell(policy, ready, why, tokens_saved, waited)
 
     def settle(self, policy: PreparedCompaction, ready: Ready) -> None:

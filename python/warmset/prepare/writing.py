@@ -6,7 +6,7 @@ import logging
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset._support.log import kind
 from warmset.errors import SummaryRefused, WarmsetError
@@ -31,6 +31,29 @@ if TYPE_CHECKING:
     from warmset.window.render import Call
 
 
+NOW_SHARE: Final = 0.5
+"""The share of a conversation's tokens that a summary may have which was asked for."""
+
+LITTLE: Final = "too little could be summarised"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """What a summary is started for.
+
+    Args:
+        tokens: The tokens that the policy's shares are of: a budget, or the conversation's.
+        room: The most tokens that it may have.
+        focus: What it should keep above all.
+        now: Whether it was asked for, so that the next window shows it.
+    """
+
+    tokens: int
+    room: int
+    focus: str | None = None
+    now: bool = False
+
+
 @dataclass(slots=True)
 class Writing:
     """The summary of a conversation that is being written; at most one at a time.
@@ -46,6 +69,7 @@ class Writing:
     summaries: Summaries
     job: Job | None = None
     why: str | None = None
+    _room: int | None = None
     _failures: int = 0
     _again: float = 0.0
     _closed: bool = False
@@ -74,6 +98,7 @@ class Writing:
             share: The share of the budget that a summary may have.
         """
         with self.engine.lock:
+            self._room = int(share * call.budget)
             job = self.job
             if job is not None and policy.clock() - job.begun <= policy.timeout:
                 return job
@@ -90,7 +115,43 @@ class Writing:
         with self.engine.lock:
             if self.job is not None or self._closed:
                 return self.job
-            return self._begin(policy, call, int(share * call.budget))
+            focus = None if newest is None else newest.focus  # it holds for what comes after
+            order = Order(call.budget, int(share * call.budget), focus)
+            return self._begin(policy, order, newest)
+
+    def begin_now(self, policy: PreparedCompaction, focus: str | None) -> Job | None:
+        """Start a summary that the next window shows, whatever is due; return the job, or None.
+
+        A summary with another focus is made from the messages themselves, and not from the earlier
+        summary, which may lack what the focus is about.
+
+        Args:
+            policy: Who writes summaries.
+            focus: What the summary should keep above all; None keeps the focus of the last one.
+        """
+        with self.engine.lock:
+            if self._closed:
+                return None
+            job, newest, ledger = self.job, self.summaries.newest, self._ledger()
+            if focus is None and newest is not None:
+                focus = newest.focus
+            if job is not None and job.focus == focus:
+                job.now = True
+                return job
+            base = newest if newest is not None and newest.focus == focus else None
+            tokens = size(ledger, newest, 0)
+            if newest is not None:  # as much stays verbatim as last time
+                tokens = max(tokens, newest.size)
+            room = int(NOW_SHARE * tokens)
+            if self._room is not None:
+                room = min(room, self._room)
+            order = Order(tokens, room, focus, now=True)
+            if job is not None:
+                self._drop(job)
+                job.policy.counters.discarded += 1
+                why = "a compaction with another focus was asked for"
+                self.track.turn("discarded", why, boundary=job.span.boundary)
+            return self._begin(policy, order, base)
 
     def _is_due(
         self, policy: PreparedCompaction, call: Call, tokens: int, newest: Ready | None
@@ -101,17 +162,22 @@ class Writing:
             messages = Reading(self.engine, self._ledger(), newest)
         return bool(policy.should_compact(messages, tokens))
 
-    def _begin(self, policy: PreparedCompaction, call: Call, room: int) -> Job | None:
+    def _begin(
+        self, policy: PreparedCompaction, order: Order, previous: Ready | None
+    ) -> Job | None:
         engine, ledger = self.engine, self._ledger()
-        newest = self.summaries.newest
-        span = choose(
-            ledger,
-            after=0 if newest is None else newest.boundary,
-            tail=int(policy.tail * call.budget),
-            keep=policy.keep,
-        )
-        if span is None or span.cost < policy.min_saving * call.budget:
-            self.why = "too little could be summarised"
+        tail, keep = int(policy.tail * order.tokens), policy.keep
+        latest = self.summaries.newest
+        if latest is not None and previous is None:  # it replaces no fewer messages than that one
+            accounts = ledger.accounts()
+            home = accounts.home(latest.boundary)
+            tail = min(tail, accounts.roll.since(home))
+            keep = min(keep, len(accounts.roll) - home)
+        after = 0 if previous is None else previous.boundary
+        span = choose(ledger, after=after, tail=tail, keep=keep)
+        least = 0 if latest is None else latest.boundary
+        if span is None or span.boundary < least or span.cost < policy.min_saving * order.tokens:
+            self.why = LITTLE
             return None
         store = engine.store.path
         claimed = claim(None if store is None else Path(store), ledger.tenant, ledger.name)
@@ -120,9 +186,22 @@ class Writing:
             return None
         path = tuple(ledger.history.path[: span.boundary])
         dialect = ledger.dialect or "openai"
-        job = Job(policy, span, path, newest, dialect, room, policy.clock(), claimed)
+        job = Job(
+            policy=policy,
+            span=span,
+            path=path,
+            previous=previous,
+            dialect=dialect,
+            room=order.room,
+            size=order.tokens,
+            begun=policy.clock(),
+            focus=order.focus,
+            now=order.now,
+            claim=claimed,
+        )
         self.job, self.why = job, None
-        self.track.turn("preparing", "the trigger was crossed", boundary=span.boundary)
+        why = "it was asked for" if order.now else "the trigger was crossed"
+        self.track.turn("preparing", why, boundary=span.boundary)
         try:
             job.ticket = policy.worker.start(lambda: job.run(engine, self._done))
         except Exception as error:  # noqa: BLE001 - a window is not lost over a worker
@@ -180,7 +259,10 @@ class Writing:
             self.track.turn("stale", why, boundary=span.boundary, spent=spent)
             return
         figures = {"by": made.by, "spent": spent, "lost": len(made.audit.lost)}
-        row = draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, figures)
+        known: dict[str, object] = {**figures, "size": job.size}
+        known |= {} if job.focus is None else {"focus": job.focus}
+        known |= {"now": True} if job.now else {}
+        row = draft(ledger, span, prefix, job.policy.fingerprint, made.text, previous, known)
         before = span.cost + (0 if previous is None else previous.tokens)
         run = {
             "before_tokens": before,
@@ -193,7 +275,15 @@ class Writing:
         if previous is not None:
             covered |= set(previous.settled.ids)
         whole = span.cost + (0 if previous is None else previous.before)
-        cover = Cover(boundary=span.boundary, covered=covered, before=whole, spent=spent)
+        cover = Cover(
+            boundary=span.boundary,
+            covered=covered,
+            before=whole,
+            spent=spent,
+            focus=job.focus,
+            now=job.now,
+            size=job.size,
+        )
         id_ = None if isinstance(ids, Spooled) else ids[0]
         ready = ready_of(engine, ledger, id_, made.text, cover)
         self._drop(job)

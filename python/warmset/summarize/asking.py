@@ -5,17 +5,20 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from warmset._core import content_hash
 from warmset.errors import InvalidInputError, SummarizerError
 from warmset.llm import Asker, FunctionModel, Terms
 from warmset.messages import accept, facts, resolve
 from warmset.summarize.base import SummaryReply
+from warmset.summarize.checks import checked_wish
 from warmset.summarize.job import Job
-from warmset.summarize.prompt import TURN, chunks, write
+from warmset.summarize.prompt import TURN, Guidance, chunks, write
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable, Callable, Sequence
 
     from warmset.messages import Message
+    from warmset.summarize.prompt import Chunk
 
 TIMEOUT: Final = 60.0
 """Seconds that a summarizer's model has for all of its answers to one call."""
@@ -63,14 +66,32 @@ class Writer:
     Args:
         asker: Asks the model; raises `SummarizerError`.
         parts: How much goes into a prompt.
+        instructions: Instructions of the application for every summary.
+
+    Raises:
+        InvalidInputError: The instructions are no text.
     """
 
-    def __init__(self, asker: Asker, parts: Parts) -> None:
+    def __init__(self, asker: Asker, parts: Parts, instructions: str | None) -> None:
         self._asker = asker
         self._parts = parts
+        self._instructions = checked_wish("instructions", instructions)
+
+    def fingerprint(self, owner: object) -> str:
+        """Return what tells the summaries of a summarizer from others: its class and wishes."""
+        kind = type(owner)
+        name = f"{kind.__module__}.{kind.__qualname__}"
+        if self._instructions is None:
+            return name
+        return f"{name}:{content_hash(self._instructions.encode('utf-8', 'replace')).hex()[:16]}"
 
     def write(
-        self, messages: Sequence[Message], *, max_tokens: int, previous: str | None
+        self,
+        messages: Sequence[Message],
+        *,
+        max_tokens: int,
+        previous: str | None,
+        focus: str | None,
     ) -> SummaryReply:
         """Summarise messages; see `LLMSummarizer`."""
         plain = accept(messages)
@@ -85,13 +106,17 @@ class Writer:
                 f"more than max_prompts ({parts.max_prompts}); summarise fewer turns at a time"
             )
             raise SummarizerError(why)
-        job = Job(self._asker, max_tokens)
+        guidance = Guidance(self._instructions, checked_wish("focus", focus))
+        job = Job(self._asker, max_tokens, guidance)
+
+        def asked(chunk: Chunk, earlier: str | None) -> str:
+            prompt = write(chunk.text, previous=earlier, max_tokens=max_tokens, guidance=guidance)
+            return job.ask(prompt)
+
         if len(made) == 1:
-            text = job.ask(write(made[0].text, previous=previous, max_tokens=max_tokens))
+            text = asked(made[0], previous)
         else:
-            several = [
-                job.ask(write(chunk.text, previous=None, max_tokens=max_tokens)) for chunk in made
-            ]
+            several = [asked(chunk, None) for chunk in made]
             text = job.fold(several, previous, budget, encoding)
         return SummaryReply(text, job.usage, _notes(len(made), sum(one.shortened for one in made)))
 
@@ -109,6 +134,8 @@ class LLMSummarizer:
         max_prompts: Prompts that one summary may take.
         turn_chars: Characters of a turn that the model sees; of a longer one, beginning and end.
         encoding: The vocabulary that tokens are counted with.
+        instructions: Your instructions for every summary: its language or its sections, for
+            example. They are added to the prompt, and replace nothing of it.
 
     Raises:
         InvalidInputError: An option is out of its range.
@@ -123,13 +150,25 @@ class LLMSummarizer:
         max_prompts: int = MAX_PROMPTS,
         turn_chars: int = TURN,
         encoding: str = "o200k_base",
+        instructions: str | None = None,
     ) -> None:
         terms = Terms(failure=SummarizerError, timeout=timeout, encoding=encoding)
         parts = Parts(prompt_tokens=prompt_tokens, max_prompts=max_prompts, turn_chars=turn_chars)
-        self._writer = Writer(Asker(FunctionModel(complete), terms), parts)
+        self._writer = Writer(Asker(FunctionModel(complete), terms), parts, instructions)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies its summaries in a store: its class, and a hash of the instructions."""
+        return self._writer.fingerprint(self)
 
     def __call__(
-        self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
+        self,
+        messages: Sequence[Message],
+        /,
+        *,
+        max_tokens: int,
+        previous: str | None = None,
+        focus: str | None = None,
     ) -> SummaryReply:
         """Summarise messages of one dialect.
 
@@ -137,6 +176,7 @@ class LLMSummarizer:
             messages: The messages.
             max_tokens: Tokens that the summary should have at most.
             previous: A summary of what came before them, to be taken up.
+            focus: What this summary should keep above all.
 
         Returns:
             The summary, with what the model took.
@@ -144,9 +184,9 @@ class LLMSummarizer:
         Raises:
             SummarizerError: The model could not be asked, or did not answer in time.
             SummaryRefused: Its answer is no summary.
-            InvalidInputError: A message is malformed.
+            InvalidInputError: A message is malformed, or the focus is no text.
         """
-        return self._writer.write(messages, max_tokens=max_tokens, previous=previous)
+        return self._writer.write(messages, max_tokens=max_tokens, previous=previous, focus=focus)
 
 
 def _notes(prompts: int, shortened: int) -> list[str]:

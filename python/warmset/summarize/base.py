@@ -20,7 +20,8 @@ class Summarizer(Protocol):
     """Says in fewer words what messages say.
 
     One that can take up an earlier summary also has a keyword `previous: str | None = None`; others
-    are given it as the first message.
+    are given it as the first message. One that can keep a subject above all has a keyword
+    `focus: str | None = None`.
     """
 
     def __call__(self, messages: Sequence[Message], /, *, max_tokens: int) -> str:

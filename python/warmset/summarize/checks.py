@@ -9,6 +9,9 @@ from typing import Final
 from warmset.errors import InvalidInputError, SummaryRefused
 from warmset.summarize.structured import is_structured
 
+LONGEST_WISH: Final = 10_000
+"""The most characters of instructions or of a focus."""
+
 _PREFACE: Final = 1_000
 """Characters up to which a text that begins with a refusal is nothing else."""
 
@@ -108,6 +111,21 @@ def checked_earlier(given: object) -> str | None:
     if given is not None and not isinstance(given, str):
         raise InvalidInputError(f"previous: expected a text, found {given!r:.80}")
     return given or None
+
+
+def checked_wish(name: str, given: object) -> str | None:
+    """Return instructions or a focus as a caller gave them; None if they say nothing.
+
+    Raises:
+        InvalidInputError: They are no text, or too long.
+    """
+    if given is None:
+        return None
+    if not isinstance(given, str) or len(given) > LONGEST_WISH:
+        raise InvalidInputError(
+            f"{name}: expected a text of at most {LONGEST_WISH} characters, found {given!r:.80}"
+        )
+    return given.strip() or None
 
 
 def checked_text(answer: object) -> str:

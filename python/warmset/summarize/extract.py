@@ -20,7 +20,7 @@ from warmset._core import count_text, count_texts
 from warmset.errors import InvalidInputError
 from warmset.messages import accept, resolve
 from warmset.summarize.base import SummaryReply
-from warmset.summarize.checks import checked_earlier
+from warmset.summarize.checks import checked_earlier, checked_wish
 from warmset.summarize.sentences import content, sentences
 from warmset.summarize.source import sources
 from warmset.summarize.weighing import Sentence, weigh
@@ -67,7 +67,13 @@ class ExtractiveSummarizer:
         known_encoding(self.encoding)
 
     def __call__(
-        self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
+        self,
+        messages: Sequence[Message],
+        /,
+        *,
+        max_tokens: int,
+        previous: str | None = None,
+        focus: str | None = None,
     ) -> SummaryReply:
         """Summarise messages.
 
@@ -75,13 +81,14 @@ class ExtractiveSummarizer:
             messages: Messages of one dialect.
             max_tokens: Tokens that the summary has at most.
             previous: A summary of what came before them; its sentences are weighed with the others.
+            focus: What to keep above all: sentences that have words of it weigh more.
 
         Returns:
             The summary; empty where not one sentence fits.
 
         Raises:
-            InvalidInputError: `max_tokens` is no number above 0, `previous` is no text, or a
-                message is malformed.
+            InvalidInputError: `max_tokens` is no number above 0, `previous` or the focus is
+                no text, or a message is malformed.
         """
         if isinstance(max_tokens, bool) or not isinstance(max_tokens, int) or max_tokens < 1:
             raise InvalidInputError(f"max_tokens: expected at least 1, found {max_tokens!r}")
@@ -93,7 +100,7 @@ class ExtractiveSummarizer:
         found = list(_earlier(without_markup(checked_earlier(previous) or "")))
         for number, one in enumerate(read):
             found.extend(_sentences(one, number, share))
-        weigh(found, turns)
+        weigh(found, turns, content(checked_wish("focus", focus) or ""))
         text = self._written(self._chosen(found, max_tokens), max_tokens)
         cut = sum(len(turn.text) > share for turn in turns)
         notes = (f"{cut} long turns were read in part",) if cut else ()

@@ -13,6 +13,7 @@ from warmset.usage import Usage
 
 if TYPE_CHECKING:
     from warmset.llm import Answer, Asker, Prompt
+    from warmset.summarize.prompt import Guidance
 
 
 class Job:
@@ -21,11 +22,13 @@ class Job:
     Args:
         asker: Asks the model; raises `SummarizerError`.
         max_tokens: Tokens that the summary should have at most.
+        guidance: What the summary should be like.
     """
 
-    def __init__(self, asker: Asker, max_tokens: int) -> None:
+    def __init__(self, asker: Asker, max_tokens: int, guidance: Guidance) -> None:
         self._asker = asker
         self._max_tokens = max_tokens
+        self._guidance = guidance
         self._started = time.perf_counter()
         self.usage = Usage(0, 0)
 
@@ -53,7 +56,13 @@ class Job:
                 group.append(parts[at])
                 room -= costs[at]
                 at += 1
-            previous = self.ask(join(group, previous=previous, max_tokens=self._max_tokens))
+            prompt = join(
+                group,
+                previous=previous,
+                max_tokens=self._max_tokens,
+                guidance=self._guidance,
+            )
+            previous = self.ask(prompt)
         return previous or ""
 
     def _add(self, more: Usage) -> None:

@@ -13,7 +13,7 @@ from warmset._support.log import kind
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
 from warmset.messages import Facts, accept, resolve, text_message
 from warmset.summarize.base import HEADING, Summary, SummaryReply
-from warmset.summarize.checks import checked_earlier, checked_text
+from warmset.summarize.checks import checked_earlier, checked_text, checked_wish
 from warmset.summarize.extract import ExtractiveSummarizer
 from warmset.summarize.losses import Audit, Stock
 from warmset.summarize.source import Source, sources
@@ -42,6 +42,7 @@ def summary_of(
     *,
     max_tokens: int | None = None,
     previous: str | None = None,
+    focus: str | None = None,
     fallback: Summarizer | None = None,
     carry_tokens: int = 0,
     dialect: Dialect | None = None,
@@ -56,6 +57,8 @@ def summary_of(
         max_tokens: Tokens that it is asked to have at most; a quarter of what it replaces if not
             given.
         previous: An earlier summary that it replaces too.
+        focus: What the summary should keep above all. A summarizer that has no such argument is
+            called without it, and the notes say so.
         fallback: Who writes it if that fails or is refused; the reason is in the notes. Without
             one, the error is raised.
         carry_tokens: Tokens for a list of facts that the summary lost, below it; none by default.
@@ -76,7 +79,7 @@ def summary_of(
         raise InvalidInputError("messages: there is nothing to summarise; give at least one")
     tongue = resolve(plain, dialect)
     replaced = sum(message_tokens(plain, known_encoding(encoding)))
-    previous = checked_earlier(previous)
+    previous, focus = checked_earlier(previous), checked_wish("focus", focus)
     if previous:
         replaced += PER_MESSAGE + _tokens(previous, encoding)
     wanted = max(1, int(replaced * SHARE)) if max_tokens is None else max_tokens
@@ -95,7 +98,7 @@ def summary_of(
     stock = Stock(sources(plain, tongue))
 
     def accepted(by: Summarizer, most: int) -> tuple[SummaryReply, Audit]:
-        made = _written(by, plain, tongue, most, previous)
+        made = _written(by, plain, tongue, most, previous, focus)
         try:
             return made, _audited(made, by, stock, previous, limit, encoding)
         except SummaryRefused as error:
@@ -137,14 +140,18 @@ def _written(
     dialect: Dialect,
     max_tokens: int,
     previous: str | None,
+    focus: str | None,
 ) -> SummaryReply:
     """Call a summarizer, and check what it returns."""
     given = deepcopy(plain)  # what it does with them is its own business
     more: dict[str, Any] = {}
-    if previous and takes_previous(summarizer):
+    if previous and takes(summarizer, "previous"):
         more["previous"] = previous
     elif previous:
         given.insert(0, text_message(dialect, "user", f"{HEADING}\n{previous}"))
+    unheard = focus is not None and not takes(summarizer, "focus")
+    if focus is not None and not unheard:
+        more["focus"] = focus
     try:
         answer: object = summarizer(given, max_tokens=max_tokens, **more)
     except SummarizerError:
@@ -156,6 +163,8 @@ def _written(
         raise SummaryRefused("not_text", "it is a coroutine; give LLMSummarizer such a function")
     usage = answer.usage if isinstance(answer, SummaryReply) else None
     notes = answer.notes if isinstance(answer, SummaryReply) else ()
+    if unheard:
+        notes = (*notes, f"{_name(summarizer)} takes no focus")
     try:
         return SummaryReply(checked_text(answer), usage, notes)
     except SummaryRefused as error:
@@ -163,13 +172,13 @@ def _written(
         raise
 
 
-def takes_previous(summarizer: Summarizer) -> bool:
-    """Tell whether a summarizer takes an earlier summary by itself."""
+def takes(summarizer: Summarizer, name: str) -> bool:
+    """Tell whether a summarizer has an argument: `previous` or `focus`."""
     try:
         parameters = inspect.signature(cast("Any", summarizer)).parameters
     except (TypeError, ValueError):
         return False
-    return "previous" in parameters or any(
+    return name in parameters or any(
         one.kind is inspect.Parameter.VAR_KEYWORD for one in parameters.values()
     )
 

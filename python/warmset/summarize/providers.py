@@ -31,6 +31,7 @@ class ProviderSummarizer:
             refused.
         prompt_tokens: Tokens of turns in one prompt.
         max_prompts: Prompts that one summary may take.
+        instructions: Your instructions for every summary; see `LLMSummarizer`.
         options: Further fields of the request, as `{"reasoning_effort": "low"}`, over those that
             are made here; None leaves one out.
 
@@ -53,6 +54,7 @@ class ProviderSummarizer:
         max_tokens: int = MAX_TOKENS,
         prompt_tokens: int = PROMPT_TOKENS,
         max_prompts: int = MAX_PROMPTS,
+        instructions: str | None = None,
         options: Mapping[str, Any] | None = None,
     ) -> None:
         terms = Terms(failure=SummarizerError, timeout=timeout)
@@ -67,13 +69,24 @@ class ProviderSummarizer:
         by = type(self).__name__
         one = connected(self._PROVIDER, model, settings, by=by, failure=SummarizerError)
         self._asker = Asker(one, terms)
-        self._writer = Writer(self._asker, parts)
+        self._writer = Writer(self._asker, parts, instructions)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies its summaries in a store; see `LLMSummarizer`."""
+        return self._writer.fingerprint(self)
 
     def __call__(
-        self, messages: Sequence[Message], /, *, max_tokens: int, previous: str | None = None
+        self,
+        messages: Sequence[Message],
+        /,
+        *,
+        max_tokens: int,
+        previous: str | None = None,
+        focus: str | None = None,
     ) -> SummaryReply:
         """Summarise messages; see `LLMSummarizer`."""
-        return self._writer.write(messages, max_tokens=max_tokens, previous=previous)
+        return self._writer.write(messages, max_tokens=max_tokens, previous=previous, focus=focus)
 
     def close(self) -> None:
         """Close the client, unless it was given; a `with` block does it too."""

@@ -31,6 +31,9 @@ _AMPLE: Final = 200
 _SHORT: Final = 12
 _FEW: Final = 3
 _LETTERS: Final = 0.5
+_FOCUS: Final = 4.0
+"""The weight of a sentence with all words of the focus: above that of the task's first sentence."""
+
 _SIGNS: Final = ((_NUMBER, 0.4), (_CODE, 0.4), (_NAME, 0.3), (_TALK, -0.6), (_CALL, -1.5))
 
 
@@ -57,8 +60,14 @@ class Sentence:
     output: bool = False
 
 
-def weigh(found: list[Sentence], turns: list[Facts]) -> None:
-    """Give each sentence its weight."""
+def weigh(found: list[Sentence], turns: list[Facts], focus: frozenset[str] = frozenset()) -> None:
+    """Give each sentence its weight.
+
+    Args:
+        found: The sentences.
+        turns: The facts of each message.
+        focus: Content words of what matters most.
+    """
     spread = Counter(word for one in found for word in one.words)
     total = len(found)
     rare = {
@@ -78,6 +87,8 @@ def weigh(found: list[Sentence], turns: list[Facts]) -> None:
             weight += max(0.0, 1.2 - 0.2 * one.place)
         else:
             weight += 0.3 * one.turn / last + 0.2 / one.place
+        if focus:
+            weight += _FOCUS * len(focus & one.words) / len(focus)
         one.weight = weight
 
 

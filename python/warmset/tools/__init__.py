@@ -18,9 +18,10 @@ if TYPE_CHECKING:
     from warmset.tools.calls import Call, answer, read_call
     from warmset.tools.kit import TurnTools
     from warmset.tools.reader import ToolReader
-    from warmset.tools.schema import FETCH, MAX_HITS, MAX_IDS, SEARCH, definitions
+    from warmset.tools.schema import COMPACT, FETCH, MAX_HITS, MAX_IDS, SEARCH, definitions
 
 __all__ = [
+    "COMPACT",
     "FETCH",
     "MAX_HITS",
     "MAX_IDS",
@@ -40,6 +41,6 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "calls": ["Call", "answer", "read_call"],
             "kit": ["TurnTools"],
             "reader": ["ToolReader"],
-            "schema": ["FETCH", "MAX_HITS", "MAX_IDS", "SEARCH", "definitions"],
+            "schema": ["COMPACT", "FETCH", "MAX_HITS", "MAX_IDS", "SEARCH", "definitions"],
         },
     )

@@ -14,11 +14,13 @@ from warmset.tokens.budget import input_tokens
 from warmset.tools import wording
 from warmset.tools.calls import answer, joined, read_call
 from warmset.tools.schema import (
+    COMPACT,
     FETCH,
     SEARCH,
     UnusableError,
     arguments,
     definitions,
+    focus_of,
     ids_of,
     search_of,
 )
@@ -40,7 +42,10 @@ _CUT: Final = " …"
 
 
 class TurnTools:
-    """The tools `fetch_turns` and `search_turns` of a conversation; see `Conversation.tools`.
+    """The tools of a conversation; see `Conversation.tools`.
+
+    They are `fetch_turns` and `search_turns`, and `compact_conversation` where there is a prepared
+    compaction.
 
     Every result counts against the budget, refusals included. Instances are thread-safe.
 
@@ -57,14 +62,18 @@ class TurnTools:
         budget: int,
         dialect: Dialect,
         strict: bool,
+        compact: Callable[[str | None], bool] | None = None,
     ) -> None:
         self._reader = reader
+        self._compact = compact
         self._lock = threading.Lock()
         self._spent = 0
         self._granted: dict[int, None] = {}
         self.budget = input_tokens(budget)
         self.dialect: Dialect = dialect
-        self.definitions: list[Any] = definitions(dialect, strict=strict)
+        self.definitions: list[Any] = definitions(
+            dialect, strict=strict, compact=compact is not None
+        )
 
     def __repr__(self) -> str:
         return f"TurnTools({self._reader.name!r}, {self.dialect}, {self.left} tokens left)"
@@ -87,9 +96,10 @@ class TurnTools:
     def handles(self, call: object) -> bool:
         """Return whether a tool call is for these tools."""
         try:
-            return read_call(call, self.dialect).name in (FETCH, SEARCH)
+            name = read_call(call, self.dialect).name
         except InvalidInputError:
             return False
+        return name in (FETCH, SEARCH) or (name == COMPACT and self._compact is not None)
 
     def run(self, call: object) -> Message:
         """Run a tool call.
@@ -119,6 +129,8 @@ class TurnTools:
                     made = said(self._fetch(ids_of(given), said))
                 elif one.name == SEARCH:
                     made = said(self._search(*search_of(given), said))
+                elif one.name == COMPACT and self._compact is not None:
+                    made = said(self._compacted(focus_of(given), self._compact))
                 else:
                     made = answer(one, wording.UNKNOWN, self.dialect, failed=True)
             except UnusableError as error:
@@ -199,6 +211,11 @@ class TurnTools:
         while lines and self._cost(said(wording.found(lines))) > self.left:
             lines.pop()
         return wording.found(lines) if lines else self._exhausted
+
+    def _compacted(self, focus: str | None, compact: Callable[[str | None], bool]) -> str:
+        if not self.left:
+            return self._exhausted
+        return wording.COMPACTING if compact(focus) else wording.NOTHING_TO_COMPACT
 
     def _cost(self, message: Message) -> int:
         return message_tokens([message], self._reader.encoding)[0]

@@ -12,9 +12,13 @@ if TYPE_CHECKING:
 
 FETCH: Final = "fetch_turns"
 SEARCH: Final = "search_turns"
+COMPACT: Final = "compact_conversation"
 
 MAX_IDS: Final = 16
 MAX_HITS: Final = 12
+MAX_FOCUS: Final = 500
+"""The most characters of a focus."""
+
 MAX_QUERY: Final = 2_000
 """The most characters of a query."""
 
@@ -51,6 +55,20 @@ _TOOLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
             "limit": {"type": "integer", "description": f"How many turns, 1 to {MAX_HITS}"},
         },
     ),
+    COMPACT: (
+        (
+            "Have the earlier part of this conversation summarised in the background, so that "
+            "later calls have room. Use it when a piece of work is finished and its details are no "
+            "longer needed, not in the middle of one. You go on at once; nothing is deleted."
+        ),
+        {
+            "focus": {
+                "type": "string",
+                "description": "What the summary should keep above all, in a few words; an empty "
+                "text for nothing in particular",
+            }
+        },
+    ),
 }
 """Each tool's description and properties; all are required, because strict schemas demand it."""
 
@@ -59,16 +77,20 @@ class UnusableError(Exception):
     """Invalid arguments; the message is meant for the model."""
 
 
-def definitions(dialect: Dialect, *, strict: bool = False) -> list[dict[str, Any]]:
+def definitions(
+    dialect: Dialect, *, strict: bool = False, compact: bool = False
+) -> list[dict[str, Any]]:
     """Return the tools as the `tools` of a request.
 
     Args:
         dialect: The dialect of the API.
         strict: Whether the API should enforce the schemas; Gemini has no such option.
+        compact: Whether the tool for compaction is offered.
     """
     plain = [
         {"name": name, "description": said, "schema": _schema(properties)}
         for name, (said, properties) in _TOOLS.items()
+        if compact or name != COMPACT
     ]
     held = {"strict": True} if strict else {}
     if dialect == "gemini":
@@ -140,6 +162,20 @@ def _id(given: object) -> int:
     if isinstance(given, bool) or not isinstance(given, int) or not 0 <= given <= _GREATEST:
         raise UnusableError('"ids" must hold integers of 0 or more, the numbers after the #.')
     return given
+
+
+def focus_of(given: Mapping[str, Any]) -> str | None:
+    """Return the focus of a compaction; None for nothing in particular.
+
+    Raises:
+        UnusableError: It is no text, or too long.
+    """
+    focus = given.get("focus")
+    if focus is None:
+        return None
+    if not isinstance(focus, str) or len(focus) > MAX_FOCUS:
+        raise UnusableError(f'"focus" must be a text of at most {MAX_FOCUS} characters, or empty.')
+    return focus.encode("utf-8", "replace").decode().strip() or None
 
 
 def search_of(given: Mapping[str, Any]) -> tuple[str, int]:

@@ -17,6 +17,12 @@ Shown: TypeAlias = "tuple[Entry, str]"
 
 UNKNOWN: Final = f"There is no such tool; there are {FETCH} and {SEARCH}."
 
+COMPACTING: Final = (
+    "The earlier part of this conversation is being summarised in the background. Later calls show "
+    "the summary in its place. Go on."
+)
+NOTHING_TO_COMPACT: Final = "There is nothing to compact yet. Go on."
+
 _TITLE: Final = "Turns that were found, one line each, the best first:\n"
 
 

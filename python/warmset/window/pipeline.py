@@ -78,6 +78,11 @@ class Windows:
         self._compaction = compaction
         self._prepare = prepare
 
+    @property
+    def compaction(self) -> CompactionPolicy | None:
+        """Prepares summaries; None prepares none."""
+        return self._compaction
+
     def window(self, conversation: str, ask: Ask) -> Window:
         """Build a window; see `Conversation.window`.
 
