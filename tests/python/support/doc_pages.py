@@ -125,6 +125,8 @@ class Client:
     def _message(self, *, messages: list[Any], **_options: Any) -> Any:
         self._take(messages, "anthropic")
         text = "Release 4 is ready; the pool stays at 12."
+        if re.search("<(transcript|part)", str(messages)):  # a summarizer asks
+            text = "The agent rounds cents in shop/orders/service.py and runs the tests."
         usage = SimpleNamespace(input_tokens=40, output_tokens=12)
         content = [SimpleNamespace(type="text", text=text)]
         return SimpleNamespace(content=content, usage=usage, stop_reason="end_turn")
