@@ -181,6 +181,26 @@ def test_a_window_of_mode_jit_shows_it():
         assert [part.name for part in found.parts if part.name == "summary"] == ["summary"]
 
 
+def test_it_is_no_longer_than_the_windows_have_room_for(made, hand):
+    most = []
+
+    def writes(messages, *, max_tokens):
+        most.append(max_tokens)
+        return f"{len(messages)} messages, Question 1."
+
+    policy = made(summarizer=writes)
+    hand.ends_in = 0
+    memory, log = opened(policy)
+    with memory:
+        talk(log, 60)
+        window(log, 100_000)
+        log.compact_now()
+        log.window(budget=400)
+        log.compact_now(focus="the tide")
+        assert most[0] > 200
+        assert most[-1] == 100, "a quarter of the last window's budget"
+
+
 def test_it_needs_a_policy():
     with Memory.open(None, embedder="lexical") as memory:
         log = memory.conversation("log")

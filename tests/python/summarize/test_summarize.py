@@ -105,6 +105,7 @@ SUMMARIES = [
     "[1] says that the port is 8080; [2] disagrees.",
     "{placeholder} is replaced by the name of the lock.",
     "['a' is the key of the table]",
+    'Maren set the retries to three. {"retries": 3}',
     'Summary: the user wants ["a", "b"] in that order, and no other key before the release in May.',
     'Here is the summary: Maren set {"retries": 3} in the config and asked to leave it alone.',
     '{"retries": 3} is what the user set, and it must stay for the gateway until May comes.',
@@ -364,6 +365,17 @@ def test_a_text_that_states_next_to_none_of_the_facts_is_no_summary():
         "low_recall",
     )
     assert "states 0 of" in made.notes[0]
+
+
+@pytest.mark.parametrize(("count", "refused"), [(7, False), (8, True)])
+def test_eight_facts_are_enough_to_judge_by(count, refused):
+    talk = stating(0)
+    talk[1]["content"] = " ".join(f"see src/part{at}.py then." for at in range(count))
+    if not refused:
+        assert summary_of(talk, by(VAGUE)).text == VAGUE
+        return
+    with pytest.raises(SummaryRefused, match=f"0 of {count} facts"):
+        summary_of(talk, by(VAGUE))
 
 
 def test_few_facts_plain_numbers_and_those_of_tools_refuse_nothing():
