@@ -21,6 +21,7 @@ from warmset.index.file_lock import erasing
 from warmset.maintenance import (
     Access,
     Import,
+    erase_conversation,
     examine,
     export as write_export,
     open_store,
@@ -92,7 +93,9 @@ def erase(
     key_file: Path | None = None,
     as_json: _Json = False,
 ) -> int:
-    """Erase a conversation and everything derived from it.
+    """Erase a conversation, everything derived from it, and copies of its messages.
+
+    Copies are messages that a compaction stored outside of the conversation.
 
     Args:
         path: The store's directory.
@@ -105,14 +108,14 @@ def erase(
     """
     if as_json and not yes:
         raise InvalidInputError("--json asks no question; give --yes as well")
-    scope = scope_of(tenant, conversation)
+    scope_of(tenant, conversation)  # the names are checked before anything is asked
     with open_store(Access(path=path, key_file=key_file), mode="shared") as store:
         pending = store.erasure_report()["pending"]
         if not yes and not _agreed(f"erase conversation {conversation!r} of {tenant!r} for good?"):
             print("nothing was erased")
             return 1
         with erasing(path):
-            gone = store.erase(prefix=scope)
+            gone = erase_conversation(store, tenant, conversation)
         if not gone.records and not pending:
             raise NotFound(f"tenant {tenant!r} has no conversation {conversation!r}")
         done = store.compact() if compact else None

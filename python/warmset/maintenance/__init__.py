@@ -12,6 +12,7 @@ from warmset.maintenance.access import (
     undecipherable,
 )
 from warmset.maintenance.doctor import Health, examine
+from warmset.maintenance.erasure import erase_conversation
 from warmset.maintenance.exports import Exported, export
 from warmset.maintenance.imports import Import, Survey, survey
 
@@ -23,6 +24,7 @@ __all__ = [
     "Import",
     "Survey",
     "cipher_of",
+    "erase_conversation",
     "examine",
     "export",
     "open_store",

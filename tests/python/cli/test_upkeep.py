@@ -10,8 +10,9 @@ import threading
 import pytest
 from cold_rows import everything, payloads, row, segments
 
-from warmset import Memory
+from warmset import Memory, compact_context
 from warmset.cli.app import run
+from warmset.errors import Erased
 from warmset.native import ColdStore
 
 MASTER = bytes(range(32))
@@ -252,6 +253,39 @@ def test_nobody_to_ask_is_a_no(path, call, monkeypatch):
         code, out, _ = call("erase", path, "--conversation", "plans")
     assert code == 1
     assert "nothing was erased" in out
+
+
+def dropped(memory, texts):
+    """Let a compaction of a list that is no conversation store copies of messages."""
+    more = [said(text) for text in ("The task.", *texts, *(f"more {n}" for n in range(9)))]
+    made = compact_context(more, target_ratio=0.05, memory=memory)
+    return [one.handle for one in made.dropped]
+
+
+@pytest.mark.parametrize("cipher", [None, "keys"])
+def test_erase_takes_the_copies_that_a_compaction_stored(cipher, tmp_path, call):
+    path = tmp_path / "store"
+    with Memory.open(path, embedder="lexical", encryption=cipher) as memory:
+        memory.conversation("plans").append([said("SECRET one"), said("both say it")])
+        memory.conversation("other").append([said("both say it")])
+        handles = dropped(memory, ["SECRET one", "both say it", "nobody else"])
+    with Memory.open(path, embedder="lexical", encryption=cipher, tenant="b") as memory:
+        theirs = dropped(memory, ["SECRET one"])
+    code, out, _ = call("erase", path, "--conversation", "plans", "--yes")
+    assert code == 0
+    assert out.startswith("erased 2 records, 1 made from them,")
+    with Memory.open(path, embedder="lexical", encryption=cipher) as memory:
+        with pytest.raises(Erased):
+            memory.restore(handles[0])
+        rest = [memory.restore(one)["content"] for one in handles[1:]]
+        assert rest[:2] == ["both say it", "nobody else"]
+    with Memory.open(path, embedder="lexical", encryption=cipher, tenant="b") as memory:
+        assert memory.restore(theirs[0]) == said("SECRET one")
+    code, _, _ = call("erase", path, "--conversation", "other", "--yes")
+    with Memory.open(path, embedder="lexical", encryption=cipher) as memory:
+        assert memory.restore(handles[2]) == said("nobody else")
+        with pytest.raises(Erased):
+            memory.restore(handles[1])
 
 
 # --- export and import ---------------------------------------------------------------------------
