@@ -104,6 +104,9 @@ class Conversation:
     ) -> list[int]:
         """Append messages to the conversation and store them unchanged; duplicates are allowed.
 
+        The memory's redaction is the one exception: what its hook changes and what stands in
+        `<private>` tags is left out before anything is stored.
+
         Fields that only a client has are not stored, because providers refuse them: `parsed` and
         `parsed_arguments`, the `index` of a streamed tool call, and fields that an SDK fills with
         null, as `audio` and `function_call`.
@@ -131,10 +134,18 @@ class Conversation:
             InvalidMessageError: A message cannot be stored; none was stored.
             InvalidInputError: An option has the wrong type, or the messages have another dialect
                 than the conversation.
+            RedactionError: The redaction hook failed; nothing was stored.
             StoreError: The messages could not be stored; none was.
         """
         beside = ingest.Beside(at, speaker, session, meta)
-        return ingest.append_messages(self._handle.live(), self._ledger, messages, beside, window)
+        return ingest.append_messages(
+            self._handle.live(),
+            self._ledger,
+            messages,
+            beside,
+            self._handle.redactor,
+            window=window,
+        )
 
     def sync(
         self,
@@ -164,10 +175,13 @@ class Conversation:
 
         Raises:
             InvalidMessageError: A message cannot be stored; nothing changed.
+            RedactionError: The redaction hook failed; nothing changed.
             StoreError: The messages could not be stored; nothing changed.
         """
         beside = ingest.Beside(at, speaker, session, meta)
-        return ingest.sync_messages(self._handle.live(), self._ledger, full_list, beside)
+        return ingest.sync_messages(
+            self._handle.live(), self._ledger, full_list, beside, self._handle.redactor
+        )
 
     @overload
     def fetch(self, ids: int) -> Turn: ...
@@ -420,7 +434,7 @@ class Conversation:
 
     def __warmset_keeper__(self) -> Keeper:
         """Return the interface that `compact_context` uses to read and write this conversation."""
-        return items.Dropping(self._handle.live(), self._handle.tenant, self.id)
+        return items.Dropping(self._handle, self.id)
 
     @property
     def _ledger(self) -> Ledger:

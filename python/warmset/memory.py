@@ -12,7 +12,7 @@ pipeline, `window.pipeline` the second half.
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
@@ -23,7 +23,16 @@ from warmset._support.ending import INTERRUPTED
 from warmset._support.keywords import refuse_unknown, spelled_out
 from warmset.conversation import Conversation
 from warmset.errors import InvalidInputError
-from warmset.options import CLOSE_WAIT, CONFIDENCE, SEARCH_WAIT, SHORTLIST, Filter, Mode, Weights
+from warmset.options import (
+    CLOSE_WAIT,
+    CONFIDENCE,
+    REDACT_TIMEOUT,
+    SEARCH_WAIT,
+    SHORTLIST,
+    Filter,
+    Mode,
+    Weights,
+)
 from warmset.store.options import StoreKeywords, StoreOptions
 from warmset.window.options import WindowKeywords, WindowOptions, check_picker
 
@@ -58,6 +67,9 @@ class OpenKeywords(StoreKeywords, total=False):
     weights: Weights | None
     picker: Picker | None
     compaction: PreparedCompaction | None
+    redact: Callable[[str], str] | None
+    redact_timeout: float
+    private_tags: bool
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -75,6 +87,12 @@ class MemoryOptions:
         weights: The weight of each signal of the retriever.
         picker: Chooses turns from the shortlist; None chooses by score.
         compaction: Prepares summaries for windows of modes "jit" and "full"; None prepares none.
+        redact: Returns a text as it may be stored. Every text of every message, memory and query
+            passes through it first: only what it returns is stored, indexed, embedded and shown to
+            models and in windows. It should change its own results no more.
+        redact_timeout: The most seconds that it may take for the texts of one call.
+        private_tags: Whether text between `<private>` and `</private>` is left out before that;
+            `[private]` stands in its place.
 
     Raises:
         InvalidInputError: An option has the wrong type.
@@ -86,6 +104,9 @@ class MemoryOptions:
     weights: Weights | None = None
     picker: Picker | None = None
     compaction: PreparedCompaction | None = None
+    redact: Callable[[str], str] | None = None
+    redact_timeout: float = REDACT_TIMEOUT
+    private_tags: bool = True
 
     def __post_init__(self) -> None:
         if not isinstance(self.encoding, str):
@@ -97,6 +118,17 @@ class MemoryOptions:
         check_picker(self.picker)
         if self.compaction is not None:
             prepare.policy_of(self.compaction)
+        if not isinstance(self.private_tags, bool):
+            raise InvalidInputError(f"private_tags: expected a bool, found {self.private_tags!r}")
+        self.redactor()
+
+    def redactor(self) -> engine.Redactor:
+        """Return what every text passes through before it is stored or sent.
+
+        Raises:
+            InvalidInputError: The hook is no function, or its time no number of seconds above 0.
+        """
+        return engine.Redactor(self.redact, timeout=self.redact_timeout, private=self.private_tags)
 
 
 class Memory:
@@ -148,7 +180,7 @@ class Memory:
         made = MemoryOptions(**given)
         embedder = _embedder(made.embedder)
         share = engine.lease(path, embedder=embedder, opening=opening, encoding=made.encoding)
-        return cls(engine.Handle(share, made.tenant), made)
+        return cls(engine.Handle(share, made.tenant, made.redactor()), made)
 
     @classmethod
     @spelled_out(MemoryOptions, StoreOptions)
@@ -249,7 +281,7 @@ class Memory:
         or if their cosine is at least 0.95 and their numbers, paths and names are the same.
 
         Args:
-            text: The text; only its first 600 characters are stored.
+            text: The text; only its first 600 characters are stored, after redaction.
             memory_type: "correction", "preference", "habit", "decision", "fact" or "episode".
             memory_id: Your own name for it; "memory:" and its id if not given. A memory with a name
                 is stored even if another memory says the same.
@@ -266,6 +298,7 @@ class Memory:
         Raises:
             InvalidInputError: An argument is out of its range.
             EmbedderError: The embedder failed; nothing was stored.
+            RedactionError: The redaction hook failed; nothing was stored.
             StoreError: The memory could not be stored.
         """
         return self._memories.remember(
@@ -323,13 +356,14 @@ class Memory:
         return self._memories.revise(id_, text)
 
     def restore(self, handle: str, /) -> Message:
-        """Return a turn that a compaction dropped, unchanged.
+        """Return a turn that a compaction dropped, as it was stored.
 
         Args:
             handle: The turn's `DroppedMessage.handle`.
 
         Returns:
-            The message; its JSON is byte for byte that of the dropped message.
+            The message; its JSON is byte for byte that of the dropped message, but for what
+            redaction left out before it was stored.
 
         Raises:
             NotFound: This tenant has no such handle.
@@ -362,11 +396,13 @@ class Memory:
             Messages and conversations of the tenant; records, bytes, segments and rows; the
             instruction set and the embedder in use; turns pending, ready and failed; the incomplete
             writes that opening the store cut off, and its damaged records; whether the index was
-            opened from its file, and if not, why.
+            opened from its file, and if not, why; the messages and `<private>` texts that this
+            memory redacted.
         """
         there = self._handle.live()
         with there.lock:
-            return engine.figures(there, self.tenant)
+            shown = engine.figures(there, self.tenant)
+        return {**shown, "redacted": asdict(self._handle.redactor.counts)}
 
     def reembed(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed everything again with this handle's embedder, which becomes the store's embedder.

@@ -80,6 +80,9 @@ SEARCH_WAIT: Final = 5.0
 """Seconds that a plain search waits for an embedder; no model call waits for it, so it may take
 longer."""
 
+REDACT_TIMEOUT: Final = 10.0
+"""Seconds that a redaction hook gets for the texts of one call."""
+
 CLOSE_WAIT: Final = 30.0
 """Seconds that closing a memory gives the pending vectors."""
 

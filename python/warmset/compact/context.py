@@ -68,7 +68,8 @@ def compact_context(
     counts; after each choice, those that did not stay are removed and the choice is repeated, until
     all that count stay. Of equal scores the earlier turn stays.
 
-    Without a memory this is a pure function of its arguments.
+    Without a memory this is a pure function of its arguments. With one, its redaction applies to
+    what is embedded and stored; messages that stay are the caller's own.
 
     Args:
         messages: Messages as callers have them; those that stay are returned as the same objects.
@@ -102,6 +103,7 @@ def compact_context(
         InvalidMessageError: A message is malformed.
         UnknownDialectError: The dialect is not supported.
         EmbedderError: The embedder failed; nothing was stored.
+        RedactionError: The memory's redaction hook failed; nothing was embedded or stored.
         StoreError: The dropped turns could not be stored.
     """
     started = time.perf_counter()
@@ -111,6 +113,11 @@ def compact_context(
     given = listed(messages)
     plain, reads, chosen = read_list(given, dialect, encoding)
     choice = Choice(reads, chosen, encoding, pinned(protect, given))
+    if keeper is not None:
+        query = None if query is None else keeper.redacted_text(query)
+        shown, plain = plain, keeper.redacted(plain)
+        if any(new is not old for new, old in zip(plain, shown, strict=True)):
+            plain, reads, _ = read_list(plain, chosen, encoding)
     before = choice.total
     have = int(target_ratio * before) if budget is None else input_tokens(budget)
 

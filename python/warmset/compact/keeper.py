@@ -83,6 +83,14 @@ class Keeper(Protocol):
         """The memory's embedder; None if it searches by words alone."""
         ...
 
+    def redacted(self, given: Sequence[Message], /) -> list[Message]:
+        """Return messages as they may be embedded and stored; the same objects if unchanged."""
+        ...
+
+    def redacted_text(self, text: str, /) -> str:
+        """Return a text as it may be embedded."""
+        ...
+
     def known(self, given: Embedder | None, /) -> Known | None:
         """Return the stored memories with an embedder's vectors; None if there are none."""
         ...

@@ -8,12 +8,14 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.engine.leases import Lease, lease
+    from warmset.engine.redaction import Redactor
     from warmset.engine.stats import figures
 
 __all__ = [
     "Engine",
     "Handle",
     "Lease",
+    "Redactor",
     "figures",
     "lease",
 ]
@@ -25,6 +27,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "engine": ["Engine"],
             "handle": ["Handle"],
             "leases": ["Lease", "lease"],
+            "redaction": ["Redactor"],
             "stats": ["figures"],
         },
     )

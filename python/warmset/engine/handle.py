@@ -9,6 +9,7 @@ from warmset.errors import Closed
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.engine.leases import Lease
+    from warmset.engine.redaction import Redactor
     from warmset.index.query_vectors import QueryVectors
 
 
@@ -18,11 +19,13 @@ class Handle:
     Args:
         share: The share; it is given back by `close`.
         tenant: Whose conversations are seen.
+        redactor: What every text passes through before it is stored or sent.
     """
 
-    def __init__(self, share: Lease, tenant: str) -> None:
+    def __init__(self, share: Lease, tenant: str, redactor: Redactor) -> None:
         self._share = share
         self.tenant = tenant
+        self.redactor = redactor
         self.closed = False
 
     @property

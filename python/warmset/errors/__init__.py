@@ -35,6 +35,7 @@ from warmset.errors.models import (
     ModelMissing,
     PickerError,
     ReaderError,
+    RedactionError,
     SummarizerError,
     SummaryRefused,
 )
@@ -94,6 +95,7 @@ __all__ = [
     "Poisoned",
     "ReadOnly",
     "ReaderError",
+    "RedactionError",
     "SavedIndexError",
     "StoreError",
     "StoreFull",

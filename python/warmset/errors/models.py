@@ -101,6 +101,10 @@ class SummaryRefused(SummarizerError):  # noqa: N818 - it says what became of th
         )
 
 
+class RedactionError(WarmsetError):
+    """The redaction hook raised, returned no text or took too long; nothing was stored or sent."""
+
+
 class ReaderError(WarmsetError):
     """A model that reads or judges for `warmset eval` failed, or its answer is no text."""
 

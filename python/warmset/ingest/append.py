@@ -12,6 +12,7 @@ from warmset import messages
 from warmset._support.log import event, room
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.ingest.full_list import match_list
+from warmset.ingest.given_list import GivenList
 from warmset.ingest.replies import Replies, sent_with
 from warmset.ingest.turn import Synced
 from warmset.store.records import TurnMeta
@@ -21,6 +22,7 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from warmset.engine.engine import Engine
+    from warmset.engine.redaction import Redactor
     from warmset.ingest.full_list import Fresh
     from warmset.messages import Dialect, Message, MessageLike
     from warmset.state.ledger import Ledger
@@ -39,6 +41,20 @@ class Beside:
     speaker: str | None
     session: str | int | None
     meta: Mapping[str, Any] | None
+
+    def redacted(self, redactor: Redactor) -> Beside:
+        """Return them with the speaker's name and the caller's fields redacted.
+
+        Raises:
+            InvalidInputError: The caller's fields are not plain JSON.
+            RedactionError: The redaction hook failed.
+        """
+        speaker, meta = self.speaker, self.meta
+        if isinstance(speaker, str) and speaker.strip():
+            speaker = redactor.text(speaker).strip() or None
+        if isinstance(meta, Mapping):
+            meta = redactor.data(_plain_fields(meta))
+        return replace(self, speaker=speaker, meta=meta)
 
     def of(self, dialect: Dialect | None) -> TurnMeta:
         """Check the arguments.
@@ -61,10 +77,7 @@ class Beside:
             raise InvalidInputError(f"session: expected a name or a number, found {session!r}")
         if self.meta is not None and not isinstance(self.meta, Mapping):
             raise InvalidInputError(f"meta: expected a mapping, found {self.meta!r}")
-        try:
-            extra = None if self.meta is None else messages.loads(messages.dumps(dict(self.meta)))
-        except InvalidInputError as error:
-            raise InvalidInputError(f"meta: {error}") from error
+        extra = None if self.meta is None else _plain_fields(self.meta)
         return TurnMeta(
             at=seconds(time.time() if self.at is None else self.at),
             speaker=speaker,
@@ -74,27 +87,50 @@ class Beside:
         )
 
 
+def _plain_fields(given: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        return messages.loads(messages.dumps(dict(given)))
+    except InvalidInputError as error:
+        raise InvalidInputError(f"meta: {error}") from error
+
+
 def append_messages(
-    engine: Engine, ledger: Ledger, given: Given, beside: Beside, window: object = None
+    engine: Engine,
+    ledger: Ledger,
+    given: Given,
+    beside: Beside,
+    redactor: Redactor,
+    *,
+    window: object = None,
 ) -> list[int]:
     """Append messages to a conversation; see `Conversation.append`."""
     sent = sent_with(window)
+    taken = _accept(given)
+    batch = redactor.messages(taken)
+    changed = sum(new is not old for new, old in zip(batch, taken, strict=True))
+    beside = beside.redacted(redactor)
     try:
         with engine.lock:
             ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
-            batch, found = _accept(ledger, given)
+            found = _settle(ledger, batch)
             replies = Replies(engine, ledger, ledger.history.head, sent)
-            ids = _append(engine, ledger, batch, beside.of(found), replies)
+            ids = _append(engine, ledger, batch, beside.of(found), replies, given=taken)
     finally:
         engine.notices.tell()
+    redactor.note(ledger.tenant, ledger.name, changed)
     engine.room()
     return ids
 
 
-def sync_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
+def sync_messages(
+    engine: Engine, ledger: Ledger, given: Given, beside: Beside, redactor: Redactor
+) -> Synced:
     """Make a conversation equal to a full list; see `Conversation.sync`."""
+    listed = _listed(ledger, given, redactor)
+    beside = beside.redacted(redactor)
     try:
-        synced = _sync(engine, ledger, given, beside)
+        synced = _sync(engine, ledger, listed, beside)
+        redactor.note(ledger.tenant, ledger.name, synced.redacted)
         if synced.left_most:
             event(
                 LOG,
@@ -111,36 +147,46 @@ def sync_messages(engine: Engine, ledger: Ledger, given: Given, beside: Beside) 
     return synced
 
 
-def _sync(engine: Engine, ledger: Ledger, given: Given, beside: Beside) -> Synced:
+def _listed(ledger: Ledger, given: Given, redactor: Redactor) -> GivenList:
+    """Read a full list, before any lock is taken."""
+    if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
+        raise _no_list(given)
+    full: list[Any] = list(given)
+    try:
+        return GivenList.read(full, ledger.snapshot.known(full), redactor)
+    except InvalidInputError:
+        messages.accept(full)  # the same error, with the message's position in the whole list
+        raise
+
+
+def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> Synced:
     with engine.lock:
         ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
-        if isinstance(given, (str, bytes, Mapping)) or not isinstance(given, Iterable):
-            raise _no_list(given)
-        full: list[Any] = list(given)
-        known = ledger.snapshot.known(full)
-        try:
-            listed = match_list(ledger, full, known)
-        except InvalidInputError:
-            messages.accept(full)  # the same error, with the message's position in the whole list
-            raise
-        plain = [_read(engine, one) for one in listed.fresh]
+        matched = match_list(ledger, listed)
+        plain = [_read(engine, listed, one) for one in matched.fresh]
         try:
             dialect = _settle(ledger, plain)
         except InvalidMessageError as error:
-            place = listed.fresh[error.index].place
+            place = matched.fresh[error.index].place
             raise type(error)(error.index if place is None else place, error.why) from None
-        at = listed.branched_at
+        at = matched.branched_at
         left = 0 if at is None else len(ledger.history.path) - at
-        result = Synced(listed.kept, [], at, listed.recognised, left)
+        places = [one.place for one in matched.fresh if one.place is not None]
+        redacted = sum(map(listed.is_redacted, places))
+        result = Synced(matched.kept, [], at, matched.recognised, left, redacted)
         if plain:
             one = beside.of(dialect)
-            first = replace(one, parent=listed.head) if listed.moved else one
-            replies = Replies(engine, ledger, listed.head, None)
-            ids = _append(engine, ledger, plain, one, replies, first=first)
+            first = replace(one, parent=matched.head) if matched.moved else one
+            replies = Replies(engine, ledger, matched.head, None)
+            given = [
+                new if fresh.place is None else listed.original(fresh.place)
+                for fresh, new in zip(matched.fresh, plain, strict=True)
+            ]
+            ids = _append(engine, ledger, plain, one, replies, given=given, first=first)
             result = replace(result, appended=ids)
-        elif listed.moved:
-            engine.move(ledger, listed.head)
-        ledger.snapshot.take(full, known, listed.digests)
+        elif matched.moved:
+            engine.move(ledger, matched.head)
+        ledger.snapshot.take(listed.full, listed.known, listed.digests)
         return result
 
 
@@ -151,6 +197,7 @@ def _append(
     meta: TurnMeta,
     replies: Replies,
     *,
+    given: Sequence[Message],
     first: TurnMeta | None = None,
 ) -> list[int]:
     """Append messages with their meta, and what the replies among them were made behind.
@@ -161,20 +208,23 @@ def _append(
         batch: The messages.
         meta: The meta of each.
         replies: Finds what they were made behind.
+        given: The messages before they were redacted, as the model saw them.
         first: The meta of the first one, if it is another.
     """
     dialect = ledger.dialect or meta.dialect or "openai"
     metas = [meta] * len(batch) if first is None else [first, *[meta] * (len(batch) - 1)]
     metas = [
         one if prefix is None else replace(one, behind=prefix)
-        for one, prefix in zip(metas, replies.behind(batch, dialect), strict=True)
+        for one, prefix in zip(metas, replies.behind(given, dialect), strict=True)
     ]
     ids = engine.append(ledger, batch, metas)
     replies.stored(ids, [messages.facts(message, dialect).role for message in batch])
     return ids
 
 
-def _read(engine: Engine, fresh: Fresh) -> Message:
+def _read(engine: Engine, listed: GivenList, fresh: Fresh) -> Message:
+    if fresh.place is not None:
+        return listed.message(fresh.place)
     return engine.message(fresh.copy_of) if fresh.message is None else fresh.message
 
 
@@ -182,8 +232,8 @@ def _no_list(given: object) -> InvalidMessageError:
     return InvalidMessageError(0, f"expected a list of messages, found {type(given).__name__}")
 
 
-def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None]:
-    """Convert a caller's messages to dicts, and detect their dialect, if they determine one.
+def _accept(given: Given) -> list[Message]:
+    """Convert a caller's messages to dicts.
 
     Client-only fields are left out of dicts too, so that a message is recognised whether it is sent
     again as the SDK's object, as its dump, or as the store returned it.
@@ -192,8 +242,7 @@ def _accept(ledger: Ledger, given: Given) -> tuple[list[Message], Dialect | None
     if not one and not isinstance(given, Iterable):
         raise _no_list(given)
     taken = messages.accept([given] if one else cast("Iterable[object]", given))
-    batch = [messages.without_client_only(message) for message in taken]
-    return batch, _settle(ledger, batch)
+    return [messages.without_client_only(message) for message in taken]
 
 
 def _settle(ledger: Ledger, batch: list[Message]) -> Dialect | None:

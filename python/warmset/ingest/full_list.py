@@ -8,15 +8,14 @@ turns that the window left out belong to the list as well, and what the window a
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from warmset import messages
 from warmset._core import content_hash
 from warmset.state.branches import ROOT
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
+    from warmset.ingest.given_list import GivenList
     from warmset.messages import Message
     from warmset.state.ledger import Ledger
     from warmset.state.rendered import Recognised
@@ -28,7 +27,7 @@ class Fresh:
 
     Args:
         digest: Its content hash.
-        message: The message; None if it is a copy of a stored one.
+        message: The message, if it is neither in the list nor a copy of a stored one.
         copy_of: The id of the message that it is a copy of.
         place: Its position in the list; None if it is not in the list itself.
     """
@@ -44,7 +43,6 @@ class FullList:
     """A list that was matched with a conversation.
 
     Args:
-        digests: The content hash of each of its messages.
         head: The stored message that the new ones follow; `ROOT` if they are the first ones.
         moved: Whether that is another message than the newest one, or than one in the spool.
         fresh: The new messages, in order.
@@ -53,7 +51,6 @@ class FullList:
         recognised: The number of messages at the front that a window held.
     """
 
-    digests: list[bytes]
     head: int
     moved: bool
     fresh: list[Fresh]
@@ -62,34 +59,21 @@ class FullList:
     recognised: int
 
 
-def match_list(ledger: Ledger, full: Sequence[Any], known: Sequence[bytes | None]) -> FullList:
+def match_list(ledger: Ledger, listed: GivenList) -> FullList:
     """Match a full list with a conversation; the caller holds the engine's lock.
 
     Args:
         ledger: The conversation.
-        full: All messages of the list.
-        known: The content hashes of those that are as in the last list.
+        listed: The list.
 
     Returns:
         What is stored, and what is new.
-
-    Raises:
-        InvalidInputError: A message is not JSON; its position is that among the unknown ones.
     """
-    places = [at for at, digest in enumerate(known) if digest is None]
-    taken = messages.accept([full[at] for at in places])
-    plain = {at: messages.without_client_only(one) for at, one in zip(places, taken, strict=True)}
-    digests = [
-        content_hash(messages.dumps(plain[at])) if digest is None else digest
-        for at, digest in enumerate(known)
-    ]
+    listed.leave_stored(ledger)
+    digests, size = listed.digests, len(listed.digests)
 
-    def message(at: int) -> Message:
-        return plain[at] if at in plain else messages.without_client_only(full[at])
-
-    def given(start: int, end: int = len(full)) -> list[Fresh]:
-        places = range(start, end)
-        return [Fresh(digests[at], message(at), place=at) for at in places]
+    def given(start: int, end: int = size) -> list[Fresh]:
+        return [Fresh(digests[at], place=at) for at in range(start, end)]
 
     match, recognised = ledger.history.match(digests), None
     if match.branched_at is not None:
@@ -113,9 +97,8 @@ def match_list(ledger: Ledger, full: Sequence[Any], known: Sequence[bytes | None
     if fresh:
         ours = ledger.windows.ours()
         fresh = [one for one in fresh if one.digest not in ours]
-    first = next((one.place for one in fresh if one.place is not None), len(full))
+    first = next((one.place for one in fresh if one.place is not None), size)
     return FullList(
-        digests=digests,
         head=head,
         moved=moved,
         fresh=fresh,

@@ -52,6 +52,8 @@ class Synced:
             conversation held; they stand for turns, or were made for the window, and are not
             stored.
         left: The number of messages of the previous path that are not on the new one.
+        redacted: The number of new messages of which text was left out, by the redaction hook or
+            because it stood in `<private>` tags.
     """
 
     kept: int
@@ -59,6 +61,7 @@ class Synced:
     branched_at: int | None
     recognised: int = 0
     left: int = 0
+    redacted: int = 0
 
     @property
     def left_most(self) -> bool:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
     from warmset.compact.keeper import Known
     from warmset.embed import Embedder, Vectors
     from warmset.engine.engine import Engine
+    from warmset.engine.handle import Handle
     from warmset.messages import Dialect, Message
     from warmset.store.derived import Made
 
@@ -59,21 +60,33 @@ class Dropping:
     """The memory that a compaction reads and writes; see `compact.keeper.Keeper`.
 
     Args:
-        engine: The store.
-        tenant: The tenant of the memories and of the dropped turns.
+        handle: The open store, with the tenant of the memories and of the dropped turns.
         conversation: The conversation that is compacted; None if the list is not in the store.
     """
 
-    def __init__(self, engine: Engine, tenant: str, conversation: str | None) -> None:
-        self._engine = engine
-        self._tenant = tenant
+    def __init__(self, handle: Handle, conversation: str | None) -> None:
+        self._engine = handle.live()
+        self._tenant = handle.tenant
+        self._redactor = handle.redactor
         self._conversation = conversation
+        self._changed: dict[int, Message] = {}
 
     @property
     def embedder(self) -> Embedder | None:
         """The store's embedder; None if it is searched by words alone."""
         indexer = self._engine.indexer
         return None if indexer is None else indexer.vectorizer.embedder
+
+    def redacted(self, given: Sequence[Message], /) -> list[Message]:
+        """Return messages as they may be embedded and stored."""
+        made = self._redactor.messages(given)
+        changed = (new for new, old in zip(made, given, strict=True) if new is not old)
+        self._changed = {id(one): one for one in changed}
+        return made
+
+    def redacted_text(self, text: str, /) -> str:
+        """Return a text as it may be embedded."""
+        return self._redactor.text(text)
 
     def known(self, given: Embedder | None, /) -> Known | None:
         """Return the stored memories with an embedder's vectors."""
@@ -118,6 +131,8 @@ class Dropping:
         figures["signals"] = list(leaving.figures["signals"])
         run = {"what": "compaction", "at": time.time(), "figures": figures}
         episode = put(self._engine, [derived_draft("episode", *scope, run)])[0]
+        changed = sum(id(leaving.messages[at]) in self._changed for at in fresh)
+        self._redactor.note(*scope, changed)
         places = list(zip(leaving.places, turns, strict=True))
         return Left(
             handles=_Handles(self._tenant, leaving.places, sources),

@@ -55,7 +55,7 @@ class Memories:
     ) -> int | Spooled:
         """Store a memory; see `Memory.remember`."""
         engine = self._handle.live()
-        fresh = _fresh(text, memory_type, confidence, meta)
+        fresh = self._fresh(text, memory_type, confidence, meta)
         if memory_id is not None:
             fresh = replace(fresh, memory_id=_name(memory_id, "memory_id"))
             if _AUTOMATIC.fullmatch(memory_id):
@@ -90,6 +90,7 @@ class Memories:
         at_least("k", k, 1)
         if query is not None and not isinstance(query, str):
             raise InvalidInputError(f"query: expected a text, found {query!r:.80}")
+        query = None if query is None else self._handle.redactor.text(query)
         if memory_type is not None:
             _check_type(memory_type)
         index = item_index(engine, self._handle.tenant, _name(conversation))
@@ -117,7 +118,7 @@ class Memories:
             if isinstance(id_, bool) or not isinstance(id_, int) or id_ not in there:
                 raise NotFound(f"revise: no memory has id {id_!r:.80}")
             old = item(there[id_], index.text(id_))
-        fresh = _fresh(text, old.memory_type, old.confidence, old.meta or None)
+        fresh = self._fresh(text, old.memory_type, old.confidence, old.meta or None)
         if fresh.text == old.text:
             return id_
         fresh = replace(
@@ -143,7 +144,19 @@ class Memories:
 
     def keeper(self, conversation: str | None = None) -> Dropping:
         """Return the interface that `compact_context` uses for a memory or a conversation."""
-        return Dropping(self._handle.live(), self._handle.tenant, conversation)
+        return Dropping(self._handle, conversation)
+
+    def _fresh(
+        self, text: object, memory_type: MemoryType, confidence: object, meta: object
+    ) -> Fresh:
+        """Check a memory, and return it redacted; a memory is cut only after that."""
+        fresh, redactor = _checked(text, memory_type, confidence, meta), self._handle.redactor
+        said = redactor.text(fresh.text)
+        extra = None if fresh.meta is None else redactor.data(fresh.meta)
+        redactor.note(self._handle.tenant, None, int(said != fresh.text or extra is not fresh.meta))
+        if not said.strip():
+            raise InvalidInputError("text: the redaction hook left nothing of it")
+        return replace(fresh, text=clip(said), meta=extra)
 
 
 def _embedder(engine: Engine) -> Embedder | None:
@@ -163,7 +176,7 @@ def _check_type(given: object) -> None:
         )
 
 
-def _fresh(text: object, memory_type: MemoryType, confidence: object, meta: object) -> Fresh:
+def _checked(text: object, memory_type: MemoryType, confidence: object, meta: object) -> Fresh:
     if not isinstance(text, str) or not text.strip():
         raise InvalidInputError(f"text: expected a text that is not blank, found {text!r:.80}")
     _check_type(memory_type)
@@ -173,4 +186,4 @@ def _fresh(text: object, memory_type: MemoryType, confidence: object, meta: obje
         raise InvalidInputError(f"meta: expected a mapping, found {meta!r:.80}")
     given = cast("Mapping[str, Any] | None", meta)
     extra = None if given is None else messages.loads(messages.dumps(dict(given)))
-    return Fresh(text=clip(text), memory_type=memory_type, confidence=float(confidence), meta=extra)
+    return Fresh(text=text, memory_type=memory_type, confidence=float(confidence), meta=extra)

@@ -43,6 +43,7 @@ class Searcher:
         engine = self._handle.live()
         if not isinstance(query, str):
             raise InvalidInputError(f"query: expected a text, found {query!r}")
+        query = self._handle.redactor.text(query)
         name = where.conversation if isinstance(where, Filter) else None
         tenant = self._handle.tenant
         ledger = engine.ledgers.get((tenant, name)) if isinstance(name, str) else None

@@ -153,6 +153,10 @@ class LastWindows:
         found = (one for window in self._windows() for one in window)
         return {one.digest for one in found if one.ours and not one.beside}
 
+    def digests(self) -> set[bytes]:
+        """Return the hashes of all messages that the windows held."""
+        return {one.digest for window in self._windows() for one in window}
+
     def _windows(self) -> list[Rendered]:
         made = [one if isinstance(one, Rendered) else one() for one in self._held]
         self._held[:] = made

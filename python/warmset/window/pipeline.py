@@ -93,6 +93,8 @@ class Windows:
         Returns:
             The window.
         """
+        if isinstance(ask.query, str):
+            ask = replace(ask, query=self._handle.redactor.text(ask.query))
         for _ in range(ERASED_MEANWHILE):
             with suppress(Erased, NotFound):  # rebuild it without the erased message
                 return self._window(conversation, ask)

@@ -326,4 +326,10 @@ def with_synced(window: Window, synced: Synced) -> Window:
             "window of this conversation as it was returned"
         )
         report = replace(report, notes=(*report.notes, note))
+    if synced.redacted:
+        note = (
+            f"{synced.redacted} new messages were stored and are shown without all of their text: "
+            "it stood in <private> tags, or the redaction hook changed it"
+        )
+        report = replace(report, notes=(*report.notes, note))
     return replace(window, report=report, synced=synced)

@@ -235,8 +235,13 @@ def test_a_sync_that_an_erasure_came_before_keeps_the_whole_list():
         before = conversation._ledger
         memory.erase(conversation="log")
         beside = ingest.Beside(None, None, None, None)
-        synced = ingest.sync_messages(memory._engine, before, turns, beside)
+        synced = ingest.sync_messages(
+            memory._engine, before, turns, beside, memory._handle.redactor
+        )
         assert (synced.kept, synced.appended) == (0, conversation.ids)
         assert len(conversation) == len(turns)
         memory.erase(conversation="log")
-        assert ingest.append_messages(memory._engine, before, turns, beside) == conversation.ids
+        assert (
+            ingest.append_messages(memory._engine, before, turns, beside, memory._handle.redactor)
+            == conversation.ids
+        )

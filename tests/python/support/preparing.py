@@ -105,7 +105,7 @@ def process(path, policy, *, tenant="default"):
         path, embedder=None, opening=StoreOptions(durability="os"), encoding="o200k_base"
     )
     options = MemoryOptions(tenant=tenant, compaction=policy)
-    return Memory(Handle(Lease(engine), tenant), options)
+    return Memory(Handle(Lease(engine), tenant, options.redactor()), options)
 
 
 def talk(conversation, count, start=0):

@@ -1,0 +1,91 @@
+"""A full list as the caller gave it, read and redacted before any lock is taken."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from warmset import messages
+from warmset._core import content_hash
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.engine.redaction import Redactor
+    from warmset.messages import Message
+    from warmset.state.ledger import Ledger
+
+
+@dataclass(slots=True)
+class GivenList:
+    """The messages of a list, as they may be stored.
+
+    Args:
+        full: All messages, as the caller has them.
+        known: The content hashes of those that are as in the last list.
+        digests: The content hash of each, as it may be stored.
+        redactor: What every text passes through.
+    """
+
+    full: Sequence[Any]
+    known: Sequence[bytes | None]
+    digests: list[bytes]
+    redactor: Redactor
+    _plain: dict[int, Message]
+    _original: dict[int, Message] = field(default_factory=dict[int, "Message"])
+
+    @classmethod
+    def read(
+        cls, full: Sequence[Any], known: Sequence[bytes | None], redactor: Redactor
+    ) -> GivenList:
+        """Read the messages that are not known.
+
+        Raises:
+            InvalidInputError: A message is not JSON; its position is that among the unknown ones.
+            RedactionError: The redaction hook failed.
+        """
+        places = [at for at, digest in enumerate(known) if digest is None]
+        taken = messages.accept([full[at] for at in places])
+        original = [messages.without_client_only(one) for one in taken]
+        plain = redactor.messages(original)
+        made = dict(zip(places, plain, strict=True))
+        digests = [
+            content_hash(messages.dumps(made[at])) if digest is None else digest
+            for at, digest in enumerate(known)
+        ]
+        changed = {at: one for at, one in zip(places, original, strict=True) if made[at] is not one}
+        return cls(full, known, digests, redactor, made, changed)
+
+    def message(self, at: int) -> Message:
+        """Return a message as it may be stored.
+
+        Raises:
+            RedactionError: The redaction hook failed.
+        """
+        if at not in self._plain:
+            plain = messages.without_client_only(messages.accept([self.full[at]])[0])
+            self._plain[at] = self.redactor.messages([plain])[0]
+        return self._plain[at]
+
+    def original(self, at: int) -> Message:
+        """Return a message as it was before it was redacted."""
+        return self._original.get(at) or self.message(at)
+
+    def is_redacted(self, at: int) -> bool:
+        """Return whether a message was read now and changed by that."""
+        return at in self._original
+
+    def leave_stored(self, ledger: Ledger) -> None:
+        """Take messages as they are that the conversation or one of its windows has like that.
+
+        They were redacted before they came there, and a hook may change its own results again. The
+        caller holds the engine's lock.
+        """
+        if not self._original:
+            return
+        found = {at: content_hash(messages.dumps(one)) for at, one in self._original.items()}
+        there = ledger.windows.digests() | ledger.history.among(set(found.values())).keys()
+        for at, digest in found.items():
+            if digest in there:
+                self.digests[at] = digest
+                self._plain[at] = self._original.pop(at)
