@@ -34,6 +34,7 @@ from warmset.options import (
     Weights,
 )
 from warmset.store.options import StoreKeywords, StoreOptions
+from warmset.text.describe import Describers
 from warmset.window.options import WindowKeywords, WindowOptions, check_picker
 
 if TYPE_CHECKING:
@@ -70,6 +71,9 @@ class OpenKeywords(StoreKeywords, total=False):
     redact: Callable[[str], str] | None
     redact_timeout: float
     private_tags: bool
+    summary_line: Callable[[str], object] | None
+    entities: Callable[[str], object] | None
+    decisions: Callable[[str], object] | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -93,6 +97,12 @@ class MemoryOptions:
         redact_timeout: The most seconds that it may take for the texts of one call.
         private_tags: Whether text between `<private>` and `</private>` is left out before that;
             `[private]` stands in its place.
+        summary_line: Returns the one-line summary of a turn's text, as index lines of windows and
+            pickers show it: at most 160 characters; the first 160 of the text if not given. This
+            and the next two run in the background and may be asynchronous; each turn is described
+            by the built-in rules until they are done, and where they fail.
+        entities: Returns up to 8 names of what a turn's text is about.
+        decisions: Returns whether a turn's text settles something.
 
     Raises:
         InvalidInputError: An option has the wrong type.
@@ -107,6 +117,9 @@ class MemoryOptions:
     redact: Callable[[str], str] | None = None
     redact_timeout: float = REDACT_TIMEOUT
     private_tags: bool = True
+    summary_line: Callable[[str], object] | None = None
+    entities: Callable[[str], object] | None = None
+    decisions: Callable[[str], object] | None = None
 
     def __post_init__(self) -> None:
         if not isinstance(self.encoding, str):
@@ -121,6 +134,17 @@ class MemoryOptions:
         if not isinstance(self.private_tags, bool):
             raise InvalidInputError(f"private_tags: expected a bool, found {self.private_tags!r}")
         self.redactor()
+        self.describers()
+
+    def describers(self) -> Describers:
+        """Return the callables that describe turns.
+
+        Raises:
+            InvalidInputError: One is not callable.
+        """
+        return Describers(
+            summary_line=self.summary_line, entities=self.entities, decisions=self.decisions
+        )
 
     def redactor(self) -> engine.Redactor:
         """Return what every text passes through before it is stored or sent.
@@ -179,7 +203,13 @@ class Memory:
         _check_path(path)
         made = MemoryOptions(**given)
         embedder = _embedder(made.embedder)
-        share = engine.lease(path, embedder=embedder, opening=opening, encoding=made.encoding)
+        share = engine.lease(
+            path,
+            embedder=embedder,
+            opening=opening,
+            encoding=made.encoding,
+            describers=made.describers(),
+        )
         return cls(engine.Handle(share, made.tenant, made.redactor()), made)
 
     @classmethod
@@ -431,13 +461,14 @@ class Memory:
         self._handle.live().rebuild_index()
 
     def flush(self, timeout: float | None = None) -> bool:
-        """Wait until every turn is embedded; failed embeddings are retried.
+        """Wait until every turn is embedded, and described; what failed is retried.
 
         Args:
             timeout: The most seconds to wait; None waits without a limit.
 
         Returns:
-            Whether every turn is embedded; `stats()` has the numbers of pending and failed turns.
+            Whether every turn is embedded and described; `stats()` has the numbers of turns that
+            are not.
         """
         return self._handle.live().flush(timeout)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset import messages
 from warmset._core import Retriever, count_text
@@ -15,15 +15,21 @@ from warmset.quote.cache import Cards
 from warmset.quote.messages import Copies
 from warmset.state.ledger import Ledger
 from warmset.store.derived import Derived
+from warmset.store.descriptions import Described, described, read_parts, turn_of
 from warmset.store.records import key_of
+from warmset.text.decisions import summarise
 from warmset.tokens import known_encoding
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
+    from warmset.state.entry import Entry
+    from warmset.store.derived import Made
     from warmset.store.options import StoreOptions
     from warmset.store.records import Job
+
+_NONE: Final = Described(0, None)
 
 
 class Attached(Protocol):
@@ -64,7 +70,7 @@ class Catalog:
     ) -> None:
         known_encoding(encoding)
         self.lock = threading.RLock()
-        self.cards = Cards(self.text, encoding)
+        self.cards = Cards(self.text, encoding, self.parts_of)
         self.copies = Copies(self._sized)
         self._pid = os.getpid()
         self.encoding = encoding
@@ -75,6 +81,8 @@ class Catalog:
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self.asked: set[tuple[str, str]] = set()  # erased conversations for which lists were made
         self.derived = Derived()
+        self.described: dict[int, Described] = {}
+        self.describers: dict[str, str] = {}
         self.item_indexes: dict[tuple[str, str | None], Follows] = {}
         self.attached: dict[tuple[str, ...], Attached] = {}
         self._owner: dict[int, Ledger] = {}
@@ -150,6 +158,32 @@ class Catalog:
         """Return the text of a message; see `indexing.Source`."""
         dialect = self.owner(id_).dialect or "openai"
         return messages.text_of(self.message(id_), dialect)
+
+    def parts_of(self, record: int) -> dict[str, Any]:
+        """Read what callables said of a turn; empty if that was erased."""
+        try:
+            return read_parts(self.store.get(record).payload)
+        except (Erased, NotFound):
+            return {}
+
+    def summary_of(self, entry: Entry) -> str:
+        """Return a turn's summary: what a callable wrote, else the beginning of its text."""
+        said = {} if entry.described is None else self.parts_of(entry.described.record)
+        return said.get("summary_line") or summarise(self.text(entry.id))
+
+    def take_description(self, made: Made) -> None:
+        """Take up a description, if the callables in use made it; the caller holds the lock."""
+        turn, found = turn_of(made), described(made, self.describers)
+        if turn is not None and found is not None:
+            self.described[turn] = found
+            if turn in self._owner:
+                self._owner[turn].describe(turn, found)
+
+    def drop_description(self, made: Made) -> None:
+        """Forget a description that was erased; the caller holds the lock."""
+        turn = turn_of(made)
+        if turn is not None and self.described.get(turn, _NONE).record == made.id:
+            del self.described[turn]
 
     def count(self, text: str) -> int:
         """Count the tokens of a text."""

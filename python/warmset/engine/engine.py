@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset._core import content_hash
+from warmset.engine.describing import DescribeQueue
 from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
 from warmset.engine.replay import Follower
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
     from warmset.store.records import Draft, TurnMeta
+    from warmset.text.describe import Describers
 
 _NOTHING: Final = ErasureResult(0, 0, 0)
 
@@ -43,6 +45,7 @@ class Engine(Library):
         embedder: What makes vectors; None searches by words alone.
         opening: How the store is opened.
         encoding: The vocabulary that tokens are counted with.
+        describers: The callables that describe turns, if there are any.
 
     Raises:
         StoreError: The store could not be opened.
@@ -56,9 +59,16 @@ class Engine(Library):
         embedder: Embedder | None,
         opening: StoreOptions,
         encoding: str,
+        describers: Describers | None = None,
     ) -> None:
         started = time.perf_counter()
         super().__init__(path, embedder=embedder, opening=opening, encoding=encoding)
+        self.describing: DescribeQueue | None = None
+        if describers is not None and describers.given():
+            self.describers = describers.names()
+            if opening.writes:
+                self.describing = DescribeQueue(self, describers)
+                self.attached["describe",] = self.describing
         self._alone = path is None or opening.mode == "exclusive"
         self.index = IndexFile(self, self.follow_all)
         self._follower = Follower(self, self.index)
@@ -77,6 +87,16 @@ class Engine(Library):
             index=self.index.figures()["source"],
             milliseconds=_since(started),
         )
+        if self.describing is not None:
+            self.describing.enqueue(self._undescribed())
+
+    def _undescribed(self) -> list[int]:
+        """Return the turns that have a text and no description of the callables in use."""
+        return [
+            id_
+            for id_, ledger in self._owner.items()
+            if id_ not in self.described and not ledger.entries[id_].blank
+        ]
 
     # --- to the disk -----------------------------------------------------------------------------
 
@@ -127,6 +147,8 @@ class Engine(Library):
             settled = [before, *ids][:-1] if before else ids[:-1]
             jobs += [Job(id_, "context") for id_ in settled if not ledger.entries[id_].blank]
             self.indexer.enqueue(jobs)
+        if self.describing is not None:
+            self.describing.enqueue(id_ for id_ in ids if not ledger.entries[id_].blank)
         self.index.grown()
         return ids
 
@@ -272,7 +294,12 @@ class Engine(Library):
 
     def flush(self, timeout: float | None) -> bool:
         """Wait until every turn is embedded; see `Memory.flush`."""
-        return self.indexer is None or self.indexer.flush(timeout)
+        end = None if timeout is None else time.monotonic() + timeout
+        embedded = self.indexer is None or self.indexer.flush(timeout)
+        if self.describing is None:
+            return embedded
+        left = None if end is None else max(end - time.monotonic(), 0.0)
+        return self.describing.flush(left) and embedded
 
     def rebuild_index(self) -> None:
         """Rebuild the index from the records, and write its file again.

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
     from warmset.embed import Embedder
     from warmset.store.options import StoreOptions
+    from warmset.text.describe import Describers
 
 
 class _Place:
@@ -101,6 +102,7 @@ def lease(
     embedder: Embedder | None,
     opening: StoreOptions,
     encoding: str,
+    describers: Describers | None = None,
 ) -> Lease:
     """Share the engine of a path, or open it.
 
@@ -109,6 +111,7 @@ def lease(
         embedder: What makes vectors; None searches by words alone.
         opening: How the store is opened.
         encoding: The vocabulary that tokens are counted with.
+        describers: The callables that describe turns; none takes those that are in use.
 
     Returns:
         A share.
@@ -120,7 +123,7 @@ def lease(
         StoreError: The store could not be opened.
     """
     if path is None:
-        made = _lease(None, None, embedder, opening, encoding)
+        made = _lease(None, None, embedder, opening, encoding, describers)
     else:
         name = os.fspath(path)
         real = os.path.realpath(name) if name else name
@@ -129,10 +132,11 @@ def lease(
             with place.lock:
                 first = place.first
                 if first is None:
-                    made = _lease(path, (real, place), embedder, opening, encoding)
+                    made = _lease(path, (real, place), embedder, opening, encoding, describers)
                     place.first, place.shares = made, 1
                 else:
                     _same(first.engine, embedder, opening, encoding)
+                    _same_describers(first.engine, describers)
                     made = Lease(first.engine, first.vectors, (real, place))
                     place.shares += 1
         except BaseException:
@@ -170,10 +174,25 @@ def _lease(
     embedder: Embedder | None,
     opening: StoreOptions,
     encoding: str,
+    describers: Describers | None,
 ) -> Lease:
-    engine = Engine(path, embedder=embedder, opening=opening, encoding=encoding)
+    engine = Engine(
+        path, embedder=embedder, opening=opening, encoding=encoding, describers=describers
+    )
     vectors = None if engine.indexer is None else QueryVectors(engine.indexer.vectorizer)
     return Lease(engine, vectors, place)
+
+
+def _same_describers(engine: Engine, describers: Describers | None) -> None:
+    """Refuse callables that differ from those in use; they are told apart by their names."""
+    names = {} if describers is None else describers.names()
+    if names and names != engine.describers:
+        used = ", ".join(f"{part}={name}" for part, name in engine.describers.items())
+        raise InvalidInputError(
+            f"the store is open in this process with {used or 'no callables for descriptions'}, "
+            f"not with {', '.join(f'{part}={name}' for part, name in names.items())}; close it "
+            "first, or open it alike"
+        )
 
 
 def _same(engine: Engine, embedder: Embedder | None, opening: StoreOptions, encoding: str) -> None:

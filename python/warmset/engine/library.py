@@ -98,6 +98,8 @@ class Library(Catalog):
         """Add a stored message to its conversation and to the index."""
         entry = ledger.admit(id_, digest, facts, meta, tokens)
         self._owner[id_] = ledger
+        if id_ in self.described:
+            ledger.describe(id_, self.described[id_])
         if entry.speaker is None:
             ledger.addressed.hear(facts.role, facts.text)
         if not self.loaded:
@@ -181,6 +183,7 @@ class Library(Catalog):
         self.attached.clear()
         self._owner.clear()
         self.derived = Derived()
+        self.described.clear()
         self.numbers = Numbers()
         self.cards.clear()
         self.copies.clear()

@@ -149,7 +149,9 @@ class Follower:
             elif record.kind == CHECKPOINT:
                 self._checkpoint(record, news)
             elif record.kind in KINDS:
-                self._engine.derived.take(record)
+                made = self._engine.derived.take(record)
+                if made is not None:
+                    self._engine.take_description(made)
             elif record.kind == TOMBSTONE:
                 news.erased = True
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
@@ -224,7 +226,8 @@ class Follower:
     def _forget(self, news: _News) -> None:
         """Drop what was erased; of a conversation that lost a part, the rest is read once more."""
         engine = self._engine
-        engine.derived.forget(engine.is_erased)
+        for gone_record in engine.derived.forget(engine.is_erased):
+            engine.drop_description(gone_record)
         again: set[_Name] = set()
         for name, ledger in list(engine.ledgers.items()):
             gone = [id_ for id_ in ledger.entries if engine.is_erased(id_)]

@@ -32,6 +32,7 @@ def figures(engine: Engine, tenant: str) -> dict[str, Any]:
         "views": engine.opening.views,
         "pending": 0 if indexer is None else indexer.pending(),
         "ready": 0 if indexer is None else indexer.book.turns(),
+        "undescribed": 0 if engine.describing is None else engine.describing.left(),
         "failed": {} if indexer is None else indexer.failed(),
         "spooled": len(engine.store.spooled()),
         "cuts": report["cuts"],

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
 from warmset.quote.format import day_line, index_line, quote
 from warmset.text.timestamps import day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Mapping
 
     from warmset.state.entry import Entry
 
@@ -17,8 +17,9 @@ ROOM: Final = 16_000_000
 """Characters that are kept at most. Half of them are old: what is not asked for again, while as
 many others are, leaves."""
 
-_Key: TypeAlias = int | str
-"""A message's id for its quote, the negative one for its line, any other text itself."""
+_Key: TypeAlias = int | str | tuple[int, int]
+"""A message's id for its quote, the negative one for its line, that with the id of its description
+for a line that callables made, any other text itself."""
 
 
 class Line(NamedTuple):
@@ -39,10 +40,17 @@ class Cards:
     Args:
         read: Returns what a message says.
         encoding: The vocabulary.
+        described: Reads the description that callables made of a message, by its record's id.
     """
 
-    def __init__(self, read: Callable[[int], str], encoding: str) -> None:
+    def __init__(
+        self,
+        read: Callable[[int], str],
+        encoding: str,
+        described: Callable[[int], Mapping[str, Any]] | None = None,
+    ) -> None:
         self._read = read
+        self._described = described
         self._encoding = encoding
         self._young: dict[_Key, Line] = {}
         self._old: dict[_Key, Line] = {}
@@ -65,7 +73,12 @@ class Cards:
 
     def line(self, entry: Entry) -> Line:
         """Return a message's line in the index."""
-        id_ = entry.id
+        id_, made = entry.id, entry.described
+        if made is not None and self._described is not None:
+            key, read = (id_, made.record), self._described
+            return self._young.get(key) or self._made(
+                key, lambda: index_line(entry, self._read(id_), read(made.record))
+            )
         known = self._young.get(-id_)
         return known or self._made(-id_, lambda: index_line(entry, self._read(id_)))
 

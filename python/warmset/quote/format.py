@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from datetime import UTC, datetime
 from functools import lru_cache
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.text.decisions import entities, summarise
 from warmset.text.markup import CLOSING, OPENING, TAG
@@ -19,7 +19,7 @@ from warmset.text.tags import tag_guard
 from warmset.text.timestamps import DAY, day_of
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from warmset.state.entry import Entry
 
@@ -70,11 +70,19 @@ def quotes(turns: Iterable[tuple[Entry, str]]) -> str:
     return "".join(out)
 
 
-def index_line(entry: Entry, text: str) -> str:
-    """Describe one turn in a line: id, role, decision flag, summary, entities."""
+def index_line(entry: Entry, text: str, said: Mapping[str, Any] | None = None) -> str:
+    """Describe one turn in a line: id, role, decision flag, summary, entities.
+
+    Args:
+        entry: The turn.
+        text: Its text.
+        said: What callables said of it; see `store.descriptions.read_parts`.
+    """
     flag = " [decision]" if entry.decision else ""
-    summary = summarise(text)
-    names = ", ".join(name for name in entities(text) if name not in summary)
+    parts = said or {}
+    summary = parts.get("summary_line") or summarise(text)
+    found = parts["entities"] if "entities" in parts else entities(text)
+    names = ", ".join(name for name in found if name not in summary)
     tail = f" ({names})" if names else ""
     return fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}{flag}: {summary}{tail}\n")
 

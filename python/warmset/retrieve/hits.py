@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from warmset._support.shown import plain, table
-from warmset.text.decisions import summarise
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -157,7 +156,7 @@ class Found(Sequence[Hit]):
             at=datetime.fromtimestamp(entry.at, UTC),
             tokens=entry.tokens,
             decision=entry.decision,
-            summary=summarise(self._engine.text(entry.id)),
+            summary=self._engine.summary_of(entry),
         )
 
 

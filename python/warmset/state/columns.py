@@ -121,6 +121,20 @@ class Columns:
         np.logical_or.at(self._settles, units, self._decides[start:end])
         self.count = end
 
+    def decide(self, place: int, id_: int, *, decision: bool) -> None:
+        """Change whether a message settles something, if it is known.
+
+        Args:
+            place: Its position on the path.
+            id_: Its id.
+            decision: Whether it does.
+        """
+        if place < self.count and self._ids[place] == id_:
+            self._decides[place] = decision
+            unit = self._homes[place]
+            members = self._homes[: self.count] == unit
+            self._settles[unit] = self._decides[: self.count][members].any()
+
     def _grow(self, room: int) -> None:
         # New arrays: whoever looks at the old ones keeps what they saw.
         for name in _COLUMNS:

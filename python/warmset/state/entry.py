@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from warmset.messages import Facts
     from warmset.messages.prefix import Prefix
+    from warmset.store.descriptions import Described
 
 
 @dataclass(frozen=True, slots=True)
@@ -25,6 +26,7 @@ class Entry:
         blank: Whether it says nothing that could be indexed.
         extra: The caller's own fields.
         behind: What a reply with thinking was made behind, if that is known.
+        described: The description that a callable made; None while the built-in rules describe it.
     """
 
     id: int
@@ -37,3 +39,4 @@ class Entry:
     blank: bool
     extra: dict[str, object] | None
     behind: Prefix | None = None
+    described: Described | None = None

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Facts
     from warmset.messages.prefix import PrefixHash
     from warmset.state.last_cut import Standing
+    from warmset.store.descriptions import Described
     from warmset.store.records import TurnMeta
 
 
@@ -99,6 +100,21 @@ class Ledger:
         self.entries[id_] = entry
         self.history.add(id_, digest)
         return entry
+
+    def describe(self, id_: int, described: Described) -> None:
+        """Take up the description of a message that a callable made.
+
+        Windows of the exchange that is going on keep the entry that they have, and so its line.
+        """
+        old = self.entries[id_]
+        decision = old.decision if described.decision is None else described.decision
+        new = self.entries[id_] = replace(old, described=described, decision=decision)
+        at = self.place(id_)
+        if at is not None:
+            if at < len(self._live) and self._live[at].id == id_:
+                self._live[at] = new
+            if decision != old.decision:
+                self.columns.decide(at, id_, decision=decision)
 
     def live(self) -> list[Entry]:
         """Return the messages of the current path, in order, as a list that is shared."""

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from warmset.pick import Picked
     from warmset.retrieve.hits import Found
+    from warmset.state.entry import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +50,7 @@ class Frozen:
         found: The hits of the search.
         picked: The hits that were picked.
         quoted: Ids of the quoted units' first messages.
-        lines: Ids of the messages in the scoped index.
+        lines: The messages in the scoped index, with their descriptions as they were then.
         since: Id of the oldest recent message; None if there was none.
         summary: The summary that was shown after the task; None if there was none.
     """
@@ -58,6 +59,6 @@ class Frozen:
     found: Found
     picked: Picked
     quoted: tuple[int, ...]
-    lines: tuple[int, ...]
+    lines: tuple[Entry, ...]
     since: int | None
     summary: Settled | None

@@ -244,7 +244,7 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
         found=found,
         picked=picked,
         quoted=tuple(unit[0].id for unit in draft.quoted),
-        lines=tuple(entry.id for entry in draft.lines),
+        lines=draft.lines,
         since=min(recent) if recent else None,
         summary=draft.summary,
     )
@@ -253,7 +253,7 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
 def again(ledger: Ledger, base: Draft, frozen: Frozen) -> Draft:
     """Repeat the choices of the exchange's last window."""
     shown = {entry.id for unit in base.frame.units() for entry in unit}
-    lines = tuple(ledger.entries[id_] for id_ in frozen.lines if id_ in ledger.entries)
+    lines = tuple(entry for entry in frozen.lines if entry.id in ledger.entries)
     # A quoted call may have got its result meanwhile, and be shown in the exchange with it.
     quoted = (unit for unit in ledger.together(frozen.quoted) if unit and unit[0].id not in shown)
     return replace(base, quoted=tuple(quoted), lines=lines)

@@ -1,0 +1,183 @@
+"""Describes turns in the background with the callables of a memory.
+
+Until a description is there, and where a callable fails, the built-in rules describe the turn. The
+results are stored, so a turn is described once, whoever opens the store.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+from collections import Counter, deque
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset._support.log import kind, room, watched
+from warmset.errors import Erased, NotFound, StoreError, WarmsetError
+from warmset.index.at_exit import stop_at_exit
+from warmset.llm.deadline import Deadline
+from warmset.store.descriptions import description_draft
+from warmset.text.describe import checked
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warmset.engine.engine import Engine
+    from warmset.store.records import Draft
+    from warmset.text.describe import Describers
+
+LOG: Final = room("index")
+
+BATCH: Final = 32
+"""Turns whose descriptions are stored at once."""
+
+TIMEOUT: Final = 60.0
+"""Seconds that a callable may take for one turn."""
+
+
+class DescribeQueue:
+    """Turns that wait for their description, and the thread that describes them.
+
+    Args:
+        engine: The store and its conversations.
+        describers: The callables.
+    """
+
+    def __init__(self, engine: Engine, describers: Describers) -> None:
+        self._engine = engine
+        self._callables = describers.given()
+        self._names = describers.names()
+        self._deadline = Deadline(TIMEOUT)
+        self._changed = threading.Condition()
+        self._waiting: deque[int] = deque()
+        self._working = 0
+        self._failed: set[int] = set()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+
+    def enqueue(self, ids: Iterable[int]) -> None:
+        """Add turns that have a text and no description yet."""
+        with self._changed:
+            if self._closed:
+                return
+            self._waiting += ids
+            if self._waiting and self._thread is None:
+                self._thread = threading.Thread(
+                    target=self._run, name="warmset-describe", daemon=True
+                )
+                stop_at_exit(self)
+                self._thread.start()
+            self._changed.notify_all()
+
+    def left(self) -> int:
+        """Return the number of turns that have no description yet, those that failed included."""
+        with self._changed:
+            return len(self._waiting) + self._working + len(self._failed)
+
+    def flush(self, timeout: float | None) -> bool:
+        """Try turns again that failed, and wait until all are described.
+
+        Returns:
+            Whether all are.
+        """
+        with self._changed:
+            again, self._failed = sorted(self._failed), set()
+        self.enqueue(again)
+        with self._changed:
+            self._changed.wait_for(self._is_idle, timeout)
+            return self._is_idle() and not self._failed
+
+    def close(self, timeout: float, /) -> None:
+        """Finish within about that many seconds; the rest is described after the next open."""
+        with self._changed:
+            if timeout > 0:
+                self._changed.wait_for(self._is_idle, timeout)
+        self.stop(min(timeout, 1.0))
+
+    def stop(self, seconds: float, /) -> None:
+        """Begin nothing more, and wait at most so many seconds until the thread has ended."""
+        with self._changed:
+            self._closed = True
+            self._waiting.clear()
+            self._changed.notify_all()
+        if self._thread is not None:
+            self._thread.join(seconds)
+
+    def forget(self) -> None:
+        """Drop nothing: erased turns are passed over when it is their turn."""
+
+    def _is_idle(self) -> bool:
+        return not self._waiting and not self._working
+
+    def _run(self) -> None:
+        with watched(LOG):
+            while True:
+                with self._changed:
+                    self._changed.wait_for(lambda: self._waiting or self._closed)
+                    if self._closed:
+                        return
+                    count = min(len(self._waiting), BATCH)
+                    batch = [self._waiting.popleft() for _ in range(count)]
+                    self._working = count
+                try:
+                    self._describe(batch)
+                finally:
+                    with self._changed:
+                        self._working = 0
+                        self._changed.notify_all()
+
+    def _describe(self, batch: list[int]) -> None:
+        """Describe turns and store that; a turn whose callable failed is noted."""
+        faults: Counter[tuple[str, str]] = Counter()
+        drafts: list[Draft] = []
+        for id_ in batch:
+            if self._closed:
+                return
+            made = self._parts(id_, faults)
+            if made is not None:
+                drafts.append(made)
+        try:
+            self._engine.put(drafts)
+        except WarmsetError:
+            self._put_each(drafts)
+        for (part, error_name), turns in faults.items():
+            self._note(part, error_name, turns)
+        self._engine.notices.tell()
+
+    def _put_each(self, drafts: list[Draft]) -> None:
+        """Store descriptions one by one, because the turn of one may have been erased meanwhile."""
+        lost: Counter[str] = Counter()
+        for draft in drafts:
+            try:
+                self._engine.put([draft])
+            except (Erased, NotFound):
+                continue
+            except WarmsetError as error:
+                lost[kind(error)] += 1
+                with self._changed:
+                    self._failed.update(draft[4])
+        for error_name, turns in lost.items():
+            self._note("description", error_name, turns)
+
+    def _parts(self, id_: int, faults: Counter[tuple[str, str]]) -> Draft | None:
+        engine = self._engine
+        try:
+            ledger = engine.owner(id_)
+            text = engine.text(id_)
+        except (NotFound, StoreError):  # it was erased meanwhile
+            return None
+        parts: dict[str, Any] = {}
+        for part, call in self._callables.items():
+            try:
+                parts[part] = checked(part, self._deadline.run(partial(call, text)))
+            except Exception as error:  # noqa: BLE001 - whatever the callable raises
+                faults[part, kind(error)] += 1
+        if len(parts) < len(self._callables):
+            with self._changed:
+                self._failed.add(id_)
+            return None
+        return description_draft(ledger.tenant, ledger.name, id_, self._names, parts)
+
+    def _note(self, part: str, error: str, turns: int) -> None:
+        fields = {"what": part, "to": "built-in", "error": error, "turns": turns}
+        self._engine.notices.note(LOG, logging.WARNING, "fell_back", **fields)
