@@ -427,12 +427,14 @@ class Memory:
             instruction set and the embedder in use; turns pending, ready and failed; the incomplete
             writes that opening the store cut off, and its damaged records; whether the index was
             opened from its file, and if not, why; the messages and `<private>` texts that this
-            memory redacted.
+            memory redacted; the prepared summaries that were ready and not shown so far.
         """
         there = self._handle.live()
         with there.lock:
             shown = engine.figures(there, self.tenant)
-        return {**shown, "redacted": asdict(self._handle.redactor.counts)}
+            unused = prepare.unused_of(there, self.tenant)
+        redacted = asdict(self._handle.redactor.counts)
+        return {**shown, "redacted": redacted, "unused_summaries": asdict(unused)}
 
     def reembed(self, progress: Callable[[int, int], None] | None = None) -> None:
         """Embed everything again with this handle's embedder, which becomes the store's embedder.

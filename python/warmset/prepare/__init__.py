@@ -15,7 +15,7 @@ from warmset._support.lazy import lazy
 if TYPE_CHECKING:
     from warmset.prepare.conversation import summaries_of
     from warmset.prepare.policy import PreparedCompaction, policy_of
-    from warmset.prepare.preparation import Preparation, of
+    from warmset.prepare.preparation import Preparation, of, unused_of
     from warmset.prepare.states import TRANSITIONS, Counters, Event, State
     from warmset.prepare.worker import Ticket, Worker
 
@@ -31,6 +31,7 @@ __all__ = [
     "of",
     "policy_of",
     "summaries_of",
+    "unused_of",
 ]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
@@ -39,7 +40,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         {
             "conversation": ["summaries_of"],
             "policy": ["PreparedCompaction", "policy_of"],
-            "preparation": ["Preparation", "of"],
+            "preparation": ["Preparation", "of", "unused_of"],
             "states": ["TRANSITIONS", "Counters", "Event", "State"],
             "worker": ["Ticket", "Worker"],
         },

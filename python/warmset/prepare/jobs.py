@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
@@ -47,6 +48,7 @@ class Job:
         claim: A lock that keeps other processes from writing the same summary; released at the end.
         ticket: The task that writes it.
         waited: Seconds that windows waited for it.
+        milliseconds: How long it took to write.
     """
 
     policy: PreparedCompaction
@@ -62,6 +64,7 @@ class Job:
     claim: AbstractContextManager[object] | None
     ticket: Ticket | None = None
     waited: float = 0.0
+    milliseconds: float = 0.0
 
     def run(self, engine: Engine, done: Callable[[Job, str, Summary | Exception], None]) -> None:
         """Write the summary, and call `done` with it.
@@ -71,7 +74,7 @@ class Job:
             done: Called with the job, the hash of the messages before the boundary, and the summary
                 or the reason why there is none.
         """
-        prefix = ""
+        prefix, begun = "", time.perf_counter()
         made: Summary | Exception
         most = min(self.policy.max_tokens, self.room, int(self.span.cost * summarize.SHARE))
         try:
@@ -91,6 +94,7 @@ class Job:
             made = (
                 error if isinstance(error, Exception) else SummarizerError(f"it ended: {error!r}")
             )
+        self.milliseconds = (time.perf_counter() - begun) * 1000
         done(self, prefix, made)
 
     def release(self) -> None:

@@ -19,7 +19,7 @@ from warmset.errors import BudgetTooSmall, Erased
 from warmset.prepare.apply import Cut, fitted
 from warmset.prepare.evicting import evicted
 from warmset.prepare.states import Track
-from warmset.prepare.summaries import Choice, Summaries
+from warmset.prepare.summaries import Choice, Summaries, Unused
 from warmset.prepare.writing import Writing
 from warmset.window.result import Compaction
 from warmset.window.stages import whole
@@ -178,8 +178,14 @@ class Preparation:
         return result
 
     def close(self, timeout: float) -> None:  # noqa: ARG002 - nobody waits for a model at the end
-        """Abandon the summary that is being written."""
+        """Abandon the summary that is being written, and report those that were never shown."""
         self._writing.close()
+        with self._engine.lock:
+            self._summaries.close()
+
+    def unused(self) -> Unused:
+        """Return what was ready and was not shown so far; the caller holds the engine's lock."""
+        return self._summaries.unused()
 
     def forget(self) -> None:
         """Remove the texts of erased summaries; the caller holds the engine's lock."""
@@ -242,6 +248,14 @@ class Preparation:
             left_out=count,
             why=(self._writing.why or LATE) if count else None,
         )
+
+
+def unused_of(engine: Engine, tenant: str) -> Unused:
+    """Return the summaries of a tenant that were ready in this process and not shown so far."""
+    with engine.lock:
+        found = list(engine.attached.items())
+        ours = [one for key, one in found if key[:2] == ("prepare", tenant)]
+        return sum((one.unused() for one in ours if isinstance(one, Preparation)), start=Unused())
 
 
 def of(engine: Engine, tenant: str, name: str) -> Preparation:

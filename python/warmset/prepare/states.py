@@ -84,6 +84,8 @@ class Counters:
         prepared: Summaries that became ready.
         adopted: Ready summaries that another process, or an earlier one, had prepared.
         applied: Summaries that replaced their messages in a window.
+        unused: Ready summaries that no window had shown when they were replaced, became invalid, or
+            the memory was closed; those of other processes do not count.
         stale: Summaries that became invalid through an edit, an erasure or another policy.
         discarded: Summaries that were never used: replaced by a newer one, or stopped by `close`.
         refused: Texts that a summarizer returned and that are no summary: JSON, an error's text, or
@@ -94,7 +96,8 @@ class Counters:
         waits: Windows that waited at the budget.
         waited: Seconds that they waited in total.
         spent: Tokens that the summarizer's model used.
-        wasted: Those of them that were used for summaries that were never shown.
+        wasted: Those of them that were used for summaries that were never shown, by the time the
+            memory was closed.
         tokens_saved: Tokens that applied summaries saved in windows.
         faults: Exceptions that the event callback raised.
     """
@@ -102,6 +105,7 @@ class Counters:
     prepared: int = 0
     adopted: int = 0
     applied: int = 0
+    unused: int = 0
     stale: int = 0
     discarded: int = 0
     refused: int = 0

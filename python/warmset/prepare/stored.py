@@ -45,6 +45,8 @@ class Ready:
         focus: What it keeps above all.
         now: Whether it was asked for: the next window shows it, below the budget as well.
         size: The tokens that the policy's shares were of when it was made.
+        milliseconds: How long it took to write.
+        adopted: Whether another process, or an earlier one, had prepared it.
     """
 
     id: int | None
@@ -61,6 +63,8 @@ class Ready:
     focus: str | None = None
     now: bool = False
     size: int = 0
+    milliseconds: float = 0.0
+    adopted: bool = False
 
     @property
     def message(self) -> Message:
@@ -89,6 +93,8 @@ class Cover:
         focus: What it keeps above all.
         now: Whether it was asked for; see `Ready`.
         size: The tokens that the policy's shares were of.
+        milliseconds: How long it took to write.
+        adopted: Whether another process, or an earlier one, had prepared it.
     """
 
     boundary: int
@@ -98,6 +104,8 @@ class Cover:
     focus: str | None = None
     now: bool = False
     size: int = 0
+    milliseconds: float = 0.0
+    adopted: bool = False
 
 
 def ready_of(engine: Engine, ledger: Ledger, id_: int | None, text: str, cover: Cover) -> Ready:
@@ -126,6 +134,8 @@ def ready_of(engine: Engine, ledger: Ledger, id_: int | None, text: str, cover: 
         focus=cover.focus,
         now=cover.now,
         size=cover.size,
+        milliseconds=cover.milliseconds,
+        adopted=cover.adopted,
     )
 
 
@@ -217,6 +227,7 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
         focus=focus if isinstance(focus, str) else None,
         now=made.fields.get("now") is True,
         size=size if isinstance(size, int) else 0,
+        adopted=True,
     )
     return ready_of(engine, ledger, made.id, text, cover)
 

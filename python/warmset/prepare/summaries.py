@@ -14,7 +14,7 @@ from warmset.window.summary_slot import erased_of
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.prepare.policy import PreparedCompaction
-    from warmset.prepare.states import Track
+    from warmset.prepare.states import Counters, Track
     from warmset.state.ledger import Ledger
     from warmset.state.unit_costs import Accounts
     from warmset.window.render import Call
@@ -38,6 +38,35 @@ class Choice:
 
 
 @dataclass(slots=True)
+class Unused:
+    """Summaries that were ready in this process, and that no window showed.
+
+    Args:
+        summaries: Their number.
+        tokens: Tokens that their model used.
+        milliseconds: How long they took to write.
+    """
+
+    summaries: int = 0
+    tokens: int = 0
+    milliseconds: float = 0.0
+
+    def add(self, one: Ready) -> None:
+        """Count one, unless another process prepared it."""
+        if not one.adopted:
+            self.summaries += 1
+            self.tokens += one.spent
+            self.milliseconds += one.milliseconds
+
+    def __add__(self, other: Unused) -> Unused:
+        return Unused(
+            self.summaries + other.summaries,
+            self.tokens + other.tokens,
+            self.milliseconds + other.milliseconds,
+        )
+
+
+@dataclass(slots=True)
 class Summaries:
     """The valid summaries of one conversation; callers hold the engine's lock.
 
@@ -50,6 +79,7 @@ class Summaries:
         policy: The fingerprint of their policy.
         unrecorded: Events of summaries that are not stored yet: their figures, and the records with
             which they are erased.
+        gone: Those that were replaced or became invalid before a window showed them.
     """
 
     engine: Engine
@@ -59,6 +89,8 @@ class Summaries:
     settled: Ready | None = None
     policy: str | None = None
     unrecorded: list[tuple[str, dict[str, object], tuple[int, ...]]] = field(default_factory=list)
+    gone: Unused = field(default_factory=Unused)
+    _counters: Counters | None = None
     _seen: int = 0
     _path: Accounts | None = None
 
@@ -82,6 +114,7 @@ class Summaries:
         On another path, an earlier summary may be valid again that a later one had replaced.
         """
         fingerprint = policy.fingerprint
+        self._counters = policy.counters
         if self.policy not in (None, fingerprint):
             for one in self.ready:
                 self._stale(policy, one, "the policy changed")
@@ -127,7 +160,7 @@ class Summaries:
     def _stale(self, policy: PreparedCompaction, one: Ready, why: str) -> None:
         policy.counters.stale += 1
         if not self._was_shown(one):
-            policy.counters.wasted += one.spent
+            self._waste(policy.counters, one)
         if self.track.state not in ("stale", "preparing"):
             self.track.turn("stale", why, boundary=one.boundary, tokens=one.tokens, spent=one.spent)
 
@@ -206,12 +239,42 @@ class Summaries:
         for one in self.ready:
             if one is not ready and one.boundary <= ready.boundary and not self._was_shown(one):
                 policy.counters.discarded += 1
-                policy.counters.wasted += one.spent
+                self._waste(policy.counters, one)
         self.ready = [
             one
             for one in self.ready
             if one is ready or one is spared or one.boundary > ready.boundary
         ]
+
+    def unused(self) -> Unused:
+        """Return what was ready and was not shown so far."""
+        waiting = Unused()
+        for one in self.ready:
+            if not self._was_shown(one):
+                waiting.add(one)
+        return self.gone + waiting
+
+    def close(self) -> None:
+        """Count and log what was ready and never shown; it stays in the store."""
+        counters, unused = self._counters, self.unused()
+        if unused.summaries:
+            figures = {
+                "summaries": unused.summaries,
+                "tokens": unused.tokens,
+                "milliseconds": round(unused.milliseconds, 3),
+            }
+            self.note(logging.INFO, "unused", **figures)
+        if counters is not None:
+            for one in self.ready:
+                if not self._was_shown(one) and not one.adopted:
+                    self._waste(counters, one)
+        self.ready = []
+
+    def _waste(self, counters: Counters, one: Ready) -> None:
+        """Count a summary that no window showed."""
+        self.gone.add(one)
+        counters.unused += not one.adopted
+        counters.wasted += one.spent
 
     def _was_shown(self, one: Ready) -> bool:
         return one is self.used or one is self.settled

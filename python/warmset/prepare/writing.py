@@ -283,6 +283,7 @@ class Writing:
             focus=job.focus,
             now=job.now,
             size=job.size,
+            milliseconds=job.milliseconds,
         )
         id_ = None if isinstance(ids, Spooled) else ids[0]
         ready = ready_of(engine, ledger, id_, made.text, cover)
