@@ -31,6 +31,9 @@ LOG: Final = room("index")
 BATCH: Final = 32
 """Turns whose descriptions are stored at once."""
 
+SOON: Final = 1.0
+"""Seconds that the thread gets to come out of the store."""
+
 TIMEOUT: Final = 60.0
 """Seconds that a callable may take for one turn."""
 
@@ -92,7 +95,7 @@ class DescribeQueue:
         with self._changed:
             if timeout > 0:
                 self._changed.wait_for(self._is_idle, timeout)
-        self.stop(min(timeout, 1.0))
+        self.stop(timeout)
 
     def stop(self, seconds: float, /) -> None:
         """Begin nothing more, and wait at most so many seconds until the thread has ended."""
@@ -100,8 +103,8 @@ class DescribeQueue:
             self._closed = True
             self._waiting.clear()
             self._changed.notify_all()
-        if self._thread is not None:
-            self._thread.join(seconds)
+        if self._thread is not None:  # it may be in a callable, for which nobody waits
+            self._thread.join(min(seconds, SOON))
 
     def forget(self) -> None:
         """Drop nothing: erased turns are passed over when it is their turn."""
@@ -157,7 +160,7 @@ class DescribeQueue:
                 with self._changed:
                     self._failed.update(draft[4])
         for error_name, turns in lost.items():
-            self._note("description", error_name, turns)
+            self._note("all", error_name, turns)
 
     def _parts(self, id_: int, faults: Counter[tuple[str, str]]) -> Draft | None:
         engine = self._engine
@@ -179,5 +182,5 @@ class DescribeQueue:
         return description_draft(ledger.tenant, ledger.name, id_, self._names, parts)
 
     def _note(self, part: str, error: str, turns: int) -> None:
-        fields = {"what": part, "to": "built-in", "error": error, "turns": turns}
-        self._engine.notices.note(LOG, logging.WARNING, "fell_back", **fields)
+        fields = {"what": "description", "to": "built-in", "part": part, "error": error}
+        self._engine.notices.note(LOG, logging.WARNING, "fell_back", **fields, turns=turns)

@@ -271,9 +271,9 @@ def test_errors_leave_the_built_in_rules(option, make, error, caplog):
         assert not memory.flush(20)
         [hit] = memory.search("harbour")
         assert (hit.summary, hit.decision) == ("we decided on Harbour SECRET", True)
-        records = [one for one in caplog.records if getattr(one, "what", "") == option]
-        assert {(one.event, one.to, one.error) for one in records} == {
-            ("fell_back", "built-in", error)
+        records = [one for one in caplog.records if getattr(one, "part", "") == option]
+        assert {(one.event, one.what, one.to, one.error) for one in records} == {
+            ("fell_back", "description", "built-in", error)
         }
         assert sum(one.turns for one in records) == len(calls.texts)
         assert "SECRET" not in "".join(one.getMessage() for one in records)

@@ -396,7 +396,16 @@ def begun(log, hand):
         window(log)
 
 
-def summaries(heard, hand):
+def prepared_only(heard, hand, policy):
+    """Have a summary written that no window shows."""
+    memory = heard.memory = Memory.open(None, embedder="lexical", compaction=policy)
+    log = memory.conversation("log")
+    begun(log, hand)
+    hand.run(-1)
+    return memory, log
+
+
+def summaries(heard, hand):  # noqa: PLR0915 - one scenario
     def fail(_messages, *, max_tokens):  # noqa: ARG001 - a summarizer's
         raise ConnectionError(MARKER)
 
@@ -426,6 +435,12 @@ def summaries(heard, hand):
         assert (applied.tenant, applied.conversation) == ("default", "log")
         assert applied.levelname == "DEBUG"
         heard.memory = None
+    begun_again, _ = prepared_only(heard, hand, policy(write))
+    begun_again.close()
+    [unused] = heard.named("unused")
+    assert (unused.summaries, unused.tokens, unused.levelname) == (1, 0, "INFO")
+    assert (unused.tenant, unused.conversation) == ("default", "log")
+    heard.memory = None
     heard.records.clear()
     memory, report = prepared(fail)
     with memory:
@@ -468,6 +483,31 @@ def branches(heard):
     assert (branched.tenant, branched.conversation) == ("default", "log")
 
 
+def redaction(heard):
+    with Memory.open(None, embedder="lexical") as heard.memory:
+        log = heard.memory.conversation("log")
+        log.append(said(f"a <private>{LINE}</private>"))
+        log.sync([said(f"a <private>{LINE}</private>"), said(f"<private>{LINE}")])
+        heard.memory.remember(f"It is <private>{LINE}</private> so.")
+    told = [(one.messages, one.conversation) for one in heard.named("redacted")]
+    assert told == [(1, "log"), (1, "log"), (1, None)]
+    assert {(one.tenant, one.levelname) for one in heard.named("redacted")} == {("default", "INFO")}
+
+
+def descriptions(heard):
+    def fail(text):
+        raise ConnectionError(text)
+
+    with Memory.open(None, embedder="lexical", summary_line=fail) as heard.memory:
+        heard.memory.conversation("log").append([said("one"), said("two", "assistant")])
+        assert not heard.memory.flush(30)
+        told = heard.named("fell_back", "description")
+    assert sum(one.turns for one in told) >= 2
+    assert {(one.part, one.to, one.error) for one in told} == {
+        ("summary_line", "built-in", "ConnectionError")
+    }
+
+
 def fitted(heard):
     def fail(_messages, *, max_tokens):  # noqa: ARG001 - a summarizer's
         raise ConnectionError(MARKER)
@@ -490,6 +530,8 @@ def test_every_event_has_its_fields_and_none_has_what_was_said(heard, tmp_path, 
         (writers, (tmp_path,)),
         (erasing, (tmp_path,)),
         (branches, ()),
+        (redaction, ()),
+        (descriptions, ()),
         (index, (tmp_path, monkeypatch)),
         (embedder, (tmp_path,)),
         (threads, (monkeypatch,)),
