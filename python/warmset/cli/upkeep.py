@@ -25,6 +25,7 @@ from warmset.maintenance import (
     examine,
     export as write_export,
     open_store,
+    redactor,
     scope_of,
     survey,
     undecipherable,
@@ -188,7 +189,14 @@ def export(
 
 
 def import_(
-    path: Path, file: Path, /, *, key_file: Path | None = None, as_json: _Json = False
+    path: Path,
+    file: Path,
+    /,
+    *,
+    redact: str | None = None,
+    private_tags: bool = True,
+    key_file: Path | None = None,
+    as_json: _Json = False,
 ) -> int:
     """Append what ``warmset export`` wrote, under new ids.
 
@@ -198,25 +206,34 @@ def import_(
     Args:
         path: The store's directory; it is created if it does not exist.
         file: The export.
+        redact: A function that every text passes through before it is stored, as module:function.
+        private_tags: Leave out text between <private> and </private>.
         key_file: A file with the store's master key, if it has one.
         as_json: Print one JSON object.
     """
+    through = redactor(redact, private_tags=private_tags)
     found = survey(file)
     access = Access(path=path, key_file=key_file)
     with open_store(access, mode="shared", make=True) as store:
-        work = Import(store, found)
+        work = Import(store, found, through)
         try:
             with _bar("keep the records") as progress:
                 work.run(progress)
         finally:
             print(f"{work.done:,} of {work.total:,} records imported", file=sys.stderr)
     if as_json:
-        made = {"records": work.done, "vectors": work.vectors, "references": work.loose}
+        made = {
+            "records": work.done,
+            "vectors": work.vectors,
+            "references": work.loose,
+            "redacted": work.redacted,
+        }
         print(json.dumps(made, indent=1))
         return 0
     for count, what in (
         (work.vectors, "records of vectors left out; they are made anew"),
         (work.loose, "references to records that are not in the file left out"),
+        (work.redacted, "records stored without all of their text, after redaction"),
     ):
         if count:
             print(f"{count:,} {what}", file=sys.stderr)

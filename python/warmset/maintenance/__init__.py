@@ -15,6 +15,7 @@ from warmset.maintenance.doctor import Health, examine
 from warmset.maintenance.erasure import erase_conversation
 from warmset.maintenance.exports import Exported, export
 from warmset.maintenance.imports import Import, Survey, survey
+from warmset.maintenance.redacting import redactor
 
 __all__ = [
     "Access",
@@ -28,6 +29,7 @@ __all__ = [
     "examine",
     "export",
     "open_store",
+    "redactor",
     "scope_of",
     "survey",
     "undecipherable",

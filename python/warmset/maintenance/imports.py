@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 from warmset.errors import InvalidInputError
 from warmset.maintenance.access import pages
 from warmset.maintenance.lines import check_header, from_line, pointed, pointer
+from warmset.maintenance.redacting import redacted_draft
 from warmset.store.records import CHECKPOINT, EMBEDDING, TURN
 
 if TYPE_CHECKING:
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warmset._core import ColdStore
+    from warmset.engine import Redactor
     from warmset.store.records import Draft
 
 _RECORDS: Final = 256
@@ -71,6 +73,7 @@ class Import:
     Args:
         store: The store.
         found: The survey of the file.
+        through: What every text passes through; None imports the texts as they are.
 
     Raises:
         InvalidInputError: A conversation of the file already has records in the store. Nothing was
@@ -78,8 +81,10 @@ class Import:
         StoreError: The store could not be read.
     """
 
-    def __init__(self, store: ColdStore, found: Survey) -> None:
+    def __init__(self, store: ColdStore, found: Survey, through: Redactor | None = None) -> None:
         self.path = found.path
+        self.redacted = 0
+        self._through = through
         self.total = found.total
         self.done = 0
         self.vectors = 0
@@ -101,6 +106,7 @@ class Import:
             progress: Called with the number of records appended so far and the total number.
 
         Raises:
+            RedactionError: The redaction hook failed; earlier batches were appended.
             StoreError: A batch could not be appended; those before it were.
         """
         batch: list[tuple[int, Draft]] = []
@@ -116,8 +122,9 @@ class Import:
                 batch, size = [], 0
             again = self._pointed(draft)
             if again is not None:
+                again = self._redacted(again)
                 batch.append((id_, again))
-                size += len(draft[3])
+                size += len(again[3])
         self._append(batch, progress)
 
     def _append(
@@ -128,6 +135,13 @@ class Import:
         self.done += len(ids)
         if progress is not None:
             progress(self.done, self.total)
+
+    def _redacted(self, draft: Draft) -> Draft:
+        if self._through is None:
+            return draft
+        made = redacted_draft(draft, self._through)
+        self.redacted += made is not draft
+        return made
 
     def _points_to(self, draft: Draft) -> set[int]:
         found = pointer(draft)

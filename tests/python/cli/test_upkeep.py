@@ -18,8 +18,8 @@ from warmset.native import ColdStore
 MASTER = bytes(range(32))
 
 
-def said(text):
-    return {"role": "user", "content": text}
+def said(text, role="user"):
+    return {"role": role, "content": text}
 
 
 @pytest.fixture
@@ -286,6 +286,59 @@ def test_erase_takes_the_copies_that_a_compaction_stored(cipher, tmp_path, call)
         assert memory.restore(handles[2]) == said("nobody else")
         with pytest.raises(Erased):
             memory.restore(handles[1])
+
+
+def lines_with_secret(text):
+    return f"LINE {text}"
+
+
+@pytest.mark.parametrize(
+    ("options", "hidden"),
+    [
+        (("--redact", "secret_hook:hide"), 7),
+        ((), 0),
+    ],
+)
+def test_an_import_is_redacted(options, hidden, tmp_path, call, monkeypatch):
+    monkeypatch.syspath_prepend(tmp_path)
+    (tmp_path / "secret_hook.py").write_text(
+        "def hide(text):\n    return text.replace('SECRET', '[hidden]')\n"
+    )
+    source, target, file = tmp_path / "source", tmp_path / "target", tmp_path / "file"
+    with Memory.open(
+        source, embedder="lexical", private_tags=False, summary_line=lines_with_secret
+    ) as memory:
+        memory.conversation("log").append(
+            [said("a SECRET"), said("b", "assistant")], speaker="SECRET", meta={"SECRET": "SECRET"}
+        )
+        memory.conversation("log").append(said("c <private>PRIVATE</private>"))
+        memory.remember("It is SECRET.", meta={"k": "SECRET"})
+        dropped(memory, ["dropped SECRET"])
+        memory.flush(20)
+    assert call("export", source, "--out", file)[0] == 0
+    code, out, _ = call("import", target, file, "--json", *options)
+    assert code == 0
+    # Turns, their lines, a memory, and a dropped message; without a hook what is in tags alone.
+    assert json.loads(out)["redacted"] == (hidden or 2)
+    assert (b"SECRET" in b"".join(data for data, _ in image(target).values())) == (not hidden)
+    assert b"PRIVATE" not in b"".join(data for data, _ in image(target).values())
+    with Memory.open(target, embedder="lexical") as memory:
+        assert memory.conversation("log").messages()[-1]["content"] == "c [private]"
+        assert len(memory.memories()) == 1
+    code, out, err = call("import", tmp_path / "third", file, "--no-private-tags")
+    assert code == 0
+    assert "redaction" not in err
+    with Memory.open(tmp_path / "third", embedder="lexical") as memory:
+        assert "PRIVATE" in memory.conversation("log").messages()[-1]["content"]
+
+
+@pytest.mark.parametrize("hook", ["nobody:hide", "json:nothing", "json", ":x", "json:__name__"])
+def test_a_hook_that_is_not_there_is_refused(hook, path, tmp_path, call):
+    assert call("export", path, "--out", tmp_path / "file")[0] == 0
+    code, _, err = call("import", tmp_path / "new", tmp_path / "file", "--redact", hook)
+    assert code == 1
+    assert "redact: expected" in err
+    assert not (tmp_path / "new").exists()
 
 
 # --- export and import ---------------------------------------------------------------------------
