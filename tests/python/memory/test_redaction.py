@@ -229,12 +229,38 @@ def test_it_is_told(records):
         assert memory.stats()["redacted"] == {"messages": 2, "private": 2}
 
 
-def test_tags_can_be_switched_off():
+@pytest.mark.parametrize("hook", [None, str.strip])
+def test_tags_can_be_switched_off(hook):
     text = "a <private>b</private>"
-    with Memory.open(None, embedder="lexical", private_tags=False) as memory:
+    with Memory.open(None, embedder="lexical", private_tags=False, redact=hook) as memory:
         memory.conversation("log").append(said(text))
         assert memory.conversation("log").messages()[0]["content"] == text
         assert memory.stats()["redacted"] == {"messages": 0, "private": 0}
+
+
+def test_what_is_appended_is_counted():
+    with Memory.open(None, embedder="lexical", redact=hide) as memory:
+        memory.conversation("log").append([said(f"a {SECRET}"), said("b"), said(SECRET)])
+        assert memory.stats()["redacted"] == {"messages": 2, "private": 0}
+
+
+def test_what_a_compaction_stores_is_counted_and_what_stays_is_not_changed():
+    with Memory.open(None, embedder="lexical", redact=hide) as memory:
+        given = talk(40)
+        for _ in range(2):  # the second time everything is stored already
+            made = compact_context(given, target_ratio=0.2, memory=memory)
+            dropped = [memory.restore(one.handle)["content"] for one in made.dropped]
+            changed = sum("[password]" in one for one in dropped)
+            assert changed > 5
+            assert memory.stats()["redacted"]["messages"] == changed
+        assert all(any(one is message for message in given) for one in made.messages)
+
+
+def test_a_memory_is_cut_after_it_was_redacted():
+    with Memory.open(None, embedder="lexical", redact=hide) as memory:
+        memory.remember("x" * 595 + f" {SECRET}")
+        [one] = memory.memories()
+        assert "hunt" not in one.text
 
 
 def test_the_hook_does_not_see_what_tags_hide():

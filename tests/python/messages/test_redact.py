@@ -229,6 +229,25 @@ def test_arguments_keep_everything_but_the_strings():
     assert redacted(broken, hide)["arguments"] == '{"a": "***'
 
 
+def test_the_tokens_of_a_changed_text_leave():
+    part = {
+        "type": "output_text",
+        "text": SECRET,
+        "logprobs": [{"token": "hun"}, {"token": "ter2"}],
+    }
+    message = {"type": "message", "role": "assistant", "content": [part]}
+    assert redacted(message, hide)["content"][0]["logprobs"] == []
+    same = {**message, "content": [{**part, "text": "fine"}]}
+    assert redacted(same, hide) is same
+
+
+def test_only_base64_is_no_text_in_arguments():
+    assert redacted_data({"url": PNG}, hide) == {"url": PNG}
+    assert redacted_data({"type": "base64", "data": f"a {SECRET}"}, hide)["data"] == "a ***"
+    assert redacted_data({"mime_type": "text/plain", "data": SECRET}, hide)["data"] == "***"
+    assert redacted_data({"data": SECRET}, hide)["data"] == "***"
+
+
 def test_keys_that_become_equal_lose_no_value():
     assert redacted_data({"a1": 1, "a2": 2, "b": 3}, lambda text: text.rstrip("0123456789")) == {
         "a": 1,
