@@ -332,3 +332,41 @@ def test_an_abandoned_turn_and_an_erased_one_are_no_trouble():
         assert memory.flush(20)
         kept = [one.summary for one in memory.search("harbour")]
         assert set(kept) == {"about turn0"}
+
+
+def test_a_turn_that_is_erased_while_it_is_described_costs_the_others_nothing(caplog):
+    caplog.set_level(logging.WARNING, logger="warmset")
+    go = threading.Event()
+
+    def erasing(text):
+        go.wait(30)
+        if text == "gone":
+            memory.erase(ids=[ids[1]])
+        return f"line of {text}"
+
+    with Memory.open(None, embedder="lexical", summary_line=erasing) as memory:
+        ids = memory.conversation("log").append([said("one"), said("gone"), said("two")])
+        go.set()
+        assert memory.flush(20)
+        assert memory.search("one")[0].summary == "line of one"
+        assert memory.search("two")[0].summary == "line of two"
+    assert not caplog.records
+
+
+def test_a_reader_does_not_describe_what_lacks_it(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.conversation("log").append(talk(3))
+    calls = Calls(line)
+    with Memory.open(tmp_path, embedder="lexical", summary_line=calls, mode="read") as memory:
+        assert memory.flush(5)
+        assert memory.stats()["undescribed"] == 0
+    assert calls.texts == []
+
+
+def test_nothing_is_left_of_an_erased_description():
+    with Memory.open(None, embedder="lexical", summary_line=line) as memory:
+        memory.conversation("log").append(talk(3))
+        assert memory.flush(20)
+        assert len(memory._engine.described) == 3
+        memory.erase(conversation="log")
+        assert memory._engine.described == {}
