@@ -8,6 +8,8 @@ from typing import Annotated
 from cyclopts import Parameter
 
 from warmset.errors import InvalidInputError
+from warmset.lab.cost.figures import BUDGET as COST_BUDGET, CostOptions
+from warmset.lab.cost.run import run_cost
 from warmset.lab.demo.run import Options, run as run_demo
 from warmset.lab.demo.run_crossing import BUDGET, LATENCY, PACE, CrossingOptions, run_crossing
 
@@ -27,6 +29,8 @@ def demo(
     compact: Annotated[bool, Parameter(negative="")] = False,
     latency: float | None = None,
     pace: float | None = None,
+    cost: Annotated[bool, Parameter(negative="")] = False,
+    quick: Annotated[bool, Parameter(negative="")] = False,
 ) -> None:
     """Show the contents of windows of a long conversation, at equal tokens.
 
@@ -38,8 +42,8 @@ def demo(
             Claude Code transcript, or a LoCoMo file.
         query: Requests to build windows for; for a transcript without known answers, the last user
             message if not given.
-        budget: The most tokens of a window; 5 % of the conversation if not given, and 12,000 with
-            --compact.
+        budget: The most tokens of a window; 5 % of the conversation if not given, 12,000 with
+            --compact, and 32,000 with --cost.
         conversation: The sample_id of a LoCoMo conversation; the first if not given.
         limit: How many of the known questions to ask.
         as_json: Print the figures as one JSON object.
@@ -55,12 +59,27 @@ def demo(
         latency: Milliseconds that the simulated summariser takes, for --compact; 8000 if not given.
         pace: Milliseconds from one call of the agent's model to the next, simulated, for --compact;
             2000 if not given.
+        cost: Show what whole sessions cost in each mode instead, with a simulated prompt cache. It
+            searches by words alone.
+        quick: Play sessions a tenth as long, for --cost.
     """
+    others: dict[str, object] = {"query": query, "limit": limit, "store": store, "picker": picker}
+    others |= {"words_only": words_only or None}
+    if cost:
+        others |= {"file": file, "conversation": conversation, "embedder": embedder}
+        _nothing_of(
+            "--cost", {**others, "compact": compact or None, "latency": latency, "pace": pace}
+        )
+        run_cost(
+            CostOptions(
+                budget=COST_BUDGET if budget is None else budget, quick=quick, as_json=as_json
+            )
+        )
+        return
+    if quick:
+        raise InvalidInputError("quick: works with --cost only; give it as well")
     if compact:
-        others = {"query": query, "limit": limit, "store": store, "picker": picker}
-        for name, value in {**others, "words_only": words_only or None}.items():
-            if value is not None:
-                raise InvalidInputError(f"{name}: means nothing with --compact; leave it out")
+        _nothing_of("--compact", others)
         run_crossing(
             CrossingOptions(
                 file=file,
@@ -88,3 +107,10 @@ def demo(
             picker=picker,
         )
     )
+
+
+def _nothing_of(option: str, given: dict[str, object]) -> None:
+    """Refuse options that mean nothing beside another one."""
+    for name, value in given.items():
+        if value is not None:
+            raise InvalidInputError(f"{name}: means nothing with {option}; leave it out")

@@ -127,7 +127,7 @@ def test_a_compaction_is_only_among_the_iterations():
 
 
 def test_the_models_own_iterations_are_requests_of_their_own():
-    loop = [step("message", 3, 100, 300, 10), step("message", 4, 500, 0, 30)]
+    loop = [step("message", 3, 100, 300, 10), step("fallback_message", 4, 500, 0, 30)]
     top = step("", 7, 600, 300, 40)
     del top["type"]
     found = read_usage({**top, "iterations": loop}).requests

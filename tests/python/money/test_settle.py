@@ -141,13 +141,13 @@ def test_a_response_names_its_model_and_what_was_dropped(log):
 def test_requests_of_other_models_have_their_own_prices(log):
     found = window(log, model="claude-opus-5-5")
     advisor = {"type": "advisor_message", "model": "claude-fable-5-2", **anthropic(500, 0, 0, 50)}
-    own = {"type": "compaction", **anthropic(30, 0, 0, 70)}
+    own = {"type": "compaction", **anthropic(0, 30, 0, 70)}
     bill = found.settle(anthropic(1_000, 0, 0, 100, iterations=[advisor, own]))
     opus, fable = PRICES["claude-opus-5-5"], PRICES["claude-fable-5-2"]
-    each = [price(opus, 1_000, 0, 0, 100), price(fable, 500, 0, 0, 50), price(opus, 30, 0, 0, 70)]
+    each = [price(opus, 1_000, 0, 0, 100), price(fable, 500, 0, 0, 50), price(opus, 0, 30, 0, 70)]
     assert bill.price == pytest.approx(sum(each))
-    assert (bill.fresh, bill.output) == (1_530, 220)
-    assert bill.missed == 0
+    assert (bill.fresh, bill.cached, bill.output) == (1_500, 30, 220)
+    assert bill.missed == 0  # of the request itself
     assert bill.difference == pytest.approx(price(opus, 1_000, 0, 0, 0) - found.report.money.price)
     unknown = {**advisor, "model": "somebody-else"}
     assert found.settle(anthropic(1_000, 0, 0, 100, iterations=[unknown])).price is None

@@ -1,0 +1,123 @@
+"""Plays a session in one mode: the real library makes each list, a simulated cache takes it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Final
+
+from warmset.errors import BudgetTooSmall
+from warmset.lab.corpus.shown import EVERYTHING
+from warmset.lab.cost.prompt_cache import PromptCache
+from warmset.lab.cost.request import Blocks
+from warmset.lab.cost.thinking import Thinking
+from warmset.memory import Memory
+from warmset.money import price
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from warmset.lab.cost.workload import Workload
+    from warmset.money import Prices
+
+MODEL: Final = "claude-opus-5-5"
+"""A model that checks what stands before its thinking."""
+
+
+@dataclass(slots=True, kw_only=True)
+class Played:
+    """What a session came to in one mode.
+
+    Args:
+        mode: The mode.
+        prices: The prices with which it was played.
+        calls: The tokens of each call: fresh, cached, written, output.
+        asked: How often a fact was asked for.
+        found: How often the list had it.
+        kept: Blocks of thinking that were sent and valid, over all lists.
+        possible: Blocks of thinking of the replies that the lists showed.
+        invalid: Blocks that were sent although something before them had changed.
+        waits: Calls that waited for a summary.
+        refused: Calls for which no list could be made within the budget.
+    """
+
+    mode: str
+    prices: Prices
+    calls: list[tuple[int, int, int, int]] = field(default_factory=list)
+    asked: int = 0
+    found: int = 0
+    kept: int = 0
+    possible: int = 0
+    invalid: int = 0
+    waits: int = 0
+    refused: int = 0
+
+    def tokens(self, at: int) -> int:
+        """Return the sum of one kind of tokens: 0 fresh, 1 cached, 2 written, 3 output."""
+        return sum(call[at] for call in self.calls)
+
+    def money(self, prices: Prices) -> float:
+        """Return what the calls cost together, in USD."""
+        return sum(price(prices, *call) for call in self.calls)
+
+
+def play(
+    workload: Workload,
+    mode: Any,
+    *,
+    budget: int,
+    prices: Prices,
+    progress: Callable[[], None] = lambda: None,
+) -> Played:
+    """Play a session.
+
+    The caller keeps its own list of messages and gives it to `Memory.process` at each call, as a
+    client would that knows nothing of windows.
+
+    Args:
+        workload: The session.
+        mode: The mode; "full" has no budget.
+        budget: The most tokens of a list.
+        prices: The model's prices.
+        progress: Called after each call.
+    """
+    played = Played(mode=mode, prices=prices)
+    blocks, thinking, cache = Blocks(), Thinking(), PromptCache(prices)
+    history: list[Any] = []
+    with Memory.open(None, embedder="lexical") as memory:
+        for step in workload.steps:
+            history.extend(step.messages)
+            played.asked += len(step.asked)
+            try:
+                window = memory.process(
+                    history,
+                    conversation="session",
+                    budget=EVERYTHING if mode == "full" else budget,
+                    mode=mode,
+                    dialect="anthropic",
+                    system=workload.system,
+                    tools=workload.tools or None,
+                    model=MODEL,
+                    prices=prices,
+                )
+            except BudgetTooSmall:
+                played.refused += 1
+                history.append(step.reply)
+                progress()
+                continue
+            sent = blocks.request(window)
+            replied = blocks.messages([step.reply])
+            hit = cache.send([block.piece for block in sent], step.at)
+            output = sum(block.piece.tokens for block in replied)
+            played.calls.append((hit.fresh, hit.cached, hit.written, output))
+            thought = thinking.send(sent)
+            thinking.reply(replied)
+            played.kept += thought.kept
+            played.possible += thought.possible
+            played.invalid += thought.invalid
+            everything = b"".join(block.piece.content for block in sent)
+            played.found += sum(fact.encode() in everything for fact in step.asked)
+            compaction = window.report.compaction
+            played.waits += compaction is not None and compaction.waited > 0
+            history.append(step.reply)
+            progress()
+    return played
