@@ -21,6 +21,7 @@ from warmset import (
     count_tokens,
     summary_of,
 )
+from warmset.money import Bill, Totals, prices_of
 from warmset.native import HotIndex, LexicalIndex, pack, pack_batch, terms
 from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
 from warmset.receipts import ErasureResult, Spooled
@@ -68,6 +69,10 @@ def pickers(memory: Memory) -> None:
     kit = chat.tools(budget=9, dialect="claude")
     assert_type(kit, TurnTools)
     chat.window(budget=9, tools=kit.definitions)
+    priced = chat.window(budget=9, model="gpt-6-sol", prices=prices_of("gpt-6-sol"))
+    assert_type(priced.report.money.price, float | None)
+    assert_type(priced.settle({"prompt_tokens": 4}), Bill)
+    assert_type(chat.spent, Totals)
     assert_type(kit.run({"id": "1"}), dict[str, Any])
     assert_type(kit.run_all([]), list[dict[str, Any]])
     assert_type(kit.granted, tuple[int, ...])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -10,14 +11,16 @@ from warmset import Memory, validate
 from warmset.cli import app
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus.shown import EVERYTHING
+from warmset.lab.cost import figures
 from warmset.lab.cost.figures import READS, CostOptions, cost_table, modes, rates
-from warmset.lab.cost.play import play
+from warmset.lab.cost.play import Played, play
 from warmset.lab.cost.request import Blocks
 from warmset.lab.cost.thinking import Thinking, Thought
 from warmset.lab.cost.workloads import agent, sweep, workloads
 from warmset.lab.cost.writer import Writer, result, said, words
 from warmset.money import PRICES
 from warmset.options import MODES
+from warmset.window import Compaction
 
 ALL = [*workloads(quick=True), *sweep(quick=True)]
 
@@ -129,6 +132,14 @@ def test_thinking_that_was_taken_out_was_possible():
     assert talk.send(ask) == Thought(0, 0, 0)  # the reply is not shown
 
 
+def test_thinking_that_stands_alone_was_possible():
+    talk = Talk()
+    ask = said("user", words("One?"))
+    talk.send(ask)
+    first = talk.reply(talk.writer.thinking(20), words("Yes."))
+    assert talk.send(ask, said("assistant", first["content"][0]), ask) == Thought(1, 1, 0)
+
+
 def test_thinking_that_was_left_out_makes_later_thinking_invalid():
     talk = Talk()
     ask = said("user", words("One?"))
@@ -227,6 +238,55 @@ def test_a_budget_that_is_too_small_is_counted():
     one = agent("small", exchanges=1, calls=3)
     found = play(one, "recency", budget=500, prices=PRICES["claude-opus-5-5"])
     assert (found.refused, found.calls) == (3, [])
+
+
+def test_what_is_asked_in_a_refused_call_is_not_found():
+    one = workloads(quick=True)[2]
+    found = play(one, "recency", budget=500, prices=PRICES["claude-opus-5-5"])
+    assert (found.refused, found.asked, found.found) == (len(one.steps), one.facts, 0)
+
+
+def test_a_session_goes_on_behind_a_refused_call():
+    one = workloads(quick=True)[3]
+    found = play(one, "recency", budget=10_000, prices=PRICES["claude-opus-5-5"])
+    assert 0 < found.refused < len(one.steps)
+    assert found.refused + len(found.calls) == len(one.steps)
+    assert found.kept > 0
+
+
+def test_waits_are_counted(monkeypatch):
+    def process(self, messages, **options):
+        made = original(self, messages, **options)
+        waited = Compaction(state="ready", waited=0.1 * (len(messages) % 3))
+        return replace(made, report=replace(made.report, compaction=waited))
+
+    original = Memory.process
+    monkeypatch.setattr(Memory, "process", process)
+    one = agent("small", exchanges=1, calls=4)  # lists of 1, 3, 5 and 7 messages
+    assert play(one, "full", budget=1, prices=PRICES["claude-opus-5-5"]).waits == 3
+
+
+def test_a_mode_that_looks_at_prices_is_played_with_each(monkeypatch):
+    def stub(workload, mode, *, budget, prices, progress):
+        asked.append((mode, prices.cache_read / prices.fresh, budget))
+        for _ in workload.steps:
+            progress()
+        return Played(mode=mode, prices=prices, calls=[(0, 1_000_000, 0, 0)])
+
+    asked, seen = [], []
+    monkeypatch.setattr(figures, "_BY_PRICE", ("recency",))
+    monkeypatch.setattr(figures, "play", stub)
+    made = cost_table(
+        CostOptions(quick=True, budget=9_000), lambda _, done, total: seen.append((done, total))
+    )
+    assert seen[-1][0] == seen[-1][1] == len(seen)
+    first = asked[: len(MODES) + 2]
+    assert [read for mode, read, _ in first if mode == "recency"] == pytest.approx(READS)
+    assert [read for mode, read, _ in first if mode == "full"] == pytest.approx(READS[:1])
+    assert {budget for _, _, budget in asked} == {9_000}
+    for row in made.sessions[0].rows:
+        assert row.money == pytest.approx([4 * read for read in READS])
+        assert len({id(one) for one in row.played}) == (3 if row.mode == "recency" else 1)
 
 
 def test_options_out_of_range_are_refused():

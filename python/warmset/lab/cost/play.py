@@ -16,8 +16,9 @@ from warmset.money import price
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warmset.lab.cost.workload import Workload
+    from warmset.lab.cost.workload import Step, Workload
     from warmset.money import Prices
+    from warmset.window.result import Window
 
 MODEL: Final = "claude-opus-5-5"
 """A model that checks what stands before its thinking."""
@@ -80,13 +81,11 @@ def play(
         prices: The model's prices.
         progress: Called after each call.
     """
-    played = Played(mode=mode, prices=prices)
-    blocks, thinking, cache = Blocks(), Thinking(), PromptCache(prices)
+    judge = _Judge(Played(mode=mode, prices=prices))
     history: list[Any] = []
     with Memory.open(None, embedder="lexical") as memory:
         for step in workload.steps:
             history.extend(step.messages)
-            played.asked += len(step.asked)
             try:
                 window = memory.process(
                     history,
@@ -100,24 +99,43 @@ def play(
                     prices=prices,
                 )
             except BudgetTooSmall:
-                played.refused += 1
-                history.append(step.reply)
-                progress()
-                continue
-            sent = blocks.request(window)
-            replied = blocks.messages([step.reply])
-            hit = cache.send([block.piece for block in sent], step.at)
-            output = sum(block.piece.tokens for block in replied)
-            played.calls.append((hit.fresh, hit.cached, hit.written, output))
-            thought = thinking.send(sent)
-            thinking.reply(replied)
-            played.kept += thought.kept
-            played.possible += thought.possible
-            played.invalid += thought.invalid
-            everything = b"".join(block.piece.content for block in sent)
-            played.found += sum(fact.encode() in everything for fact in step.asked)
-            compaction = window.report.compaction
-            played.waits += compaction is not None and compaction.waited > 0
+                window = None
+            judge.call(step, window)
             history.append(step.reply)
             progress()
-    return played
+    return judge.played
+
+
+class _Judge:
+    """Counts what is sent, what the cache has of it, and what stands in it.
+
+    Args:
+        played: Where it is counted.
+    """
+
+    def __init__(self, played: Played) -> None:
+        self.played = played
+        self._blocks = Blocks()
+        self._thinking = Thinking()
+        self._cache = PromptCache(played.prices)
+
+    def call(self, step: Step, window: Window | None) -> None:
+        """Judge one call; None if no list could be made for it."""
+        played = self.played
+        played.asked += len(step.asked)
+        if window is None:
+            played.refused += 1
+            return
+        sent, replied = self._blocks.request(window), self._blocks.messages([step.reply])
+        hit = self._cache.send([block.piece for block in sent], step.at)
+        output = sum(block.piece.tokens for block in replied)
+        played.calls.append((hit.fresh, hit.cached, hit.written, output))
+        thought = self._thinking.send(sent)
+        self._thinking.reply(replied)
+        played.kept += thought.kept
+        played.possible += thought.possible
+        played.invalid += thought.invalid
+        everything = b"".join(block.piece.content for block in sent)
+        played.found += sum(fact.encode() in everything for fact in step.asked)
+        compaction = window.report.compaction
+        played.waits += compaction is not None and compaction.waited > 0

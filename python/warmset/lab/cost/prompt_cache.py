@@ -76,13 +76,14 @@ class PromptCache:
             The tokens that were read and written.
         """
         chains: list[bytes] = []
-        same, alive, before = 0, True, START
+        same, before = 0, START
         for piece in pieces:
             before = chain(before, piece.content)
             chains.append(before)
             sent = self._sent.get(before)
-            alive = alive and sent is not None and at - sent <= self._prices.ttl
-            same += piece.tokens if alive else 0
+            # Who sends a prefix sends every shorter one, so none is found behind one that is gone.
+            if sent is not None and at - sent <= self._prices.ttl:
+                same += piece.tokens
         total = sum(piece.tokens for piece in pieces)
         if not self._prices.cacheable(total):
             return Hit(total, 0, 0)
