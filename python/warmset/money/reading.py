@@ -68,7 +68,8 @@ def read_usage(given: object) -> Reading:
 
     Args:
         given: An SDK's object, or the same as a dict: the usage of OpenAI Chat Completions or
-            Responses, Anthropic Messages, Gemini or Gemini Interactions, or the whole response.
+            Responses, Anthropic Messages, Gemini, Gemini Interactions or LangChain, or the whole
+            response.
 
     Raises:
         InvalidInputError: It is neither, or a number of tokens is not one.
@@ -89,6 +90,8 @@ def _requests(usage: object) -> tuple[Metered, ...]:
         return (_including(usage, "prompt", "completion"),)
     if _get(usage, "input_tokens_details") is not None:
         return (_including(usage, "input", "output"),)
+    if _get(usage, "input_token_details") is not None:
+        return (_langchain(usage),)
     if _get(usage, "input_tokens") is not None:
         return _anthropic(usage)
     if _get(usage, "total_input_tokens") is not None:
@@ -139,6 +142,15 @@ def _including(usage: object, came: str, went: str) -> Metered:
         _count(usage, f"{went}_tokens"),
         long,
     )
+
+
+def _langchain(usage: object) -> Metered:
+    """Read a usage of LangChain's, which is the same for every provider."""
+    details = _get(usage, "input_token_details")
+    total = _count(usage, "input_tokens")
+    cached = min(_count(details, "cache_read"), total)
+    written = min(_count(details, "cache_creation"), total - cached)
+    return Metered(total - cached - written, cached, written, _count(usage, "output_tokens"))
 
 
 def _anthropic(usage: object) -> tuple[Metered, ...]:

@@ -4,6 +4,7 @@ from types import SimpleNamespace
 
 import pytest
 from anthropic.types.beta import BetaMessage, BetaUsage
+from google.genai.interactions import Usage
 from google.genai.types import GenerateContentResponse
 from openai.types import CompletionUsage
 from openai.types.beta.beta_response import InputTransformation
@@ -104,6 +105,23 @@ def test_details_that_exceed_the_total_never_make_tokens_negative():
     assert one(usage) == Metered(0, 4, 6)
     usage["prompt_tokens_details"]["cached_tokens"] = 30
     assert one(usage) == Metered(0, 10, 0)
+
+
+def test_langchain_counts_the_cache_in_its_input():
+    usage = {
+        "input_tokens": 1_000,
+        "output_tokens": 40,
+        "total_tokens": 1_040,
+        "input_token_details": {"cache_read": 600, "cache_creation": 300},
+    }
+    assert one(SimpleNamespace(usage_metadata=usage)) == one(usage) == Metered(100, 600, 300, 40)
+    usage["input_token_details"] = {}
+    assert one(usage) == Metered(1_000, 0, 0, 40)
+
+
+def test_an_object_of_geminis_interactions():
+    usage = Usage(**INTERACTIONS)
+    assert one(SimpleNamespace(usage=usage)) == one(usage) == Metered(405, 600, 0, 40)
 
 
 def step(kind, fresh, read, wrote, output, **more):

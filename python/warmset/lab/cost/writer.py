@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 if TYPE_CHECKING:
     from warmset.messages import Message
 
-_WORDS: Final = tuple(
+_WORDS: Final[tuple[str, ...]] = tuple(
     """
     the service reads orders from a queue and writes one row for every item that was shipped while
     workers retry failed payments after some minutes because their limits change often so tests
@@ -47,7 +47,7 @@ class Writer:
     def text(self, tokens: float) -> str:
         """Write lines of about so many tokens."""
         words = max(int(tokens * _WORDS_A_TOKEN), 3)
-        made = self.random.choices(_WORDS, k=words)
+        made: list[str] = self.random.choices(_WORDS, k=words)
         for at in range(7, words, 23):  # as logs and sources have them
             made[at] = f"{self.random.randrange(10_000)}"
         return "\n".join(" ".join(made[at : at + 16]) for at in range(0, words, 16))
