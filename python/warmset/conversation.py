@@ -367,6 +367,7 @@ class Conversation:
                 "Memory.open(compaction=PreparedCompaction()), or give compaction="
             )
         wish = checked_wish("focus", focus)
+        wish = None if wish is None else self._handle.redactor.text(wish)
         prepared = prepare.of(self._handle.live(), self._handle.tenant, self.id)
         return prepared.compact_now(policy, wish, wait=wait)
 

@@ -205,7 +205,10 @@ class TurnTools:
         found = self._reader.search(query, limit)
         least = least_score([hit.score for hit in found])
         turns = self._reader.read([hit.id for hit in found if hit.score >= least])
-        lines = [index_line(*turn) for turn in turns.values() if turn is not None]
+        lines = [
+            index_line(entry, text, self._reader.said_of(entry))
+            for entry, text in filter(None, turns.values())
+        ]
         if not lines:
             return "Nothing was found."
         while lines and self._cost(said(wording.found(lines))) > self.left:

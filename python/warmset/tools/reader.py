@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from warmset import messages
 from warmset.errors import Erased, NotFound
@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from warmset.engine.handle import Handle
     from warmset.retrieve.hits import Hit
     from warmset.retrieve.searcher import Searcher
+    from warmset.state.entry import Entry
     from warmset.tools.wording import Shown
 
 
@@ -50,6 +51,11 @@ class ToolReader:
         """
         engine = self._handle.live()
         return {id_: self._own(engine, id_) for id_ in ids}
+
+    def said_of(self, entry: Entry) -> dict[str, Any]:
+        """Return what callables said of a turn; empty where the built-in rules describe it."""
+        described = entry.described
+        return {} if described is None else self._handle.live().parts_of(described.record)
 
     def _own(self, engine: Engine, id_: int) -> Shown | None:
         tenant, name = self._handle.tenant, self.name

@@ -52,6 +52,19 @@ def narrow(log, query="nothing of that"):
     return log.window(query, budget=2_600, index_share=0.6, recent=1)
 
 
+def test_the_models_search_shows_the_summary_lines():
+    with Memory.open(None, embedder="lexical", summary_line=Calls(line)) as memory:
+        log = memory.conversation("log")
+        log.append(talk(6))
+        assert memory.flush(20)
+        kit = log.tools()
+        call = {"name": "search_turns", "arguments": '{"query": "harbour"}'}
+        asked = {"id": "c", "type": "function", "function": call}
+        found = kit.run(asked)
+        assert "about turn3" in found["content"]
+        assert "word20" not in found["content"]
+
+
 def test_the_summary_line_is_replaced_in_windows_and_hits():
     summarise = Calls(line)
     with Memory.open(None, embedder="lexical", summary_line=summarise) as memory:

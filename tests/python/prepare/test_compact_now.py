@@ -281,3 +281,14 @@ def test_a_tool_without_budget_starts_nothing(policy, hand):
         assert kit.left == 0
         assert "budget" in kit.run(calls("openai", ""))["content"]
         assert hand.tasks == []
+
+
+def test_a_focus_is_redacted_before_it_is_stored_or_sent(policy, hand):
+    hand.ends_in = 0.5
+    with Memory.open(
+        None, embedder="lexical", compaction=policy, redact=lambda text: text.replace("4711", "[x]")
+    ) as memory:
+        log = memory.conversation("c")
+        talk(log, 12)
+        log.compact_now(focus="the pin 4711")
+        assert [focus for _, _, focus in policy.summarizer.asked] == ["the pin [x]"]
