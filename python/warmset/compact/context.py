@@ -72,7 +72,8 @@ def compact_context(
     what is embedded and stored; messages that stay are the caller's own.
 
     Args:
-        messages: Messages as callers have them; those that stay are returned as the same objects.
+        messages: Messages as callers have them; those that stay are returned as the same objects,
+            unless their thinking leaves.
         query: The text to which turns should be similar.
         target_ratio: The share of the list's tokens that may stay, 0.05 to 1.
         budget: The most tokens that everything may have, or a `Budget`; replaces the ratio.

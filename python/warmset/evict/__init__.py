@@ -4,7 +4,8 @@ What this package promises:
 
 - The result has at most the budget's tokens, by the given counter, or `BudgetTooSmall` is raised
   with need and have.
-- Units leave as a whole; protected messages stay; messages that stay are unchanged and in order.
+- Units leave as a whole; protected messages stay; messages that stay are in order, and unchanged
+  but for the model's thinking where something before it changed, which is listed.
 - Every message is accounted for: those that stayed and those that were evicted are together the
   input, and every message that replaces others is listed.
 - A policy reads values and returns edits; only `Desk` applies them.

@@ -59,7 +59,8 @@ def fit(
     unless a policy has its own trigger below the budget, or `always=True`.
 
     Args:
-        messages: Messages as callers have them; those that stay are returned as the same objects.
+        messages: Messages as callers have them; those that stay are returned as the same objects,
+            unless their thinking leaves.
         budget: The most tokens that everything may have, or a `Budget`.
         policy: Decides what is evicted first; `TokenBudget()` if not given. If the policy does not
             reach the budget, the oldest units are evicted next.

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from operator import is_
 from typing import TYPE_CHECKING
 
 from warmset.messages.dialects import facts
-from warmset.messages.sent import witness_of
+from warmset.messages.sent import read_sent, witness_of
 from warmset.messages.thinking import (
     THOUGHTS,
     Judged,
@@ -43,9 +44,12 @@ class BoundThinking:
         self._plain = plain
         self._dialect: Dialect = dialect
         self._beside = beside
-        self._witness = witness_of(plain, dialect, beside, sent) if thinks(plain, dialect) else None
+        self._sent = sent
+        if sent is not None:
+            read_sent(sent, beside)  # refuse what cannot be read, with thinking or without
+        self._any = thinks(plain, dialect)
         self.loop = None
-        if self._witness is not None and THOUGHTS[dialect].severity(beside.model) == "refused":
+        if self._any and THOUGHTS[dialect].severity(beside.model) == "refused":
             self.loop = loop_start([facts(message, dialect) for message in plain])
 
     def judge(self, made: Sequence[Message], origins: Sequence[int | None] | None = None) -> Judged:
@@ -59,14 +63,17 @@ class BoundThinking:
         Returns:
             The list; what was removed is numbered by the list that was given.
         """
-        if self._witness is None:
+        if not self._any:
             return Judged(list(made), Thinking())
+        if self._sent is None and _same(made, self._plain):
+            return Judged(list(made), Thinking(sum(map(THOUGHTS[self._dialect].count, made))))
+        witness = witness_of(self._plain, self._dialect, self._beside, self._sent)
         homes = self._origins(made) if origins is None else origins
         loop = -1 if self.loop is None else self.loop
         judged = judge(
             made,
             self._dialect,
-            self._witness,
+            witness,
             self._beside.front(),
             model=self._beside.model,
             loop=next((at for at, home in enumerate(homes) if home == loop), None),
@@ -84,3 +91,7 @@ class BoundThinking:
         places = {ours.key(one): at for at, one in enumerate(self._plain) if ours.count(one)}
         own = {id(one): at for at, one in enumerate(self._plain)}
         return [places.get(ours.key(one)) if ours.count(one) else own.get(id(one)) for one in made]
+
+
+def _same(made: Sequence[Message], plain: Sequence[Message]) -> bool:
+    return len(made) == len(plain) and all(map(is_, made, plain))
