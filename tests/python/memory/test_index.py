@@ -46,7 +46,7 @@ def answers(memory):
         found += [list(memory.search(query, k=400, where=where)) for where in scopes]
     for name in memory.conversations():
         window = memory.conversation(name).window("the automobile?", budget=700)
-        report = replace(window.report, milliseconds=0, cached=0, choices=())
+        report = replace(window.report, milliseconds=0, cached=0, money=None, choices=())
         found.append((window.messages, report, list(window.report.choices)))
     return found
 

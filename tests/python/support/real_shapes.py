@@ -139,11 +139,14 @@ def check_in_place(shape, made):
     the user's role, as quotations of other messages are, or says that messages were left out.
     """
     blocks = [(at, block) for at, one in enumerate(shape.messages) for block in _blocks(one)]
-    whole = [json.dumps(said(message)) for message in shape.messages]
+    whole = [
+        {json.dumps(said(message)), json.dumps(said(without_thinking(message)))}
+        for message in shape.messages
+    ]
     shown, last = set(), -1
     for message in made:
         text = json.dumps(said(message))
-        at = next((at for at in range(last + 1, len(whole)) if whole[at] == text), None)
+        at = next((at for at in range(last + 1, len(whole)) if text in whole[at]), None)
         if at is not None:
             shown.add(at)
             last = at
