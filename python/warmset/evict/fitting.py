@@ -195,10 +195,17 @@ class _Written:
     handle: str | None = None
     origin: int | None = None
 
+    @property
+    def home(self) -> int | None:
+        """The position in the input of the message that it is, or of the first that it replaces."""
+        if self.origin is not None or self.kind == "gap":
+            return self.origin
+        return self.stands_for[0] if self.stands_for else None
+
 
 def _judged(made: list[_Written], bound: BoundThinking) -> tuple[list[_Written], Thinking]:
     """Leave out the thinking before which something changed."""
-    judged = bound.judge([one.message for one in made], [one.origin for one in made])
+    judged = bound.judge([one.message for one in made], [one.home for one in made])
     written = [
         old if new is old.message else replace(old, message=new, sent=new)
         for old, new in zip(made, judged.messages, strict=True)

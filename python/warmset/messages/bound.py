@@ -82,7 +82,7 @@ class BoundThinking:
         found = replace(
             judged.thinking,
             removed=tuple(replace(one, index=places[one.index]) for one in judged.thinking.removed),
-            changed=tuple(places[at] for at in judged.thinking.changed),
+            changed=tuple(places[at] for at in judged.thinking.changed if homes[at] is not None),
         )
         return replace(judged, thinking=found)
 

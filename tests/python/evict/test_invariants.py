@@ -22,6 +22,7 @@ from warmset.testing import (
     random_history,
 )
 from warmset.testing.invariants import leaves_what_fits_alone
+from warmset.testing.links import without_thinking
 from warmset.tokens import TokenCount
 
 PAIRS = [(name, dialect) for name in POLICIES for dialect in DIALECTS]
@@ -196,12 +197,17 @@ def account_is_complete(history, policy, share, pins):
         return
     assert made.tokens <= budget
     left = [at for one in made.evicted for at in one.indices]
-    assert sorted([*made.kept, *left]) == list(range(len(history.messages)))
-    assert set(pins) <= set(made.kept)
+    changed = set(made.thinking.changed)
+    assert sorted({*made.kept, *changed, *left}) == list(range(len(history.messages)))
+    assert set(pins) <= {*made.kept, *changed}
     stood = {one.index for one in made.inserted}
     stayed = [message for at, message in enumerate(made.messages) if at not in stood]
     assert len(stayed) == len(made.kept)
-    assert all(one is history.messages[at] for one, at in zip(stayed, made.kept, strict=True))
+    for one, at in zip(stayed, made.kept, strict=True):
+        if at in changed:
+            assert one == without_thinking(history.messages[at]) != history.messages[at]
+        else:
+            assert one is history.messages[at]
     assert all(one.reason for one in made.evicted)
 
 
