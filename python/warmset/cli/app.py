@@ -36,7 +36,10 @@ COMMANDS: Final = {
         "upkeep:doctor",
         "Show the contents of a store and whether anything is wrong; nothing is changed.",
     ),
-    "erase": ("upkeep:erase", "Erase a conversation and everything derived from it."),
+    "erase": (
+        "upkeep:erase",
+        "Erase a conversation, everything derived from it, and copies of its messages.",
+    ),
     "eval": ("evaluate:app", "Measure retrieval on data with known evidence."),
     "export": (
         "upkeep:export",

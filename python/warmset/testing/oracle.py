@@ -187,7 +187,8 @@ def solve(
     """
     kept = set(range(len(puzzle.messages)))
     fits = _total(puzzle, kept, brief=False) <= puzzle.budget
-    if fits and always is None:
+    # Nothing may change before a loop whose thinking is bound to what stands there.
+    if fits and (always is None or opening([see(m, puzzle.dialect) for m in puzzle.messages])):
         return Verdict(frozenset(kept))
     held, brief = must_stay(puzzle), False
     if not fits and _total(puzzle, held, brief=False) > puzzle.budget:
