@@ -50,6 +50,10 @@ COMMANDS: Final = {
         "List the compactions and prepared summaries on record in a store; nothing is changed.",
     ),
     "import": ("upkeep:import_", "Append what warmset export wrote, under new ids."),
+    "lint": (
+        "lint:lint",
+        "Show what breaks the prompt cache between consecutive requests, and what it costs.",
+    ),
     "model": ("model:app", "The local embedding model: locate, download, verify."),
     "rpc": ("rpc:rpc", "Answer JSON-RPC 2.0 on standard input and output, one object a line."),
     "verify": ("upkeep:verify", "Read and check every byte of a store; nothing is changed."),

@@ -1,4 +1,4 @@
-"""Tests for eviction policies, your own included: random conversations, invariants, an oracle.
+"""Tests for eviction policies and for what an agent sends: invariants, an oracle, prefixes.
 
 ```python
 from warmset.testing import check_evictor
@@ -6,12 +6,15 @@ from warmset.testing import check_evictor
 check_evictor(lambda messages, budget: my_trim(messages, budget), "openai")
 ```
 
+`check_prefix` compares consecutive requests of any agent as a prompt cache does.
+
 `check_evictor` needs nothing but warmset; `histories` is a strategy for hypothesis, which is in the
 extra `testing`.
 """
 
 from warmset.testing.check import check_evictor, with_refusals
 from warmset.testing.failures import EvictorError, Failure
+from warmset.testing.first_change import ChangeKind, PrefixChange
 from warmset.testing.histories import History, histories, random_history
 from warmset.testing.invariants import (
     INVARIANTS,
@@ -30,25 +33,46 @@ from warmset.testing.oracle import (
     solve,
     together,
 )
+from warmset.testing.prefix import (
+    PrefixError,
+    PrefixResult,
+    assert_append_only,
+    check_prefix,
+)
+from warmset.testing.prefix_diff import PrefixDiff
+from warmset.testing.prefix_thinking import Consequence, InvalidThinking
+from warmset.testing.request_log import RequestLog
+from warmset.testing.requests import RequestLike
 from warmset.testing.trial import Evictor
 
 __all__ = [
     "INVARIANTS",
     "INVARIANTS_WITHOUT_TASK",
+    "ChangeKind",
+    "Consequence",
     "Evictor",
     "EvictorError",
     "Failure",
     "Given",
     "History",
+    "InvalidThinking",
     "Invariant",
     "Outcome",
+    "PrefixChange",
+    "PrefixDiff",
+    "PrefixError",
+    "PrefixResult",
     "Puzzle",
+    "RequestLike",
+    "RequestLog",
     "Verdict",
+    "assert_append_only",
     "between",
     "by_age",
     "by_place",
     "by_score",
     "check_evictor",
+    "check_prefix",
     "histories",
     "random_history",
     "solve",

@@ -56,6 +56,7 @@ def test_every_command_answers_in_json(store, transcript, tmp_path, capsys):
         "verify": answer(capsys, "verify", store),
         "history": answer(capsys, "history", store),
         "compact": answer(capsys, "compact", transcript, "--words-only"),
+        "lint": answer(capsys, "lint", transcript, transcript),
         "demo": answer(capsys, "demo", "--words-only", "--limit", "1"),
         "export": answer(capsys, "export", store, "--out", out),
         "import": answer(capsys, "import", str(tmp_path / "other"), out),

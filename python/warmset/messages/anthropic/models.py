@@ -42,6 +42,9 @@ _BOUND: Final[dict[str, _Version]] = {
 }
 """The first version of each family whose thinking is bound to what stood before it."""
 
+_REFUSES_CHANGED: Final[dict[str, _Version]] = {"fable": (5, 2), "mythos": (5, 1)}
+"""The first version of each family that refuses changed thinking for every account."""
+
 _PARTS: Final = r"(\d{1,2})(?:[-.](\d{1,2}))?(?!\d)"
 _OLD: Final = re.compile(rf"claude-(?:instant-)?v?{_PARTS}")
 _NAME: Final = re.compile(rf"claude-([a-z]+)-{_PARTS}")
@@ -90,6 +93,17 @@ def binds_thinking(model: str) -> bool:
         model: The name of a model; one that is not known may.
     """
     return _is_older(model, _BOUND) is not True
+
+
+def refuses_changed_thinking(model: str) -> bool:
+    """Tell whether a model is known to refuse thinking before which something changed.
+
+    Others that bind their thinking refuse it or drop it, by account.
+
+    Args:
+        model: The name of a model.
+    """
+    return _is_older(model, _REFUSES_CHANGED) is False
 
 
 def _is_older(model: str, firsts: dict[str, _Version]) -> bool | None:
