@@ -55,7 +55,7 @@ def _requests(data: bytes) -> list[Any]:
     elif not any(map(_is_request, values)):
         values = [values]  # the messages of one list, one on each line
     for value in values:
-        if not _is_request(value) and not isinstance(value, list):
+        if not isinstance(value, list) and not _is_request(value):
             raise InvalidInputError(
                 "found no request; give an object with messages, input or contents, a list of "
                 "messages, or one request a line"
@@ -75,4 +75,6 @@ def _on_lines(lines: Sequence[tuple[int, str]]) -> list[Any] | None:
 
 
 def _is_request(value: object) -> bool:
-    return isinstance(value, dict) and any(name in value for name in _LISTS) and "role" not in value
+    if isinstance(value, list):
+        return bool(value)
+    return isinstance(value, dict) and "role" not in value and any(one in value for one in _LISTS)
