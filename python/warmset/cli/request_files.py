@@ -77,4 +77,6 @@ def _on_lines(lines: Sequence[tuple[int, str]]) -> list[Any] | None:
 def _is_request(value: object) -> bool:
     if isinstance(value, list):
         return bool(value)
-    return isinstance(value, dict) and "role" not in value and any(one in value for one in _LISTS)
+    if not isinstance(value, dict) or value.keys() & {"role", "type"}:
+        return False  # a message or an item of a list, which may have a field named input
+    return any(one in value for one in _LISTS)

@@ -212,8 +212,8 @@ def _dialect(plain: Mapping[str, Any]) -> Dialect | None:
     if "input" in plain:
         if "system_instruction" in plain or "gemini" in model:
             return "interactions"
-        known = "instructions" in plain or "gpt" in model
-        return "responses" if known else detect(plain["input"]) or "responses"
+        steps = detect(plain["input"]) == "interactions"
+        return "interactions" if steps else "responses"
     tools = plain.get("tools")
     functions = isinstance(tools, list) and any(_is_function(one) for one in tools)
     if functions:

@@ -101,6 +101,13 @@ def test_a_file_of_messages_is_one_request(call, write):
         assert found[0]["model"] == MODEL
 
 
+def test_items_with_an_input_of_their_own_are_no_requests(call, write):
+    tool = {"type": "custom_tool_call", "call_id": "c", "name": "t", "input": "x"}
+    items = [ASKED, tool, {"type": "custom_tool_call_output", "call_id": "c", "output": "y"}]
+    code, out, _ = call(write("a.jsonl", *items), write("b.json", [*items, ASKED]), "--json")
+    assert (code, len(json.loads(out)["diffs"])) == (0, 1)
+
+
 def test_planned_changes_can_be_allowed(call, write):
     plain = {**FIRST, "messages": [ASKED, {"role": "assistant", "content": "Yes."}, ASKED]}
     path = write("a.jsonl", plain, {**FIRST, "messages": [{**ASKED, "content": "Summary"}]})
@@ -156,8 +163,9 @@ def test_texts_give_a_terminal_no_commands_and_no_markup(call, write, monkeypatc
     monkeypatch.setenv("COLUMNS", "40")
     evil = "\x1b[2J\x9b1m\u202eback [bold]x[/bold] "
     first = {"messages": [{"role": "user", "content": evil + "a"}]}
-    second = {"messages": [{"role": "user", "content": evil + "b", evil: 1}]}
-    code, out, _ = call(write("a.jsonl", first, second, {**first, evil: 1}), "--model", evil)
+    second = {"messages": [{"role": "user", "content": evil + "b"}]}
+    third = {"messages": [{"role": "user", "content": evil + "b", evil: 1}]}
+    code, out, _ = call(write("a.jsonl", first, second, third), "--model", evil)
     assert code == 1
     assert "[bold]x" in out
     assert not [one for one in out if one != "\n" and unicodedata.category(one) in ("Cc", "Cf")]

@@ -457,6 +457,94 @@ def test_lists_of_messages_alone_are_requests():
     assert found.thinking[0].consequence == "refused"
 
 
+def test_the_api_of_a_request_is_known_by_its_fields():
+    for request, dialect in (
+        ({"model": "claude-opus-5-5", "messages": [user("a")]}, "anthropic"),
+        ({"messages": [user("a")], "system": "x"}, "anthropic"),
+        ({"messages": [user("a")], "tools": [TOOL]}, "anthropic"),
+        ({"messages": [user("a")], "tools": [{"type": "function", "function": {}}]}, "openai"),
+        ({"messages": [user("a")]}, "openai"),
+        ({"model": "gpt-6-sol", "input": "ab"}, "responses"),
+        ({"model": "gemini-3.5-flash", "input": "ab"}, "interactions"),
+        ({"input": [{"type": "user_input", "content": []}]}, "interactions"),
+        ({"contents": "ab"}, "gemini"),
+    ):
+        assert one(request, request).dialect == dialect
+    said = [{"role": "user", "content": "ab"}]
+    assert one({"model": "gpt-6", "input": "ab"}, {"model": "gpt-6", "input": said}).ok
+    gemini = {"contents": "ab", "config": {"system_instruction": "x"}}
+    assert one(gemini, {"contents": "ab", "systemInstruction": "x"}).ok
+
+
+def test_the_front_ends_with_the_first_change_whatever_is_equal_behind_it():
+    tools = [{**TOOL, "name": "buses"}]
+    both = one(FIRST, edited({**SECOND, "tools": tools}, ("messages", 0, "content"), "Other."))
+    assert (both.changed, both.same) == (("tools", "messages"), 0)
+    blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
+    other = [{"type": "text", "text": "a"}, {"type": "text", "text": "c"}]
+    beside = extra_tokens("estimate", system=FIRST["system"], tools=[TOOL])
+    found = one(anthropic([user(blocks)]), anthropic([user(other)]))
+    assert found.change.place == "messages[0].content[1].text"
+    assert found.same == beside + message_tokens([user(blocks[:1])], "estimate")[0]
+    role = one(anthropic([user(blocks)]), anthropic([{"role": "system", "content": other}]))
+    assert role.same == beside
+    assert one(anthropic([user(blocks)]), anthropic([user(blocks[::-1])])).same == beside
+    quoted = [{"type": "text", "text": "a", "citations": []}]
+    assert not one(anthropic([user(quoted)]), anthropic([user("a")])).append_only
+    begun = {"role": "assistant", "content": blocks[:1]}
+    more = {"role": "assistant", "content": blocks}
+    assert not one(anthropic([user("a"), begun]), anthropic([user("a"), more])).append_only
+    inner = anthropic([user(blocks[:1]), begun]), anthropic([user(blocks), begun])
+    assert not one(*inner).append_only
+
+
+def test_what_one_of_two_models_does_not_cache_is_not_compared():
+    after = {**R_SECOND, "model": "gpt-6.2-sol", "instructions": "Other."}
+    assert one(R_FIRST, after).changed == ("model",)
+
+
+def test_reasoning_behind_a_stored_list_is_not_judged():
+    after = responses([REASONING, SAID], previous_response_id="resp_1")
+    assert one(R_FIRST, after).thinking == ()
+
+
+def test_a_long_request_costs_its_surcharge():
+    before = {**FIRST, "model": "claude-haiku-5-5"}
+    after = {**before, "messages": [user("Other.")]}
+    found = one(before, after, counter=lambda messages: 200_000 * len(messages))
+    prices = prices_of("claude-haiku-5-5").at(200_000)
+    assert found.money == pytest.approx(found.lost * (prices.written - prices.cache_read) / 1e6)
+    assert found.lost == 200_000
+
+
+def test_a_report_names_all_that_changed_and_counts_what_it_does_not_list():
+    after = {**SECOND, "tools": [], "system": "Other."}
+    text = str(check_prefix([FIRST, after]))
+    assert "changed as well: system" in text
+    assert "no cache_control" not in text
+    chosen = str(check_prefix([FIRST, {**SECOND, "tool_choice": {"type": "any"}}]))
+    assert "to do: set it once for a conversation" in chosen
+    for count, more in ((3, False), (4, True)):
+        replies = [
+            part
+            for at in range(count)
+            for part in (
+                {"role": "assistant", "content": [{**THOUGHT, "signature": f"s{at}"}]},
+                user("x"),
+            )
+        ]
+        before = anthropic([user("a"), *replies])
+        text = str(check_prefix([before, edited(before, ("messages", 0, "content"), "b")]))
+        assert ("and 1 more blocks" in text) == more
+
+
+def test_the_money_of_several_pairs_is_known_only_if_every_price_is():
+    requests = [{**FIRST, "model": name} for name in ("mine", MODEL, "mine")]
+    assert check_prefix(requests[:2]).money is not None
+    assert check_prefix(requests).money is None
+    assert check_prefix(requests, model=MODEL).money is not None
+
+
 # --- options, results, errors -----------------------------------------------------------------
 
 
@@ -464,6 +552,7 @@ def test_prices_and_counters_can_be_given():
     after = edited(SECOND, ("system", 0, "text"), "Other. " * 3_000)
     prices = Prices(fresh=10, cache_read=1, output=1, cache_min=0)
     found = one(FIRST, after, prices=prices, counter=lambda messages: 100 * len(messages))
+    assert found.lost > 0
     assert found.money == pytest.approx(found.lost * 9 / 1e6)
     unknown = one({**FIRST, "model": "mine"}, {**after, "model": "mine"})
     assert unknown.money is None
