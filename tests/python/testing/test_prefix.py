@@ -478,7 +478,7 @@ def test_the_api_of_a_request_is_known_by_its_fields():
 
 def test_the_front_ends_with_the_first_change_whatever_is_equal_behind_it():
     tools = [{**TOOL, "name": "buses"}]
-    both = one(FIRST, edited({**SECOND, "tools": tools}, ("messages", 0, "content"), "Other."))
+    both = one(SECOND, edited({**SECOND, "tools": tools}, ("messages", 2, "content"), "x"))
     assert (both.changed, both.same) == (("tools", "messages"), 0)
     blocks = [{"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     other = [{"type": "text", "text": "a"}, {"type": "text", "text": "c"}]
@@ -501,11 +501,12 @@ def test_the_front_ends_with_the_first_change_whatever_is_equal_behind_it():
 def test_what_one_of_two_models_does_not_cache_is_not_compared():
     after = {**R_SECOND, "model": "gpt-6.2-sol", "instructions": "Other."}
     assert one(R_FIRST, after).changed == ("model",)
+    assert one(after, R_SECOND).changed == ("model",)
 
 
 def test_reasoning_behind_a_stored_list_is_not_judged():
     after = responses([REASONING, SAID], previous_response_id="resp_1")
-    assert one(R_FIRST, after).thinking == ()
+    assert one(R_FIRST, {**after, "instructions": "Other."}).thinking == ()
 
 
 def test_a_long_request_costs_its_surcharge():
