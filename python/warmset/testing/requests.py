@@ -131,7 +131,7 @@ def read_requests(requests: Iterable[RequestLike], *, dialect: str | None = None
         raise InvalidInputError(f"requests: expected a list of requests, found {found}")
     plain = [snapshot(one, number) for number, one in enumerate(requests)]
     chosen = None if dialect is None else known_dialect(dialect)
-    known = [_dialect(one) for one in plain] if chosen is None else [chosen]
+    known: list[Dialect | None] = [_dialect(one) for one in plain] if chosen is None else [chosen]
     first: Dialect = next((one for one in known if one is not None), "openai")
     for number, one in enumerate(known):
         if one not in (None, first):
