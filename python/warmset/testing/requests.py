@@ -132,7 +132,7 @@ def read_requests(requests: Iterable[RequestLike], *, dialect: str | None = None
     plain = [snapshot(one, number) for number, one in enumerate(requests)]
     chosen = None if dialect is None else known_dialect(dialect)
     known: list[Dialect | None] = [_dialect(one) for one in plain] if chosen is None else [chosen]
-    first: Dialect = next((one for one in known if one is not None), "openai")
+    first: Dialect = next((one for one in known if one is not None), None) or "openai"
     for number, one in enumerate(known):
         if one not in (None, first):
             msg = f"request {number} is in {one}, and the one before in {first}"
