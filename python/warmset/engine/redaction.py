@@ -116,7 +116,7 @@ class Redactor:
             return text
         try:
             made: object = self._hook(text)
-        except Exception as error:
+        except (Exception, SystemExit, KeyboardInterrupt) as error:  # in a thread of its own
             raise RedactionError(
                 f"redact: the function raised {type(error).__name__}; nothing was stored or sent"
             ) from error

@@ -61,6 +61,9 @@ _FREE: Final = frozenset(
 )
 """Fields with the arguments or the result of a tool."""
 
+_DATA: Final = frozenset({"env", "environment", "metadata", "vars"})
+"""Fields whose values are the caller's own, names included."""
+
 _OF_CALLS: Final = frozenset(
     {"args", "arguments", "call_id", "input", "input_schema", "parameters", "response"}
 )
@@ -68,6 +71,7 @@ _OF_CALLS: Final = frozenset(
 
 _MEDIA: Final = ("media_type", "mime_type", "mimeType")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
+_DATA_URL: Final = re.compile(r"data:[^,;\s]*(?:;[^,;\s]*)*;base64,[A-Za-z0-9+/_=-]*\s*")
 _LITERAL: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
 _NOT_IN_NAMES: Final = re.compile(r"[\s<|\\/>]+")
 _CONTENT_TYPES: Final = frozenset(
@@ -119,11 +123,11 @@ def redacted_data(value: Any, rewrite: Rewrite) -> Any:
     Returns:
         The value; the same object if no text changed.
     """
-    if type(value) is str:
+    if isinstance(value, str):
         return value if _is_data_url(value) else rewrite(value)
-    if type(value) is list:
+    if isinstance(value, list):
         return _list(value, lambda one: redacted_data(one, rewrite))
-    if type(value) is not dict:
+    if not isinstance(value, dict):
         return value
     out: dict[str, Any] = {}
     changed = False
@@ -150,13 +154,15 @@ def _envelope(value: dict[str, Any], rewrite: Rewrite) -> dict[str, Any]:
 
 
 def _field(holder: dict[str, Any], name: str, value: Any, rewrite: Rewrite) -> Any:
-    if type(value) is str:
+    if isinstance(value, str):
         return _text(holder, name, value, rewrite)
-    if name in _FIXED or type(value) not in (dict, list):
+    if not isinstance(value, (dict, list)) or name in _FIXED - _DATA:
         return value
+    if name in _DATA or (name in _FREE and isinstance(value, dict)):
+        return redacted_data(value, rewrite)
     if name in _FREE:
         return _outcome(value, rewrite)
-    if type(value) is dict:
+    if isinstance(value, dict):
         return _envelope(value, rewrite)
     return _list(value, lambda one: _element(one, rewrite))
 
@@ -188,11 +194,11 @@ def _name(holder: dict[str, Any], value: str, rewrite: Rewrite) -> str:
 
 def _element(value: Any, rewrite: Rewrite) -> Any:
     """Rewrite an element of a list; `_LEAVES` for a block that must leave it."""
-    if type(value) is str:
+    if isinstance(value, str):
         return _same(value, rewrite(value))
-    if type(value) is list:
+    if isinstance(value, list):
         return _list(value, lambda one: _element(one, rewrite))
-    if type(value) is not dict:
+    if not isinstance(value, dict):
         return value
     made = _envelope(value, rewrite)
     if made is not value and value.get("signature"):
@@ -203,10 +209,10 @@ def _element(value: Any, rewrite: Rewrite) -> Any:
 
 
 def _outcome(value: Any, rewrite: Rewrite) -> Any:
-    """Rewrite the arguments or the result of a tool, which may be a list of content blocks."""
-    if type(value) is list:
+    """Rewrite the result of a tool, which may be a list of content blocks."""
+    if isinstance(value, list):
         return _list(value, lambda one: _outcome(one, rewrite))
-    if type(value) is dict and value.get("type") in _CONTENT_TYPES:
+    if isinstance(value, dict) and value.get("type") in _CONTENT_TYPES:
         return _envelope(value, rewrite)
     return redacted_data(value, rewrite)
 
@@ -237,7 +243,21 @@ def _json(text: str, rewrite: Rewrite) -> str:
         made = rewrite(said)
         return found.group() if made == said else json.dumps(made)
 
-    return _same(text, _LITERAL.sub(literal, text))
+    made = _LITERAL.sub(literal, text)
+    if made != text and _has_twins(made):  # two names became one
+        made = json.dumps(redacted_data(json.loads(text), rewrite), ensure_ascii=False)
+    return _same(text, made)
+
+
+def _has_twins(text: str) -> bool:
+    """Return whether an object of a JSON text has a name twice."""
+    twins: list[bool] = []
+
+    def look(pairs: list[tuple[str, Any]]) -> None:
+        twins.append(len({name for name, _ in pairs}) < len(pairs))
+
+    json.loads(text, object_pairs_hook=look)
+    return any(twins)
 
 
 def _same(old: str, new: str) -> str:
@@ -246,12 +266,12 @@ def _same(old: str, new: str) -> str:
 
 
 def _is_data_url(text: str) -> bool:
-    return text.startswith("data:") and ";base64," in text[:200]
+    return text.startswith("data:") and _DATA_URL.fullmatch(text) is not None
 
 
 def _is_binary(holder: dict[str, Any], name: str, value: Any, *, free: bool = False) -> bool:
     """Return whether a field holds base64 data."""
-    if type(value) is not str or name not in ("data", "result", "file_data", "b64_json"):
+    if not isinstance(value, str) or name not in ("data", "result", "file_data", "b64_json"):
         return False
     if name == "result":
         return holder.get("type") == "image_generation_call"

@@ -271,3 +271,45 @@ def test_the_harshest_hook_leaves_a_valid_list(dialect, data):
     broken = {one.rule for one in validate(history, dialect=dialect)}
     assert {one.rule for one in validate(made, dialect=dialect)} <= broken
     assert [redacted(one, lambda _text: "x") for one in made] == made
+
+
+class Text(str):
+    """A subclass, as an enumeration's values and numpy's texts are."""
+
+    __slots__ = ()
+
+
+def hidden(text):
+    return text.replace("sk-1", "[key]")
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        'data: {"img":"data:image/png;base64,AAA"} sk-1',
+        "data:text/plain;base64, sk-1",
+        Text("sk-1"),
+        [{"type": "text", "text": Text("sk-1"), "metadata": {"sk-1": 1}}],
+        [{"type": "tool_use", "id": "t", "name": "f", "input": {"type": "file", "data": "a sk-1"}}],
+        [{"type": "tool_use", "id": "t", "name": "f", "input": {"type": "text", "status": "sk-1"}}],
+    ],
+)
+def test_no_disguise_keeps_a_secret(content):
+    made = redacted({"role": "assistant", "content": content}, hidden)
+    assert "sk-1" not in json.dumps(made)
+
+
+def test_environments_are_the_callers_own():
+    item = {"type": "shell_call", "call_id": "c", "environment": {"vars": {"A_id": "sk-1"}}}
+    assert redacted(item, hidden)["environment"] == {"vars": {"A_id": "[key]"}}
+
+
+def test_names_of_arguments_stay_apart():
+    said = '{"sk-1": 1, "[key]": 2}'
+    item = {"type": "function_call", "call_id": "c", "name": "f", "arguments": said}
+    assert json.loads(redacted(item, hidden)["arguments"]) == {"[key]": 1, "[key]_": 2}
+
+
+def test_data_urls_stay():
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64,sk-1AAAA"}}
+    assert redacted({"role": "user", "content": [image]}, hidden)["content"] == [image]
