@@ -47,7 +47,7 @@ def compact_context(
     protect: Protect = (),
     dialect: str | None = None,
     encoding: str = "o200k_base",
-    model: str = "",
+    model: str | None = "",
     sent: object = None,
     system: System | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
@@ -128,7 +128,7 @@ def compact_context(
     source = Source(embedder, keeper, hashes, chosen)
     scored = score(choice, reads, source, query, weighed, have)
     out, inserted = choice.written(given)
-    bound = BoundThinking(plain, chosen, Beside(system, tools, model), sent)
+    bound = BoundThinking(plain, chosen, Beside(system, tools, model or ""), sent)
     out, inserted, thinking, saved = _without_unbound(
         bound, plain, choice.places, out, inserted, encoding
     )

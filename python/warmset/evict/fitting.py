@@ -45,7 +45,7 @@ def fit(
     tools: Sequence[Mapping[str, Any]] | None = None,
     store: OffloadStore | None = None,
     continues: bool = False,
-    model: str = "",
+    model: str | None = "",
     sent: object = None,
 ) -> FitResult:
     """Make a list fit its budget by evicting whole units; a valid list stays valid.
@@ -122,7 +122,7 @@ def fit(
     if desk.total > have:
         _make_room(desk, have)
     notes: list[str] = []
-    bound = BoundThinking(plain, chosen, Beside(system, tools, model), sent)
+    bound = BoundThinking(plain, chosen, Beside(system, tools, model or ""), sent)
     if bound.loop is not None and desk.total <= have:
         chain, notes = (), [IN_LOOP]
     for step in chain:

@@ -8,6 +8,7 @@ from warmset.errors import InvalidInputError
 from warmset.messages import facts, text_message
 from warmset.messages.prefix import PrefixHash
 from warmset.messages.thinking import THOUGHTS
+from warmset.state.branches import ROOT
 from warmset.state.sent_lists import SentList
 
 if TYPE_CHECKING:
@@ -37,9 +38,9 @@ class Replies:
     """Finds what the replies in a batch were made behind; the caller holds the engine's lock.
 
     That is the list of the window that was sent, or the only list that was made since the last
-    reply. In a conversation for which no list was ever made, the caller sends its own: then it is
-    what stands before each reply. Where neither is known, the thinking of a reply is not bound to
-    anything, and leaves the next list.
+    reply. In a conversation that began in this process, and for which no list was made, the caller
+    sends its own: then it is what stands before each reply. Where neither is known, the thinking of
+    a reply is not bound to anything, and leaves the next list.
 
     Args:
         engine: The store.
@@ -69,7 +70,7 @@ class Replies:
             return found
         if self._sent is not None:
             self._reply(batch, dialect, self._sent, found)
-        elif not self._ledger.sent_lists.ever:
+        elif self._is_own:
             self._after = self._path(dialect)
             for at, message in enumerate(batch):
                 if ours.count(message):
@@ -77,9 +78,21 @@ class Replies:
                 self._after.add(ours.pieces(message))
         return found
 
+    @property
+    def _is_own(self) -> bool:
+        """Whether the caller sends its own list: nothing of this conversation was made for it.
+
+        That is known only where the conversation began in this process.
+        """
+        ledger = self._ledger
+        begins = self._head == ROOT and not ledger.entries
+        return not ledger.sent_lists.ever and (begins or ledger.began_here)
+
     def stored(self, ids: Sequence[int], roles: Sequence[str]) -> None:
         """Take note that the batch is stored."""
         ledger = self._ledger
+        if self._head == ROOT and ids and len(ledger.entries) == len(ids):
+            ledger.began_here = True
         if "assistant" in roles:
             ledger.sent_lists.replied()
         if self._after is not None and ids:

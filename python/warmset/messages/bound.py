@@ -46,7 +46,7 @@ class BoundThinking:
         self._beside = beside
         self._sent = sent
         if sent is not None:
-            read_sent(sent, beside)  # refuse what cannot be read, with thinking or without
+            read_sent(sent, beside, dialect)  # refuse what cannot be read, with thinking or without
         self._any = thinks(plain, dialect)
         self.loop = None
         if self._any and THOUGHTS[dialect].severity(beside.model) == "refused":

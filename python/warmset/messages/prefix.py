@@ -117,7 +117,7 @@ def plain_name(model: str) -> str:
 
 
 class PrefixHash:
-    """Hashes a list from its front, one message after the other.
+    """Hashes a list from its front, one message after the other, in linear time.
 
     Args:
         system: The system prompt beside the messages.
@@ -126,7 +126,7 @@ class PrefixHash:
         known: Whether the system prompt and the tools are known.
     """
 
-    __slots__ = ("_after", "_around", "_pending", "_spoken")
+    __slots__ = ("_after", "_around", "_spoken")
 
     def __init__(
         self,
@@ -136,9 +136,7 @@ class PrefixHash:
         model: str = "",
         known: bool = True,
     ) -> None:
-        self._after = hashlib.blake2b(digest_size=_SIZE)
-        self._spoken = hashlib.blake2b(digest_size=_SIZE)
-        self._pending: list[Pieces] = []
+        self._after, self._spoken = _Stream(), _Stream()
         self._around = Prefix(
             b"",
             b"",
@@ -151,37 +149,59 @@ class PrefixHash:
         """Return a copy that goes on independently."""
         made = PrefixHash(known=False)
         made._after, made._spoken = self._after.copy(), self._spoken.copy()
-        made._pending, made._around = list(self._pending), self._around
+        made._around = self._around
         return made
 
     def add(self, pieces: Pieces) -> None:
         """Add the next message."""
-        if self._pending and not (pieces.role and self._pending[0].role == pieces.role):
-            self._flush(self._after, self._spoken)
-            self._pending = []
-        self._pending.append(pieces)
+        self._after.add(pieces.role, pieces.first, pieces.rest)
+        self._spoken.add(pieces.role, pieces.first, pieces.spoken)
 
     def prefix(self) -> Prefix:
         """Return the prefix of what would come next."""
-        after, spoken = self._after.copy(), self._spoken.copy()
-        self._flush(after, spoken)
-        return replace(self._around, messages=after.digest(), spoken=spoken.digest())
+        messages, spoken = self._after.digest(), self._spoken.digest()
+        return replace(self._around, messages=messages, spoken=spoken)
 
-    def _flush(self, after: hashlib.blake2b, spoken: hashlib.blake2b) -> None:
-        """Hash the neighbours of one role, merged as the provider merges them."""
-        run = self._pending
-        if not run:
-            return
-        first = b"".join([one.first for one in run])
-        for whole, blocks in (
-            (after, b"".join([one.rest for one in run])),
-            (spoken, b"".join([one.spoken for one in run])),
-        ):
-            if not first and not blocks:
-                continue  # a message of thinking alone
-            whole.update(f"{run[0].role} {len(first)} {len(blocks)} ".encode())
-            whole.update(first)
-            whole.update(blocks)
+
+class _Stream:
+    """One hash of a list: the role of each run of messages, then the hashes of its blocks.
+
+    The blocks of a user's run wait for its end, because tool results are put first in it.
+    """
+
+    __slots__ = ("_first", "_hash", "_rest", "_role")
+
+    def __init__(self) -> None:
+        self._hash = hashlib.blake2b(digest_size=_SIZE)
+        self._role = ""
+        self._first: list[bytes] = []
+        self._rest: list[bytes] = []
+
+    def copy(self) -> _Stream:
+        made = _Stream()
+        made._hash, made._role = self._hash.copy(), self._role
+        made._first, made._rest = list(self._first), list(self._rest)
+        return made
+
+    def add(self, role: str, first: bytes, rest: bytes) -> None:
+        if not first and not rest:
+            return  # a message of thinking alone, where thinking does not count
+        if not role or role != self._role:
+            self._hash.update(b"".join([*self._first, *self._rest]))
+            self._first, self._rest, self._role = [], [], role
+            self._hash.update(hashlib.blake2b(role.encode(), digest_size=_SIZE).digest())
+        if role == "user":
+            self._first.append(first)
+            self._rest.append(rest)
+        else:
+            self._hash.update(first + rest)
+
+    def digest(self) -> bytes:
+        if not self._first:
+            return self._hash.digest()
+        whole = self._hash.copy()
+        whole.update(b"".join([*self._first, *self._rest]))
+        return whole.digest()
 
 
 def hash_of(value: Message) -> bytes:

@@ -49,7 +49,7 @@ def repair(
     unanswered: Unanswered = "stub",
     mend: Severity = "refused",
     continues: bool = False,
-    model: str = "",
+    model: str | None = "",
     sent: object = None,
     system: System | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
@@ -95,13 +95,14 @@ def repair(
     given = list(messages) if listed else []
     plain = accept(given if listed else messages)
     chosen = resolve(plain, dialect)
-    request = Request(continues, model)
+    beside = Beside(system, tools, model or "")
+    request = Request(continues, beside.model)
     mended, changes = plain, list[Change]()
     if any(mend in (one.severity, "discouraged") for one in violations(plain, chosen, request)):
         mended, changes = _mended(plain, chosen, unanswered, request)
     elif sent is None:
         return RepairResult(given, [])
-    taken, thinking = _bound(plain, mended, chosen, Beside(system, tools, model), sent, changes)
+    taken, thinking = _bound(plain, mended, chosen, beside, sent, changes)
     own = {id(one): theirs for one, theirs in zip(plain, given, strict=True)}
     return RepairResult([own.get(id(message), message) for message in taken], changes, thinking)
 

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import InvalidInputError
 from warmset.messages.codec import accept
-from warmset.messages.dialects import facts
+from warmset.messages.dialects import facts, faults
 from warmset.messages.prefix import PrefixHash
 from warmset.messages.thinking import THOUGHTS, prefixes
 
@@ -39,6 +39,14 @@ class Beside:
     tools: Sequence[Mapping[str, Any]] | None = None
     model: str = ""
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.model, str):
+            raise InvalidInputError(f"model: expected a model's name, found {self.model!r:.80}")
+        if self.tools is not None and not isinstance(self.tools, (list, tuple)):
+            raise InvalidInputError(f"tools: expected a list of schemas, found {self.tools!r:.80}")
+        if self.system is not None and not isinstance(self.system, (str, list, tuple)):
+            raise InvalidInputError(f"system: expected a text or blocks, found {self.system!r:.80}")
+
     def front(self) -> PrefixHash:
         """Return the hash of a list before its first message."""
         return PrefixHash(system=self.system, tools=self.tools, model=self.model)
@@ -65,28 +73,37 @@ def witness_of(
     if sent is None:
         known = prefixes(messages, dialect, beside.front())
     else:
-        listed, around = read_sent(sent, beside)
+        listed, around = read_sent(sent, beside, dialect)
         after = around.front()
         known = prefixes(listed, dialect, after)
         known = _reply(messages, dialect, known, after) | known
     return lambda _at, message: known.get(ours.key(message))
 
 
-def read_sent(sent: object, beside: Beside) -> tuple[list[Message], Beside]:
+def read_sent(sent: object, beside: Beside, dialect: Dialect) -> tuple[list[Message], Beside]:
     """Read what was sent: its messages, and what was beside them.
 
     Args:
         sent: A window, the keyword arguments of a provider's call, or a list of messages.
         beside: What a list of messages is taken to have been sent with.
+        dialect: The dialect of the messages.
 
     Raises:
-        InvalidInputError: It is none of these.
+        InvalidInputError: It is none of these, or one of its messages is of another dialect.
     """
+    listed, around = _read(sent, beside)
+    for at, fault in faults(listed, dialect):
+        raise InvalidInputError(f"sent: message {at} is not of {dialect}: {fault.why}")
+    return listed, around
+
+
+def _read(sent: object, beside: Beside) -> tuple[list[Message], Beside]:
     if isinstance(sent, Mapping):
         name = next((name for name in _LISTS if name in sent), None)
         system = next((sent[name] for name in _SYSTEMS if sent.get(name)), None)
         if name is not None:
-            around = Beside(system, sent.get("tools"), sent.get("model") or beside.model)
+            named = sent.get("model") or beside.model
+            around = Beside(system, sent.get("tools"), named)
             return accept(sent[name]), around
     elif (listed := getattr(sent, "messages", None)) is not None:
         around = Beside(getattr(sent, "system", None), getattr(sent, "tools", None), beside.model)
@@ -119,7 +136,7 @@ def _reply(
     fresh = [bool(ours.count(one)) and ours.key(one) not in known for one in messages]
     walk, start = PrefixHash(), None
     for at, message in enumerate(messages):
-        if walk.prefix().spoken == spoken:
+        if _is_reply(message, dialect) and walk.prefix().spoken == spoken:
             start = at
             break
         walk.add(ours.pieces(message))

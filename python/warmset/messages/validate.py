@@ -26,7 +26,7 @@ def validate(
     *,
     dialect: str | None = None,
     continues: bool = False,
-    model: str = "",
+    model: str | None = "",
     sent: object = None,
     system: System | None = None,
     tools: Sequence[Mapping[str, Any]] | None = None,
@@ -70,11 +70,11 @@ def validate(
     ]
     if malformed:
         return sorted(malformed, key=_by_place)
-    found = list(violations(plain, chosen, Request(continues, model)))
+    beside = Beside(system, tools, model or "")
+    found = list(violations(plain, chosen, Request(continues, beside.model)))
     if sent is not None:
-        beside = Beside(system, tools, model)
         witness = witness_of(plain, chosen, beside, sent)
-        found += broken(plain, chosen, witness, beside.front(), model)
+        found += broken(plain, chosen, witness, beside.front(), beside.model)
     return sorted(found, key=_by_place)
 
 

@@ -60,6 +60,7 @@ class Ledger:
     windows: LastWindows = field(default_factory=LastWindows)
     sent_lists: SentLists = field(default_factory=SentLists)
     path_hash: tuple[int, PrefixHash] | None = None
+    began_here: bool = False
     standing: Standing | None = None
     columns: Columns = field(default_factory=Columns)
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))

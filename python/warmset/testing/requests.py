@@ -132,12 +132,20 @@ def read_requests(requests: Iterable[RequestLike], *, dialect: str | None = None
     plain = [snapshot(one, number) for number, one in enumerate(requests)]
     chosen = None if dialect is None else known_dialect(dialect)
     known: list[Dialect | None] = [_dialect(one) for one in plain] if chosen is None else [chosen]
-    first: Dialect = next((one for one in known if one is not None), None) or "openai"
+    first = _first(known)
     for number, one in enumerate(known):
         if one not in (None, first):
             msg = f"request {number} is in {one}, and the one before in {first}"
             raise InvalidInputError(f"{msg}; compare requests of one API")
     return [_read(one, first, number) for number, one in enumerate(plain)]
+
+
+def _first(known: list[Dialect | None]) -> Dialect:
+    """Return the first dialect that is known."""
+    for one in known:
+        if one is not None:
+            return one
+    return "openai"
 
 
 def _read(plain: dict[str, Any], dialect: Dialect, number: int) -> Request:

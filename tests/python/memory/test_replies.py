@@ -186,3 +186,20 @@ def test_tokens_are_those_of_what_is_sent(log):
 def test_a_window_is_asked_for(log):
     with pytest.raises(InvalidInputError, match="window"):
         log.append(user("u"), window=5)
+
+
+def test_a_conversation_that_was_opened_again_is_not_its_own_witness(tmp_path):
+    options = {"conversation": "c", "budget": 9_999, "dialect": "anthropic", "model": MODEL}
+    with Memory.open(tmp_path / "s", embedder="lexical") as memory:
+        memory.process([user("u")], system="Be brief.", **options)
+    with Memory.open(tmp_path / "s", embedder="lexical") as memory:
+        given = [user("u"), reply(), user("v")]  # who knows what it was made behind
+        made = memory.process(given, system="Be long.", **options)
+        assert made.report.thinking.why == (UNKNOWN,)
+
+
+def test_a_redacted_list_is_not_what_its_reply_was_made_behind():
+    with Memory.open(None, embedder="lexical", redact=lambda t: t.replace("4711", "[x]")) as memory:
+        log = memory.conversation("c")
+        log.append([user("the pin is 4711"), reply(), user("v")])
+        assert kept(log) == 0

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import pytest
 
-from warmset import ClearToolResults, Memory, fit, repair, validate
+from warmset import ClearToolResults, Memory, compact_context, fit, repair, validate
 from warmset.errors import InvalidInputError
 from warmset.messages import alternate
 from warmset.messages.prefix import ANOTHER_MODEL, THINKING_MOVED, UNKNOWN, Prefix, PrefixHash
@@ -138,10 +140,39 @@ def test_only_the_first_reply_to_what_was_sent_is_bound_to_it():
     assert [(one.index, one.why) for one in found.removed] == [(5, UNKNOWN)]
 
 
-@pytest.mark.parametrize("wrong", [5, "text", {"model": "m"}])
-def test_what_was_sent_has_to_be_readable(wrong):
-    with pytest.raises(InvalidInputError, match="sent"):
-        validate(TALK, sent=wrong)
+@pytest.mark.parametrize(
+    "wrong",
+    [
+        5,
+        "text",
+        {"model": "m"},
+        [{"type": "function_call", "call_id": "x", "name": "f", "arguments": "{}"}],
+        {"contents": [{"role": "user", "parts": [{"text": "x"}]}]},
+        {"messages": TALK, "tools": 5},
+        {"messages": TALK, "model": 5},
+        {"messages": TALK, "system": 5},
+    ],
+)
+@pytest.mark.parametrize("maker", [validate, repair, partial(fit, budget=999), compact_context])
+def test_what_was_sent_has_to_be_readable(wrong, maker):
+    with pytest.raises(InvalidInputError):
+        maker(TALK, dialect="anthropic", sent=wrong)
+
+
+@pytest.mark.parametrize("maker", [validate, repair, partial(fit, budget=999), compact_context])
+def test_a_model_is_a_name_or_nothing(maker):
+    maker(TALK, dialect="anthropic", model=None)
+    with pytest.raises(InvalidInputError, match="model"):
+        maker(TALK, dialect="anthropic", model=5)
+
+
+def test_runs_of_thinking_are_hashed_in_linear_time():
+    after = PrefixHash()
+    for n in range(3):
+        after.add(judge_pieces(said(n)))
+    before = [after.copy().prefix() for _ in range(2)]
+    assert before[0] == before[1] == after.prefix()
+    assert not after._after._rest, "nothing of an assistant's run waits for its end"
 
 
 def test_sent_takes_windows_and_the_arguments_of_every_call():
