@@ -7,6 +7,9 @@ import re
 from typing import Final
 
 _FENCE: Final = re.compile(r"(?:```|~~~)[ \t]*[\w+-]{0,20}[ \t]*\n?")
+_WRAPPING: Final = re.compile(
+    r"(?:<think(?:ing)?>.{0,20000}?</think(?:ing)?>\s*|<[A-Za-z][\w-]{0,40}>\s*)+", re.DOTALL
+)
 _ANNOUNCES: Final = re.compile(
     r"\b(?:here|sure|certainly|of course|okay|ok|summary|summari[sz]ed|json|output|result|response"
     r"|following|below|requested)\b|[:：]\s*\n\s*$",  # noqa: RUF001
@@ -26,7 +29,8 @@ _LONGEST: Final = 200_000
 def is_structured(text: str) -> bool:
     """Return whether a text is a JSON object or array, and not prose.
 
-    A fence of code around it and a sentence that announces it or follows it make no difference.
+    A fence of code or tags around it, and a sentence that announces it or follows it, make no
+    difference.
     JSON that is cut off counts as well, and so does a Python dict. Prose that shows a piece of JSON
     is prose.
 
@@ -34,6 +38,8 @@ def is_structured(text: str) -> bool:
         text: What a summarizer wrote.
     """
     head = text[:_LONGEST].lstrip("\ufeff\u200b \t\r\n")
+    if (wrapping := _WRAPPING.match(head)) is not None:
+        head = head[wrapping.end() :]
     opens = _OPENS.search(head, 0, _PREFACE + 40)
     if opens is None:
         return False
@@ -52,7 +58,7 @@ def is_structured(text: str) -> bool:
     if isinstance(found, list) and not _holds_data(found):
         return False  # "[1] says ..." and "[x] done"
     behind = _FENCE.sub("", body[end:]).strip()
-    return len(behind) <= (_PREFACE if fence is not None else min(_PREFACE, end))
+    return len(behind) <= min(_PREFACE, end)  # more would be prose that shows some JSON
 
 
 def _begins(body: str) -> bool:

@@ -90,9 +90,12 @@ DATA = [
     "{'summary': 'the ledger moves to Postgres 16'}",
     '\ufeff [["pool", 12], ["ledger", 16]]',
     '[{"type": "text", "text": "The ledger moves to Postgres 16."}]',
+    '<summary>\n{"ledger": "Postgres 16", "pool": "12"}\n</summary>',
+    '<think>What did they say?</think>\n{"ledger": "Postgres 16"}',
 ]
 SUMMARIES = [
     GOOD,
+    '```json\n{"pool": 12}\n```\nThe ledger moves to Postgres 16 with this; Maren deploys it.',
     "Error code: 429 came from the gateway, so the client now retries twice with back-off.",
     "429 errors from the gateway were traced to the pool of 12; raising it to 20 mended them.",
     "Error handling was moved to src/errors.py; a TimeoutError is now retried three times by it.",
