@@ -207,7 +207,7 @@ def import_(
         path: The store's directory; it is created if it does not exist.
         file: The export.
         redact: A function that every text passes through before it is stored, as module:function.
-        private_tags: Leave out text between <private> and </private>.
+        private_tags: Leave out text between private tags: `<private>`, `</private>`.
         key_file: A file with the store's master key, if it has one.
         as_json: Print one JSON object.
     """
