@@ -24,6 +24,7 @@ from warmset.cli.app import COMMANDS
 from warmset.embed import weights as weights_module
 from warmset.embed.pins import MINILM, POTION
 from warmset.errors import ModelMissing
+from warmset.money import PRICES
 
 LEAST_BLOCKS = 70
 """Python examples that run, at least; fewer would mean that they are not found any more."""
@@ -52,6 +53,15 @@ def run(code, line, page, names):
     with contextlib.redirect_stdout(printed):
         exec(compile("\n" * (line - 1) + code, str(page), "exec"), names)  # noqa: S102 - our own
     return printed.getvalue()
+
+
+@pytest.fixture(autouse=True)
+def _prices():
+    """Give the other tests the table of prices as it was: a page shows how to add a model."""
+    before = dict(PRICES)
+    yield
+    PRICES.clear()
+    PRICES.update(before)
 
 
 def _have(model):
