@@ -32,6 +32,19 @@ class Calls:
         return self.make(text)
 
 
+class Held:
+    """A callable that returns nothing until `go` is set."""
+
+    fingerprint = "held"
+
+    def __init__(self, make):
+        self.make, self.go = make, threading.Event()
+
+    def __call__(self, text):
+        self.go.wait(30)
+        return self.make(text)
+
+
 def line(text):
     return f"about {text.split()[0]}"
 
@@ -94,12 +107,7 @@ def test_pickers_see_it():
 
 
 def test_until_it_is_there_the_default_is_shown_and_nobody_waits():
-    go = threading.Event()
-
-    def slow(text):
-        go.wait(30)
-        return line(text)
-
+    slow = Held(line)
     with Memory.open(None, embedder="lexical", summary_line=slow) as memory:
         log, began = memory.conversation("log"), time.monotonic()
         log.append(talk(30))
@@ -108,24 +116,19 @@ def test_until_it_is_there_the_default_is_shown_and_nobody_waits():
         assert "about turn" not in shown
         assert memory.stats()["undescribed"] == 30
         assert not memory.flush(0.05)
-        go.set()
+        slow.go.set()
         assert memory.flush(20)
         log.append([said("ok", "assistant"), said("turn3 again")])
         assert "about turn" in index_text(narrow(log))
 
 
 def test_a_line_that_comes_in_the_middle_of_an_exchange_is_shown_from_the_next_on():
-    go = threading.Event()
-
-    def slow(text):
-        go.wait(30)
-        return line(text)
-
+    slow = Held(line)
     with Memory.open(None, embedder="lexical", summary_line=slow) as memory:
         log = memory.conversation("log")
         log.append([*talk(30), said("nothing of that?")])
         first = log.window(budget=2_600, index_share=0.6, recent=1)
-        go.set()
+        slow.go.set()
         assert memory.flush(20)
         second = log.window(budget=2_600, index_share=0.6, recent=1)
         assert first.messages == second.messages, "the provider's cache would be lost"
@@ -157,17 +160,11 @@ def test_it_is_stored_and_made_once(cipher, tmp_path):
 
 
 def test_what_was_pending_is_described_after_the_next_open(tmp_path):
-    go, again = threading.Event(), Calls(line)
-
-    def slow(text):
-        go.wait(30)
-        return line(text)
-
-    slow.fingerprint = "calls"
+    slow, again = Held(line), Calls(line, "held")
     memory = Memory.open(tmp_path, embedder="lexical", summary_line=slow)
     memory.conversation("log").append(talk(3))
     memory.close(timeout=0)
-    go.set()
+    slow.go.set()
     with Memory.open(tmp_path, embedder="lexical", summary_line=again) as memory:
         assert memory.flush(20)
         assert len(again.texts) == 3
@@ -207,16 +204,18 @@ def bytes_of(path):
 
 
 def test_entities_and_decisions_are_replaced():
+    turn3 = Held(lambda text: text.startswith("turn3"))
     with Memory.open(
         None,
         embedder="lexical",
         entities=lambda text: [f"E-{text.split()[0]}", "E-two", "E-two"],
-        decisions=lambda text: text.startswith("turn3"),
+        decisions=turn3,
     ) as memory:
         log = memory.conversation("log")
         log.append([*talk(30), said("we decided to use TOML"), said("ok", "assistant")])
         assert memory.search("TOML")[0].decision
         narrow(log)  # the columns are there
+        turn3.go.set()
         assert memory.flush(20)
         assert not memory.search("TOML")[0].decision
         [hit] = [one for one in memory.search("turn3") if one.summary.startswith("turn3 ")]
@@ -228,14 +227,14 @@ def test_entities_and_decisions_are_replaced():
 
 
 def test_the_columns_follow_a_decision():
-    with Memory.open(
-        None, embedder="lexical", decisions=lambda text: text.startswith("turn4")
-    ) as memory:
+    turn4 = Held(lambda text: text.startswith("turn4"))
+    with Memory.open(None, embedder="lexical", decisions=turn4) as memory:
         log = memory.conversation("log")
         log.append([*(said(f"turn{n} {LONG}") for n in range(20)), said("we decided")])
         log.window("we decided", budget=2_600, recent=1)
         columns = log._ledger.columns
         assert columns.decides.tolist() == [False] * 20 + [True]
+        turn4.go.set()
         assert memory.flush(20)
         assert columns.decides.tolist() == [False] * 4 + [True] + [False] * 16
         assert columns.settles[columns.homes].tolist() == columns.decides.tolist()
@@ -330,18 +329,13 @@ def test_what_is_no_function_is_refused(option, given):
 
 
 def test_an_abandoned_turn_and_an_erased_one_are_no_trouble():
-    go = threading.Event()
-
-    def slow(text):
-        go.wait(30)
-        return line(text)
-
+    slow = Held(line)
     with Memory.open(None, embedder="lexical", summary_line=slow) as memory:
         log = memory.conversation("log")
         ids = log.append(talk(4))
         log.sync([*talk(2), said("another way")])
         memory.erase(ids=[ids[1]])
-        go.set()
+        slow.go.set()
         assert memory.flush(20)
         kept = [one.summary for one in memory.search("harbour")]
         assert set(kept) == {"about turn0"}
@@ -349,17 +343,16 @@ def test_an_abandoned_turn_and_an_erased_one_are_no_trouble():
 
 def test_a_turn_that_is_erased_while_it_is_described_costs_the_others_nothing(caplog):
     caplog.set_level(logging.WARNING, logger="warmset")
-    go = threading.Event()
 
-    def erasing(text):
-        go.wait(30)
+    def erase(text):
         if text == "gone":
             memory.erase(ids=[ids[1]])
         return f"line of {text}"
 
-    with Memory.open(None, embedder="lexical", summary_line=erasing) as memory:
+    slow = Held(erase)
+    with Memory.open(None, embedder="lexical", summary_line=slow) as memory:
         ids = memory.conversation("log").append([said("one"), said("gone"), said("two")])
-        go.set()
+        slow.go.set()
         assert memory.flush(20)
         assert memory.search("one")[0].summary == "line of one"
         assert memory.search("two")[0].summary == "line of two"
