@@ -9,8 +9,9 @@ from warmset.errors import InvalidInputError
 from warmset.messages.codec import accept
 from warmset.messages.dialects import known_dialect, resolve
 from warmset.messages.languages import LANGUAGES
+from warmset.messages.mending import CONTINUE
 from warmset.messages.turns import ConversionResult, Losses, OnLoss, System
-from warmset.messages.writable import CONTINUE, joined_calls, with_own_ids
+from warmset.messages.writable import joined_calls, with_own_ids
 
 if TYPE_CHECKING:
     from collections.abc import Iterable

@@ -15,8 +15,11 @@ NO_RESULT: Final = "(no result: the call was interrupted)"
 """The text of a placeholder result."""
 
 
-NOTHING_LEFT: Final = "(continued)"
-"""The text of the message that a list gets of which nothing is left."""
+CONTINUED: Final = "(continued)"
+"""The text of a message of which nothing is left, or that a list needs at its front."""
+
+CONTINUE: Final = "(continue)"
+"""What the user says at the end of a list that must end with the user."""
 
 
 @dataclass(frozen=True, slots=True)

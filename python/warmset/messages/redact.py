@@ -12,6 +12,8 @@ import re
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any, Final, TypeAlias
 
+from warmset.messages.names import person
+
 if TYPE_CHECKING:
     from warmset.messages.model import Message
 
@@ -73,7 +75,6 @@ _MEDIA: Final = ("media_type", "mime_type", "mimeType")
 _BASE64: Final = re.compile(r"[A-Za-z0-9+/_-]*={0,2}")
 _DATA_URL: Final = re.compile(r"data:[^,;\s]*(?:;[^,;\s]*)*;base64,[A-Za-z0-9+/_=-]*\s*")
 _LITERAL: Final = re.compile(r'"[^"\\]*(?:\\.[^"\\]*)*"', re.DOTALL)
-_NOT_IN_NAMES: Final = re.compile(r"[\s<|\\/>]+")
 _CONTENT_TYPES: Final = frozenset(
     {
         "audio",
@@ -188,7 +189,7 @@ def _name(holder: dict[str, Any], value: str, rewrite: Rewrite) -> str:
         return value
     made = rewrite(value)
     if made != value and "role" in holder:
-        return _NOT_IN_NAMES.sub("_", made).strip("_") or "redacted"
+        return person(made).strip("_") or "redacted"
     return _same(value, made)
 
 

@@ -11,7 +11,7 @@ from warmset.messages.bound import BoundThinking
 from warmset.messages.codec import accept
 from warmset.messages.dialects import resolve
 from warmset.messages.languages import LANGUAGES
-from warmset.messages.mending import NOTHING_LEFT, Change, Unanswered
+from warmset.messages.mending import CONTINUED, Change, Unanswered
 from warmset.messages.model import Request, Severity
 from warmset.messages.sent import Beside
 from warmset.messages.thinking import Thinking, rule_of
@@ -120,7 +120,7 @@ def _mended(
         changes += [Change(one.rule, min(one.index, last), one.what) for one in more]
         changes.sort(key=lambda one: one.index)
     if plain and not mended:
-        said = LANGUAGES[dialect].grammar.facts(plain[-1]).text.strip() or NOTHING_LEFT
+        said = LANGUAGES[dialect].grammar.facts(plain[-1]).text.strip() or CONTINUED
         mended = [LANGUAGES[dialect].grammar.say("user", said)]
         what = "nothing was left of the list, so what the last message said became the user's"
         changes = [*changes, Change(changes[-1].rule, len(plain) - 1, what)]

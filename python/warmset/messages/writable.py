@@ -6,11 +6,11 @@ the list of which nothing is left, where the dialect demands a user's turn there
 
 from __future__ import annotations
 
-import re
 from dataclasses import replace
 from itertools import groupby
 from typing import TYPE_CHECKING, Final, TypeAlias
 
+from warmset.messages.mending import CONTINUE, CONTINUED
 from warmset.messages.pairing import fresh_ids
 from warmset.messages.turns import Call, Part, Result, Text, Turn
 
@@ -18,10 +18,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
     from warmset.messages.turns import Losses
-
-CONTINUED: Final = "(continued)"
-CONTINUE: Final = "(continue)"
-"""What a user's turn says of which nothing is left: at the front of a list, and at its end."""
 
 NAMELESS: Final = "_"
 """The id of a call whose id is empty."""
@@ -35,19 +31,12 @@ ORDER: Final = "the order of text and tool parts"
 Keep: TypeAlias = "Callable[[Part, Turn], Part | None]"
 """Returns a part of a turn as a dialect can write it; reports what it cannot, and returns None."""
 
-_UNSAFE = re.compile(r"[^a-zA-Z0-9_-]")
-
 
 def parts_of(turn: Turn) -> tuple[Part, ...]:
     """Return the parts of a turn; a text that is not empty is one part."""
     if isinstance(turn.content, str):
         return (Text(turn.content),) if turn.content else ()
     return turn.content
-
-
-def plain(text: str, longest: int) -> str:
-    """Write an id or a name with letters, digits, _ and - only, and cut to a length."""
-    return _UNSAFE.sub("_", text)[:longest] or "_"
 
 
 def with_own_ids(

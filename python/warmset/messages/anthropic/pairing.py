@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from typing import TypeAlias
 
 from warmset.messages.anthropic import walk
 from warmset.messages.mending import NO_RESULT, Change, Unanswered
 from warmset.messages.model import Message
+from warmset.messages.names import plain
 from warmset.messages.pairing import fresh_ids
 
 Entry: TypeAlias = tuple[int, Message]
@@ -69,7 +69,7 @@ class _Pairing:
             for place, block in enumerate(walk.blocks(message))
             if block["type"] == walk.USE
         ]
-        self._ids = {where: _plain(call) for where, call in calls}
+        self._ids = {where: plain(call) for where, call in calls}
         for where, call in calls:
             if (own := self._ids[where]) != call:
                 what = f"call {call!r} was named {own}"
@@ -168,11 +168,6 @@ class _Pairing:
                 others.append(result)
         here.sort(key=lambda found: found[0])
         return [result for _, result in here] + others
-
-
-def _plain(call: str) -> str:
-    """Write an id with letters, digits, _ and - only."""
-    return call if walk.ID.fullmatch(call) else re.sub(r"[^a-zA-Z0-9_-]", "_", call) or "_"
 
 
 def _stub(call: str) -> Message:

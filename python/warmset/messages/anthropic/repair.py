@@ -12,12 +12,10 @@ from warmset.messages.anthropic.pairing import Entry, pair, same
 from warmset.messages.anthropic.rules import a13_user_is_last
 from warmset.messages.anthropic.systems import in_place, without_systems
 from warmset.messages.codec import accept, loads
-from warmset.messages.mending import Change, Unanswered
+from warmset.messages.mending import CONTINUE, CONTINUED, Change, Unanswered
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message, Request
-
-CONTINUED, CONTINUE = "(continued)", "(continue)"
 
 
 def mend(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from warmset.messages.anthropic import walk
 from warmset.messages.anthropic.models import binds_thinking, thinks_at_will
-from warmset.messages.mending import NOTHING_LEFT
+from warmset.messages.mending import CONTINUED
 from warmset.messages.prefix import Pieces, hash_of
 
 if TYPE_CHECKING:
@@ -83,6 +83,6 @@ def reader(messages: Sequence[Message]) -> Callable[[int, Collection[int]], Mess
             return message
         rest = [block for block in message["content"] if not walk.is_thought(block)]
         # An empty message is refused, and without it neighbours could be of one role.
-        return message | {"content": rest or [{"type": "text", "text": NOTHING_LEFT}]}
+        return message | {"content": rest or [{"type": "text", "text": CONTINUED}]}
 
     return written

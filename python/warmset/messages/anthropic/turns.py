@@ -9,6 +9,7 @@ from warmset.messages.alternate import alternate
 from warmset.messages.anthropic import walk
 from warmset.messages.anthropic.place_system import place_system
 from warmset.messages.codec import accept
+from warmset.messages.names import plain
 from warmset.messages.openai.turns import with_name
 from warmset.messages.text import kind_of
 from warmset.messages.turns import (
@@ -21,7 +22,7 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import plain, sifted, with_own_ids, with_results_first, without_empty
+from warmset.messages.writable import sifted, with_own_ids, with_results_first, without_empty
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message

@@ -12,12 +12,11 @@ from warmset.messages.gemini.rules import (
     is_signed_well,
     unsigned_steps,
 )
-from warmset.messages.mending import Change, Unanswered
+from warmset.messages.mending import CONTINUE, CONTINUED, Change, Unanswered
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message, Request
 
-CONTINUED, CONTINUE = "(continued)", "(continue)"
 UNCHECKED = "skip_thought_signature_validator"
 """The signature that stands for none; source: ai.google.dev/gemini-api/docs/thought-signatures."""
 

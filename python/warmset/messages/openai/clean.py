@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 from warmset.messages.codec import encode
 from warmset.messages.mending import Change
+from warmset.messages.names import person, plain
 from warmset.messages.openai.grammar import body_of
 from warmset.messages.openai.rules import (
     ARGUMENTS,
@@ -94,7 +94,7 @@ def _with_names(message: Message, index: int, changes: list[Change]) -> Message:
     """Give calls, and who answers them, names and arguments that may stand (C5)."""
     role, named = message["role"], message.get("name")
     if role in SPEAKING and isinstance(named, str) and not PERSON.fullmatch(named):
-        fresh = re.sub(r"[\s<|\\/>]+", "_", named) or "_"
+        fresh = person(named) or "_"
         changes.append(Change("C5", index, f"the name {named!r:.80} became {fresh!r}"))
         message = {**message, "name": fresh}
     if role == "function" and not NAME.fullmatch(message["name"]):
@@ -135,6 +135,6 @@ def _body(body: dict[str, Any], key: str, index: int, changes: list[Change]) -> 
 
 
 def _named(name: str, index: int, changes: list[Change]) -> str:
-    fresh = re.sub(r"[^a-zA-Z0-9_-]", "_", name)[:_LONGEST] or "_"
+    fresh = plain(name, _LONGEST)
     changes.append(Change("C5", index, f"the name {name!r:.80} became {fresh!r}"))
     return fresh

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from warmset.errors import ConversionError
 from warmset.messages.codec import encode
+from warmset.messages.names import plain
 from warmset.messages.openai.arguments import read_arguments
 from warmset.messages.turns import (
     Call,
@@ -18,7 +19,7 @@ from warmset.messages.turns import (
     Text,
     Turn,
 )
-from warmset.messages.writable import ORDER, plain, sifted, with_results_first, without_empty
+from warmset.messages.writable import ORDER, sifted, with_results_first, without_empty
 
 if TYPE_CHECKING:
     from warmset.messages.model import Message

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from warmset.messages.mending import Change, Unanswered
+from warmset.messages.names import plain
 from warmset.messages.pairing import Asked, fresh_ids, match
 from warmset.messages.responses.clean import with_fitting_parts
 from warmset.messages.responses.kinds import (
@@ -72,7 +72,7 @@ def _with_name(index: int, item: Message, changes: list[Change]) -> Message:
     """Give a function that is called a name that may stand (C5)."""
     if item_kind(item) != "function_call" or NAME.fullmatch(item["name"]):
         return item
-    fresh = re.sub(r"[^a-zA-Z0-9_-]", "_", item["name"])[:_LONGEST] or "_"
+    fresh = plain(item["name"], _LONGEST)
     changes.append(Change("C5", index, f"the name {item['name']!r:.80} became {fresh!r}"))
     return {**item, "name": fresh}
 
