@@ -265,11 +265,18 @@ class Conversation:
         Until the next request, the same turns are quoted, so that a loop of tool calls keeps its
         prompt cache.
 
+        In mode "steady", new messages follow those of the last window, as they are. What a request
+        needs of messages that are no longer shown is quoted once, in a message before it, and stays
+        there. Each window is recorded in the store before it is returned, so that another process
+        continues it.
+
         Args:
             query: The request; None for the last user message. A text that was not appended is sent
                 as a user message at the end.
             budget: The most tokens that the call's input may have, or a `Budget`.
-            mode: "jit" as above, "full" for all messages, with a prepared summary in place of the
+            mode: "jit" as above, "steady" for a list that only grows until it is made anew near the
+                budget, so that a provider can cache it and the model's thinking stays valid, "full"
+                for all messages, with a prepared summary in place of the
                 oldest once they exceed the budget, "recency" for the newest units that fit.
             options: The fields of `WindowOptions`.
 

@@ -9,10 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-Mode: TypeAlias = Literal["jit", "full", "recency"]
-"""How a window is built: the turns that the request needs, all turns, or the newest turns only."""
+Mode: TypeAlias = Literal["jit", "full", "recency", "steady"]
+"""How a window is built: the turns that the request needs, all turns, the newest turns only, or a
+list that only grows."""
 
-MODES: Final = ("jit", "full", "recency")
+MODES: Final = ("jit", "full", "recency", "steady")
 
 Reading: TypeAlias = Literal["map", "pread"]
 """How sealed segments of a store are read."""
@@ -56,6 +57,18 @@ turns."""
 SUMMARY_SHARE: Final = 0.5
 """The share of the budget left by verbatim messages that a summary may take, so that room is left
 for retrieved turns."""
+
+RECALL_SHARE: Final = 0.05
+"""The share of the budget that what is recalled for one exchange may take in mode "steady"; it
+stays in the list, so that twenty exchanges fill a budget with it at most."""
+
+SWAP_AT: Final = 0.85
+"""The share of the budget at which the next epoch begins with an exchange: the exchange needs the
+rest."""
+
+SWAP_TO: Final = 0.35
+"""The share of the budget that the first list of an epoch has: with less the model lacks what was
+just said, with more the next swap comes too soon."""
 
 SESSION_GAP: Final = 8 * 3600.0
 """Seconds of silence that begin a new session."""

@@ -13,9 +13,11 @@ from warmset.errors import Erased, NotFound, StoreError
 from warmset.index.labels import Numbers
 from warmset.quote.cache import Cards
 from warmset.quote.messages import Copies
+from warmset.state.epochs import Epochs
 from warmset.state.ledger import Ledger
 from warmset.store.derived import Derived
 from warmset.store.descriptions import Described, described, read_parts, turn_of
+from warmset.store.epochs import is_step
 from warmset.store.records import key_of
 from warmset.text.decisions import summarise
 from warmset.tokens import known_encoding
@@ -81,6 +83,7 @@ class Catalog:
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self.asked: set[tuple[str, str]] = set()  # erased conversations for which lists were made
         self.derived = Derived()
+        self.epochs: dict[tuple[str, str], Epochs] = {}
         self.described: dict[int, Described] = {}
         self.describers: dict[str, str] = {}
         self.item_indexes: dict[tuple[str, str | None], Follows] = {}
@@ -170,6 +173,20 @@ class Catalog:
         """Return a turn's summary: what a callable wrote, else the beginning of its text."""
         said = {} if entry.described is None else self.parts_of(entry.described.record)
         return said.get("summary_line") or summarise(self.text(entry.id))
+
+    def epochs_of(self, tenant: str, conversation: str) -> Epochs:
+        """Return the epoch records of a conversation; the caller holds the lock."""
+        return self.epochs.setdefault((tenant, conversation), Epochs())
+
+    def take_epoch(self, made: Made) -> None:
+        """Take up a record if it is of an epoch; the caller holds the lock."""
+        if is_step(made) and made.conversation is not None:
+            self.epochs_of(made.tenant, made.conversation).take(made)
+
+    def drop_epoch(self, made: Made) -> None:
+        """Forget a record of an epoch that was erased; the caller holds the lock."""
+        if is_step(made) and made.conversation is not None:
+            self.epochs_of(made.tenant, made.conversation).drop(made.id)
 
     def take_description(self, made: Made) -> None:
         """Take up a description, if the callables in use made it; the caller holds the lock."""

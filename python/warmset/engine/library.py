@@ -183,6 +183,7 @@ class Library(Catalog):
         self.attached.clear()
         self._owner.clear()
         self.derived = Derived()
+        self.epochs.clear()
         self.described.clear()
         self.numbers = Numbers()
         self.cards.clear()

@@ -152,6 +152,7 @@ class Follower:
                 made = self._engine.derived.take(record)
                 if made is not None:
                     self._engine.take_description(made)
+                    self._engine.take_epoch(made)
             elif record.kind == TOMBSTONE:
                 news.erased = True
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
@@ -228,6 +229,7 @@ class Follower:
         engine = self._engine
         for gone_record in engine.derived.forget(engine.is_erased):
             engine.drop_description(gone_record)
+            engine.drop_epoch(gone_record)
         again: set[_Name] = set()
         for name, ledger in list(engine.ledgers.items()):
             gone = [id_ for id_ in ledger.entries if engine.is_erased(id_)]

@@ -38,9 +38,11 @@ class ConversationSummaries:
         """Build a window that shows all messages, or a summary in place of the oldest."""
         return self._prepared.window(self._policy, call)
 
-    def offer(self, call: Call, /) -> Settled | None:
+    def offer(
+        self, call: Call, /, *, share: float | None = None, wait: bool = False
+    ) -> Settled | None:
         """Return the newest summary that is ready, and start another one if it is due."""
-        return self._prepared.offer(self._policy, call)
+        return self._prepared.offer(self._policy, call, share=share, wait=wait)
 
     def shown(self, made: Assembled, /) -> Compaction:
         """Record whether the window shows a summary, and return the report of the preparation.

@@ -27,6 +27,7 @@ from warmset.window.summary_slot import erased_of
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
+    from warmset.prepare.jobs import Job
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import State
     from warmset.state.ledger import Ledger
@@ -84,33 +85,54 @@ class Preparation:
             waited = 0.0
             choice = self._look_and_choose(policy, call)
             job = self._writing.prepare(policy, call, choice, FULL_SHARE)
-            left = 0.0 if job is None else policy.deadline - job.waited
-            if not choice.fits and job is not None and job.ticket is not None and left > 0:
-                begun = policy.clock()
-                job.ticket.wait(min(left, TIMEOUT_MAX))
-                waited = policy.clock() - begun
-                with self._engine.lock:
-                    job.waited += waited
-                    policy.counters.waits += 1
-                    policy.counters.waited += waited
+            if not choice.fits and job is not None and (waited := self._wait(policy, job)):
                 choice = self._look_and_choose(policy, call)
             with self._engine.lock:
                 return self._write(policy, call, choice, waited)
         finally:
             self._tell(policy)
 
-    def offer(self, policy: PreparedCompaction, call: Call) -> Settled | None:
+    def _wait(self, policy: PreparedCompaction, job: Job) -> float:
+        """Wait for a summary, up to the deadline; return the seconds."""
+        left = policy.deadline - job.waited
+        if job.ticket is None or left <= 0:
+            return 0.0
+        begun = policy.clock()
+        job.ticket.wait(min(left, TIMEOUT_MAX))
+        waited = policy.clock() - begun
+        with self._engine.lock:
+            job.waited += waited
+            policy.counters.waits += 1
+            policy.counters.waited += waited
+        return waited
+
+    def offer(
+        self,
+        policy: PreparedCompaction,
+        call: Call,
+        *,
+        share: float | None = None,
+        wait: bool = False,
+    ) -> Settled | None:
         """Return the newest summary that is ready, and start another one if it is due.
 
         Args:
             policy: Who writes summaries, and when.
             call: What the messages are for.
+            share: The share of the budget that a summary may have; None for that of mode "jit".
+            wait: Whether to wait for the summary that is being written, up to the deadline.
         """
         try:
             with self._engine.lock:
                 self._summaries.look(policy, self._ledger())
                 newest = self._summaries.newest
-            self._writing.prepare(policy, call, Choice(newest, 0, fits=True), JIT_SHARE)
+            share = JIT_SHARE if share is None else share
+            job = self._writing.prepare(policy, call, Choice(newest, 0, fits=True), share)
+            if wait and job is not None:
+                self._wait(policy, job)
+                with self._engine.lock:
+                    self._summaries.look(policy, self._ledger())
+                    newest = self._summaries.newest
             return None if newest is None else newest.settled
         finally:
             self._tell(policy)

@@ -17,7 +17,15 @@ if TYPE_CHECKING:
     from warmset.window.pipeline import Windows
     from warmset.window.priced import with_money
     from warmset.window.request import Ask
-    from warmset.window.result import Choice, Compaction, Part, Report, Window, with_synced
+    from warmset.window.result import (
+        Choice,
+        Compaction,
+        EpochReport,
+        Part,
+        Report,
+        Window,
+        with_synced,
+    )
     from warmset.window.sent_back import note_cut
     from warmset.window.summaries import CompactionPolicy, Summaries
 
@@ -29,6 +37,7 @@ __all__ = [
     "CompactionPolicy",
     "CutAsk",
     "CutResult",
+    "EpochReport",
     "GeminiArguments",
     "OpenAIArguments",
     "Part",
@@ -62,7 +71,15 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "pipeline": ["Windows"],
             "priced": ["with_money"],
             "request": ["Ask"],
-            "result": ["Choice", "Compaction", "Part", "Report", "Window", "with_synced"],
+            "result": [
+                "Choice",
+                "Compaction",
+                "EpochReport",
+                "Part",
+                "Report",
+                "Window",
+                "with_synced",
+            ],
             "sent_back": ["note_cut"],
             "summaries": ["CompactionPolicy", "Summaries"],
         },

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 from operator import attrgetter, itemgetter
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset import messages
 from warmset.errors import BudgetTooSmall
@@ -25,7 +25,7 @@ from warmset.window.render import frame_tokens, render, request_behind, total
 from warmset.window.result import Part, PartName
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect, Lost, Message, System
@@ -55,6 +55,22 @@ class Piece:
     messages: list[Message]
     turns: tuple[int, ...] = (ROOT,)
     in_place: tuple[str, ...] | None = None
+
+
+class Block(NamedTuple):
+    """Quoted turns and index lines as one text.
+
+    Args:
+        text: The text, marked as data.
+        message: The user message that shows it.
+        index_tokens: The tokens of the index.
+        tokens: The tokens of the rest of the message.
+    """
+
+    text: str
+    message: Message
+    index_tokens: int
+    tokens: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,24 +216,46 @@ def _user_piece(
     return Piece((part,), [messages.text_message(call.source, "user", line.text)])
 
 
-def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
-    """Write the scoped index and the quoted turns, as one message."""
+def quote_block(
+    engine: Engine,
+    dialect: Dialect,
+    quoted: Iterable[Entry],
+    lines: Iterable[Entry],
+    head: str = "",
+) -> Block:
+    """Write an index and quoted turns as one text, in the order of the conversation.
+
+    Args:
+        engine: The store, from which texts are read.
+        dialect: The dialect of the user message that will show it.
+        quoted: The messages to quote.
+        lines: The messages to list, one line each.
+        head: A line before the index.
+    """
     cards = engine.cards
-    shown = sorted((e for unit in draft.quoted for e in unit), key=attrgetter("id"))
-    lines = sorted(draft.lines, key=attrgetter("id"))
-    index = [cards.plain(INDEX_TITLE), *map(cards.line, lines)] if lines else []
+    shown, listed = sorted(quoted, key=attrgetter("id")), sorted(lines, key=attrgetter("id"))
+    index = [cards.plain(INDEX_TITLE), *map(cards.line, listed)] if listed else []
+    index = [cards.plain(head), *index] if head else index
     turns = cards.quotes(shown)
     ends = [cards.plain(OPENING), cards.plain(CLOSING)]
     text = "".join(line.text for line in (ends[0], *index, *turns, ends[1]))
     of_index = sum(line.tokens for line in index)
-    message = messages.text_message(call.source, "user", text)
+    message = messages.text_message(dialect, "user", text)
     spoken = sum(line.tokens for line in (*ends, *turns))
-    spoken += frame_tokens(call.source, engine.encoding)
+    spoken += frame_tokens(dialect, engine.encoding)
     if engine.encoding == "estimate":  # each count is rounded
         spoken = message_tokens([message], engine.encoding)[0] - of_index
-    parts = [Part("index", of_index, tuple(entry.id for entry in lines))] if lines else []
-    parts.append(Part("retrieved", spoken, tuple(entry.id for entry in shown)))
-    return Piece(tuple(parts), [message])
+    return Block(text, message, of_index, spoken)
+
+
+def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
+    """Write the scoped index and the quoted turns, as one message."""
+    shown = sorted((e for unit in draft.quoted for e in unit), key=attrgetter("id"))
+    lines = sorted(draft.lines, key=attrgetter("id"))
+    made = quote_block(engine, call.source, shown, lines)
+    parts = [Part("index", made.index_tokens, tuple(entry.id for entry in lines))] if lines else []
+    parts.append(Part("retrieved", made.tokens, tuple(entry.id for entry in shown)))
+    return Piece(tuple(parts), [made.message])
 
 
 def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]]:

@@ -7,7 +7,16 @@ from typing import TYPE_CHECKING, Any, TypedDict
 
 from warmset.errors import InvalidInputError
 from warmset.money.prices import check_prices
-from warmset.options import INDEX_SHARE, MIN_SAVING, RECENT, SHORTLIST, WINDOW_WAIT
+from warmset.options import (
+    INDEX_SHARE,
+    MIN_SAVING,
+    RECALL_SHARE,
+    RECENT,
+    SHORTLIST,
+    SWAP_AT,
+    SWAP_TO,
+    WINDOW_WAIT,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -28,6 +37,9 @@ class WindowKeywords(TypedDict, total=False):
     wait: float
     index_share: float
     min_saving: float
+    recall_share: float
+    swap_at: float
+    swap_to: float
     dialect: str | None
     system: System | None
     tools: Sequence[Mapping[str, Any]] | None
@@ -54,6 +66,12 @@ class WindowOptions:
         min_saving: The least share of the list's tokens that a window of mode "jit" must save, if
             the whole list fits the budget; otherwise the list is not changed. 0 changes every list
             that does not grow by it.
+        recall_share: In mode "steady", the share of the budget that the turns quoted for one
+            exchange may take; 0 recalls nothing.
+        swap_at: In mode "steady", the share of the budget from which the list is made anew when an
+            exchange begins. At the whole budget that happens wherever it must.
+        swap_to: In mode "steady", the share of the budget that a list has which is made anew, the
+            system prompt and tools included.
         dialect: The dialect of the window; the conversation's if not given.
         system: A system prompt that is sent beside the messages.
         tools: Tool schemas that are sent with the call; their tokens count. Functions in the shape
@@ -76,6 +94,9 @@ class WindowOptions:
     wait: float = WINDOW_WAIT
     index_share: float = INDEX_SHARE
     min_saving: float = MIN_SAVING
+    recall_share: float = RECALL_SHARE
+    swap_at: float = SWAP_AT
+    swap_to: float = SWAP_TO
     dialect: str | None = None
     system: System | None = None
     tools: Sequence[Mapping[str, Any]] | None = None
@@ -101,6 +122,8 @@ class WindowOptions:
         for name, share in (
             ("index_share", self.index_share),
             ("min_saving", self.min_saving),
+            ("recall_share", self.recall_share),
+            ("swap_to", self.swap_to),
             ("wait", self.wait),
         ):
             if isinstance(share, bool) or not isinstance(share, (int, float)):
@@ -111,6 +134,7 @@ class WindowOptions:
             raise InvalidInputError(f"system: expected a text or blocks, found {self.system!r}")
         if self.tools is not None and not isinstance(self.tools, (list, tuple)):
             raise InvalidInputError(f"tools: expected a list of schemas, found {self.tools!r}")
+        _check_swap(self.swap_at, self.swap_to)
         if not 0 <= self.wait < float("inf"):
             raise InvalidInputError(f"wait: expected seconds, found {self.wait}")
 
@@ -121,6 +145,16 @@ class WindowOptions:
         The query vector is not included: windows compare its bytes.
         """
         return (self.recent, self.shortlist, self.max_picked, self.index_share, self.min_saving)
+
+
+def _check_swap(at: object, to: float) -> None:
+    """Check the shares of the budget at which, and to which, a list is made anew."""
+    if isinstance(at, bool) or not isinstance(at, (int, float)):
+        raise InvalidInputError(f"swap_at: expected a number, found {at!r}")
+    if not 0 < to < at <= 1:
+        raise InvalidInputError(
+            f"swap_at, swap_to: expected 0 < swap_to < swap_at <= 1, found {at} and {to}"
+        )
 
 
 def check_picker(given: object) -> None:

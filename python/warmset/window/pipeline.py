@@ -3,6 +3,8 @@
 ```text
 request ─▶ untouched? ─▶ evict ─▶ shortlist ─▶ pick ─▶ pack ─▶ saves enough? ─▶ window
 ```
+
+Windows of mode "steady" have a pipeline of their own: `warmset.window.steady`.
 """
 
 from __future__ import annotations
@@ -32,6 +34,7 @@ from warmset.window.stages import (
     untouched,
     whole,
 )
+from warmset.window.steady.windows import SteadyWindows
 from warmset.window.whole_list import WholeList
 
 if TYPE_CHECKING:
@@ -95,10 +98,11 @@ class Windows:
         """
         if isinstance(ask.query, str):
             ask = replace(ask, query=self._handle.redactor.text(ask.query))
+        build = self._steady if ask.mode == "steady" else self._window
         for _ in range(ERASED_MEANWHILE):
             with suppress(Erased, NotFound):  # rebuild it without the erased message
-                return self._window(conversation, ask)
-        return self._window(conversation, ask)
+                return build(conversation, ask)
+        return build(conversation, ask)
 
     def _window(self, conversation: str, ask: Ask) -> Window:
         started, engine = time.perf_counter(), self._handle.live()
@@ -175,6 +179,15 @@ class Windows:
         with engine.lock:
             ledger.frozen = freeze(choice, found, picked, made.draft)
         return finish(made, active=True)
+
+    def _steady(self, conversation: str, ask: Ask) -> Window:
+        started, engine = time.perf_counter(), self._handle.live()
+        policy = ask.options.compaction or self._compaction
+        with engine.lock:
+            ledger = engine.ledger(self._handle.tenant, conversation)
+        summaries = None if policy is None else self._prepare(engine, ledger, policy)
+        steady = SteadyWindows(self._handle, self._searcher, self._picker)
+        return steady.window(conversation, ask, summaries, started)
 
     def _evicted(self, level: int, conversation: str, window: Window, messages: int) -> None:
         """Log messages that were left out of a window with no summary in their place."""

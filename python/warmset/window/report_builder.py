@@ -17,7 +17,7 @@ from warmset.window.thinking import sent_list, without_unbound
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
-    from warmset.messages import Lost
+    from warmset.messages import Lost, Thinking
     from warmset.pick import Picked
     from warmset.retrieve.hits import Found
     from warmset.state.entry import Entry
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from warmset.usage import Usage
     from warmset.window.assemble import Assembled, Draft
     from warmset.window.render import Call
-    from warmset.window.result import Compaction, Reason
+    from warmset.window.result import Compaction, EpochReport, Reason
 
 _NAMED: Final = 3
 """How many kinds of what a conversion left out are named in a note, the most frequent first."""
@@ -102,15 +102,31 @@ class ReportBuilder:
         self.asked(picked)
 
     def window(
-        self, made: Assembled, call: Call, *, active: bool, compaction: Compaction | None = None
+        self,
+        made: Assembled,
+        call: Call,
+        *,
+        active: bool,
+        compaction: Compaction | None = None,
+        thinking: Thinking | None = None,
+        epoch: EpochReport | None = None,
     ) -> Window:
         """Return the window with its report.
+
+        Args:
+            made: The messages.
+            call: The call that they are for.
+            active: Whether anything was left out or quoted.
+            compaction: What a prepared compaction did.
+            thinking: What became of the thinking, if that was settled already.
+            epoch: The epoch of a steady window.
 
         Raises:
             BudgetTooSmall: A window that must show everything exceeds the budget.
         """
-        with self._engine.lock:
-            made, thinking = without_unbound(self._engine, self._ledger, call, made)
+        if thinking is None:
+            with self._engine.lock:
+                made, thinking = without_unbound(self._engine, self._ledger, call, made)
         if made.tokens > call.budget:
             raise BudgetTooSmall(made.tokens, call.budget)
         draft, found = made.draft, self._found
@@ -145,13 +161,14 @@ class ReportBuilder:
             picked_by=None if self._picked is None else self._picked.by,
             picker=picker,
             searched_by=None if found is None else found.by,
-            notes=self._notes() + _lost(made.lost, call.target),
+            notes=self._notes() + _unrecorded(epoch) + _lost(made.lost, call.target),
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             exact=False,
             money=expected_money(None, tokens=made.tokens, same=cached),
             compaction=compaction,
             thinking=thinking,
+            epoch=epoch,
             choices=()
             if found is None or self._picked is None
             else Choices(found, self._picked, self._ledger.entries, draft),
@@ -180,6 +197,13 @@ class ReportBuilder:
         if self._picked is not None and self._picked.why:
             notes.append(f"the score picked: {self._picked.why}")
         return tuple(notes)
+
+
+def _unrecorded(epoch: EpochReport | None) -> tuple[str, ...]:
+    """Return a note on a list that was not recorded."""
+    if epoch is None or epoch.unrecorded is None:
+        return ()
+    return (f"the next window may not continue this one: {epoch.unrecorded}",)
 
 
 def _lost(lost: Sequence[Lost], dialect: str) -> tuple[str, ...]:

@@ -107,6 +107,32 @@ class Compaction:
     why: str | None = None
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class EpochReport:
+    """Reports the epoch of a window of mode "steady": the list that only grows until the next one.
+
+    Args:
+        number: Its number among those of the conversation, the dialect and the model; from 1.
+        why: Why it began.
+        began: Whether it began with this window, so that a provider's cache begins anew as well.
+        hidden: The number of messages of the conversation that it does not show verbatim.
+        recalled: Ids of the messages that were quoted for this request; they stay in the list.
+        between: The number of messages that neither a summary nor the list shows, when it began.
+        over: Whether what must stay exceeds `swap_to` of the budget.
+        unrecorded: Why the list could not be recorded, so that the next one may not continue it;
+            None if it was.
+    """
+
+    number: int
+    why: str
+    began: bool
+    hidden: int
+    recalled: tuple[int, ...] = ()
+    between: int = 0
+    over: bool = False
+    unrecorded: str | None = None
+
+
 @dataclass(frozen=True, slots=True, kw_only=True, repr=False)
 class Report:
     """Reports what a window contains, and why.
@@ -144,6 +170,7 @@ class Report:
         money: What the input is expected to cost, and what it cost after `Window.settle`.
         thinking: What became of the model's thinking in turns that are shown verbatim: it is left
             out where something before it is not as it was when the model made it.
+        epoch: The epoch of a window of mode "steady"; None in other modes.
         exact: Whether the counts are the provider's own; counts by a formula are never exact.
     """
 
@@ -168,6 +195,7 @@ class Report:
     money: Money
     compaction: Compaction | None = None
     thinking: Thinking = field(default_factory=Thinking)
+    epoch: EpochReport | None = None
     choices: Sequence[Choice] = ()
 
     def __repr__(self) -> str:

@@ -30,8 +30,17 @@ class Summaries(Protocol):
         """Build a window that shows all messages, or a summary in place of the oldest."""
         ...
 
-    def offer(self, call: Call, /) -> Settled | None:
-        """Return the newest summary that is ready, and start another one if it is due."""
+    def offer(
+        self, call: Call, /, *, share: float | None = None, wait: bool = False
+    ) -> Settled | None:
+        """Return the newest summary that is ready, and start another one if it is due.
+
+        Args:
+            call: What the messages are for.
+            share: The share of the budget that a summary may have; None for the usual one.
+            wait: Whether to wait for the summary that is being written, up to the policy's
+                deadline.
+        """
         ...
 
     def shown(self, made: Assembled, /) -> Compaction:

@@ -16,7 +16,7 @@ from warmset import Memory, compact_context, fit
 from warmset.errors import BudgetTooSmall
 
 DIALECTS = ("anthropic", "responses")
-MODES = ("jit", "full", "recency")
+MODES = ("jit", "full", "recency", "steady")
 WAYS = ("append", "inferred", "process", "cut", "fit", "compact")
 SYSTEMS = ("Be brief.", "Be brief. It is noon.")
 

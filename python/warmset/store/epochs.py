@@ -1,0 +1,211 @@
+"""Epochs in the store: one record for each list that was made, with what it adds to the last one.
+
+A window of mode "steady" only grows, so a record names no message that was sent: it has the number
+of the conversation's messages, and the messages of ours that were added between them. Positions
+count the messages of the conversation's path. A record names the one that it continues; of two that
+continue the same record, the first one in the store holds, in every process.
+"""
+
+from __future__ import annotations
+
+import json
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+
+from warmset.messages import DIALECTS
+from warmset.messages.prefix import Prefix
+from warmset.store.derived import derived_draft
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset.messages import Dialect
+    from warmset.store.derived import Made
+    from warmset.store.records import Draft
+
+WHAT: Final = "epoch"
+_KIND: Final = "item"
+
+InsertionName: TypeAlias = Literal["summary", "index", "recall"]
+_NAMES: Final = ("summary", "index", "recall")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Insertion:
+    """A message of ours in an epoch; it stays where it was first sent.
+
+    Args:
+        name: "summary" and "index" stand before the first message that is shown, "recall" before a
+            request.
+        at: The number of the conversation's messages before it.
+        text: Its text.
+        quoted: Positions of the messages that it quotes.
+        listed: Positions of the messages of which it has a line.
+    """
+
+    name: InsertionName
+    at: int
+    text: str
+    quoted: tuple[int, ...] = ()
+    listed: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Beginning:
+    """How an epoch begins.
+
+    Args:
+        number: Its number among the epochs of the conversation, the dialect and the model; from 1.
+        start: The position of the first message from which on all are shown.
+        held: Positions of the earlier messages that are shown as well, ascending.
+        lead: How many of them come before the summary and the index.
+        why: Why it began.
+    """
+
+    number: int
+    start: int
+    held: tuple[int, ...]
+    lead: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Step:
+    """What one list added to an epoch.
+
+    Args:
+        token: The name of this record.
+        after: The name of the record that it continues; empty if it is the first one.
+        dialect: The dialect of the list.
+        model: The model that the list is for; empty if that is not known.
+        beside: The hash of the system prompt and the tools.
+        count: The number of the conversation's messages that the list covers.
+        asked: The hash of a request at its end that is not a message of the conversation.
+        keep: What is kept of the list before: insertions at a lower position, and the front.
+        behind: What a reply to the list is made behind, in dialects whose thinking is bound.
+        begins: How the epoch begins; None if it goes on.
+        insertions: The messages of ours that were added.
+    """
+
+    token: str
+    after: str
+    dialect: Dialect
+    model: str
+    beside: str
+    count: int
+    asked: str | None = None
+    keep: int = 0
+    behind: Prefix | None = None
+    begins: Beginning | None = None
+    insertions: tuple[Insertion, ...] = ()
+
+    @property
+    def key(self) -> tuple[str, str]:
+        """The dialect and the model: epochs of different keys are independent."""
+        return self.dialect, self.model
+
+
+def step_draft(
+    tenant: str, conversation: str, step: Step, head: int, made_of: Sequence[int]
+) -> Draft:
+    """Return the draft of a record.
+
+    Args:
+        tenant: The tenant's name.
+        conversation: The conversation's name.
+        step: What is recorded.
+        head: The id of the last message that the list covers; 0 if there is none.
+        made_of: Ids of the records that the insertions were made from; they are erased with any.
+    """
+    fields: dict[str, Any] = {
+        "what": WHAT,
+        "token": step.token,
+        "after": step.after,
+        "dialect": step.dialect,
+        "model": step.model,
+        "beside": step.beside,
+        "count": step.count,
+        "keep": step.keep,
+    }
+    if step.asked is not None:
+        fields["asked"] = step.asked
+    if step.behind is not None:
+        fields["behind"] = step.behind.encode()
+    if (one := step.begins) is not None:
+        fields["begins"] = [one.number, one.start, list(one.held), one.lead, one.why]
+    if step.insertions:
+        fields["insertions"] = [
+            [one.name, one.at, list(one.quoted), list(one.listed)] for one in step.insertions
+        ]
+    texts = [one.text for one in step.insertions]
+    payload = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
+    sources = (head, *(id_ for id_ in dict.fromkeys(made_of) if id_ != head)) if head else ()
+    return derived_draft(_KIND, tenant, conversation, fields, payload if texts else b"", sources)
+
+
+def is_step(made: Made) -> bool:
+    """Return whether a record is of an epoch."""
+    return made.kind == _KIND and made.fields.get("what") == WHAT and made.conversation is not None
+
+
+def head_of(made: Made) -> int:
+    """Return the id of the last message that a record's list covers; 0 if there is none."""
+    return made.sources[0] if made.sources else 0
+
+
+def decode_step(fields: Mapping[str, Any], payload: bytes | None) -> Step | None:
+    """Read a record; None if it is not as this version writes it.
+
+    Args:
+        fields: Its meta.
+        payload: The texts of its insertions; None leaves them empty.
+    """
+    try:
+        texts: list[str] | None = None
+        if payload:
+            texts = [str(one) for one in json.loads(payload.decode("utf-8", "surrogatepass"))]
+        begins, dialect = fields.get("begins"), fields["dialect"]
+        rows = fields.get("insertions", [])
+        if dialect not in DIALECTS or (texts is not None and len(texts) != len(rows)):
+            return None
+        return Step(
+            token=str(fields["token"]),
+            after=str(fields["after"]),
+            dialect=cast("Dialect", dialect),
+            model=str(fields["model"]),
+            beside=str(fields["beside"]),
+            count=int(fields["count"]),
+            asked=fields.get("asked"),
+            keep=int(fields["keep"]),
+            behind=Prefix.decode(fields.get("behind")),
+            begins=None if begins is None else _beginning(begins),
+            insertions=tuple(
+                _insertion(row, "" if texts is None else texts[at]) for at, row in enumerate(rows)
+            ),
+        )
+    except (KeyError, TypeError, ValueError):
+        return None
+
+
+def _beginning(row: Any) -> Beginning:
+    number, start, held, lead, why = row[:5]
+    return Beginning(
+        number=int(number),
+        start=int(start),
+        held=tuple(int(at) for at in held),
+        lead=int(lead),
+        why=str(why),
+    )
+
+
+def _insertion(row: Any, text: str) -> Insertion:
+    name, at, quoted, listed = row[:4]
+    if name not in _NAMES:
+        raise ValueError(name)
+    return Insertion(
+        name=name,
+        at=int(at),
+        text=text,
+        quoted=tuple(int(one) for one in quoted),
+        listed=tuple(int(one) for one in listed),
+    )

@@ -1,0 +1,162 @@
+"""An epoch: a list that only grows, as positions on the conversation's path and messages of ours.
+
+```text
+held │ summary, index │ held │ message │ recall, request │ message │ message …
+   before `start`            │ all messages from `start` on
+```
+"""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from warmset.messages import dumps
+from warmset.state.branches import ROOT
+
+if TYPE_CHECKING:
+    from warmset.state.branches import History
+    from warmset.state.epochs import Recorded
+    from warmset.store.epochs import Insertion, Step
+    from warmset.window.render import Call
+
+_HASH: Final = 12
+"""Bytes of a hash of what stands beside a list."""
+
+FRONT: Final = ("summary", "index")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Epoch:
+    """A list that only grows.
+
+    Args:
+        number: Its number among the epochs of the conversation, the dialect and the model.
+        why: Why it began.
+        start: The position of the first message from which on all are shown.
+        held: Positions of the earlier messages that are shown as well, ascending.
+        lead: How many of them come before the summary and the index.
+        insertions: The messages of ours, by their position.
+        count: The number of the conversation's messages that it covers.
+        head: The id of the last of them; `ROOT` if there is none.
+        beside: The hash of the system prompt and the tools.
+        asked: The hash of a request at its end that is not a message of the conversation.
+        token: The name of its last record; empty while nothing was recorded.
+        made_of: Ids of the records that its front was made from.
+    """
+
+    number: int = 1
+    why: str = "the conversation began"
+    start: int = 0
+    held: tuple[int, ...] = ()
+    lead: int = 0
+    insertions: tuple[Insertion, ...] = ()
+    count: int = 0
+    head: int = ROOT
+    beside: str = ""
+    asked: str | None = None
+    token: str = ""
+    made_of: tuple[int, ...] = ()
+
+    def cut(self, count: int, head: int) -> Epoch | None:
+        """Return what is left of it for a path that leaves it; None if its front is not whole.
+
+        Args:
+            count: The number of messages that the path and the epoch share.
+            head: The last of them.
+        """
+        if count < self.start:
+            return None
+        kept = tuple(one for one in self.insertions if one.at < count or one.name in FRONT)
+        return replace(self, insertions=kept, count=count, head=head, asked=None)
+
+    def without_unanswered(self) -> Epoch:
+        """Return it without what was recalled for a request that was never appended."""
+        kept = tuple(one for one in self.insertions if one.name in FRONT or one.at < self.count)
+        return replace(self, insertions=kept, asked=None)
+
+    def with_recall(self, one: Insertion) -> Epoch:
+        """Return it with a message of ours before a request."""
+        return replace(self, insertions=(*self.insertions, one))
+
+    def has(self, at: int) -> bool:
+        """Return whether the message at a position is shown verbatim."""
+        return at >= self.start or at in self.held
+
+    @property
+    def quoted(self) -> set[int]:
+        """The positions of the messages that it quotes."""
+        return {at for one in self.insertions for at in one.quoted}
+
+    @property
+    def listed(self) -> set[int]:
+        """The positions of the messages of which it has a line."""
+        return {at for one in self.insertions for at in one.listed}
+
+
+def on_path(epoch: Epoch, history: History) -> Epoch | None:
+    """Return what is left of an epoch on the conversation's current path.
+
+    That is all of it, unless the path left it: by an edit, or a shortened list. Where one of its
+    messages was erased, nothing is left, because later positions are no longer the same.
+    """
+    path = history.path
+    if epoch.count == 0 or (len(path) >= epoch.count and path[epoch.count - 1] == epoch.head):
+        return epoch
+    if epoch.head not in history:
+        return None
+    old = [epoch.head, *history.ancestors(epoch.head)][::-1]
+    if len(old) != epoch.count:
+        return None
+    same = 0
+    for one, other in zip(old, path, strict=False):
+        if one != other:
+            break
+        same += 1
+    return epoch.cut(same, path[same - 1] if same else ROOT)
+
+
+def built(chain: list[Recorded], steps: list[Step]) -> Epoch | None:
+    """Return the epoch that a chain of records describes; None if it has no beginning.
+
+    Args:
+        chain: The records of an epoch, in order.
+        steps: The same, with the texts of their insertions.
+    """
+    made: Epoch | None = None
+    for one, step in zip(chain, steps, strict=True):
+        if step.begins is not None:
+            begins = step.begins
+            made = Epoch(
+                number=begins.number,
+                why=begins.why,
+                start=begins.start,
+                held=begins.held,
+                lead=begins.lead,
+                made_of=one.made_of,
+            )
+        if made is None:
+            return None
+        kept = [ours for ours in made.insertions if ours.name in FRONT or ours.at < step.keep]
+        made = replace(
+            made,
+            insertions=(*kept, *step.insertions),
+            count=step.count,
+            head=one.head,
+            beside=step.beside,
+            asked=step.asked,
+            token=step.token,
+        )
+    return made
+
+
+def beside_hash(call: Call) -> str:
+    """Return the hash of what stands beside a call's messages: the system prompt and the tools."""
+    beside = {"system": call.system or None, "tools": list(call.tools) if call.tools else None}
+    return hashlib.blake2b(dumps(beside), digest_size=_HASH).hexdigest()
+
+
+def text_hash(text: str) -> str:
+    """Return the hash of a request."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH).hexdigest()

@@ -1,0 +1,199 @@
+"""How the next epoch begins: what must stay, a summary, an index, and the newest units.
+
+The list is planned to have `swap_to` of the budget, so that many calls fit until the next swap.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Final
+
+from warmset.errors import BudgetTooSmall
+from warmset.options import DECISIONS
+from warmset.state.branches import ROOT
+from warmset.state.ledger import columns_of
+from warmset.store.epochs import Insertion
+from warmset.window.assemble import quote_block
+from warmset.window.select import choose_lines
+from warmset.window.steady.epoch import Epoch
+from warmset.window.steady.recall import places
+from warmset.window.steady.write import beside_tokens, insertion_tokens, write
+
+if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
+    from warmset.state.ledger import Ledger
+    from warmset.window.choices import Settled
+    from warmset.window.render import Call
+    from warmset.window.request import Ask
+
+MOST: Final = 256
+"""The most units that are looked at for the index besides decisions, newest first."""
+
+LINES_SHARE: Final = 0.10
+"""The share of the budget that the lines of decisions and of left-out units may take."""
+
+MORE: Final = "{count} more decisions are not shown; the tool search_turns finds them.\n"
+
+
+@dataclass(frozen=True, slots=True)
+class Swap:
+    """The next epoch, and what its list shows.
+
+    Args:
+        epoch: The epoch.
+        summary: The summary that it shows; None if there is none.
+        between: The number of messages behind the summary's boundary that are not shown.
+        over: Whether what must stay exceeds `swap_to` of the budget.
+    """
+
+    epoch: Epoch
+    summary: Settled | None
+    between: int
+    over: bool
+
+
+def swapped(
+    engine: Engine,
+    ledger: Ledger,
+    call: Call,
+    ask: Ask,
+    last: Epoch,
+    *,
+    why: str,
+    summary: Settled | None,
+    spare: int,
+) -> Swap:
+    """Plan the next epoch; the caller holds the engine's lock.
+
+    Args:
+        engine: The store, from which texts are read.
+        ledger: The conversation.
+        call: The call that the list is for.
+        ask: The arguments of the window.
+        last: The epoch that ends.
+        why: Why it ends.
+        summary: The summary that is ready; None if there is none.
+        spare: Tokens that the list must leave for what is recalled.
+
+    Raises:
+        BudgetTooSmall: The messages that must stay do not fit.
+    """
+    target = max(int(call.budget * ask.options.swap_to) - spare, 0)
+    plan = _Plan(engine, ledger, call, ask, last, why)
+    tries: list[tuple[Settled | None, bool, int]] = [(summary, True, target)]
+    if summary is not None:
+        tries.append((None, True, target))
+    tries += [(None, False, target), (summary, True, call.budget), (None, False, call.budget)]
+    for shown, lines, most in tries:
+        made = plan.made(shown, most, lines=lines)
+        if made is not None and write(engine, ledger, call, made.epoch).tokens <= most:
+            return replace(made, over=most > target)
+    least = plan.least()
+    raise BudgetTooSmall(max(least, call.budget + 1), call.budget)
+
+
+class _Plan:
+    """Plans of one swap, from the fullest to the smallest."""
+
+    def __init__(
+        self, engine: Engine, ledger: Ledger, call: Call, ask: Ask, last: Epoch, why: str
+    ) -> None:
+        self._engine, self._ledger, self._call = engine, ledger, call
+        self._last, self._why = last, why
+        accounts, last_unit = ledger.accounts(), len(ledger.accounts()) - 1
+        newest = (last_unit,) if last_unit >= 0 else ()
+        self._stays = sorted(set(accounts.protected(newest)))
+        self._lines_room = int(call.budget * LINES_SHARE) if ask.options.index_share else 0
+
+    def least(self) -> int:
+        """Return the tokens of the messages that must stay."""
+        accounts = self._ledger.accounts()
+        return beside_tokens(self._engine, self._call) + sum(map(accounts.cost, self._stays))
+
+    def made(self, summary: Settled | None, most: int, *, lines: bool) -> Swap | None:
+        """Return an epoch of about that many tokens; None if what must stay has more.
+
+        Args:
+            summary: The summary to show.
+            most: The most tokens of the list.
+            lines: Whether it has an index.
+        """
+        front: list[Insertion] = []
+        if summary is not None:
+            front.append(Insertion(name="summary", at=0, text=summary.text))
+        free = most - self.least()
+        free -= sum(insertion_tokens(self._engine, self._call, one) for one in front)
+        if free < 0:
+            return None
+        reserve = min(self._lines_room, free // 2) if lines else 0
+        boundary = 0 if summary is None else summary.boundary
+        start = self._start(free - reserve, boundary)
+        held = self._held(start)
+        between = sum(at not in held for at in range(boundary, start))
+        if reserve and (index := self._index(start, held, boundary, reserve)):
+            front.append(index)
+        epoch = Epoch(
+            number=self._last.number + 1 if self._last.token else 1,
+            why=self._why,
+            start=start,
+            held=held,
+            lead=self._lead(held),
+            insertions=tuple(replace(one, at=start) for one in front),
+            count=self._last.count,
+            head=self._last.head or ROOT,
+            beside=self._last.beside,
+            asked=self._last.asked,
+            token=self._last.token,
+        )
+        return Swap(epoch, summary, between, over=False)
+
+    def _start(self, free: int, boundary: int) -> int:
+        """Return the position of the first of the newest units that fit, behind a boundary."""
+        accounts, count = self._ledger.accounts(), len(self._ledger.history.path)
+        room = free + sum(map(accounts.cost, self._stays))
+        first, _ = accounts.roll.cut(self._stays, room)
+        units = len(accounts.roll)
+        while first < units and accounts.boundary(first) < first:
+            first += 1  # a unit before it has a member behind it
+        start = accounts.unit(first).members[0] if first < units else count
+        return max(start, min(boundary, count))
+
+    def _held(self, start: int) -> tuple[int, ...]:
+        accounts = self._ledger.accounts()
+        found = {at for unit in self._stays for at in accounts.members(unit) if at < start}
+        return tuple(sorted(found))
+
+    def _lead(self, held: tuple[int, ...]) -> int:
+        """Return how many of the held messages begin the list: instructions, and the task."""
+        accounts, live = self._ledger.accounts(), self._ledger.live()
+        task = () if accounts.task is None else accounts.members(accounts.task)
+        lead = 0
+        while lead < len(held) and (live[held[lead]].facts.is_system or held[lead] in task):
+            lead += 1
+        return lead
+
+    def _index(
+        self, start: int, held: tuple[int, ...], boundary: int, room: int
+    ) -> Insertion | None:
+        """List the newest decisions that are not shown, and units that no summary has."""
+        live, shown = self._ledger.live(), set(held)
+        hidden = [at for at in _decisions(self._ledger) if at < start and at not in shown]
+        decisions = [live[at] for at in hidden if not live[at].facts.results]
+        others = [live[at] for at in range(start - 1, boundary - 1, -1) if at not in shown]
+        rest = [one for one in others if not one.facts.is_system and not one.blank]
+        head = self._engine.cards.plain(MORE.format(count=len(decisions))).tokens
+        lines = choose_lines(self._engine, decisions[:DECISIONS], rest[:MOST], room - head)
+        if not lines:
+            return None
+        ids = [one.id for one in lines]
+        left = len(decisions) - sum(one.id in set(ids) for one in decisions)
+        more = MORE.format(count=left) if left else ""
+        made = quote_block(self._engine, self._call.source, (), lines, more)
+        return Insertion(name="index", at=start, text=made.text, listed=places(self._ledger, ids))
+
+
+def _decisions(ledger: Ledger) -> list[int]:
+    """Return the positions of the conversation's decisions, the newest first."""
+    decides = columns_of(ledger).decides
+    found: list[int] = decides.nonzero()[0][::-1].tolist()
+    return found

@@ -1,0 +1,270 @@
+"""Builds the windows of mode "steady": each one continues the list before it.
+
+```text
+resume ─▶ swap? ─▶ recall, where an exchange begins ─▶ write ─▶ record ─▶ window
+   ▲                                                              │ another process was first
+   └──────────────────────────────────────────────────────────────┘
+```
+"""
+
+from __future__ import annotations
+
+import logging
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from warmset._support.log import event, room
+from warmset.options import RANKED
+from warmset.window.report_builder import ReportBuilder
+from warmset.window.request import read_request
+from warmset.window.result import EpochReport
+from warmset.window.stages import call_of, cost_of_all, pick
+from warmset.window.steady.recall import recalled, room_of
+from warmset.window.steady.record import LOST, RECORDED, record
+from warmset.window.steady.resume import resume
+from warmset.window.steady.swap import swapped
+from warmset.window.steady.write import epoch_tokens, write
+from warmset.window.thinking import without_unbound
+
+if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
+    from warmset.engine.handle import Handle
+    from warmset.messages import Thinking
+    from warmset.pick import Picked, Picker
+    from warmset.retrieve.hits import Found
+    from warmset.retrieve.searcher import Searcher
+    from warmset.state.ledger import Ledger
+    from warmset.store.epochs import Insertion
+    from warmset.window.assemble import Assembled
+    from warmset.window.render import Call
+    from warmset.window.request import Ask, Request
+    from warmset.window.result import Window
+    from warmset.window.steady.epoch import Epoch
+    from warmset.window.steady.resume import Plan
+    from warmset.window.steady.swap import Swap
+    from warmset.window.summaries import Summaries
+
+LOG: Final = room("window")
+
+TRIES: Final = 8
+"""How often a window is planned again because another process recorded one first."""
+
+SUMMARY_SHARE: Final = 0.15
+"""The share of the budget that a summary may have, so that a new epoch has room for units."""
+
+SOFT: Final = "the list came near the budget"
+HARD: Final = "the list reached the budget"
+CHANGED: Final = "the conversation or its epoch changed meanwhile"
+OVER: Final = "the written list has more tokens than planned"
+
+
+class SteadyWindows:
+    """Builds the steady windows of a tenant's conversations.
+
+    Args:
+        handle: The open store.
+        searcher: Finds turns.
+        picker: Chooses from the shortlist; None chooses by score.
+    """
+
+    def __init__(self, handle: Handle, searcher: Searcher, picker: Picker | None) -> None:
+        self._handle = handle
+        self._searcher = searcher
+        self._picker = picker
+
+    def window(
+        self, conversation: str, ask: Ask, summaries: Summaries | None, started: float
+    ) -> Window:
+        """Build a window.
+
+        Args:
+            conversation: The conversation's name.
+            ask: The checked arguments.
+            summaries: The conversation's summaries; None for none.
+            started: When the call began, by `time.perf_counter`.
+
+        Raises:
+            BudgetTooSmall: The messages that must stay do not fit.
+        """
+        forced = False
+        for _ in range(TRIES):
+            made = self._try(conversation, ask, summaries, started, forced=forced)
+            if not isinstance(made, str):
+                return self._reported(conversation, *made, summaries)
+            forced = forced or made == OVER
+        with self._handle.live().lock:  # nobody can come between; nothing is recalled
+            made = self._try(conversation, ask, None, started, forced=forced, last=True)
+        assert not isinstance(made, str)  # noqa: S101 - the last try is given as it is
+        return self._reported(conversation, *made, summaries)
+
+    def _try(
+        self,
+        conversation: str,
+        ask: Ask,
+        summaries: Summaries | None,
+        started: float,
+        *,
+        forced: bool,
+        last: bool = False,
+    ) -> tuple[ReportBuilder, _Made] | str:
+        """Build a window; or return why it has to be planned again."""
+        engine = self._handle.live()
+        with engine.lock:
+            ledger = engine.ledger(self._handle.tenant, conversation)
+            request = read_request(engine, ledger, ask.query)
+            call = call_of(engine, ledger, ask, request)
+            report = ReportBuilder(
+                engine, ledger, ask.mode, cost_of_all(engine, ledger, call), started
+            )
+            plan = resume(engine, ledger, call, request)
+            tokens = epoch_tokens(engine, ledger, call, plan.now)
+        why = HARD if forced else _swap_because(call, ask, plan, tokens)
+        offered = None
+        if summaries is not None:
+            offered = summaries.offer(call, share=SUMMARY_SHARE, wait=why is not None)
+        with engine.lock:
+            if not plan.stands(engine, ledger):
+                return CHANGED
+            swap = None
+            if why is not None:
+                spare = room_of(call, ask, 0) if plan.begins else 0
+                swap = swapped(
+                    engine, ledger, call, ask, plan.now, why=why, summary=offered, spare=spare
+                )
+            now = plan.now if swap is None else swap.epoch
+            tokens = epoch_tokens(engine, ledger, call, now)
+        recall = None
+        if plan.begins and request.text and now.start and not last:
+            recall = self._found(ledger, ask, request, now)
+            report.retrieved(*recall)
+        with engine.lock:
+            if not plan.stands(engine, ledger):
+                return CHANGED
+            more = None
+            if recall is not None:
+                more = recalled(
+                    engine,
+                    ledger,
+                    call,
+                    ask,
+                    now,
+                    *recall,
+                    self._searcher.weights,
+                    at=plan.at,
+                    room=room_of(call, ask, tokens),
+                )
+            found = _written(engine, ledger, call, plan, swap, now, more)
+            if last or found.outcome not in (LOST, OVER):
+                return report, found
+            return OVER if found.outcome == OVER else CHANGED
+
+    def _found(
+        self, ledger: Ledger, ask: Ask, request: Request, now: Epoch
+    ) -> tuple[Found, Picked]:
+        """Search what the epoch does not show, and have it picked."""
+        path, quoted = ledger.history.path, now.quoted
+        shown = {id_ for at, id_ in enumerate(path) if now.has(at) or at in quoted}
+        found = self._searcher.shortlist(
+            ledger,
+            request.text,
+            query_vector=ask.options.query_vector,
+            k=max(ask.options.shortlist, RANKED),
+            wait=ask.options.wait,
+            shown={*shown, request.id or 0},
+        )
+        return found, pick(ask.options.picker or self._picker, ask, request, found)
+
+    def _reported(
+        self,
+        conversation: str,
+        report: ReportBuilder,
+        one: _Made,
+        summaries: Summaries | None,
+    ) -> Window:
+        """Return the window with its report."""
+        now, before = one.now, one.plan.recorded
+        shown = None if summaries is None else summaries.shown(one.made)
+        begun = before is None or (now.number, now.why) != (before.number, before.why)
+        if begun:
+            event(
+                LOG,
+                logging.INFO,
+                "epoch",
+                tenant=self._handle.tenant,
+                conversation=conversation,
+                number=now.number,
+                why=now.why,
+                dialect=one.call.target,
+                hidden=now.start - len(now.held),
+                tokens=one.made.tokens,
+                budget=one.call.budget,
+            )
+        recalled_now = [o for o in now.insertions if before is None or o not in before.insertions]
+        path = one.path
+        epoch = EpochReport(
+            number=now.number,
+            why=now.why,
+            began=begun,
+            hidden=now.start - len(now.held),
+            recalled=tuple(path[at] for o in recalled_now if o.name == "recall" for at in o.quoted),
+            between=0 if one.swap is None else one.swap.between,
+            over=one.swap is not None and one.swap.over,
+            unrecorded=None if one.outcome == RECORDED else one.outcome,
+        )
+        return report.window(
+            one.made,
+            one.call,
+            active=bool(now.start or now.insertions),
+            compaction=shown,
+            thinking=one.thinking,
+            epoch=epoch,
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _Made:
+    """A list that is ready to be returned."""
+
+    call: Call
+    plan: Plan
+    swap: Swap | None
+    now: Epoch
+    path: tuple[int, ...]
+    made: Assembled
+    thinking: Thinking
+    outcome: str
+
+
+def _written(
+    engine: Engine,
+    ledger: Ledger,
+    call: Call,
+    plan: Plan,
+    swap: Swap | None,
+    now: Epoch,
+    recall: Insertion | None,
+) -> _Made:
+    """Write a list and record it; the caller holds the engine's lock."""
+    summary = None if swap is None else swap.summary
+    bare = now
+    now = bare if recall is None else bare.with_recall(recall)
+    made = write(engine, ledger, call, now, summary)
+    if made.tokens > call.budget and recall is not None:
+        now, made = bare, write(engine, ledger, call, bare, summary)
+    over = made.tokens > call.budget
+    made, thinking = without_unbound(engine, ledger, call, made)
+    outcome = RECORDED
+    if over and swap is None:
+        outcome = OVER
+    elif now != plan.recorded and made.tokens <= call.budget:
+        outcome = record(engine, ledger, call, plan.recorded, now, made, summary)
+    path = tuple(ledger.history.path)
+    return _Made(call, plan, swap, now, path, made, thinking, outcome)
+
+
+def _swap_because(call: Call, ask: Ask, plan: Plan, tokens: int) -> str | None:
+    """Return why the next epoch begins with this window; None if the list can grow."""
+    if tokens > call.budget:
+        return HARD
+    soft = call.budget * ask.options.swap_at
+    return SOFT if plan.begins and plan.at and tokens >= soft else None

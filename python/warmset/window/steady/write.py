@@ -1,0 +1,222 @@
+"""Writes the list of an epoch, and counts it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
+from warmset.messages import text_message
+from warmset.state.branches import ROOT
+from warmset.state.prompt_prefix import Known
+from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
+from warmset.window.assemble import Assembled, Draft, verbatim
+from warmset.window.layout import Frame
+from warmset.window.render import frame_tokens, render, request_behind, total
+from warmset.window.result import Part
+from warmset.window.steady.epoch import FRONT
+
+if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
+    from warmset.messages import Message
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
+    from warmset.store.epochs import Insertion
+    from warmset.window.choices import Settled
+    from warmset.window.render import Call
+    from warmset.window.result import PartName
+    from warmset.window.steady.epoch import Epoch
+
+
+def beside_tokens(engine: Engine, call: Call) -> int:
+    """Return the tokens of a call besides the conversation's messages and ours."""
+    tokens = PER_REPLY + extra_tokens(engine.encoding, system=call.system, tools=call.tools)
+    if call.request is None:
+        return tokens
+    return tokens + PER_MESSAGE + engine.cards.plain(call.request).tokens
+
+
+def epoch_tokens(engine: Engine, ledger: Ledger, call: Call, epoch: Epoch) -> int:
+    """Return about how many tokens an epoch's list has; filler messages do not count."""
+    accounts, live = ledger.accounts(), ledger.live()
+    tokens = beside_tokens(engine, call) + sum(live[at].tokens for at in epoch.held)
+    if epoch.start < len(live):
+        first = accounts.home(epoch.start)
+        tokens += accounts.roll.since(first)
+        tokens -= sum(accounts.cost(unit) for unit in accounts.unsendable(first))
+    return tokens + sum(insertion_tokens(engine, call, one) for one in epoch.insertions)
+
+
+def insertion_tokens(engine: Engine, call: Call, one: Insertion) -> int:
+    """Return the tokens of a message of ours."""
+    return engine.cards.plain(one.text).tokens + frame_tokens(call.source, engine.encoding)
+
+
+class _List:
+    """The messages of a list in the conversation's dialect, with filler messages between them."""
+
+    def __init__(self, call: Call) -> None:
+        self._call = call
+        self.messages: list[Message] = []
+        self.turns: list[int] = []
+        self._place: int | None = None
+        self._role = ""
+
+    def say(
+        self, message: Message, role: str, *, turn: int = ROOT, place: int | None = None
+    ) -> None:
+        """Add a message.
+
+        Args:
+            message: The message.
+            role: Its role, as in `Facts`.
+            turn: Its id; `ROOT` for one that is no turn.
+            place: Its position on the path; None for one that is no turn.
+        """
+        near = self._place is not None and place == self._place + 1
+        filler = None if near or not self._role else self._filler(role)
+        if filler is not None:
+            self._add(filler, ROOT)
+        self._add(message, turn)
+        self._place, self._role = place, role
+
+    def insert(self, one: Insertion) -> None:
+        """Add a message of ours."""
+        self.say(text_message(self._call.source, "user", one.text), "user")
+
+    def ask(self, text: str) -> None:
+        """Add a request that is no turn."""
+        dialect = self._call.source
+        request = text_message(dialect, "user", text)
+        for message in request_behind(dialect, self.messages, request):
+            self._add(message, ROOT)
+
+    def _filler(self, role: str) -> Message | None:
+        """Return the filler before a message; neighbours of the user are merged, or accepted."""
+        dialect, before = self._call.source, self._role
+        if dialect not in ALTERNATING or (before, role) == ("user", "user"):
+            return None
+        needed = gap_role(dialect, before, role)
+        return None if needed is None else gap_message(dialect, needed)
+
+    def _add(self, message: Message, turn: int) -> None:
+        self.messages.append(message)
+        self.turns.append(turn)
+
+
+def write(
+    engine: Engine, ledger: Ledger, call: Call, epoch: Epoch, summary: Settled | None = None
+) -> Assembled:
+    """Write the list of an epoch; the caller holds the engine's lock.
+
+    Results without a call, and old calls without a result, are left out: no provider takes them.
+
+    Args:
+        engine: The store, from which messages are read.
+        ledger: The conversation.
+        call: The call that the list is for.
+        epoch: The epoch.
+        summary: The summary that the list shows for the first time.
+
+    Raises:
+        ConversionError: The target dialect cannot express the messages.
+        StoreError: A message could not be read.
+    """
+    live, known = ledger.live(), Known()
+    lead, behind = _held(ledger, epoch)
+    held = [live[at] for at in (*lead, *behind)]
+    places = _sendable(ledger, epoch.start)
+    tail = [live[at] for at in places]
+    read = iter(verbatim(engine, [*held, *tail], known))
+    said = _List(call)
+    recalls = [one for one in epoch.insertions if one.name not in FRONT]
+
+    def show(place: int, entry: Entry) -> None:
+        said.say(next(read), entry.facts.role, turn=entry.id, place=place)
+
+    for at in lead:
+        show(at, live[at])
+    for one in epoch.insertions:
+        if one.name in FRONT:
+            said.insert(one)
+    for at in behind:
+        show(at, live[at])
+    for at, entry in zip(places, tail, strict=True):
+        while recalls and recalls[0].at <= at:
+            said.insert(recalls.pop(0))
+        show(at, entry)
+    for one in recalls:
+        said.insert(one)
+    if call.request is not None:
+        said.ask(call.request)
+    done = render(call, said.messages)
+    tokens = total(engine, call, done, known)
+    draft = _draft(ledger, epoch, held, tail, summary)
+    parts = _parts(engine, ledger, call, epoch, held, tail)
+    made = Assembled(
+        done.messages, done.system, tokens, parts, draft, said.messages, said.turns, known
+    )
+    return replace(made, lost=done.lost)
+
+
+def _draft(
+    ledger: Ledger, epoch: Epoch, held: list[Entry], tail: list[Entry], summary: Settled | None
+) -> Draft:
+    live = ledger.live()
+    frame = Frame([], [held] if held else [], [tail] if tail else [], [])
+    quoted = tuple((live[at],) for at in sorted(epoch.quoted))
+    lines = tuple(live[at] for at in sorted(epoch.listed))
+    return Draft(frame, quoted=quoted, lines=lines, summary=summary)
+
+
+def _held(ledger: Ledger, epoch: Epoch) -> tuple[list[int], list[int]]:
+    """Return the positions of the held messages before and after the summary and the index."""
+    accounts = ledger.accounts()
+    parts = epoch.held[: epoch.lead], epoch.held[epoch.lead :]
+    lead, behind = ([at for at in one if not accounts.is_left(accounts.home(at))] for one in parts)
+    return lead, behind
+
+
+def _sendable(ledger: Ledger, start: int) -> list[int]:
+    """Return the positions from one on, without those of units that no provider takes."""
+    accounts, count = ledger.accounts(), len(ledger.history.path)
+    if start >= count:
+        return []
+    gone = {
+        at for unit in accounts.unsendable(accounts.home(start)) for at in accounts.members(unit)
+    }
+    return [at for at in range(start, count) if at not in gone]
+
+
+def _parts(
+    engine: Engine,
+    ledger: Ledger,
+    call: Call,
+    epoch: Epoch,
+    held: list[Entry],
+    tail: list[Entry],
+) -> tuple[Part, ...]:
+    path = ledger.history.path
+    hidden = tuple(path[at] for at in range(epoch.start) if at not in epoch.held)
+
+    def ours(name: str) -> int:
+        return sum(
+            insertion_tokens(engine, call, one) for one in epoch.insertions if one.name == name
+        )
+
+    def verbatim_part(name: PartName, entries: list[Entry]) -> Part:
+        return Part(name, sum(one.tokens for one in entries), tuple(one.id for one in entries))
+
+    listed = tuple(path[at] for at in sorted(epoch.listed))
+    quoted = tuple(path[at] for at in sorted(epoch.quoted))
+    parts = [
+        Part("system", extra_tokens(engine.encoding, system=call.system, tools=call.tools)),
+        verbatim_part("anchor", held),
+        Part("summary", ours("summary"), hidden),
+        Part("index", ours("index"), listed),
+        Part("retrieved", ours("recall"), quoted),
+        verbatim_part("recent", tail),
+    ]
+    if call.request is not None:
+        parts.append(Part("request", PER_MESSAGE + engine.count(call.request)))
+    return tuple(part for part in parts if part.tokens)
