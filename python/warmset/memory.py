@@ -260,6 +260,7 @@ class Memory:
             The window.
         """
         one = self.conversation(conversation)
+        self._windows.expect(conversation, budget, mode, options)
         synced = one.sync(messages)
         return window.with_synced(one.window(budget=budget, mode=mode, **options), synced)
 

@@ -173,6 +173,8 @@ class Follower:
         if meta.parent is not None:
             engine.place(ledger, meta.parent)
         engine.admit(ledger, record.seq, record.hash, facts, meta, tokens)
+        if facts.role == "assistant":
+            ledger.sent_lists.replied()  # what this process made before it was for that reply
         fresh.append(record.seq)
 
     def _vector(self, record: Record, news: _News) -> None:

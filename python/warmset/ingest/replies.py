@@ -10,6 +10,7 @@ from warmset.messages.prefix import PrefixHash
 from warmset.messages.thinking import THOUGHTS
 from warmset.state.branches import ROOT
 from warmset.state.sent_lists import SentList
+from warmset.store.epochs import request_hash
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Message
     from warmset.messages.prefix import Prefix
     from warmset.state.ledger import Ledger
+    from warmset.store.epochs import Step
 
 
 def sent_with(window: object) -> SentList | None:
@@ -38,9 +40,10 @@ class Replies:
     """Finds what the replies in a batch were made behind; the caller holds the engine's lock.
 
     That is the list of the window that was sent, or the only list that was made since the last
-    reply. In a conversation that began in this process, and for which no list was made, the caller
-    sends its own: then it is what stands before each reply. Where neither is known, the thinking of
-    a reply is not bound to anything, and leaves the next list.
+    reply, or the last list of an epoch, if another process made it. In a conversation that began in
+    this process, and for which no list was made, the caller sends its own: then it is what stands
+    before each reply. Where neither is known, the thinking of a reply is not bound to anything, and
+    leaves the next list.
 
     Args:
         engine: The store.
@@ -56,6 +59,9 @@ class Replies:
         self._named = sent is not None
         self._sent = ledger.sent_lists.only(head) if sent is None else sent
         self._after: PrefixHash | None = None
+        self._step: Step | None = None
+        if sent is None and ledger.sent_lists.unknown:  # another process may have made the list
+            self._step = engine.epochs_of(ledger.tenant, ledger.name).sent_at(head)
 
     def behind(self, batch: Sequence[Message], dialect: Dialect) -> list[Prefix | None]:
         """Return what each message was made behind; None for those without thinking.
@@ -70,6 +76,8 @@ class Replies:
             return found
         if self._sent is not None:
             self._reply(batch, dialect, self._sent, found)
+        elif self._step is not None:
+            self._recorded(batch, dialect, self._step, found)
         elif self._is_own:
             self._after = self._path(dialect)
             for at, message in enumerate(batch):
@@ -119,6 +127,20 @@ class Replies:
                 after.add(ours.pieces(message))
             elif after is not None or not (self._named or message == request):
                 break
+
+    def _recorded(
+        self, batch: Sequence[Message], dialect: Dialect, step: Step, found: list[Prefix | None]
+    ) -> None:
+        """Note the first reply of the batch, which was made behind a list of an epoch."""
+        if step.dialect != dialect:
+            return
+        for at, message in enumerate(batch):
+            fact = facts(message, dialect)
+            if fact.role == "assistant":
+                found[at] = step.behind if THOUGHTS[dialect].count(message) else None
+                return
+            if step.asked is None or request_hash(fact.text) != step.asked:
+                return
 
     def _path(self, dialect: Dialect) -> PrefixHash:
         """Return the hash of the conversation up to the head."""

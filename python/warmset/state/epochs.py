@@ -39,6 +39,8 @@ class Epochs:
         self._chains: dict[tuple[str, str], _Chain] = {}
         self.built: dict[tuple[str, str], tuple[str, object]] = {}
         """By dialect and model, the name of the last record and what was made of its chain."""
+        self.noted = ""
+        """The name of the newest record whose list is recognised when it is sent back."""
 
     def take(self, made: Made) -> None:
         """Take a record up, in the order of the store."""
@@ -53,10 +55,20 @@ class Epochs:
             if chain.drop(id_):
                 self.built.pop(key, None)
 
+    @property
+    def any(self) -> bool:
+        """Whether there is any record."""
+        return bool(self._chains)
+
     def chain(self, key: tuple[str, str]) -> list[Recorded]:
         """Return the records of the current epoch of a dialect and a model, in order."""
         found = self._chains.get(key)
         return found.records if found is not None and not found.broken else []
+
+    def before(self, key: tuple[str, str]) -> list[Recorded]:
+        """Return the records of the epoch before the current one, in order."""
+        found = self._chains.get(key)
+        return found.before if found is not None else []
 
     def last(self, key: tuple[str, str]) -> str:
         """Return the name of the record that the next one has to continue."""
@@ -85,6 +97,7 @@ class _Chain:
 
     def __init__(self) -> None:
         self.records: list[Recorded] = []
+        self.before: list[Recorded] = []
         self.broken = False
         self._prior = ""  # the last record of the epoch before
         self._seen: dict[str, None] = {}
@@ -102,13 +115,16 @@ class _Chain:
             del self._seen[next(iter(self._seen))]
         if step.begins is not None:
             if follows or lost or self.broken:
-                self._prior, self.records, self.broken = self.last, [one], False
+                self._prior, self.before = self.last, self.records
+                self.records, self.broken = [one], False
         elif lost or not self.records:
             self.broken = True
         elif follows and not self.broken:
             self.records.append(one)
 
     def drop(self, id_: int) -> bool:
+        if any(one.id == id_ for one in self.before):
+            self.before = []
         at = next((at for at, one in enumerate(self.records) if one.id == id_), None)
         if at is not None:
             self.broken = self.broken or at + 1 < len(self.records)

@@ -74,6 +74,11 @@ class SentLists:
             self._several = True
         self._last = made
 
+    @property
+    def unknown(self) -> bool:
+        """Whether no list was made in this process since the last reply."""
+        return self._last is None and not self._several
+
     def only(self, head: int) -> SentList | None:
         """Return the list that was made since the last reply; None unless it is one.
 

@@ -8,6 +8,7 @@ continue the same record, the first one in the store holds, in every process.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
@@ -27,6 +28,9 @@ WHAT: Final = "epoch"
 _KIND: Final = "item"
 
 InsertionName: TypeAlias = Literal["summary", "index", "recall"]
+_HASH: Final = 12
+"""Bytes of a request's hash."""
+
 _NAMES: Final = ("summary", "index", "recall")
 
 
@@ -141,6 +145,11 @@ def step_draft(
     payload = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
     sources = (head, *(id_ for id_ in dict.fromkeys(made_of) if id_ != head)) if head else ()
     return derived_draft(_KIND, tenant, conversation, fields, payload if texts else b"", sources)
+
+
+def request_hash(text: str) -> str:
+    """Return the hash of a request that is no message of the conversation."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH).hexdigest()
 
 
 def is_step(made: Made) -> bool:

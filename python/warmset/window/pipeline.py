@@ -15,13 +15,16 @@ from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.keywords import refuse_unknown
 from warmset._support.log import event, room
 from warmset.errors import Erased, NotFound
 from warmset.options import RANKED
+from warmset.tokens.budget import input_tokens
 from warmset.window.assemble import assemble
 from warmset.window.choices import Frozen
+from warmset.window.options import WindowOptions
 from warmset.window.report_builder import ReportBuilder
-from warmset.window.request import read_request
+from warmset.window.request import Ask, read_request
 from warmset.window.stages import (
     again,
     call_of,
@@ -39,13 +42,16 @@ from warmset.window.whole_list import WholeList
 
 if TYPE_CHECKING:
     from warmset.engine.handle import Handle
+    from warmset.options import Mode
     from warmset.pick import Picker
     from warmset.retrieve.hits import Found
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
+    from warmset.tokens.budget import Budget
     from warmset.window.assemble import Assembled
     from warmset.window.layout import Frame
-    from warmset.window.request import Ask, Request
+    from warmset.window.options import WindowKeywords
+    from warmset.window.request import Request
     from warmset.window.result import Window
     from warmset.window.summaries import CompactionPolicy, Prepare
 
@@ -103,6 +109,27 @@ class Windows:
             with suppress(Erased, NotFound):  # rebuild it without the erased message
                 return build(conversation, ask)
         return build(conversation, ask)
+
+    def expect(
+        self, conversation: str, budget: int | Budget, mode: Mode, options: WindowKeywords
+    ) -> None:
+        """Prepare to recognise the last window of another process in a list that is sent back.
+
+        Args:
+            conversation: The conversation's name.
+            budget: The budget of the window that will be built for the list.
+            mode: Its mode.
+            options: Its other options.
+        """
+        if mode == "steady":
+            refuse_unknown(options, "process", WindowOptions)
+            ask = Ask(
+                query=None,
+                budget=input_tokens(budget),
+                mode=mode,
+                options=WindowOptions(**options),
+            )
+            SteadyWindows(self._handle, self._searcher, self._picker).expect(conversation, ask)
 
     def _window(self, conversation: str, ask: Ask) -> Window:
         started, engine = time.perf_counter(), self._handle.live()

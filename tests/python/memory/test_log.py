@@ -385,6 +385,13 @@ def windows(heard):
         assert told.messages == 60 - (made.report.turns_sent - 1)
         assert (told.tokens, told.budget) == (made.report.tokens_in - made.tokens, 900)
         assert told.levelname == "DEBUG"
+        made = log.window(MARKER, budget=900, mode="steady")
+        [told] = heard.named("epoch")
+        assert (told.tenant, told.conversation, told.number) == ("acme", "log", 1)
+        assert (told.why, told.dialect) == ("the list reached the budget", "openai")
+        assert (told.tokens, told.budget) == (made.tokens, 900)
+        assert told.hidden == made.report.epoch.hidden > 40
+        assert told.levelname == "INFO"
         heard.memory = None
 
 

@@ -155,8 +155,3 @@ def beside_hash(call: Call) -> str:
     """Return the hash of what stands beside a call's messages: the system prompt and the tools."""
     beside = {"system": call.system or None, "tools": list(call.tools) if call.tools else None}
     return hashlib.blake2b(dumps(beside), digest_size=_HASH).hexdigest()
-
-
-def text_hash(text: str) -> str:
-    """Return the hash of a request."""
-    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=_HASH).hexdigest()

@@ -43,11 +43,22 @@ def recorded(engine: Engine, ledger: Ledger, key: tuple[str, str]) -> Epoch | No
     token, made = epochs.built.get(key, ("", None))
     if token == chain[-1].step.token and isinstance(made, Epoch):
         return made
-    whole = [step for one in chain if (step := _read(engine, one)) is not None]
-    made = built(chain, whole) if len(whole) == len(chain) else None
+    made = _built(engine, chain)
     if made is not None:
         epochs.built[key] = made.token, made
     return made
+
+
+def earlier(engine: Engine, ledger: Ledger, key: tuple[str, str]) -> Epoch | None:
+    """Return the epoch before the current one, as far as the conversation's path goes with it.
+
+    The caller holds the engine's lock.
+
+    Raises:
+        StoreError: A record could not be read.
+    """
+    made = _built(engine, engine.epochs_of(ledger.tenant, ledger.name).before(key))
+    return None if made is None else on_path(made, ledger.history)
 
 
 def standing(engine: Engine, ledger: Ledger, key: tuple[str, str]) -> Epoch | None:
@@ -123,8 +134,14 @@ def record(
     chain = epochs.chain(key)
     if not chain or chain[-1].id != ids[0]:
         return LOST
+    epochs.noted = step.token
     epochs.built[key] = step.token, replace(now, token=step.token, made_of=chain[0].made_of)
     return RECORDED
+
+
+def _built(engine: Engine, chain: list[Recorded]) -> Epoch | None:
+    whole = [step for one in chain if (step := _read(engine, one)) is not None]
+    return built(chain, whole) if len(whole) == len(chain) else None
 
 
 def _read(engine: Engine, one: Recorded) -> Step | None:

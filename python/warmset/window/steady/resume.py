@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from warmset.window.steady.epoch import Epoch, beside_hash, text_hash
+from warmset.store.epochs import request_hash
+from warmset.window.steady.epoch import Epoch, beside_hash
 from warmset.window.steady.record import recorded, standing
 
 if TYPE_CHECKING:
@@ -82,7 +83,7 @@ def resume(engine: Engine, ledger: Ledger, call: Call, request: Request) -> Plan
         base = replace(base, number=base.number + 1, why=BESIDE)
     path, digest = ledger.history.path, None
     if request.send is not None:
-        digest = text_hash(request.send)
+        digest = request_hash(request.send)
     answered = _is_asked(engine, ledger, base, digest)
     if base.asked is not None and not answered:
         base = base.without_unanswered()
@@ -100,4 +101,4 @@ def _is_asked(engine: Engine, ledger: Ledger, base: Epoch, digest: str | None) -
     if len(path) == base.count:
         return base.asked == digest
     entry = ledger.entries[path[base.count]]
-    return entry.facts.role == "user" and text_hash(engine.text(entry.id)) == base.asked
+    return entry.facts.role == "user" and request_hash(engine.text(entry.id)) == base.asked

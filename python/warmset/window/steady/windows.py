@@ -18,9 +18,10 @@ from warmset.options import RANKED
 from warmset.window.report_builder import ReportBuilder
 from warmset.window.request import read_request
 from warmset.window.result import EpochReport
+from warmset.window.sent_back import note_window
 from warmset.window.stages import call_of, cost_of_all, pick
 from warmset.window.steady.recall import recalled, room_of
-from warmset.window.steady.record import LOST, RECORDED, record
+from warmset.window.steady.record import LOST, RECORDED, earlier, record, standing
 from warmset.window.steady.resume import resume
 from warmset.window.steady.swap import swapped
 from warmset.window.steady.write import epoch_tokens, write
@@ -96,6 +97,30 @@ class SteadyWindows:
             made = self._try(conversation, ask, None, started, forced=forced, last=True)
         assert not isinstance(made, str)  # noqa: S101 - the last try is given as it is
         return self._reported(conversation, *made, summaries)
+
+    def expect(self, conversation: str, ask: Ask) -> None:
+        """Note the last lists that another process recorded, to recognise them in a new one.
+
+        Args:
+            conversation: The conversation's name.
+            ask: The arguments of the window that will be made.
+        """
+        engine = self._handle.live()
+        with engine.lock:
+            ledger = engine.ledger(self._handle.tenant, conversation)
+            epochs = engine.epochs_of(ledger.tenant, ledger.name)
+            if not epochs.any:
+                return
+            call = call_of(engine, ledger, ask, read_request(engine, ledger, None))
+            key = epochs.newest(call.target)
+            if key is None or epochs.last(key) == epochs.noted:
+                return
+            epochs.noted = epochs.last(key)
+            for epoch in (earlier(engine, ledger, key), standing(engine, ledger, key)):
+                if epoch is not None:  # with all messages since, for it would have grown by them
+                    made = write(engine, ledger, call, epoch)
+                    made, _ = without_unbound(engine, ledger, call, made)
+                    note_window(ledger, made, call)
 
     def _try(
         self,
