@@ -160,7 +160,6 @@ def judge(
     *,
     model: str = "",
     loop: int | None = None,
-    pieces: Callable[[int, Message], Pieces] | None = None,
 ) -> Judged:
     """Leave out the thinking whose prefix is not the one that it was made behind.
 
@@ -173,7 +172,6 @@ def judge(
         model: The model that the list is for. Where it does not look at prefixes, only thinking of
             another model leaves.
         loop: The position of the reply whose thinking begins a tool loop that is not finished.
-        pieces: Returns the pieces of a message that is unchanged, if they are known already.
 
     Returns:
         The list, and what became of the thinking.
@@ -196,8 +194,7 @@ def judge(
         one = written(at, left)
         made.append(one)
         if one is not None:
-            known = None if pieces is None or one is not message else pieces(at, message)
-            after.add(ours.pieces(one) if known is None else known)
+            after.add(ours.pieces(one))
     kept = sum(counts) - sum(one.blocks for one in removed)
     disabled = loop is not None and loop in left and ours.must_lead(model)
     changed = tuple(at for at, one in enumerate(made) if one is not messages[at])
@@ -212,6 +209,32 @@ def _why_not(witness: Prefix | None, now: Prefix, model: str, *, bound: bool) ->
     return why if bound or witness.is_foreign(model) else None
 
 
+def invalid(
+    messages: Sequence[Message],
+    dialect: Dialect,
+    witness: Witness,
+    after: PrefixHash,
+    model: str,
+) -> Iterator[tuple[int, str]]:
+    """Yield the thinking of a list whose prefix is not the one that it was made behind.
+
+    The arguments are those of `judge`; nothing is left out.
+
+    Returns:
+        The position of each message whose thinking the model does not take, and why; none if the
+        model does not look at prefixes.
+    """
+    ours = THOUGHTS.get(dialect)
+    if ours is None or ours.severity(model) is None:
+        return
+    for at, message in enumerate(messages):
+        if ours.count(message):
+            why = _why_not(witness(at, message), after.prefix(), model, bound=True)
+            if why is not None:
+                yield at, why
+        after.add(ours.pieces(message))
+
+
 def broken(
     messages: Sequence[Message],
     dialect: Dialect,
@@ -219,19 +242,12 @@ def broken(
     after: PrefixHash,
     model: str,
 ) -> Iterator[Violation]:
-    """Yield the thinking of a list whose prefix is not the one that it was made behind.
-
-    The arguments are those of `judge`; nothing is left out.
-    """
+    """Yield what `invalid` finds, as violations of the rules of the list's dialect."""
     ours = THOUGHTS.get(dialect)
     severity = None if ours is None else ours.severity(model)
-    if ours is None or severity is None:
+    if severity is None:
         return
-    for at, message in enumerate(messages):
-        if ours.count(message):
-            why = _why_not(witness(at, message), after.prefix(), model, bound=True)
-            if why is not None:
-                rule = rule_of(dialect, why)
-                fix = "leave it and all later thinking out, or send what stood before it"
-                yield Violation(rule, at, f"thinking is bound to its prefix: {why}", fix, severity)
-        after.add(ours.pieces(message))
+    fix = "leave it and all later thinking out, or send what stood before it"
+    for at, why in invalid(messages, dialect, witness, after, model):
+        rule = rule_of(dialect, why)
+        yield Violation(rule, at, f"thinking is bound to its prefix: {why}", fix, severity)

@@ -9,7 +9,7 @@ from warmset.messages import facts
 from warmset.messages.anthropic.models import refuses_changed_thinking
 from warmset.messages.prefix import ANOTHER_MODEL
 from warmset.messages.sent import Beside, witness_of
-from warmset.messages.thinking import THOUGHTS, broken
+from warmset.messages.thinking import THOUGHTS, invalid
 from warmset.testing.first_change import equal
 from warmset.testing.prefix_order import argument
 
@@ -23,7 +23,6 @@ Consequence: TypeAlias = Literal["refused", "dropped", "refused or dropped"]
 """What a provider does with invalid thinking: it refuses the request, drops the thinking silently,
 or one of both, by account and settings."""
 
-_BOUND: Final = "thinking is bound to its prefix: "
 _THINKING: Final = ("thinking", "redacted_thinking")
 _FORMAT: Final = "text.format"
 
@@ -64,10 +63,7 @@ def invalid_thinking(
         "model": model or before.model,
     }
     witness = witness_of(after.messages, after.dialect, beside, sent)
-    found = {
-        one.index: one.why.removeprefix(_BOUND)
-        for one in broken(after.messages, after.dialect, witness, beside.front(), beside.model)
-    }
+    found = dict(invalid(after.messages, after.dialect, witness, beside.front(), beside.model))
     if after.dialect == "responses" and not equal(before.part(_FORMAT), after.part(_FORMAT)):
         count = THOUGHTS[after.dialect].count
         for at, one in enumerate(after.messages):
