@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import cached_property
 from operator import is_
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 
     from warmset.messages.model import Dialect, Message
     from warmset.messages.sent import Beside
+    from warmset.messages.thinking import Witness
 
 
 class BoundThinking:
@@ -67,13 +69,12 @@ class BoundThinking:
             return Judged(list(made), Thinking())
         if self._sent is None and _same(made, self._plain):
             return Judged(list(made), Thinking(sum(map(THOUGHTS[self._dialect].count, made))))
-        witness = witness_of(self._plain, self._dialect, self._beside, self._sent)
         homes = self._origins(made) if origins is None else origins
         loop = -1 if self.loop is None else self.loop
         judged = judge(
             made,
             self._dialect,
-            witness,
+            self._witness,
             self._beside.front(),
             model=self._beside.model,
             loop=next((at for at, home in enumerate(homes) if home == loop), None),
@@ -85,6 +86,10 @@ class BoundThinking:
             changed=tuple(places[at] for at in judged.thinking.changed if homes[at] is not None),
         )
         return replace(judged, thinking=found)
+
+    @cached_property
+    def _witness(self) -> Witness:
+        return witness_of(self._plain, self._dialect, self._beside, self._sent)
 
     def _origins(self, made: Sequence[Message]) -> list[int | None]:
         ours = THOUGHTS[self._dialect]

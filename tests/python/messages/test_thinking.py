@@ -8,7 +8,7 @@ import pytest
 
 from warmset import ClearToolResults, Memory, compact_context, fit, repair, validate
 from warmset.errors import InvalidInputError
-from warmset.messages import alternate
+from warmset.messages import alternate, bound
 from warmset.messages.prefix import ANOTHER_MODEL, THINKING_MOVED, UNKNOWN, Prefix, PrefixHash
 from warmset.messages.sent import Beside, witness_of
 from warmset.messages.thinking import judge
@@ -202,6 +202,24 @@ def test_fit_leaves_thinking_out_behind_what_left():
     assert made.tokens == fit(made.messages, budget=200, dialect="anthropic").tokens
     assert fit(long, budget=200, dialect="anthropic", model=OLDER).thinking.kept == 3
     assert fit(TALK, budget=200, dialect="anthropic").messages == TALK
+
+
+def test_what_the_thinking_was_made_behind_is_found_once(monkeypatch):
+    found, lists = [], []
+
+    def witness(*given):
+        found.append(given)
+        return witness_of(*given)
+
+    def growing(messages):  # a list costs more than its messages
+        lists.append(len(messages))
+        return sum(len(str(one)) for one in messages) + 60 * len(messages[1:])
+
+    monkeypatch.setattr(bound, "witness_of", witness)
+    made = fit(TALK, budget=450, dialect="anthropic", model=CHECKED, counter=growing)
+    assert len([one for one in lists if one > 1]) == 3  # it counted a list, and evicted more
+    assert made.thinking.removed
+    assert len(found) == 1
 
 
 def test_nothing_changes_before_an_open_loop_that_fits():
