@@ -296,7 +296,7 @@ class Conversation:
         if made.compaction is not None:
             prepare.policy_of(made.compaction)
         ask = windows.Ask(query=query, budget=input_tokens(budget), mode=mode, options=made)
-        return windows.with_money(self._windows.window(self.id, ask), made, self._ledger.spending)
+        return self._windows.window(self.id, ask)
 
     def fit(
         self,

@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from warmset.window.cut_result import CutAsk, CutResult
     from warmset.window.options import WindowKeywords, WindowOptions
     from warmset.window.pipeline import Windows
-    from warmset.window.priced import with_money
     from warmset.window.request import Ask
     from warmset.window.result import (
         Choice,
@@ -51,7 +50,6 @@ __all__ = [
     "cut_ask",
     "cut_conversation",
     "note_cut",
-    "with_money",
     "with_synced",
 ]
 
@@ -69,7 +67,6 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "cut_result": ["CutAsk", "CutResult"],
             "options": ["WindowKeywords", "WindowOptions"],
             "pipeline": ["Windows"],
-            "priced": ["with_money"],
             "request": ["Ask"],
             "result": [
                 "Choice",

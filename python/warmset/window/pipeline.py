@@ -140,7 +140,7 @@ class Windows:
             tokens_in = cost_of_all(engine, ledger, call)
             live = untouched(ledger, ask, tokens_in, call)
             entries = ledger.live().copy() if tokens_in <= call.budget else []
-        report = ReportBuilder(engine, ledger, ask.mode, tokens_in, started)
+        report = ReportBuilder(engine, ledger, ask, tokens_in, started)
         policy = None if ask.mode == "recency" else ask.options.compaction or self._compaction
         summaries = None if policy is None else self._prepare(engine, ledger, policy)
         if ask.mode == "full" and summaries is not None:

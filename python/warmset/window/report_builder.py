@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import BudgetTooSmall
-from warmset.money import expected_money
+from warmset.money import expected_money, prices_of
 from warmset.options import least_score
 from warmset.state.prompt_prefix import Sent
 from warmset.window.result import Choice, Report, Window
@@ -18,6 +18,7 @@ from warmset.window.thinking import sent_list, without_unbound
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.messages import Lost, Thinking
+    from warmset.money import Money
     from warmset.pick import Picked
     from warmset.retrieve.hits import Found
     from warmset.state.entry import Entry
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
     from warmset.usage import Usage
     from warmset.window.assemble import Assembled, Draft
     from warmset.window.render import Call
+    from warmset.window.request import Ask
     from warmset.window.result import Compaction, EpochReport, Reason
 
 _NAMED: Final = 3
@@ -74,17 +76,17 @@ class ReportBuilder:
     Args:
         engine: The store and its index.
         ledger: The conversation.
-        mode: How the window is built.
+        ask: The arguments of the window.
         tokens_in: The tokens of the whole conversation.
         started: When the call began, by `time.perf_counter`.
     """
 
     def __init__(
-        self, engine: Engine, ledger: Ledger, mode: str, tokens_in: int, started: float
+        self, engine: Engine, ledger: Ledger, ask: Ask, tokens_in: int, started: float
     ) -> None:
         self._engine = engine
         self._ledger = ledger
-        self._mode = mode
+        self._ask = ask
         self._tokens_in = tokens_in
         self._started = started
         self._found: Found | None = None
@@ -147,7 +149,7 @@ class ReportBuilder:
         picker = self._usage
         cached = now.cached(made.messages, before, self._engine.encoding)
         report = Report(
-            mode=self._mode,
+            mode=self._ask.mode,
             active=active,
             turns_in=turns_in,
             turns_sent=verbatim + len(quoted) + (call.request is not None),
@@ -165,7 +167,7 @@ class ReportBuilder:
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             exact=False,
-            money=expected_money(None, tokens=made.tokens, same=cached),
+            money=self._money(made.tokens, cached),
             compaction=compaction,
             thinking=thinking,
             epoch=epoch,
@@ -184,6 +186,15 @@ class ReportBuilder:
             tools=call.tools,
             sent=sent,
         )
+
+    def _money(self, tokens: int, same: int) -> Money:
+        """Note that a window is made now, and return what its call is expected to cost."""
+        options, spending = self._ask.options, self._ledger.spending
+        prices = options.prices
+        if prices is None and options.model is not None:
+            prices = prices_of(options.model)
+        idle = spending.idle()
+        return expected_money(prices, tokens=tokens, same=same, idle=idle, spending=spending)
 
     def _notes(self) -> tuple[str, ...]:
         notes: list[str] = []

@@ -7,7 +7,7 @@ import threading
 import pytest
 
 from warmset import Memory
-from warmset.errors import InvalidInputError
+from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.money import PRICES, Prices, Spending, Totals, expected_money, price
 
 FLAT = Prices(fresh=10, cache_read=1, cache_write=12, output=50, ttl=300, cache_min=100)
@@ -78,6 +78,18 @@ def test_the_cache_forgets_after_its_lifetime(log):
         now[0] = at
         cached.append(window(log, prices=FLAT).report.money.cached > 0)
     assert cached == [False, True, False, True]
+
+
+@pytest.mark.parametrize("mode", ["jit", "full", "recency"])
+def test_only_a_window_that_was_made_was_sent(log, mode):
+    read = []
+    log._ledger.spending.clock = lambda: read.append(mode) or 0.0
+    with pytest.raises(BudgetTooSmall):
+        log.window(budget=5, mode=mode, prices=FLAT)
+    assert read == []
+    assert log.window(budget=30_000, mode=mode, prices=FLAT).report.money.cached == 0
+    assert read == [mode]
+    assert log.window(budget=30_000, mode=mode, prices=FLAT).report.money.cached > 0
 
 
 def test_expected_money_at_the_edges():

@@ -138,9 +138,7 @@ class SteadyWindows:
             ledger = engine.ledger(self._handle.tenant, conversation)
             request = read_request(engine, ledger, ask.query)
             call = call_of(engine, ledger, ask, request)
-            report = ReportBuilder(
-                engine, ledger, ask.mode, cost_of_all(engine, ledger, call), started
-            )
+            report = ReportBuilder(engine, ledger, ask, cost_of_all(engine, ledger, call), started)
             plan = resume(engine, ledger, call, request)
             tokens = epoch_tokens(engine, ledger, call, plan.now)
         why = HARD if forced else _swap_because(call, ask, plan, tokens)
