@@ -21,6 +21,7 @@ from warmset import (
     count_tokens,
     summary_of,
 )
+from warmset.memory import MemoryOptions, OpenKeywords
 from warmset.money import Bill, Totals, prices_of
 from warmset.native import HotIndex, LexicalIndex, pack, pack_batch, terms
 from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
@@ -104,6 +105,11 @@ def options(memory: Memory) -> None:
     chat.window(budget=9, recent="4")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     Memory.open(None, durability="never")  # type: ignore[arg-type]  # pyright: ignore[reportArgumentType]
     Memory.open(None, tenent="a")  # type: ignore[call-arg]  # pyright: ignore[reportCallIssue]
+
+
+def open_by_keywords(given: OpenKeywords) -> Memory:
+    assert_type(MemoryOptions(tenant="a").tenant, str)
+    return Memory.open(None, **given)
 
 
 def low_level() -> None:
