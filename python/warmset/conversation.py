@@ -329,7 +329,7 @@ class Conversation:
         Raises:
             BudgetTooSmall: The messages that must stay do not fit; the error has `need` and `have`.
             NotFound: A pinned message is not on the current path.
-            InvalidInputError: The budget or the pins are invalid.
+            InvalidInputError: An option is invalid.
         """
         ask = windows.cut_ask(budget, pins, system=system, tools=tools, model=model)
         engine, ledger = self._handle.live(), self._ledger

@@ -111,6 +111,7 @@ def compact_context(
     weighed = CompactWeights() if weights is None else weights
     keeper = _keeper(memory)
     _check(query, target_ratio, distill_novel, keeper, weighed)
+    beside = Beside.of(system, tools, model)
     given = listed(messages)
     plain, reads, chosen = read_list(given, dialect, encoding)
     choice = Choice(reads, chosen, encoding, pinned(protect, given))
@@ -128,7 +129,7 @@ def compact_context(
     source = Source(embedder, keeper, hashes, chosen)
     scored = score(choice, reads, source, query, weighed, have)
     out, inserted = choice.written(given)
-    bound = BoundThinking(plain, chosen, Beside(system, tools, model or ""), sent)
+    bound = BoundThinking(plain, chosen, beside, sent)
     out, inserted, thinking, saved = _without_unbound(
         bound, plain, choice.places, out, inserted, encoding
     )

@@ -98,6 +98,7 @@ def fit(
     plain = accept(given if listed else messages)
     chosen = settle(plain, dialect)
     have = input_tokens(budget)
+    beside = Beside.of(system, tools, model)
     if store is not None:
         check_store(store)
     count = make_counter(counter)
@@ -122,7 +123,7 @@ def fit(
     if desk.total > have:
         _make_room(desk, have)
     notes: list[str] = []
-    bound = BoundThinking(plain, chosen, Beside(system, tools, model or ""), sent)
+    bound = BoundThinking(plain, chosen, beside, sent)
     if bound.loop is not None and desk.total <= have:
         chain, notes = (), [IN_LOOP]
     for step in chain:
@@ -133,13 +134,13 @@ def fit(
         desk.carry_out(edits, have if desk.total <= have else None)
     last = chain[-1] if chain else None
     order = last if isinstance(last, Salience) else TokenBudget()
-    beside = desk.terms.overhead - empty
+    around = desk.terms.overhead - empty
     if desk.total > have:
         desk.leave_until(order.plan(desk.view(desk.floor)), have)
     while True:
         desk.tidy_end()
         made, thinking = _judged(_written(desk, given), bound)
-        tokens = _plus(count.count([one.message for one in made]), beside)
+        tokens = _plus(count.count([one.message for one in made]), around)
         if max(desk.total, tokens) <= have:
             break
         # The counter is not additive: evict further units in the same order.

@@ -95,7 +95,7 @@ def repair(
     given = list(messages) if listed else []
     plain = accept(given if listed else messages)
     chosen = resolve(plain, dialect)
-    beside = Beside(system, tools, model or "")
+    beside = Beside.of(system, tools, model)
     request = Request(continues, beside.model)
     mended, changes = plain, list[Change]()
     if any(mend in (one.severity, "discouraged") for one in violations(plain, chosen, request)):

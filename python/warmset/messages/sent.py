@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import takewhile
 from typing import TYPE_CHECKING, Any, Final
 
@@ -33,6 +33,9 @@ class Beside:
         system: The system prompt.
         tools: The tools.
         model: The model's name; empty if it is not known.
+
+    Raises:
+        InvalidInputError: One of them has the wrong type.
     """
 
     system: System | None = None
@@ -46,6 +49,15 @@ class Beside:
             raise InvalidInputError(f"tools: expected a list of schemas, found {self.tools!r:.80}")
         if self.system is not None and not isinstance(self.system, (str, list, tuple)):
             raise InvalidInputError(f"system: expected a text or blocks, found {self.system!r:.80}")
+
+    @classmethod
+    def of(cls, system: Any, tools: Any, model: Any) -> Beside:
+        """Check what a caller sends with a list; no model is a model that is not known.
+
+        Raises:
+            InvalidInputError: One of them has the wrong type.
+        """
+        return cls(system, tools, "" if model is None else model)
 
     def front(self) -> PrefixHash:
         """Return the hash of a list before its first message."""
@@ -102,8 +114,10 @@ def _read(sent: object, beside: Beside) -> tuple[list[Message], Beside]:
         name = next((name for name in _LISTS if name in sent), None)
         system = next((sent[name] for name in _SYSTEMS if sent.get(name)), None)
         if name is not None:
-            named = sent.get("model") or beside.model
-            around = Beside(system, sent.get("tools"), named)
+            named = sent.get("model")
+            around = Beside.of(system, sent.get("tools"), named)
+            if not around.model:
+                around = replace(around, model=beside.model)
             return accept(sent[name]), around
     elif (listed := getattr(sent, "messages", None)) is not None:
         around = Beside(getattr(sent, "system", None), getattr(sent, "tools", None), beside.model)

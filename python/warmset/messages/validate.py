@@ -70,7 +70,7 @@ def validate(
     ]
     if malformed:
         return sorted(malformed, key=_by_place)
-    beside = Beside(system, tools, model or "")
+    beside = Beside.of(system, tools, model)
     found = list(violations(plain, chosen, Request(continues, beside.model)))
     if sent is not None:
         witness = witness_of(plain, chosen, beside, sent)

@@ -17,6 +17,7 @@ from warmset.errors import BudgetTooSmall, InvalidInputError, NotFound
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
 from warmset.ingest.turn import id_of
 from warmset.messages import text_message
+from warmset.messages.sent import Beside
 from warmset.state.last_cut import Standing
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
@@ -46,17 +47,16 @@ def cut_ask(
     """Check the arguments of `Conversation.fit`.
 
     Raises:
-        InvalidInputError: The budget or the pins are invalid.
+        InvalidInputError: An argument is invalid.
     """
     have = input_tokens(budget)
     mark = budget.watermark if isinstance(budget, Budget) else WATERMARK
     if isinstance(pins, (str, bytes)) or not isinstance(pins, Iterable):
         raise InvalidInputError(f"pins: expected ids of messages, found {pins!r:.80}")
     pinned = tuple(sorted({id_of(one) for one in pins}))
-    if model is not None and not isinstance(model, str):
-        raise InvalidInputError(f"model: expected a model's name, found {model!r:.80}")
+    around = Beside.of(system, tools, model)
     low = int(have * mark)
-    return CutAsk(budget=have, low=low, pins=pinned, system=system, tools=tools, model=model or "")
+    return CutAsk(budget=have, low=low, pins=pinned, system=system, tools=tools, model=around.model)
 
 
 def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:

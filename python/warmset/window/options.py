@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, TypedDict
 
 from warmset.errors import InvalidInputError
+from warmset.messages.sent import Beside
 from warmset.money.prices import check_prices
 from warmset.options import (
     INDEX_SHARE,
@@ -108,7 +109,8 @@ class WindowOptions:
     def __post_init__(self) -> None:
         check_picker(self.picker)
         check_prices(self.prices)
-        if self.model is not None and (not isinstance(self.model, str) or not self.model.strip()):
+        Beside.of(self.system, self.tools, self.model)
+        if self.model is not None and not self.model.strip():
             raise InvalidInputError(f"model: expected a model's name, found {self.model!r:.80}")
         for name, value, least in (
             ("recent", self.recent, 0),
@@ -130,10 +132,6 @@ class WindowOptions:
                 raise InvalidInputError(f"{name}: expected a number, found {share!r}")
             if name != "wait" and not 0 <= share < 1:
                 raise InvalidInputError(f"{name}: expected at least 0 and below 1, found {share}")
-        if self.system is not None and not isinstance(self.system, (str, list, tuple)):
-            raise InvalidInputError(f"system: expected a text or blocks, found {self.system!r}")
-        if self.tools is not None and not isinstance(self.tools, (list, tuple)):
-            raise InvalidInputError(f"tools: expected a list of schemas, found {self.tools!r}")
         _check_swap(self.swap_at, self.swap_to)
         if not 0 <= self.wait < float("inf"):
             raise InvalidInputError(f"wait: expected seconds, found {self.wait}")

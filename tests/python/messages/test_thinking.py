@@ -150,6 +150,7 @@ def test_only_the_first_reply_to_what_was_sent_is_bound_to_it():
         {"contents": [{"role": "user", "parts": [{"text": "x"}]}]},
         {"messages": TALK, "tools": 5},
         {"messages": TALK, "model": 5},
+        {"messages": TALK, "model": 0},
         {"messages": TALK, "system": 5},
     ],
 )
@@ -159,11 +160,40 @@ def test_what_was_sent_has_to_be_readable(wrong, maker):
         maker(TALK, dialect="anthropic", sent=wrong)
 
 
-@pytest.mark.parametrize("maker", [validate, repair, partial(fit, budget=999), compact_context])
+def stored(method):
+    """Return a function that stores a list, and calls a method of its conversation."""
+
+    def maker(messages, *, dialect, **options):  # noqa: ARG001 - as the others
+        with Memory.open(None, embedder="lexical") as memory:
+            log = memory.conversation("a")
+            log.append(messages)
+            return getattr(log, method)(budget=999, **options)
+
+    return maker
+
+
+MAKERS = [validate, repair, partial(fit, budget=999), compact_context, stored("fit")]
+MAKERS.append(stored("window"))
+
+
+@pytest.mark.parametrize("maker", MAKERS)
 def test_a_model_is_a_name_or_nothing(maker):
     maker(TALK, dialect="anthropic", model=None)
-    with pytest.raises(InvalidInputError, match="model"):
-        maker(TALK, dialect="anthropic", model=5)
+    for wrong in (5, 0, False, b"", []):
+        with pytest.raises(InvalidInputError, match=r"^model: expected a model's name, found "):
+            maker(TALK, dialect="anthropic", model=wrong)
+
+
+@pytest.mark.parametrize("maker", MAKERS)
+def test_what_is_sent_beside_a_list_is_checked(maker):
+    maker(TALK, dialect="anthropic", system=None, tools=None)
+    maker(TALK, dialect="anthropic", system="", tools=[])
+    for wrong in (5, 0, {"type": "text", "text": "s"}):
+        with pytest.raises(InvalidInputError, match=r"^system: expected a text or blocks, found "):
+            maker(TALK, dialect="anthropic", system=wrong)
+    for wrong in (5, 0, "f", {"name": "f"}):
+        with pytest.raises(InvalidInputError, match=r"^tools: expected a list of schemas, found "):
+            maker(TALK, dialect="anthropic", tools=wrong)
 
 
 def test_runs_of_thinking_are_hashed_in_linear_time():
