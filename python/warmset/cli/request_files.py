@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus import rows
+from warmset.messages.sent import LISTS
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-_LISTS: Final = ("messages", "input", "contents")
 _BOM: Final = b"\xef\xbb\xbf"
 
 
@@ -79,4 +79,4 @@ def _is_request(value: object) -> bool:
         return bool(value)
     if not isinstance(value, dict) or value.keys() & {"role", "type"}:
         return False  # a message or an item of a list, which may have a field named input
-    return any(one in value for one in _LISTS)
+    return any(one in value for one in LISTS)

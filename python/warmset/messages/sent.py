@@ -21,7 +21,9 @@ if TYPE_CHECKING:
     from warmset.messages.thinking import Witness
     from warmset.messages.turns import System
 
-_LISTS: Final = ("messages", "input", "contents")
+LISTS: Final = ("messages", "input", "contents")
+"""The names by which the calls of providers name their list of messages."""
+
 _SYSTEMS: Final = ("system", "instructions", "system_instruction")
 
 
@@ -111,7 +113,7 @@ def read_sent(sent: object, beside: Beside, dialect: Dialect) -> tuple[list[Mess
 
 def _read(sent: object, beside: Beside) -> tuple[list[Message], Beside]:
     if isinstance(sent, Mapping):
-        name = next((name for name in _LISTS if name in sent), None)
+        name = next((name for name in LISTS if name in sent), None)
         system = next((sent[name] for name in _SYSTEMS if sent.get(name)), None)
         if name is not None:
             named = sent.get("model")

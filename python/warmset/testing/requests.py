@@ -11,6 +11,7 @@ from warmset.messages import accept, detect, known_dialect
 from warmset.messages.dialects import faults
 from warmset.messages.prefix import plain_name
 from warmset.messages.sdk_objects import is_dumpable
+from warmset.messages.sent import LISTS
 from warmset.messages.thinking import THOUGHTS
 from warmset.testing.prefix_order import (
     ORDER,
@@ -29,7 +30,6 @@ RequestLike: TypeAlias = Mapping[str, Any] | Sequence[Any]
 """A request: the keyword arguments of a provider's call, the body of its HTTP request, or a list of
 messages alone."""
 
-_LISTS: Final = ("messages", "input", "contents")
 _UNSET: Final = frozenset({"NotGiven", "Omit", "_Omit"})
 """The types of values by which SDKs say that an argument was not given."""
 
@@ -101,7 +101,7 @@ def snapshot(request: RequestLike, number: int = 0) -> dict[str, Any]:
     """
     if isinstance(request, Sequence) and not isinstance(request, (str, bytes)):
         request = {"messages": request}
-    if not isinstance(request, Mapping) or not any(name in request for name in _LISTS):
+    if not isinstance(request, Mapping) or not any(name in request for name in LISTS):
         found = type(request).__name__
         if isinstance(request, Mapping):
             found = f"one with {', '.join(map(str, request)) or 'nothing'}"
@@ -111,7 +111,7 @@ def snapshot(request: RequestLike, number: int = 0) -> dict[str, Any]:
         if type(value).__name__ in _UNSET:
             continue
         place = f"request {number}, {name}"
-        kept[name] = _items(value, place) if name in _LISTS else _plain(value, place)
+        kept[name] = _items(value, place) if name in LISTS else _plain(value, place)
     return kept
 
 
@@ -149,7 +149,7 @@ def _first(known: list[Dialect | None]) -> Dialect:
 
 
 def _read(plain: dict[str, Any], dialect: Dialect, number: int) -> Request:
-    name = next(name for name in _LISTS if name in plain)
+    name = next(name for name in LISTS if name in plain)
     marks: dict[str, Any] = {}
     bare = {
         key: without_marks(value, key, marks)
