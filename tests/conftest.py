@@ -48,6 +48,13 @@ def busy_interpreter() -> Iterator[None]:
     sys.setswitchinterval(before)
 
 
+@pytest.fixture
+def no_proxy(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Requests to local servers go past a proxy that the environment names."""
+    monkeypatch.setenv("no_proxy", "*")
+    monkeypatch.setenv("NO_PROXY", "*")
+
+
 @pytest.fixture(scope="session")
 def weights() -> Weights:
     """The official weights of the local model, wherever this machine has them from."""

@@ -47,9 +47,7 @@ class Server:
 
 
 @pytest.fixture
-def server(httpserver, monkeypatch) -> Server:
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("NO_PROXY", "*")
+def server(httpserver, no_proxy) -> Server:  # noqa: ARG001
     return Server(httpserver)
 
 

@@ -68,9 +68,7 @@ class Server:
 
 
 @pytest.fixture(params=["cohere", "voyage"])
-def server(httpserver, monkeypatch, request) -> Server:
-    for name in ("no_proxy", "NO_PROXY"):
-        monkeypatch.setenv(name, "*")
+def server(httpserver, monkeypatch, no_proxy, request) -> Server:  # noqa: ARG001
     for name in ("CO_API_KEY", "COHERE_API_KEY", "VOYAGE_API_KEY", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     return Server(httpserver, request.param)

@@ -35,11 +35,10 @@ SMALL = replace(MINILM, weights=pin(WEIGHTS.name), tokenizer=pin(TOKENIZER.name)
 
 
 @pytest.fixture(autouse=True)
-def alone(monkeypatch, tmp_path):
+def alone(monkeypatch, no_proxy, tmp_path):  # noqa: ARG001
     """Nothing outside of tmp_path is looked at; the hub's client reads the environment once."""
     monkeypatch.setattr(constants, "HF_HUB_OFFLINE", False)
     monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hf" / "hub"))
-    monkeypatch.setenv("no_proxy", "*")
     huggingface_hub.close_session()
     yield
     huggingface_hub.close_session()

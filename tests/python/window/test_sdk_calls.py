@@ -9,16 +9,12 @@ import pytest
 
 from warmset import Memory, validate
 
+pytestmark = pytest.mark.usefixtures("no_proxy")
+
 pytest.importorskip("llmock", reason="the package llmock is not installed")
 
 FACT = "Keep the pool at 12."
 ASK = "What did we say of the pool?"
-
-
-@pytest.fixture(autouse=True)
-def _no_proxy(monkeypatch):
-    monkeypatch.setenv("no_proxy", "*")
-    monkeypatch.setenv("NO_PROXY", "*")
 
 
 @pytest.fixture
