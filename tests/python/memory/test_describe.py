@@ -65,6 +65,11 @@ def narrow(log, query="nothing of that"):
     return log.window(query, budget=2_600, index_share=0.6, recent=1)
 
 
+def first_words(memory):
+    """Return the first words of all summary lines of `talk`."""
+    return {one.summary.split()[0] for one in memory.search("harbour")}
+
+
 def test_the_models_search_shows_the_summary_lines():
     with Memory.open(None, embedder="lexical", summary_line=Calls(line)) as memory:
         log = memory.conversation("log")
@@ -86,7 +91,7 @@ def test_the_summary_line_is_replaced_in_windows_and_hits():
         assert memory.flush(20)
         assert len(summarise.texts) == 30
         assert ": about turn" in index_text(narrow(log))
-        assert {one.summary.split()[0] for one in memory.search("harbour")} == {"about"}
+        assert first_words(memory) == {"about"}
         assert memory.stats()["undescribed"] == 0
 
 
@@ -127,13 +132,13 @@ def test_a_line_that_comes_in_the_middle_of_an_exchange_is_shown_from_the_next_o
     with Memory.open(None, embedder="lexical", summary_line=slow) as memory:
         log = memory.conversation("log")
         log.append([*talk(30), said("nothing of that?")])
-        first = log.window(budget=2_600, index_share=0.6, recent=1)
+        first = narrow(log, None)
         slow.go.set()
         assert memory.flush(20)
-        second = log.window(budget=2_600, index_share=0.6, recent=1)
+        second = narrow(log, None)
         assert first.messages == second.messages, "the provider's cache would be lost"
         log.append([said("ok", "assistant"), said("nothing of this?")])
-        third = log.window(budget=2_600, index_share=0.6, recent=1)
+        third = narrow(log, None)
         assert "about turn" in index_text(third)
 
 
@@ -220,7 +225,7 @@ def test_entities_and_decisions_are_replaced():
         assert not memory.search("TOML")[0].decision
         [hit] = [one for one in memory.search("turn3") if one.summary.startswith("turn3 ")]
         assert hit.decision
-        shown = index_text(log.window("nothing at all", budget=2_600, index_share=0.6, recent=1))
+        shown = index_text(narrow(log, "nothing at all"))
         assert "[decision]: turn3" in shown
         assert "(E-turn3, E-two)" in shown
         assert "[decision]: we decided" not in shown
@@ -249,7 +254,7 @@ def test_asynchronous_callables():
     with Memory.open(None, embedder="lexical", summary_line=later) as memory:
         memory.conversation("log").append(talk(3))
         assert memory.flush(20)
-        assert {one.summary.split()[0] for one in memory.search("harbour")} == {"later"}
+        assert first_words(memory) == {"later"}
 
 
 def test_a_long_line_is_cut_and_put_in_one_line():
@@ -304,7 +309,7 @@ def test_a_reader_shows_what_is_stored_and_makes_nothing(tmp_path):
         memory.conversation("log").append(talk(3))
     calls = Calls(line, f"{__name__}.line")
     with Memory.open(tmp_path, embedder="lexical", summary_line=calls, mode="read") as memory:
-        assert {one.summary.split()[0] for one in memory.search("harbour")} == {"about"}
+        assert first_words(memory) == {"about"}
         assert memory.flush(5)
     assert calls.texts == []
 
@@ -318,7 +323,7 @@ def test_two_memories_on_a_path_have_the_same_callables(tmp_path):
         with Memory.open(tmp_path, embedder="lexical") as other:
             other.conversation("log").append(talk(2))
             assert other.flush(20)
-            assert {one.summary.split()[0] for one in memory.search("harbour")} == {"about"}
+            assert first_words(memory) == {"about"}
 
 
 @pytest.mark.parametrize("option", ["summary_line", "entities", "decisions"])

@@ -30,6 +30,16 @@ def policy(made):
     return made(summarizer=Focused())
 
 
+@pytest.fixture
+def writing(policy):
+    """A conversation whose summary is being written, far below the budget of a large window."""
+    memory, log = opened(policy)
+    with memory:
+        talk(log, 11)
+        window(log)
+        yield log
+
+
 def texts(found):
     return [one["content"] for one in shown(found)]
 
@@ -66,27 +76,19 @@ def test_it_waits_for_nothing_if_it_is_told_not_to(policy, hand):
         assert shown(window(log, LARGE))
 
 
-def test_a_summary_that_is_being_written_is_shown_at_once_if_it_is_asked_for(policy, hand):
-    memory, log = opened(policy)
-    with memory:
-        talk(log, 11)
-        window(log)
-        assert log.compact_now(wait=False).state == "preparing"
-        assert len(hand.tasks) == 1
-        hand.run()
-        assert shown(window(log, LARGE))
+def test_a_summary_that_is_being_written_is_shown_at_once_if_it_is_asked_for(writing, hand):
+    assert writing.compact_now(wait=False).state == "preparing"
+    assert len(hand.tasks) == 1
+    hand.run()
+    assert shown(window(writing, LARGE))
 
 
-def test_a_ready_summary_is_shown_at_once_if_it_is_asked_for(policy, hand):
-    memory, log = opened(policy)
-    with memory:
-        talk(log, 11)
-        window(log)
-        hand.run()
-        assert not shown(window(log, LARGE))
-        told = log.compact_now()
-        assert (told.state, hand.tasks) == ("ready", [])
-        assert shown(window(log, LARGE))
+def test_a_ready_summary_is_shown_at_once_if_it_is_asked_for(writing, hand):
+    hand.run()
+    assert not shown(window(writing, LARGE))
+    told = writing.compact_now()
+    assert (told.state, hand.tasks) == ("ready", [])
+    assert shown(window(writing, LARGE))
 
 
 def test_where_there_is_nothing_to_summarise_it_says_so(policy, hand):
