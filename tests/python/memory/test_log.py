@@ -221,10 +221,13 @@ def writers(heard, tmp_path):
         assert (refused.waits, refused.refused, refused.levelname) == (1, 1, "WARNING")
         assert refused.seconds >= 1.9
         assert (spooled.records, spooled.levelname) == (2, "WARNING")
-        holder = ColdStore.open(path, mode="exclusive")
-        threading.Timer(0.1, holder.close).start()
-        log.append(said("patient"))
-        waited = heard.named("busy")[-1]
+        for _ in range(20):  # the lock may be free before the append looks
+            holder = ColdStore.open(path, mode="exclusive")
+            threading.Timer(0.1, holder.close).start()
+            log.append(said("patient"))
+            waited = heard.named("busy")[-1]
+            if waited is not refused:
+                break
         assert (waited.waits, waited.refused, waited.levelname) == (1, 0, "DEBUG")
         assert 0 < waited.seconds < 1.9
         assert not heard.named("taken_up"), "the other writer took it up"
@@ -320,9 +323,11 @@ def embedder(heard, tmp_path):
         by_words = heard.named("fell_back", "query_vector")[-1]
         assert (by_words.to, by_words.wait, by_words.levelname) == ("words", 30, "WARNING")
         assert by_words.why == "EmbedderError from ConnectionError"
-        bag.before = lambda _texts: time.sleep(0.3)
+        gate = threading.Event()
+        bag.before = lambda _texts: gate.wait(30)
         memory.search(f"{MARKER} again", wait=0.0)
         assert heard.named("fell_back", "query_vector")[-1].why == "late"
+        gate.set()
         bag.before = lambda _texts: None
         assert memory.flush(30)
         heard.memory = None
@@ -350,7 +355,9 @@ def threads(heard, monkeypatch):
         assert Threads().start(ends).wait(30)
         [other] = heard.named("failed", "thread")[1:]
         assert (other.worker, other.name) == ("warmset-prepare", "warmset.prepare")
-        time.sleep(0.05)  # its thread has the hook to go through yet
+        for thread in threading.enumerate():  # it has the hook to go through yet
+            if thread.name == other.worker:
+                thread.join(30)
 
 
 # --- what happens to windows and summaries --------------------------------------------------------

@@ -111,6 +111,7 @@ def test_a_full_queue_holds_appends_back_until_there_is_room(bag, monkeypatch):
 
         writer = threading.Thread(target=write)
         writer.start()
+        until(lambda: len(memory.conversation("log")) == 40)
         writer.join(0.3)
         assert writer.is_alive(), "there is no room yet"
         assert len(memory.conversation("log")) == 40, "kept, and to be read, all the same"
@@ -137,17 +138,14 @@ def test_an_embedder_that_never_answers_does_not_stop_appends(bag, monkeypatch):
 
 def test_what_failed_is_tried_again_by_itself(bag, monkeypatch):
     monkeypatch.setattr(backlog, "FIRST_DELAY", 0.01)
-    failing = [True]
 
     def fail(_texts):
-        if failing[0]:
+        if bag.calls < 10:
             raise EmbedderError("not today")
 
     bag.before = fail
     with Memory.open(None, embedder=bag) as memory:
         ids = memory.conversation("log").append([said("the car"), said("the lake")])
-        until(lambda: bag.calls >= 9)
-        failing[0] = False
         until(lambda: memory.stats()["ready"] == 2)
         assert memory.flush(30)
         assert memory.stats()["failed"] == {}
@@ -503,10 +501,12 @@ def test_a_fork_stops_no_thread_that_it_has_not():
 
 
 UNCLOSED = """
-import sys, time
+import sys, threading, time
 from warmset import Filter, Memory
+begun = threading.Event()
 def embed(texts):
     print("begun", flush=True)
+    begun.set()
     time.sleep(0.4)
     print("ended", flush=True)
     return [[1.0, 2.0]] * len(texts)
@@ -514,7 +514,7 @@ memory = Memory.open(None, embedder=None if sys.argv[1] == "model" else embed)
 log = memory.conversation("log")
 for n in range(100):
     log.append({"role": "user", "content": f"turn {n} about the harbour and its ferry " * 20})
-time.sleep(0.1)
+begun.wait(0.1 if sys.argv[1] == "model" else 60)
 """
 
 

@@ -19,8 +19,8 @@ from pathlib import Path
 import pytest
 
 SUPPORT = Path(__file__).parent
-PATIENCE = 8
-"""Seconds until a child that hangs is killed, with a traceback."""
+PATIENCE = 25
+"""Seconds until a child that hangs is killed, with a traceback; closing waits longer than that."""
 
 
 def said(text):
@@ -105,12 +105,10 @@ def prefork(path, **options):
         ):
             with pytest.raises(Forked, match=str(os.getppid())):
                 call()
-        begun = time.monotonic()
         if number % 2:
             memory.close()
             memory.close()
         use(path, f"child {number}", **options)
-        assert time.monotonic() - begun < 4
         if number % 3 == 0:
             one = Memory.open(path, embedder=embedder(), **options)
             one.conversation(f"left open {number}").append([said("x")] * 3)
@@ -275,7 +273,7 @@ def lazy_import(path):
     sys.meta_path.insert(0, slow)
     thread = threading.Thread(target=lambda: warmset.Memory)
     thread.start()
-    assert slow.begun.wait(5)
+    assert slow.begun.wait(30)
     time.sleep(0.05)
     ended(child(lambda: use(path, "child")))
     thread.join()
@@ -290,7 +288,7 @@ def first_import(path):
     sys.meta_path.insert(0, slow)
     thread = threading.Thread(target=lambda: __import__("tokenizers"))
     thread.start()
-    assert slow.begun.wait(5)
+    assert slow.begun.wait(30)
     ended(child(lambda: __import__("tokenizers")))
     thread.join()
     use(path, "parent")
@@ -339,6 +337,7 @@ def killed(path):
     """Workers that are killed at work, and others in their places, as job queues have them."""
     from warmset import Memory  # noqa: PLC0415
 
+    reader, writer = os.pipe()
     with Memory.open(path, embedder=embedder()) as memory:
         memory.conversation("parent").append([said("x")] * 3)
         for n in range(5):
@@ -347,8 +346,11 @@ def killed(path):
                 with Memory.open(path, embedder=embedder(0.01)) as mine:
                     for at in itertools.count():
                         mine.conversation("jobs").append(said(f"job {n} {at}"))
+                        if not at:
+                            os.write(writer, b"x")
 
             number = child(work)
+            assert os.read(reader, 1)
             time.sleep(0.15)
             os.kill(number, signal.SIGKILL)
             os.waitpid(number, 0)
