@@ -275,9 +275,10 @@ class Conversation:
                 as a user message at the end.
             budget: The most tokens that the call's input may have, or a `Budget`.
             mode: "jit" as above, "steady" for a list that only grows until it is made anew near the
-                budget, so that a provider can cache it and the model's thinking stays valid, "full"
-                for all messages, with a prepared summary in place of the
-                oldest once they exceed the budget, "recency" for the newest units that fit.
+                budget, so that a provider can cache it and the model's thinking stays valid, "auto"
+                for whichever of the two the next calls cost less with, "full" for all messages,
+                with a prepared summary in place of the oldest once they exceed the budget,
+                "recency" for the newest units that fit.
             options: The fields of `WindowOptions`.
 
         Returns:

@@ -39,6 +39,7 @@ from warmset.window.options import WindowKeywords, WindowOptions
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
     from contextlib import AbstractContextManager
+    from datetime import datetime
     from typing import Unpack
 
     from warmset.compact.distil import MemoryType
@@ -145,6 +146,7 @@ class Memory:
         conversation: str,
         budget: int | Budget,
         mode: Mode = "jit",
+        at: datetime | float | str | None = None,
         **options: Unpack[WindowKeywords],
     ) -> Window:
         """Store the new messages of a full list and build the window for the next call.
@@ -157,6 +159,7 @@ class Memory:
             conversation: The conversation's name.
             budget: The most tokens that the call's input may have, or a `Budget`.
             mode: How the window is built; see `Conversation.window`.
+            at: The time of the new messages; see `Conversation.append`.
             options: The fields of `WindowOptions`.
 
         Returns:
@@ -164,7 +167,7 @@ class Memory:
         """
         one = self.conversation(conversation)
         self._windows.expect(conversation, budget, mode, options)
-        synced = one.sync(messages)
+        synced = one.sync(messages, at=at)
         return window.with_synced(one.window(budget=budget, mode=mode, **options), synced)
 
     def search(

@@ -9,11 +9,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Sequence
     from datetime import datetime
 
-Mode: TypeAlias = Literal["jit", "full", "recency", "steady"]
-"""How a window is built: the turns that the request needs, all turns, the newest turns only, or a
-list that only grows."""
+Mode: TypeAlias = Literal["jit", "full", "recency", "steady", "auto"]
+"""How a window is built: the turns that the request needs, all turns, the newest turns only, a list
+that only grows, or the first or the fourth by what they cost."""
 
-MODES: Final = ("jit", "full", "recency", "steady")
+MODES: Final = ("jit", "full", "recency", "steady", "auto")
 
 Reading: TypeAlias = Literal["map", "pread"]
 """How sealed segments of a store are read."""

@@ -26,6 +26,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect, Facts
     from warmset.messages.prefix import PrefixHash
+    from warmset.options import Mode
     from warmset.state.last_cut import Standing
     from warmset.store.descriptions import Described
     from warmset.store.records import TurnMeta
@@ -42,6 +43,7 @@ class Ledger:
         dialect: How its messages are written, where that is known.
         valid_in: By dialect, the newest message that was checked, and whether all up to it are
             valid in the dialect; for messages that are valid in several.
+        auto: The mode that "auto" chose last in this process, and for which request.
     """
 
     tenant: str
@@ -53,6 +55,7 @@ class Ledger:
     speakers: dict[str, str] = field(default_factory=dict)
     addressed: Addressed = field(default_factory=Addressed)
     frozen: object | None = None
+    auto: tuple[Mode, tuple[object, ...]] | None = None
     valid_in: dict[Dialect, tuple[int, bool]] = field(default_factory=dict)
     sent: Sent = field(default_factory=Sent)
     spending: Spending = field(default_factory=Spending)

@@ -17,10 +17,12 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._support.keywords import refuse_unknown
 from warmset._support.log import event, room
-from warmset.errors import Erased, NotFound
+from warmset.errors import BudgetTooSmall, Erased, NotFound
 from warmset.options import RANKED
+from warmset.pick import Picked
 from warmset.tokens.budget import input_tokens
 from warmset.window.assemble import assemble
+from warmset.window.auto import Weighing, weigh
 from warmset.window.choices import Frozen
 from warmset.window.options import WindowOptions
 from warmset.window.report_builder import ReportBuilder
@@ -41,6 +43,7 @@ from warmset.window.steady.windows import SteadyWindows
 from warmset.window.whole_list import WholeList
 
 if TYPE_CHECKING:
+    from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.options import Mode
     from warmset.pick import Picker
@@ -48,9 +51,10 @@ if TYPE_CHECKING:
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
     from warmset.tokens.budget import Budget
-    from warmset.window.assemble import Assembled
+    from warmset.window.assemble import Assembled, Draft
     from warmset.window.layout import Frame
     from warmset.window.options import WindowKeywords
+    from warmset.window.render import Call
     from warmset.window.request import Request
     from warmset.window.result import Window
     from warmset.window.summaries import CompactionPolicy, Prepare
@@ -104,6 +108,8 @@ class Windows:
         """
         if isinstance(ask.query, str):
             ask = replace(ask, query=self._handle.redactor.text(ask.query))
+        if ask.mode == "auto":
+            ask = replace(ask, mode=self._chosen(conversation, ask))
         build = self._steady if ask.mode == "steady" else self._window
         for _ in range(ERASED_MEANWHILE):
             with suppress(Erased, NotFound):  # rebuild it without the erased message
@@ -121,7 +127,7 @@ class Windows:
             mode: Its mode.
             options: Its other options.
         """
-        if mode == "steady":
+        if mode in ("steady", "auto"):
             refuse_unknown(options, "process", WindowOptions)
             ask = Ask(
                 query=None,
@@ -207,6 +213,32 @@ class Windows:
             ledger.frozen = freeze(choice, found, picked, made.draft)
         return finish(made, active=True)
 
+    def _chosen(self, conversation: str, ask: Ask) -> Mode:
+        """Return the mode that "auto" stands for."""
+        engine, ask = self._handle.live(), replace(ask, mode="jit")
+        with engine.lock:
+            ledger = engine.ledger(self._handle.tenant, conversation)
+            request = read_request(engine, ledger, ask.query)
+            call = call_of(engine, ledger, ask, request)
+            live = ledger.live()
+            now = time.time() if request.send is not None or not live else live[-1].at
+            found = weigh(engine, ledger, ask, call, request, now)
+            base = None
+            if isinstance(found, Weighing):
+                base = _stay_or_none(engine, ledger, ask, request, call)
+        mode: Mode = found if isinstance(found, str) else "steady"
+        if base is not None and isinstance(found, Weighing):
+            mode = found.mode(least_tokens(engine, call, base))
+            if mode == "jit" and request.text:  # so many tokens at least; now exactly
+                hits = self._shortlist(ledger, ask, request, base.frame)
+                picked = Picked(tuple(hits.ids), "score")
+                weights = self._searcher.weights
+                draft = quote_and_index(engine, ledger, call, ask, base, hits, picked, weights)
+                mode = found.mode(assemble(engine, call, draft).tokens)
+        with engine.lock:
+            ledger.auto = mode, request.key
+        return mode
+
     def _steady(self, conversation: str, ask: Ask) -> Window:
         started, engine = time.perf_counter(), self._handle.live()
         policy = ask.options.compaction or self._compaction
@@ -244,3 +276,13 @@ class Windows:
             wait=ask.options.wait,
             shown={*shown, request.id or 0},
         )
+
+
+def _stay_or_none(
+    engine: Engine, ledger: Ledger, ask: Ask, request: Request, call: Call
+) -> Draft | None:
+    """Return what a window shows verbatim; None if that does not fit."""
+    try:
+        return stay(engine, ledger, ask, request, call, kept=None)
+    except BudgetTooSmall:
+        return None

@@ -138,7 +138,7 @@ class Report:
     """Reports what a window contains, and why.
 
     Args:
-        mode: How the window was built.
+        mode: How the window was built; for "auto", the mode that it chose.
         active: Whether anything was left out or quoted; a small list is not changed, nor one of
             which a window would save too little.
         turns_in: The number of messages of the conversation.

@@ -20,6 +20,9 @@ if TYPE_CHECKING:
     from warmset.money import Prices
     from warmset.window.result import Window
 
+EPOCH: Final = 1_767_225_600.0
+"""When sessions begin: 2026-01-01, in seconds since 1970 UTC."""
+
 MODEL: Final = "claude-opus-5-5"
 """A model that checks what stands before its thinking."""
 
@@ -97,6 +100,7 @@ def play(
                     tools=workload.tools or None,
                     model=MODEL,
                     prices=prices,
+                    at=EPOCH + step.at,
                 )
             except BudgetTooSmall:
                 window = None
