@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from os import PathLike
 
+    from warmset.messages.canonical import Variant
     from warmset.state.entry import Entry
     from warmset.store.derived import Made
     from warmset.store.options import StoreOptions
@@ -82,6 +83,7 @@ class Catalog:
         self.loaded = False  # whether the retriever has already what is being taken up
         self.ledgers: dict[tuple[str, str], Ledger] = {}
         self.asked: set[tuple[str, str]] = set()  # erased conversations for which lists were made
+        self.listed: dict[tuple[str, str], dict[int, Variant]] = {}  # of such conversations
         self.derived = Derived()
         self.epochs: dict[tuple[str, str], Epochs] = {}
         self.described: dict[int, Described] = {}
@@ -108,6 +110,7 @@ class Catalog:
                 )
                 found = self.ledgers[tenant, conversation] = Ledger(tenant, conversation, numbers)
                 found.sent_lists.ever = (tenant, conversation) in self.asked
+                found.variants = self.listed.pop((tenant, conversation), {})
             return found
 
     def conversations(self, tenant: str) -> list[str]:

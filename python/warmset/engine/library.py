@@ -166,6 +166,9 @@ class Library(Catalog):
         if self.indexer is not None:
             self.indexer.drop(erased)
         del self.ledgers[ledger.tenant, ledger.name]
+        rest = {id_: one for id_, one in ledger.variants.items() if id_ not in erased}
+        if rest:
+            self.listed[ledger.tenant, ledger.name] = rest
         if ledger.sent_lists.ever:
             self.asked.add((ledger.tenant, ledger.name))
         if not self.loaded:  # what was loaded has the number

@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from warmset.engine.redaction import Redactor
     from warmset.ingest.full_list import Fresh
     from warmset.messages import Dialect, Message, MessageLike
+    from warmset.messages.canonical import Variant
     from warmset.state.ledger import Ledger
 
 LOG: Final = room("store")
@@ -162,7 +163,7 @@ def _listed(ledger: Ledger, given: Given, redactor: Redactor) -> GivenList:
 def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> Synced:
     with engine.lock:
         ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
-        matched = match_list(ledger, listed)
+        matched = match_list(ledger, listed, engine.messages)
         plain = [_read(engine, listed, one) for one in matched.fresh]
         try:
             dialect = _settle(ledger, plain)
@@ -174,6 +175,7 @@ def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> 
         places = [one.place for one in matched.fresh if one.place is not None]
         redacted = sum(map(listed.is_redacted, places))
         result = Synced(matched.kept, [], at, matched.recognised, left, redacted)
+        _show_as(ledger, matched.variants)
         if plain:
             one = beside.of(dialect)
             first = replace(one, parent=matched.head) if matched.moved else one
@@ -188,6 +190,15 @@ def _sync(engine: Engine, ledger: Ledger, listed: GivenList, beside: Beside) -> 
             engine.move(ledger, matched.head)
         ledger.snapshot.take(listed.full, listed.known, listed.digests)
         return result
+
+
+def _show_as(ledger: Ledger, variants: Mapping[int, Variant]) -> None:
+    """Take note of how the caller's list has stored messages."""
+    before, ledger.variants = ledger.variants, variants
+    if {id_ for id_ in before if before[id_].bare} != {
+        id_ for id_ in variants if variants[id_].bare
+    }:
+        ledger.path_hash = None
 
 
 def _append(

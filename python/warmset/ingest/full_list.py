@@ -12,12 +12,20 @@ from typing import TYPE_CHECKING
 
 from warmset import messages
 from warmset._core import content_hash
+from warmset.ingest.likeness import ListLikeness
+from warmset.messages.canonical import SAME, form_of
 from warmset.state.branches import ROOT
+from warmset.state.matching import match
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping, Sequence
+
     from warmset.ingest.given_list import GivenList
     from warmset.messages import Message
+    from warmset.messages.canonical import Form, Variant
+    from warmset.state.forms import Read
     from warmset.state.ledger import Ledger
+    from warmset.state.matching import Match
     from warmset.state.rendered import Recognised
 
 
@@ -49,6 +57,8 @@ class FullList:
         kept: The number of messages at the front that need not be stored.
         branched_at: The position on the path at which the list leaves it; None if it does not.
         recognised: The number of messages at the front that a window held.
+        variants: How the list has messages, by their ids, where it has them otherwise than the
+            store; see `Ledger`.
     """
 
     head: int
@@ -57,14 +67,16 @@ class FullList:
     kept: int
     branched_at: int | None
     recognised: int
+    variants: Mapping[int, Variant]
 
 
-def match_list(ledger: Ledger, listed: GivenList) -> FullList:
+def match_list(ledger: Ledger, listed: GivenList, read: Read) -> FullList:
     """Match a full list with a conversation; the caller holds the engine's lock.
 
     Args:
         ledger: The conversation.
         listed: The list.
+        read: Reads stored messages by their ids.
 
     Returns:
         What is stored, and what is new.
@@ -75,18 +87,24 @@ def match_list(ledger: Ledger, listed: GivenList) -> FullList:
     def given(start: int, end: int = size) -> list[Fresh]:
         return [Fresh(digests[at], place=at) for at in range(start, end)]
 
-    match, recognised = ledger.history.match(digests), None
-    if match.branched_at is not None:
-        recognised = ledger.windows.recognise(digests, len(match.ids))
+    likeness = ListLikeness(ledger, read, listed.forms)
+    found, recognised = match(ledger.history, digests, likeness), None
+    if found.branched_at is not None:
+        recognised = ledger.windows.recognise(digests, len(found.of), likeness)
     if recognised is None:
-        fresh = given(len(match.ids))
+        fresh = given(len(found.of))
+        variants = _variants(ledger, found, found.ids)
     else:
         before = _before(ledger, given(*recognised.edited), recognised)
         whole = [*before, *given(recognised.count)]
-        match = ledger.history.match([one.digest for one in whole])
-        fresh = whole[len(match.ids) :]
+        own = ListLikeness(ledger, read, _forms_of(ledger, listed, whole, read))
+        found = match(ledger.history, [one.digest for one in whole], own)
+        fresh = whole[len(found.of) :]
+        pairs = zip(whole, found.of, strict=False)
+        listed_ids = [id_ for one, id_ in pairs if one.place is not None]
+        variants = _variants(ledger, found, listed_ids, recognised.variants)
     history = ledger.history
-    head = match.ids[-1] if match.ids else ROOT
+    head = found.ids[-1] if found.ids else ROOT
     moved = head != history.head
     if history.awaited_after is not None:
         ahead = history.awaited
@@ -95,17 +113,62 @@ def match_list(ledger: Ledger, listed: GivenList) -> FullList:
         fresh = fresh[len(ahead) :] if in_spool else fresh  # stored, but still without ids
         moved = not in_spool  # what is in the spool would come before what follows
     if fresh:
-        ours = ledger.windows.ours()
-        fresh = [one for one in fresh if one.digest not in ours]
+        ours, forms = ledger.windows.ours(), _forms_of(ledger, listed, fresh, read)
+        fresh = [
+            one
+            for at, one in enumerate(fresh)
+            if not ours or not (one.digest in ours or {form.digest for form in forms(at)} & ours)
+        ]
     first = next((one.place for one in fresh if one.place is not None), size)
     return FullList(
         head=head,
         moved=moved,
         fresh=fresh,
         kept=first,
-        branched_at=match.branched_at,
+        branched_at=found.branched_at,
         recognised=0 if recognised is None else recognised.count,
+        variants=variants,
     )
+
+
+def _variants(
+    ledger: Ledger,
+    found: Match,
+    listed: Iterable[int],
+    shown: Mapping[int, Variant] | None = None,
+) -> Mapping[int, Variant]:
+    """Return how the caller has the messages of a conversation now.
+
+    Args:
+        ledger: The conversation.
+        found: How the list meets it.
+        listed: Ids of the messages that the list itself has, or leaves out.
+        shown: How it has those that a window held.
+    """
+    now = found.variants if shown is None else {**shown, **found.variants}
+    before = ledger.variants
+    if not before:
+        return {id_: one for id_, one in now.items() if one is not SAME} if now else before
+    seen = {*listed, *now}
+    made = {id_: one for id_, one in before.items() if id_ not in seen}
+    made |= {id_: one for id_, one in now.items() if one is not SAME}
+    return before if made == before else made
+
+
+def _forms_of(
+    ledger: Ledger, listed: GivenList, batch: Sequence[Fresh], read: Read
+) -> Callable[[int], tuple[Form, ...]]:
+    """Return a function that returns the forms of a message of a batch, by its position."""
+
+    def forms(at: int) -> tuple[Form, ...]:
+        one = batch[at]
+        if one.place is not None:
+            return listed.forms(one.place)
+        if one.message is not None:
+            return (form_of(one.message),)
+        return (ledger.forms.get(one.copy_of, ledger.history.path, read),)
+
+    return forms
 
 
 def _before(ledger: Ledger, edited: list[Fresh], found: Recognised) -> list[Fresh]:

@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING, Any
 
 from warmset import messages
 from warmset._core import content_hash
+from warmset.messages.canonical import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.engine.redaction import Redactor
     from warmset.messages import Message
+    from warmset.messages.canonical import Form
     from warmset.state.ledger import Ledger
 
 
@@ -33,6 +35,7 @@ class GivenList:
     redactor: Redactor
     _plain: dict[int, Message]
     _original: dict[int, Message] = field(default_factory=dict[int, "Message"])
+    _forms: dict[int, tuple[Form, ...]] = field(default_factory=dict[int, "tuple[Form, ...]"])
 
     @classmethod
     def read(
@@ -70,6 +73,21 @@ class GivenList:
     def original(self, at: int) -> Message:
         """Return a message as it was before it was redacted."""
         return self._original.get(at) or self.message(at)
+
+    def forms(self, at: int) -> tuple[Form, ...]:
+        """Return the canonical forms of a message: as it may be stored, and as it was before.
+
+        A hook may change its own results again, so a message that was redacted long ago is the one
+        that is stored if it was like it before.
+
+        Raises:
+            RedactionError: The redaction hook failed.
+        """
+        found = self._forms.get(at)
+        if found is None:
+            both = [self.message(at), *([self._original[at]] if at in self._original else [])]
+            found = self._forms[at] = tuple(map(form_of, both))
+        return found
 
     def is_redacted(self, at: int) -> bool:
         """Return whether a message was read now and changed by that."""

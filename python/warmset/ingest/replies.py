@@ -150,6 +150,11 @@ class Replies:
         made, history = PrefixHash(known=False), self._ledger.history
         path = [self._head, *history.ancestors(self._head)][::-1] if self._head else []
         read, _ = self._engine.copies.get(path)
-        for message in read:
-            made.add(THOUGHTS[dialect].pieces(message))
+        ours, variants = THOUGHTS[dialect], self._ledger.variants
+        # As the caller sent them, for the list is its own: without the thinking that it left out.
+        bare = {at for at, id_ in enumerate(path) if id_ in variants and variants[id_].bare}
+        written = ours.reader(read)
+        for at in range(len(read)):
+            if (message := written(at, bare)) is not None:
+                made.add(ours.pieces(message))
         return made

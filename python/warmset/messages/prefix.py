@@ -24,7 +24,10 @@ if TYPE_CHECKING:
 _SIZE: Final = 12
 """Bytes of a hash; at this length equal hashes of different lists do not happen."""
 
-_MARK: Final = "cache_control"
+MARKS: Final = frozenset({"cache_control", "prompt_cache_breakpoint"})
+"""Fields that mark where a cached prefix ends; they are no part of it."""
+
+_WRITTEN: Final = tuple(mark.encode() for mark in sorted(MARKS))
 
 
 class Pieces(NamedTuple):
@@ -207,7 +210,7 @@ class _Stream:
 def hash_of(value: Message) -> bytes:
     """Return the hash of a message or of one of its blocks, without cache marks."""
     written = dumps(value)
-    if _MARK.encode() in written:
+    if any(mark in written for mark in _WRITTEN):
         written = dumps(_unmarked(value))
     return hashlib.blake2b(written, digest_size=_SIZE).digest()
 
@@ -223,5 +226,5 @@ def _as_blocks(value: object) -> object:
 def _unmarked(value: Any) -> Any:
     """Return a value without cache marks."""
     if isinstance(value, dict):
-        return {key: _unmarked(one) for key, one in value.items() if key != _MARK}
+        return {key: _unmarked(one) for key, one in value.items() if key not in MARKS}
     return [_unmarked(one) for one in value] if isinstance(value, list) else value

@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from warmset.messages.model import Dialect, Severity
     from warmset.messages.prefix import Pieces
 
+LEFT_OUT: Final = "the caller's list has left it out"
+"""Why thinking leaves that is stored, and that the caller no longer sends."""
+
 Witness: TypeAlias = Callable[[int, Message], Prefix | None]
 """Returns what a message with thinking was made behind, by its position and itself."""
 
@@ -160,6 +163,7 @@ def judge(
     *,
     model: str = "",
     loop: int | None = None,
+    bare: Collection[int] = (),
 ) -> Judged:
     """Leave out the thinking whose prefix is not the one that it was made behind.
 
@@ -172,6 +176,7 @@ def judge(
         model: The model that the list is for. Where it does not look at prefixes, only thinking of
             another model leaves.
         loop: The position of the reply whose thinking begins a tool loop that is not finished.
+        bare: The positions of messages whose thinking leaves because the caller has left it out.
 
     Returns:
         The list, and what became of the thinking.
@@ -187,7 +192,11 @@ def judge(
     made: list[Message | None] = []
     for at, message in enumerate(messages):
         if counts[at]:
-            why = _why_not(witness(at, message), after.prefix(), model, bound=bound)
+            why = (
+                LEFT_OUT
+                if at in bare
+                else _why_not(witness(at, message), after.prefix(), model, bound=bound)
+            )
             if why is not None:
                 left.add(at)
                 removed.append(RemovedThinking(at, counts[at], why))

@@ -8,27 +8,27 @@ again.
 from __future__ import annotations
 
 import hashlib
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, NamedTuple
 
 if TYPE_CHECKING:
     from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence
+
+    from warmset.messages.canonical import Variant
 
 ROOT: Final = 0
 """The parent of a first message; ids of the store begin at 1."""
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
-    """How a full list meets the tree.
+class Step(NamedTuple):
+    """The way from a stored message to the next one of a list that has it in another form.
 
     Args:
-        ids: Ids of the messages that are known, from the first on.
-        branched_at: Position at which the list leaves the current path; None if it does not.
+        ids: The stored message, behind those of thinking alone that the list leaves out.
+        variant: How the list has it.
     """
 
-    ids: list[int]
-    branched_at: int | None
+    ids: tuple[int, ...]
+    variant: Variant
 
 
 class History:
@@ -41,6 +41,7 @@ class History:
             makes the last one; None if nothing is awaited.
         heirs: For erased messages, their ancestors, nearest first, up to one that stayed.
         branched: Whether a message ever followed another one than the one before it.
+        steps: Where messages in another form led, by the message before and the content hash.
     """
 
     def __init__(self) -> None:
@@ -48,7 +49,9 @@ class History:
         self._digest: dict[int, bytes] = {}
         self._child: dict[tuple[int, bytes], int] = {}  # of twins, the last
         self._stale = False  # whether `_child` is from before a `relink`
+        self._following: dict[int, list[int]] | None = None
         self.path: list[int] = []
+        self.steps: dict[tuple[int, bytes], Step] = {}
         self.awaited: list[bytes] = []
         self.awaited_after: int | None = None
         self.heirs: dict[int, tuple[int, ...]] = {}
@@ -75,6 +78,8 @@ class History:
         self._parent[id_] = self.head
         self._digest[id_] = digest
         self._child[self.head, digest] = id_
+        if self._following is not None:
+            self._following.setdefault(self.head, []).append(id_)
         self.path.append(id_)
 
     def expect(self, parent: int | None, digests: Sequence[bytes]) -> None:
@@ -98,7 +103,7 @@ class History:
     def digest(self) -> bytes:
         """Return a digest of the tree and its current path."""
         whole = hashlib.blake2b(repr(self.path).encode(), digest_size=16)
-        for (parent, digest), id_ in sorted(self._children().items()):
+        for (parent, digest), id_ in sorted(self.contents().items()):
             whole.update(b"%d %d " % (parent, id_) + digest)
         return whole.digest()
 
@@ -110,29 +115,13 @@ class History:
         """Return the newest message of each wanted content hash that is there."""
         return {digest: id_ for id_, digest in self._digest.items() if digest in digests}
 
-    def match(self, digests: Sequence[bytes]) -> Match:
-        """Follow a full list through the tree, in time linear in the list.
-
-        Args:
-            digests: Content hashes of the list's messages.
-
-        Returns:
-            The longest part of it that is known, and where it leaves the current path.
-        """
-        ids: list[int] = []
-        at, children = ROOT, self._children()
-        for digest in digests:
-            found = children.get((at, digest))
-            if found is None:
-                break
-            ids.append(found)
-            at = found
-        common = 0
-        for known, current in zip(ids, self.path, strict=False):
-            if known != current:
-                break
-            common += 1
-        return Match(ids, common if common < len(self.path) else None)
+    def following(self, id_: int) -> Sequence[int]:
+        """Return the messages that follow a message or `ROOT`, ascending."""
+        if self._following is None:
+            self._following = {}
+            for one in sorted(self._parent):
+                self._following.setdefault(self._parent[one], []).append(one)
+        return self._following.get(id_, ())
 
     def ancestors(self, id_: int) -> Iterator[int]:
         """Go from a message's parent back to the first message."""
@@ -169,13 +158,14 @@ class History:
             ValueError: One is no earlier message.
         """
         self.branched = self._stale = True
+        self._following, self.steps = None, {}
         for id_, parent in parents.items():
             if parent >= id_:
                 raise ValueError(f"message {id_} cannot follow message {parent}")
             self._parent[id_] = parent
 
-    def _children(self) -> dict[tuple[int, bytes], int]:
-        """Return the last message of each content that follows each message."""
+    def contents(self) -> dict[tuple[int, bytes], int]:
+        """Return the last message of each content that follows each message or `ROOT`."""
         if self._stale:  # found anew: until now a twin may have stood in another one's place
             ids = sorted(self._parent)
             self._child = {(self._parent[id_], self._digest[id_]): id_ for id_ in ids}

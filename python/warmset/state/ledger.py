@@ -12,6 +12,7 @@ from warmset.options import SESSION_GAP
 from warmset.state.branches import History
 from warmset.state.columns import Columns
 from warmset.state.entry import Entry
+from warmset.state.forms import StoredForms
 from warmset.state.prompt_prefix import Sent
 from warmset.state.rendered import LastWindows
 from warmset.state.resent_list import Snapshot
@@ -22,9 +23,10 @@ from warmset.text.decisions import is_decision
 from warmset.text.features import Addressed
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
     from warmset.messages import Dialect, Facts
+    from warmset.messages.canonical import Variant
     from warmset.messages.prefix import PrefixHash
     from warmset.options import Mode
     from warmset.state.last_cut import Standing
@@ -44,6 +46,10 @@ class Ledger:
         valid_in: By dialect, the newest message that was checked, and whether all up to it are
             valid in the dialect; for messages that are valid in several.
         auto: The mode that "auto" chose last in this process, and for which request.
+        variants: How the caller's last list had messages, by their ids, where it had them otherwise
+            than the store: without their thinking, with other cache marks. Windows show them so.
+            Never changed, only replaced, and not stored.
+        forms: The canonical forms of its messages, as far as they were needed.
     """
 
     tenant: str
@@ -54,6 +60,8 @@ class Ledger:
     entries: dict[int, Entry] = field(default_factory=dict)
     speakers: dict[str, str] = field(default_factory=dict)
     addressed: Addressed = field(default_factory=Addressed)
+    variants: Mapping[int, Variant] = field(default_factory=dict[int, "Variant"])
+    forms: StoredForms = field(default_factory=StoredForms)
     frozen: object | None = None
     auto: tuple[Mode, tuple[object, ...]] | None = None
     valid_in: dict[Dialect, tuple[int, bool]] = field(default_factory=dict)

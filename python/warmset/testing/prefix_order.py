@@ -20,6 +20,8 @@ import re
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset.messages.prefix import MARKS
+
 if TYPE_CHECKING:
     from warmset.messages import Dialect
 
@@ -75,9 +77,6 @@ SYSTEM: Final = frozenset(
 
 STORED: Final = ("previous_response_id", "conversation", "previous_interaction_id")
 """Parameters by which a list goes on behind one that the provider has stored."""
-
-MARKS: Final = frozenset({"cache_control", "prompt_cache_breakpoint"})
-"""Fields that mark where a cached prefix ends; they are no part of it."""
 
 _OWN: Final = frozenset({"input", "input_schema", "parameters", "arguments", "args", "properties"})
 """Fields whose values are a tool's own: a field there is never a mark."""

@@ -105,6 +105,7 @@ def cut_conversation(engine: Engine, ledger: Ledger, ask: CutAsk) -> CutResult:
         _brief=cutter.brief if made.brief else None,
         _ledger=ledger,
         _ask=ask,
+        _variants=ledger.variants,
     )
 
 

@@ -13,6 +13,7 @@ from warmset.evict.gaps import gap_message
 from warmset.messages.prefix import PrefixHash
 from warmset.state.branches import ROOT
 from warmset.state.sent_lists import SentList
+from warmset.window.listed import marked
 from warmset.window.thinking import judge_turns
 
 if TYPE_CHECKING:
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.evict.gaps import GapRole
     from warmset.messages import Dialect, Message, System, Thinking
+    from warmset.messages.canonical import Variant
     from warmset.messages.thinking import Judged
     from warmset.state.ledger import Ledger
 
@@ -84,6 +86,7 @@ class CutResult:
     _brief: tuple[int, Message] | None
     _ledger: Ledger | None
     _ask: CutAsk
+    _variants: Mapping[int, Variant]
 
     def __len__(self) -> int:
         return len(self._places) + len(self._fillers)
@@ -157,8 +160,9 @@ class CutResult:
     def _judged(self) -> Judged:
         assert self._ledger is not None  # noqa: S101 - a copy without one has its messages
         after = PrefixHash(system=self._ask.system, tools=self._ask.tools, model=self._ask.model)
-        entries, model = self._ledger.entries, self._ask.model
-        return judge_turns(entries, self.dialect, after, self._read(), self.turns, model)
+        entries, turns, model = self._ledger.entries, self.turns, self._ask.model
+        plain = marked(self._variants, self._read(), turns)
+        return judge_turns(entries, self._variants, self.dialect, after, plain, turns, model)
 
     def _read(self) -> list[Message]:
         made: list[Message] = []

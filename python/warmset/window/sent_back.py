@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 from warmset._core import content_hash
 from warmset.messages import dumps
+from warmset.messages.canonical import form_of
 from warmset.state.branches import ROOT
 from warmset.state.rendered import Rendered, Shown
 
@@ -50,7 +51,7 @@ def note_cut(ledger: Ledger, cut: CutResult) -> None:
         def made() -> Rendered:
             turns, own = bare.turns, iter(bare.own)
             return Rendered(
-                Shown(history.digest_of(turn) if turn else _digest(next(own)), last, ours=not turn)
+                _turn(history, turn, last) if turn else _shown(next(own), last, ours=True)
                 for turn, last in zip(turns, _until(history, turns, head), strict=True)
             )
 
@@ -63,20 +64,22 @@ def rendered(history: History, made: Assembled, call: Call) -> Rendered:
     until = _until(history, turns, history.head)
     spans = _spans(made, call)
     if spans is None:
-        *front, last = map(_digest, made.messages)
-        newest = Shown(last, history.head, request=call.request)
-        return Rendered([*(Shown(digest, None) for digest in front), newest])
+        *front, last = made.messages
+        newest = _shown(last, history.head, request=call.request)
+        return Rendered([*(_shown(message, None) for message in front), newest])
     asked = len(turns) if call.request is None else len(turns) - 1
     shown: list[Shown] = []
     for message, (start, end) in zip(made.messages, spans, strict=True):
         if start == end:
-            shown.append(Shown(_digest(message), ROOT, ours=True, beside=True))
+            shown.append(_shown(message, ROOT, ours=True, beside=True))
             continue
         stored = turns[start] if message is made.plain[start] else ROOT
-        digest = history.digest_of(stored) if stored else _digest(message)
+        if stored:
+            shown.append(_turn(history, stored, until[end - 1]))
+            continue
         request = call.request if end > asked else None
         ours = request is None and not any(turns[start:end])
-        shown.append(Shown(digest, until[end - 1], ours=ours, request=request))
+        shown.append(_shown(message, until[end - 1], ours=ours, request=request))
     return Rendered(shown)
 
 
@@ -132,5 +135,17 @@ def _side(role: object) -> str:
     return "assistant" if role in _ASSISTANT else "user"
 
 
-def _digest(message: Message) -> bytes:
-    return content_hash(dumps(message))
+def _turn(history: History, turn: int, until: int) -> Shown:
+    return Shown(history.digest_of(turn), until, turn=turn)
+
+
+def _shown(
+    message: Message,
+    until: int | None,
+    *,
+    ours: bool = False,
+    beside: bool = False,
+    request: str | None = None,
+) -> Shown:
+    digest = content_hash(dumps(message))
+    return Shown(digest, until, ours, beside, request, form=form_of(message))

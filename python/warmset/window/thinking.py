@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import takewhile
+from operator import is_
 from typing import TYPE_CHECKING, NamedTuple
 
 from warmset.messages import LANGUAGES, Thinking, loop_start
@@ -14,6 +15,7 @@ from warmset.messages.prefix import PrefixHash
 from warmset.messages.thinking import THOUGHTS, judge, thinks
 from warmset.state.sent_lists import SentList
 from warmset.tokens import message_tokens
+from warmset.window.listed import bare_places, marked, without_bare
 from warmset.window.render import beside_system, render
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect, Message, System
+    from warmset.messages.canonical import Variant
     from warmset.messages.prefix import Prefix
     from warmset.messages.thinking import Judged
     from warmset.state.entry import Entry
@@ -65,6 +68,7 @@ def sent_list(ledger: Ledger, call: Call, made: Assembled) -> SentList | None:
 
 def judge_turns(
     entries: Mapping[int, Entry],
+    variants: Mapping[int, Variant],
     dialect: Dialect,
     after: PrefixHash,
     plain: Sequence[Message],
@@ -75,6 +79,7 @@ def judge_turns(
 
     Args:
         entries: The conversation's messages.
+        variants: How the caller's last list has messages, by their ids.
         dialect: Their dialect.
         after: The hash of what is sent before the list.
         plain: The messages of the list.
@@ -84,8 +89,9 @@ def judge_turns(
     Returns:
         The list; what was removed is numbered by it, and has the ids of the turns.
     """
+    bare = bare_places(variants, plain, turns) if variants else set[int]()
     if not thinks(plain, dialect):
-        return judge(plain, dialect, lambda _at, _message: None, after)
+        return _with_ids(without_bare(plain, bare), turns)
     read = LANGUAGES[dialect].grammar.facts
     known = [
         entries[turn].facts if turn in entries else read(message)
@@ -96,7 +102,11 @@ def judge_turns(
         entry = entries.get(turns[at])
         return None if entry is None else entry.behind
 
-    judged = judge(plain, dialect, witness, after, model=model, loop=loop_start(known))
+    judged = judge(plain, dialect, witness, after, model=model, loop=loop_start(known), bare=bare)
+    return _with_ids(judged, turns)
+
+
+def _with_ids(judged: Judged, turns: Sequence[int]) -> Judged:
     removed = tuple(replace(one, id=turns[one.index] or None) for one in judged.thinking.removed)
     return replace(judged, thinking=replace(judged.thinking, removed=removed))
 
@@ -105,6 +115,9 @@ def without_unbound(
     engine: Engine, ledger: Ledger, call: Call, made: Assembled
 ) -> tuple[Assembled, Thinking]:
     """Leave out of a window the thinking before which something is not as it was.
+
+    Messages are as the caller's last list has them: without the thinking that it leaves out, with
+    its cache marks.
 
     Args:
         engine: Has the vocabulary to count with.
@@ -115,17 +128,20 @@ def without_unbound(
     Returns:
         The window, and what became of the thinking.
     """
-    dialect = call.target
-    if call.source != dialect or not thinks(made.plain, dialect):
+    dialect, variants = call.target, ledger.variants
+    if call.source != dialect or not (variants or thinks(made.plain, dialect)):
         return made, Thinking()
+    given = made
+    if variants:
+        made = replace(made, plain=marked(variants, made.plain, made.turns))
     around = _around(call, made)
     after = PrefixHash(system=around.system, tools=call.tools, model=call.model)
     for message in around.front:
         after.add(THOUGHTS[dialect].pieces(message))
     plain, turns = made.plain[around.leading :], made.turns[around.leading :]
-    judged = judge_turns(ledger.entries, dialect, after, plain, turns, call.model)
-    if not judged.thinking.changed:
-        return made, judged.thinking
+    judged = judge_turns(ledger.entries, variants, dialect, after, plain, turns, call.model)
+    if not judged.thinking.changed and all(map(is_, made.plain, given.plain)):
+        return given, judged.thinking
     kept = [*made.plain[: around.leading], *judged.messages]
     rest = [(turn, one) for turn, one in zip(made.turns, kept, strict=True) if one is not None]
     now = [one for _, one in rest]
@@ -145,6 +161,7 @@ def without_unbound(
     made = replace(
         made,
         messages=done.messages,
+        system=done.system,
         plain=now,
         turns=[turn for turn, _ in rest],
         parts=tuple(_less(part, saved) for part in made.parts),
