@@ -158,6 +158,11 @@ class Conversation:
     ) -> Synced:
         """Make the conversation equal to a full list of messages; only new ones are appended.
 
+        Messages are the same if their canonical forms are: without null and client-only fields,
+        cache marks and the model's thinking, and with a text equal to one block of it. The stored
+        message stays as it is; windows have the cache marks of this list, and none of the thinking
+        that it leaves out.
+
         An edited message or a shortened list opens a branch. The messages on the abandoned branch
         stay in the store and can be fetched, but windows never show them. If a later list returns
         to that branch, its messages are used again and not stored twice.
