@@ -89,8 +89,8 @@ class Talk:
     def __init__(self):
         self.blocks, self.thinking, self.writer = Blocks(), Thinking(), Writer(1)
 
-    def send(self, *messages):
-        return self.thinking.send(self.blocks.messages(messages))
+    def send(self, *messages, anew=False):
+        return self.thinking.send(self.blocks.messages(messages), anew=anew)
 
     def reply(self, *blocks):
         made = said("assistant", *blocks)
@@ -101,13 +101,26 @@ class Talk:
 def test_thinking_behind_an_unchanged_list_is_kept():
     talk = Talk()
     ask = said("user", words("One?"))
-    assert talk.send(ask) == Thought(0, 0, 0)
+    assert talk.send(ask) == Thought(0, 0, 0, 0, 0)
     call = talk.writer.call(20)
     first = talk.reply(talk.writer.thinking(20), talk.writer.thinking(5), call)
     found = said("user", result(call, "Two."))
-    assert talk.send(ask, first, found) == Thought(2, 2, 0)
+    assert talk.send(ask, first, found) == Thought(2, 2, 0, 2, 2)
     second = talk.reply(talk.writer.thinking(20), words("Two."))
-    assert talk.send(ask, first, found, second, ask) == Thought(3, 3, 0)
+    assert talk.send(ask, first, found, second, ask) == Thought(3, 3, 0, 3, 3)
+
+
+def test_thinking_since_a_new_list_is_counted_apart():
+    talk = Talk()
+    writer, ask = talk.writer, said("user", words("One?"))
+    talk.send(ask)
+    first = talk.reply(writer.thinking(20), words("Two."))
+    assert talk.send(ask, first) == Thought(1, 1, 0, 1, 1)
+    second = talk.reply(writer.thinking(20), words("Three."))
+    other = said("user", words("Four?"))
+    assert talk.send(other, first, second, anew=True) == Thought(0, 2, 2, 0, 0)
+    third = talk.reply(writer.thinking(20), words("Five."))
+    assert talk.send(other, first, second, third) == Thought(1, 3, 2, 1, 1)
 
 
 def test_thinking_behind_a_change_is_invalid():
@@ -117,9 +130,9 @@ def test_thinking_behind_a_change_is_invalid():
     first = talk.reply(talk.writer.thinking(20), words("Yes."))
     talk.send(ask, first, other)
     second = talk.reply(talk.writer.thinking(20), words("No."))
-    assert talk.send(other, first, other, second) == Thought(0, 2, 2)
-    assert talk.send(ask, first, ask, second) == Thought(1, 2, 1)
-    assert talk.send(first, second) == Thought(0, 2, 2)
+    assert talk.send(other, first, other, second) == Thought(0, 2, 2, 0, 2)
+    assert talk.send(ask, first, ask, second) == Thought(1, 2, 1, 1, 2)
+    assert talk.send(first, second) == Thought(0, 2, 2, 0, 2)
 
 
 def test_thinking_that_was_taken_out_was_possible():
@@ -128,8 +141,8 @@ def test_thinking_that_was_taken_out_was_possible():
     talk.send(ask)
     first = talk.reply(talk.writer.thinking(20), words("Yes."))
     bare = said("assistant", first["content"][1])
-    assert talk.send(ask, bare, ask) == Thought(0, 1, 0)
-    assert talk.send(ask) == Thought(0, 0, 0)  # the reply is not shown
+    assert talk.send(ask, bare, ask) == Thought(0, 1, 0, 0, 1)
+    assert talk.send(ask) == Thought(0, 0, 0, 0, 0)  # the reply is not shown
 
 
 def test_thinking_that_stands_alone_was_possible():
@@ -137,7 +150,7 @@ def test_thinking_that_stands_alone_was_possible():
     ask = said("user", words("One?"))
     talk.send(ask)
     first = talk.reply(talk.writer.thinking(20), words("Yes."))
-    assert talk.send(ask, said("assistant", first["content"][0]), ask) == Thought(1, 1, 0)
+    assert talk.send(ask, said("assistant", first["content"][0]), ask) == Thought(1, 1, 0, 1, 1)
 
 
 def test_thinking_that_was_left_out_makes_later_thinking_invalid():
@@ -145,7 +158,7 @@ def test_thinking_that_was_left_out_makes_later_thinking_invalid():
     ask = said("user", words("One?"))
     talk.send(ask)
     first = talk.reply(talk.writer.thinking(20), talk.writer.thinking(20), words("Yes."))
-    assert talk.send(ask, said("assistant", *first["content"][1:])) == Thought(0, 2, 1)
+    assert talk.send(ask, said("assistant", *first["content"][1:])) == Thought(0, 2, 1, 0, 2)
 
 
 def test_changed_thinking_is_invalid():
@@ -154,7 +167,7 @@ def test_changed_thinking_is_invalid():
     talk.send(ask)
     first = talk.reply(talk.writer.thinking(20), words("Yes."))
     forged = {**first["content"][0], "thinking": "Otherwise."}
-    assert talk.send(ask, said("assistant", forged, first["content"][1])) == Thought(0, 1, 1)
+    assert talk.send(ask, said("assistant", forged, first["content"][1])) == Thought(0, 1, 1, 0, 1)
 
 
 # --- a request in blocks --------------------------------------------------------------------------

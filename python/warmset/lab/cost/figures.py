@@ -64,7 +64,17 @@ class Row:
         """Return it as plain values; figures other than money are those of the first price."""
         first = self.played[0]
         names = ("fresh", "cached", "written", "output")
-        rest = ("asked", "found", "kept", "possible", "invalid", "waits", "refused")
+        rest = (
+            "asked",
+            "found",
+            "kept",
+            "possible",
+            "since_kept",
+            "since_possible",
+            "invalid",
+            "waits",
+            "refused",
+        )
         return {
             "mode": self.mode,
             "calls": len(first.calls),

@@ -39,6 +39,9 @@ class Played:
         found: How often the list had it.
         kept: Blocks of thinking that were sent and valid, over all lists.
         possible: Blocks of thinking of the replies that the lists showed.
+        since_kept: Those of `kept` whose reply came since the list was made anew; 0 in modes
+            without epochs.
+        since_possible: Those of `possible`, likewise.
         invalid: Blocks that were sent although something before them had changed.
         waits: Calls that waited for a summary.
         refused: Calls for which no list could be made within the budget.
@@ -51,6 +54,8 @@ class Played:
     found: int = 0
     kept: int = 0
     possible: int = 0
+    since_kept: int = 0
+    since_possible: int = 0
     invalid: int = 0
     waits: int = 0
     refused: int = 0
@@ -134,10 +139,14 @@ class _Judge:
         hit = self._cache.send([block.piece for block in sent], step.at)
         output = sum(block.piece.tokens for block in replied)
         played.calls.append((hit.fresh, hit.cached, hit.written, output))
-        thought = self._thinking.send(sent)
+        epoch = window.report.epoch
+        thought = self._thinking.send(sent, anew=epoch is not None and epoch.began)
         self._thinking.reply(replied)
         played.kept += thought.kept
         played.possible += thought.possible
+        if epoch is not None:
+            played.since_kept += thought.since_kept
+            played.since_possible += thought.since_possible
         played.invalid += thought.invalid
         everything = b"".join(block.piece.content for block in sent)
         played.found += sum(fact.encode() in everything for fact in step.asked)

@@ -27,9 +27,10 @@ _WIDE: Final = 90
 _LEGEND: Final = (
     "facts: facts that were stated early, and were in the list when they were asked for. kept: "
     "thinking that is sent as it was replied, behind an unchanged list, of all that the shown "
-    "replies had. invalid: thinking that is sent although something before it changed; a provider "
-    "drops it, or refuses the list. waits: calls that waited for a summary. A mode that decides by "
-    "the prices has its tokens of the first price."
+    "replies had; since: the same for replies since the list was last made anew. invalid: thinking "
+    "that is sent although something before it changed; a provider drops it, or refuses the list. "
+    "waits: calls that waited for a summary. A mode that decides by the prices has its tokens of "
+    "the first price."
 )
 
 
@@ -68,7 +69,17 @@ def show(table: CostTable, out: Console) -> None:
 def _session(one: Session, out: Console) -> None:
     made = _table(out)
     made.add_column("mode", no_wrap=True)
-    for name in ("fresh", "cached", "written", *_reads(), "facts", "kept", "invalid", "waits"):
+    for name in (
+        "fresh",
+        "cached",
+        "written",
+        *_reads(),
+        "facts",
+        "kept",
+        "since",
+        "invalid",
+        "waits",
+    ):
         made.add_column(name, justify="right", no_wrap=True)
     for row in one.rows:
         made.add_row(row.mode, *_tokens(row), *_money(row), *_kept(row))
@@ -117,4 +128,5 @@ def _money(row: Row) -> list[str]:
 def _kept(row: Row) -> list[str]:
     one = row.played[0]
     share = f"{one.kept / one.possible:.0%}" if one.possible else _NONE
-    return [f"{one.found}/{one.asked}", share, f"{one.invalid:,}", f"{one.waits:,}"]
+    since = f"{one.since_kept / one.since_possible:.0%}" if one.since_possible else _NONE
+    return [f"{one.found}/{one.asked}", share, since, f"{one.invalid:,}", f"{one.waits:,}"]

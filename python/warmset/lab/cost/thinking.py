@@ -23,11 +23,15 @@ class Thought:
         kept: Blocks that are as they were replied, behind what stood before them then.
         possible: Blocks of the replies that the list shows.
         invalid: Blocks of which this is not so; a provider drops them, or refuses the list.
+        since_kept: Those of `kept` whose reply came since the list was last made anew.
+        since_possible: Those of `possible`, likewise.
     """
 
     kept: int
     possible: int
     invalid: int
+    since_kept: int
+    since_possible: int
 
 
 class Thinking:
@@ -38,10 +42,18 @@ class Thinking:
         self._shows: dict[bytes, int] = {}  # other block of a reply: reply
         self._blocks: list[int] = []  # of each reply, its blocks of thinking
         self._last = START
+        self._first = 0  # the first reply since the list was made anew
 
-    def send(self, blocks: Sequence[Block]) -> Thought:
-        """Judge a list that is sent."""
-        kept = invalid = 0
+    def send(self, blocks: Sequence[Block], *, anew: bool = False) -> Thought:
+        """Judge a list that is sent.
+
+        Args:
+            blocks: The list.
+            anew: Whether it was made anew, and does not continue the list before.
+        """
+        if anew:
+            self._first = len(self._blocks)
+        kept = invalid = since = 0
         shown: set[int] = set()
         before = START
         for block in blocks:
@@ -49,6 +61,7 @@ class Thinking:
             if made is not None:
                 shown.add(made[1])
                 kept += made[0] == before
+                since += made[0] == before and made[1] >= self._first
                 invalid += made[0] != before
             elif block.kind in _KINDS:
                 invalid += 1
@@ -56,7 +69,9 @@ class Thinking:
                 shown.add(reply)
             before = chain(before, block.piece.content)
         self._last = before
-        return Thought(kept, sum(self._blocks[reply] for reply in shown), invalid)
+        possible = sum(self._blocks[reply] for reply in shown)
+        possible_since = sum(self._blocks[reply] for reply in shown if reply >= self._first)
+        return Thought(kept, possible, invalid, since, possible_since)
 
     def reply(self, blocks: Sequence[Block]) -> None:
         """Note the reply to the list that was sent last."""
