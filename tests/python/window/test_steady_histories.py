@@ -1,6 +1,7 @@
 """Random agent histories in mode "steady": lists only grow, and no thinking is lost or refused.
 
-`python tests/python/window/test_steady_histories.py 2000` runs that many in each dialect.
+`python tests/python/window/test_steady_histories.py 50000 5` runs so many in each dialect, of at
+most so many exchanges.
 """
 
 from __future__ import annotations
@@ -21,6 +22,10 @@ SYSTEMS = ("Be brief.", "Be brief. It is noon.")
 WORDS = ["port", "config", "yaml", "deploy", "error", "retry", "queue", "cache", "latency"]
 
 
+TOGETHER = 50
+"""Histories in one store."""
+
+
 class Agent:
     """One agent with a window for each call, in mode "steady" or now and then in mode "jit".
 
@@ -28,9 +33,11 @@ class Agent:
         memory: Where its conversation is stored.
         dialect: The dialect of its provider.
         seed: What it says and does.
+        most: The most exchanges.
     """
 
-    def __init__(self, memory, dialect, seed):
+    def __init__(self, memory, dialect, seed, most=13):
+        self.most = most
         self.rng, self.provider = random.Random(seed), BoundProvider(dialect, seed)
         self.memory, self.dialect, self.name = memory, dialect, f"{dialect} {seed}"
         self.oracle, self.found = PrefixOracle(), Counter()
@@ -40,13 +47,13 @@ class Agent:
         self.restless = self.rng.random() < 0.3
         self.mixed = self.rng.random() < 0.3
         self.model, self.system = "m", SYSTEMS[0]
-        self.budget = self.rng.choice((900, 1_500, 3_000))
+        self.budget = self.rng.choice((900, 1_500, 3_000) if most > 5 else (500, 700, 1_000))
         self.recall = self.rng.choice((0.05, 0.2))
         self.without = {}  # by epoch, the thinking that is left out of its lists
 
     def run(self):
         """Ask, work, go back and change its mind a few times."""
-        for number in range(self.rng.randrange(4, 14)):
+        for number in range(self.rng.randrange(min(4, self.most), self.most + 1)):
             if self.restless:
                 self.model = self.rng.choice(("m", "m", "n"))
                 self.system = self.rng.choice((*SYSTEMS, SYSTEMS[0]))
@@ -125,19 +132,20 @@ class Agent:
         return bool(results)
 
 
-def run(dialect, seeds):
+def run(dialect, seeds, most=13):
     """Return what became of a history for each seed."""
     found = Counter()
-    for seed in seeds:
+    for start in range(0, len(seeds), TOGETHER):
         with Memory.open(None, embedder="lexical") as memory:
-            agent = Agent(memory, dialect, seed)
-            found.update(agent.run())
-            found.update(
-                kept=agent.provider.kept,
-                dropped=agent.provider.dropped,
-                unequal=agent.oracle.unequal,
-                grown=agent.oracle.grown,
-            )
+            for seed in seeds[start : start + TOGETHER]:
+                agent = Agent(memory, dialect, seed, most)
+                found.update(agent.run())
+                found.update(
+                    kept=agent.provider.kept,
+                    dropped=agent.provider.dropped,
+                    unequal=agent.oracle.unequal,
+                    grown=agent.oracle.grown,
+                )
     return found
 
 
@@ -154,4 +162,4 @@ def test_lists_only_grow(dialect):
 
 if __name__ == "__main__":
     for one in DIALECTS:
-        print(one, dict(run(one, range(int(sys.argv[1])))))
+        print(one, dict(run(one, range(int(sys.argv[1])), int(sys.argv[2]))), flush=True)
