@@ -23,7 +23,7 @@ from warmset.text.decisions import summarise
 from warmset.tokens import known_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
     from os import PathLike
 
     from warmset.messages.canonical import Variant
@@ -186,10 +186,13 @@ class Catalog:
         if is_step(made) and made.conversation is not None:
             self.epochs_of(made.tenant, made.conversation).take(made)
 
-    def drop_epoch(self, made: Made) -> None:
-        """Forget a record of an epoch that was erased; the caller holds the lock."""
-        if is_step(made) and made.conversation is not None:
-            self.epochs_of(made.tenant, made.conversation).drop(made.id)
+    def drop_epochs(self, gone: Iterable[Made]) -> None:
+        """Take up anew the epochs of which records were erased; the caller holds the lock."""
+        names = {(one.tenant, one.conversation) for one in gone if is_step(one)}
+        for tenant, conversation in names:
+            self.epochs.pop((tenant, str(conversation)), None)
+            for made in self.derived.of("item", tenant, conversation):
+                self.take_epoch(made)
 
     def take_description(self, made: Made) -> None:
         """Take up a description, if the callables in use made it; the caller holds the lock."""

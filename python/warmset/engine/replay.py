@@ -229,9 +229,10 @@ class Follower:
     def _forget(self, news: _News) -> None:
         """Drop what was erased; of a conversation that lost a part, the rest is read once more."""
         engine = self._engine
-        for gone_record in engine.derived.forget(engine.is_erased):
+        gone_records = engine.derived.forget(engine.is_erased)
+        for gone_record in gone_records:
             engine.drop_description(gone_record)
-            engine.drop_epoch(gone_record)
+        engine.drop_epochs(gone_records)
         again: set[_Name] = set()
         for name, ledger in list(engine.ledgers.items()):
             gone = [id_ for id_ in ledger.entries if engine.is_erased(id_)]

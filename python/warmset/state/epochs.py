@@ -49,12 +49,6 @@ class Epochs:
             chain = self._chains.setdefault(step.key, _Chain())
             chain.take(Recorded(made.id, head_of(made), step, made.sources[1:]))
 
-    def drop(self, id_: int) -> None:
-        """Forget a record that was erased; the epoch ends before it."""
-        for key, chain in self._chains.items():
-            if chain.drop(id_):
-                self.built.pop(key, None)
-
     @property
     def any(self) -> bool:
         """Whether there is any record."""
@@ -75,6 +69,16 @@ class Epochs:
         found = self._chains.get(key)
         return "" if found is None else found.last
 
+    def number(self, key: tuple[str, str]) -> int:
+        """Return the number of the last epoch that is known; 0 if there was none."""
+        found = self._chains.get(key)
+        return 0 if found is None else found.number
+
+    def ended(self, key: tuple[str, str]) -> bool:
+        """Return whether a record of the last epoch was erased."""
+        found = self._chains.get(key)
+        return found is not None and found.broken
+
     def newest(self, dialect: str) -> tuple[str, str] | None:
         """Return the key of the dialect's chain whose last record is the newest."""
         found = [(self.chain(key), key) for key in self._chains if key[0] == dialect]
@@ -92,19 +96,24 @@ class _Chain:
 
     A record that continues another one than the last is void: its writer lost, and planned again.
     Where the record that it continues was never seen, that one was erased, and the epoch is over.
-    Every process comes to the same end, whether it saw a record before it was erased or not.
+    After an erasure the records that are left are taken up anew, so that every process comes to the
+    same end, whether it saw a record before it was erased or not.
     """
 
     def __init__(self) -> None:
         self.records: list[Recorded] = []
         self.before: list[Recorded] = []
         self.broken = False
-        self._prior = ""  # the last record of the epoch before
         self._seen: dict[str, None] = {}
 
     @property
     def last(self) -> str:
-        return self.records[-1].step.token if self.records else self._prior
+        return self.records[-1].step.token if self.records else ""
+
+    @property
+    def number(self) -> int:
+        begins = self.records[0].step.begins if self.records else None
+        return 0 if begins is None else begins.number
 
     def take(self, one: Recorded) -> None:
         step = one.step
@@ -115,18 +124,9 @@ class _Chain:
             del self._seen[next(iter(self._seen))]
         if step.begins is not None:
             if follows or lost or self.broken:
-                self._prior, self.before = self.last, self.records
+                self.before = self.records
                 self.records, self.broken = [one], False
         elif lost or not self.records:
             self.broken = True
         elif follows and not self.broken:
             self.records.append(one)
-
-    def drop(self, id_: int) -> bool:
-        if any(one.id == id_ for one in self.before):
-            self.before = []
-        at = next((at for at, one in enumerate(self.records) if one.id == id_), None)
-        if at is not None:
-            self.broken = self.broken or at + 1 < len(self.records)
-            del self.records[at:]
-        return at is not None

@@ -116,7 +116,7 @@ class EpochReport:
         why: Why it began.
         began: Whether it began with this window, so that a provider's cache begins anew as well.
         hidden: The number of messages of the conversation that it does not show verbatim.
-        recalled: Ids of the messages that were quoted for this request; they stay in the list.
+        recalled: Ids of the messages that this window is the first to quote; they stay in the list.
         between: The number of messages that neither a summary nor the list shows, when it began.
         over: Whether what must stay exceeds `swap_to` of the budget.
         unrecorded: Why the list could not be recorded, so that the next one may not continue it;

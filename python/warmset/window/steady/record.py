@@ -101,7 +101,7 @@ def record(
         return "the memory was opened to read only"
     epochs: Epochs = engine.epochs_of(ledger.tenant, ledger.name)
     key = (call.target, call.model)
-    begins = before is None or (before.number, before.why) != (now.number, now.why)
+    begins = before is None or before.number != now.number
     kept = () if begins or before is None else before.insertions
     fresh = tuple(one for one in now.insertions if one not in kept)
     lost = [one for one in kept if one not in now.insertions]

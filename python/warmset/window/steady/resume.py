@@ -76,11 +76,12 @@ def resume(engine: Engine, ledger: Ledger, call: Call, request: Request) -> Plan
     if base is None:
         other = epochs.newest(call.target)
         base = None if other in (None, key) else standing(engine, ledger, other)
-        why = FIRST if known is None and base is None else PATH if base is None else MODEL
-        number = 1 if known is None else known.number + 1
+        first = known is None and not epochs.ended(key)
+        why = MODEL if base is not None else FIRST if first else PATH
+        number = epochs.number(key) + 1
         base = replace(Epoch() if base is None else base, number=number, why=why, token="")
     elif base.beside != beside:
-        base = replace(base, number=base.number + 1, why=BESIDE)
+        base = replace(base, number=base.number + 1, why=BESIDE, token="")
     path, digest = ledger.history.path, None
     if request.send is not None:
         digest = request_hash(request.send)

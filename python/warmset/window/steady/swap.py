@@ -88,8 +88,11 @@ def swapped(
         made = plan.made(shown, most, lines=lines)
         if made is not None and write(engine, ledger, call, made.epoch).tokens <= most:
             return replace(made, over=most > target)
-    least = plan.least()
-    raise BudgetTooSmall(max(least, call.budget + 1), call.budget)
+    least = plan.smallest()
+    tokens = write(engine, ledger, call, least.epoch).tokens
+    if tokens > call.budget:
+        raise BudgetTooSmall(tokens, call.budget)
+    return least
 
 
 class _Plan:
@@ -128,12 +131,19 @@ class _Plan:
         reserve = min(self._lines_room, free // 2) if lines else 0
         boundary = 0 if summary is None else summary.boundary
         start = self._start(free - reserve, boundary)
-        held = self._held(start)
-        between = sum(at not in held for at in range(boundary, start))
-        if reserve and (index := self._index(start, held, boundary, reserve)):
+        if reserve and (index := self._index(start, self._held(start), boundary, reserve)):
             front.append(index)
+        return self._swap(start, front, summary)
+
+    def smallest(self) -> Swap:
+        """Return an epoch that shows nothing but what must stay."""
+        return replace(self._swap(self._start(0, 0), [], None), over=True)
+
+    def _swap(self, start: int, front: list[Insertion], summary: Settled | None) -> Swap:
+        held, boundary = self._held(start), 0 if summary is None else summary.boundary
+        between = sum(at not in held for at in range(boundary, start))
         epoch = Epoch(
-            number=self._last.number + 1 if self._last.token else 1,
+            number=self._last.number + (1 if self._last.token else 0),
             why=self._why,
             start=start,
             held=held,

@@ -24,7 +24,7 @@ from warmset.window.steady.recall import recalled, room_of
 from warmset.window.steady.record import LOST, RECORDED, earlier, record, standing
 from warmset.window.steady.resume import resume
 from warmset.window.steady.swap import swapped
-from warmset.window.steady.write import epoch_tokens, write
+from warmset.window.steady.write import epoch_tokens, write, written_tokens
 from warmset.window.thinking import without_unbound
 
 if TYPE_CHECKING:
@@ -140,7 +140,7 @@ class SteadyWindows:
             call = call_of(engine, ledger, ask, request)
             report = ReportBuilder(engine, ledger, ask, cost_of_all(engine, ledger, call), started)
             plan = resume(engine, ledger, call, request)
-            tokens = epoch_tokens(engine, ledger, call, plan.now)
+            tokens = written_tokens(engine, ledger, call, plan.now)
         why = HARD if forced else _swap_because(call, ask, plan, tokens)
         offered = None
         if summaries is not None:
@@ -207,7 +207,7 @@ class SteadyWindows:
         """Return the window with its report."""
         now, before = one.now, one.plan.recorded
         shown = None if summaries is None else summaries.shown(one.made)
-        begun = before is None or (now.number, now.why) != (before.number, before.why)
+        begun = before is None or now.number != before.number
         if begun:
             event(
                 LOG,
@@ -222,14 +222,12 @@ class SteadyWindows:
                 tokens=one.made.tokens,
                 budget=one.call.budget,
             )
-        recalled_now = [o for o in now.insertions if before is None or o not in before.insertions]
-        path = one.path
         epoch = EpochReport(
             number=now.number,
             why=now.why,
             began=begun,
             hidden=now.start - len(now.held),
-            recalled=tuple(path[at] for o in recalled_now if o.name == "recall" for at in o.quoted),
+            recalled=tuple(one.path[at] for at in one.quoted),
             between=0 if one.swap is None else one.swap.between,
             over=one.swap is not None and one.swap.over,
             unrecorded=None if one.outcome == RECORDED else one.outcome,
@@ -252,6 +250,7 @@ class _Made:
     plan: Plan
     swap: Swap | None
     now: Epoch
+    quoted: tuple[int, ...]
     path: tuple[int, ...]
     made: Assembled
     thinking: Thinking
@@ -273,16 +272,16 @@ def _written(
     now = bare if recall is None else bare.with_recall(recall)
     made = write(engine, ledger, call, now, summary)
     if made.tokens > call.budget and recall is not None:
-        now, made = bare, write(engine, ledger, call, bare, summary)
-    over = made.tokens > call.budget
+        now, recall, made = bare, None, write(engine, ledger, call, bare, summary)
+    over, path = made.tokens > call.budget, tuple(ledger.history.path)
     made, thinking = without_unbound(engine, ledger, call, made)
     outcome = RECORDED
     if over and swap is None:
         outcome = OVER
     elif now != plan.recorded and made.tokens <= call.budget:
         outcome = record(engine, ledger, call, plan.recorded, now, made, summary)
-    path = tuple(ledger.history.path)
-    return _Made(call, plan, swap, now, path, made, thinking, outcome)
+    quoted = () if recall is None else recall.quoted
+    return _Made(call, plan, swap, now, quoted, path, made, thinking, outcome)
 
 
 def _swap_because(call: Call, ask: Ask, plan: Plan, tokens: int) -> str | None:

@@ -47,6 +47,19 @@ def epoch_tokens(engine: Engine, ledger: Ledger, call: Call, epoch: Epoch) -> in
     return tokens + sum(insertion_tokens(engine, call, one) for one in epoch.insertions)
 
 
+def written_tokens(engine: Engine, ledger: Ledger, call: Call, epoch: Epoch) -> int:
+    """Return about how many tokens an epoch's list has; exactly, where it might fit the budget.
+
+    Neighbours that are merged have fewer tokens than they are counted with.
+    """
+    tokens = epoch_tokens(engine, ledger, call, epoch)
+    shown = len(epoch.held) + len(epoch.insertions) + epoch.count - epoch.start
+    frames = (shown + 1) * frame_tokens(call.source, engine.encoding)
+    if not tokens - frames <= call.budget < tokens:
+        return tokens
+    return write(engine, ledger, call, epoch).tokens
+
+
 def insertion_tokens(engine: Engine, call: Call, one: Insertion) -> int:
     """Return the tokens of a message of ours."""
     return engine.cards.plain(one.text).tokens + frame_tokens(call.source, engine.encoding)

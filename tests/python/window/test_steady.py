@@ -1,0 +1,312 @@
+"""Windows of mode "steady": when an epoch goes on, what is recalled, and when the next begins."""
+
+from __future__ import annotations
+
+from itertools import pairwise
+from random import Random
+
+import pytest
+from prefix_oracle import pieces
+
+from warmset import Memory
+from warmset.errors import BudgetTooSmall
+from warmset.messages import validate
+from warmset.testing import random_history
+
+BUDGET = 900
+WORDS = ("crane", "steel", "harbour", "lamp", "teapot", "garden", "bicycle", "umbrella", "boat")
+
+
+def said(role, text):
+    return {"role": role, "content": text}
+
+
+def asked(number, about=None):
+    words = " ".join(WORDS[(number + at) % len(WORDS)] for at in range(25))
+    return said("user", f"question {number} about code{about or number}: {words}")
+
+
+def answered(number):
+    words = " ".join(WORDS[(number * 2 + at) % len(WORDS)] for at in range(25))
+    return said("assistant", f"code{number} is {number * 7}: {words}")
+
+
+def look(chat, query=None, budget=BUDGET, **options):
+    """A steady window, which is valid and within its budget."""
+    made = chat.window(query, budget=budget, mode="steady", recall_share=0.3, **options)
+    assert made.tokens <= budget
+    assert list(validate(made.messages, dialect=made.dialect)) == []
+    return made
+
+
+def talk(chat, count, start=1, **options):
+    """Exchanges, each with a window; the windows."""
+    made = []
+    for number in range(start, start + count):
+        chat.append(asked(number))
+        made.append(look(chat, **options))
+        chat.append(answered(number))
+    return made
+
+
+def grows(before, after):
+    """Whether a list begins with another one, as the provider's cache compares them."""
+    first = pieces(before.messages)
+    return pieces(after.messages)[: len(first)] == first
+
+
+@pytest.fixture
+def chat():
+    with Memory.open(None, embedder="lexical") as memory:
+        yield memory.conversation("log")
+
+
+def recalling(chat, **options):
+    """A window that recalls, of a conversation of which most is hidden."""
+    talk(chat, 20, **options)
+    chat.append(asked(21, about=2))
+    made = look(chat, **options)
+    assert made.report.epoch.recalled
+    return made
+
+
+def texts(made):
+    return [one["content"] for one in made.messages]
+
+
+# --- within an epoch -----------------------------------------------------------------------------
+
+
+def test_a_list_begins_with_the_list_before_it(chat):
+    made = talk(chat, 20)
+    for before, after in pairwise(made):
+        assert grows(before, after) is not after.report.epoch.began
+    assert [one.report.epoch.number for one in made] == sorted(
+        one.report.epoch.number for one in made
+    )
+    assert sum(one.report.epoch.began for one in made) == made[-1].report.epoch.number > 2
+
+
+def test_asked_again_without_new_messages_it_is_the_same(chat):
+    made = recalling(chat)
+    again = look(chat)
+    assert again.messages == made.messages
+    assert again.report.epoch.recalled == ()
+    assert not again.report.epoch.began
+
+
+def test_what_is_recalled_stands_before_its_request_and_stays(chat):
+    made = recalling(chat)
+    assert "code2" in texts(made)[-2]
+    assert texts(made)[-1] == asked(21, about=2)["content"]
+    chat.append(answered(21))
+    chat.append(asked(22, about=2))
+    after = look(chat)
+    assert grows(made, after) or after.report.epoch.began
+
+
+def test_what_stands_in_the_list_is_not_recalled_again(chat):
+    made = recalling(chat)
+    chat.append(said("assistant", "It is 14."))
+    chat.append(said("user", "And code2 once more?"))
+    after = look(chat)
+    assert grows(made, after)
+    assert not set(after.report.epoch.recalled) & set(made.report.epoch.recalled)
+
+
+def test_nothing_is_recalled_within_a_loop(chat):
+    recalling(chat)
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    chat.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    chat.append({"role": "tool", "tool_call_id": "a", "content": "code3 is asked for"})
+    assert look(chat).report.epoch.recalled == ()
+
+
+def test_no_share_recalls_nothing(chat):
+    talk(chat, 20)
+    chat.append(asked(21, about=2))
+    made = chat.window(budget=BUDGET, mode="steady", recall_share=0)
+    assert made.report.epoch.recalled == ()
+    assert made.report.epoch.hidden
+
+
+def test_a_request_that_is_appended_later_keeps_what_was_recalled_for_it(chat):
+    talk(chat, 20)
+    request = asked(21, about=2)
+    made = look(chat, request["content"])
+    assert made.report.epoch.recalled
+    chat.append(request)
+    after = look(chat)
+    assert after.messages == made.messages
+    chat.append(answered(21))
+    chat.append(said("user", "thanks"))
+    assert grows(made, look(chat))
+
+
+@pytest.mark.parametrize("instead", ["appended", "asked", "answered"])
+def test_another_request_loses_what_was_recalled(chat, instead):
+    talk(chat, 20)
+    made = look(chat, asked(21, about=2)["content"])
+    assert made.report.epoch.recalled
+    recalled = texts(made)[-2]
+    if instead == "asked":
+        after = look(chat, "thanks for all of it")
+    elif instead == "appended":
+        chat.append(said("user", "thanks for all of it"))
+        after = look(chat)
+    else:
+        chat.append(answered(21))
+        after = look(chat)
+    assert recalled not in texts(after)
+    assert after.report.epoch.number == made.report.epoch.number
+    assert look(chat, *(["thanks for all of it"] if instead == "asked" else [])).messages == (
+        after.messages
+    )
+
+
+# --- branches ------------------------------------------------------------------------------------
+
+
+def edited(chat, at, text="something else"):
+    """The conversation with another message at a position, as its last one."""
+    history = [dict(one) for one in chat][:at]
+    chat.sync([*history, said("user", text)])
+
+
+def test_an_edit_at_each_position_keeps_what_is_before_it():
+    """The front too, unless the edit is before the first message from which on all are shown."""
+    kept = []
+    for at in range(0, 42, 2):
+        with Memory.open(None, embedder="lexical") as memory:
+            chat = memory.conversation("log")
+            made = recalling(chat)
+            hidden, number = made.report.epoch.hidden, made.report.epoch.number
+            edited(chat, at)
+            after = look(chat)
+            same = after.report.epoch.number == number
+            kept.append(same)
+            if same:
+                whole, now = pieces(made.messages), pieces(after.messages)
+                until = now.index('{"type": "text", "text": "something else"}')
+                assert now[:until] == whole[:until]
+                assert look(chat).messages == after.messages
+            else:
+                whys = ("a message in it was edited", "the list came near", "the list reached")
+                assert after.report.epoch.why.startswith(whys)
+                assert after.report.epoch.began
+            assert same == (at > hidden)  # the task is held, so one more is hidden than counted
+    assert kept == sorted(kept)
+    assert any(kept)
+    assert not all(kept)
+
+
+def test_an_edit_of_the_request_loses_what_was_recalled_for_it(chat):
+    made = recalling(chat)
+    edited(chat, len(chat) - 1)
+    after = look(chat)
+    assert texts(made)[-2] not in texts(after)
+    assert texts(after)[:-1] == texts(made)[:-2]
+
+
+def test_an_edit_behind_the_request_keeps_it(chat):
+    made = recalling(chat)
+    chat.append(answered(21))
+    edited(chat, len(chat) - 1)
+    assert grows(made, look(chat))
+
+
+# --- when the next one begins --------------------------------------------------------------------
+
+
+def test_a_new_list_over_the_budget_has_a_number_of_its_own(tmp_path):
+    """Both are made anew for the same reason, and have no message of ours in common."""
+    with Memory.open(tmp_path / "a", embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        history = [one for number in range(1, 31) for one in (asked(number), answered(number))]
+        chat.append(history)
+        first = look(chat).report.epoch
+        chat.sync([*history[:2], said("user", "no"), *history[3:50]])
+        made = look(chat)
+        assert (first.number, made.report.epoch.number) == (1, 2)
+        assert first.why == made.report.epoch.why == "the list reached the budget"
+        assert made.report.epoch.began
+    with Memory.open(tmp_path / "a", embedder="lexical") as memory:
+        assert look(memory.conversation("log")).messages == made.messages
+
+
+@pytest.mark.parametrize("changed", [{"system": "Be brief."}, {"model": "n"}])
+def test_beside_another_system_prompt_or_model_the_list_stays(chat, changed):
+    made = recalling(chat, model="m")
+    after = look(chat, **{"model": "m"} | changed)
+    assert after.messages[-len(made.messages) :] == made.messages
+    assert after.report.epoch.began
+    assert after.report.epoch.recalled == ()
+    assert after.report.epoch.hidden == made.report.epoch.hidden
+    assert not look(chat, **{"model": "m"} | changed).report.epoch.began
+
+
+def test_back_at_an_earlier_model_its_list_goes_on(chat):
+    made = recalling(chat, model="m")
+    look(chat, model="n")
+    chat.append(answered(21))
+    chat.append(said("user", "thanks"))
+    look(chat, model="n")
+    after = look(chat, model="m")
+    assert grows(made, after)
+    assert not after.report.epoch.began
+
+
+def test_epochs_have_the_numbers_one_two_three(chat):
+    numbers, systems = [], ["a", "b"]
+    for number in range(1, 30):
+        chat.append(asked(number))
+        made = look(chat, budget=700, system=systems[number // 8 % 2])
+        chat.append(answered(number))
+        if made.report.epoch.began:
+            numbers.append(made.report.epoch.number)
+    assert numbers == list(range(1, len(numbers) + 1))
+    assert len(numbers) > 4
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "responses", "gemini"])
+def test_too_small_a_budget_names_the_smallest_that_is_enough(dialect):
+    seen = 0
+    for seed in range(12):
+        history = random_history(seed, dialect).messages
+        with Memory.open(None, embedder="lexical") as memory:
+            for end in range(1, len(history), 3):
+                chat = memory.conversation(f"{seed} {end}")
+                chat.append(history[:end])
+                with pytest.raises(BudgetTooSmall) as error:
+                    chat.window(budget=3, mode="steady")
+                need = error.value.need
+                assert error.value.have == 3
+                for less in (need - 1, need // 2):
+                    with pytest.raises(BudgetTooSmall) as error:
+                        chat.window(budget=less, mode="steady")
+                    assert error.value.need == need
+                assert chat.window(budget=need, mode="steady").tokens <= need
+                seen += 1
+    assert seen > 40
+
+
+@pytest.mark.parametrize("dialect", ["openai", "anthropic", "gemini"])
+def test_a_list_that_fits_is_not_made_anew(dialect):
+    """Merged neighbours have fewer tokens than they are counted with."""
+    for seed in range(20):
+        history = random_history(Random(seed), dialect, exchanges=5).messages
+        with Memory.open(None, embedder="lexical") as memory:
+            chat = memory.conversation("log")
+            chat.append(history)
+            whole = chat.window(budget=10**7, mode="steady").tokens
+            made = memory.conversation("log").window(budget=whole, mode="steady", swap_at=1)
+            assert not made.report.epoch.began, seed
+            for share in (30, 60, 90):
+                options = {"budget": whole * share // 100, "mode": "steady", "dialect": dialect}
+                try:
+                    made = chat.window(**options)
+                except BudgetTooSmall:
+                    continue
+                again = chat.window(**options)
+                assert again.messages == made.messages
+                assert not again.report.epoch.began, (seed, share)
