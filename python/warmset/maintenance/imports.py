@@ -120,9 +120,9 @@ class Import:
             if batch and (full or waiting & self._points_to(draft)):
                 self._append(batch, progress)
                 batch, size = [], 0
-            again = self._pointed(draft)
+            pointed_draft = self._pointed(draft)
+            again = None if pointed_draft is None else self._redacted(pointed_draft)
             if again is not None:
-                again = self._redacted(again)
                 batch.append((id_, again))
                 size += len(again[3])
         self._append(batch, progress)
@@ -136,7 +136,7 @@ class Import:
         if progress is not None:
             progress(self.done, self.total)
 
-    def _redacted(self, draft: Draft) -> Draft:
+    def _redacted(self, draft: Draft) -> Draft | None:
         if self._through is None:
             return draft
         made = redacted_draft(draft, self._through)

@@ -11,6 +11,7 @@ from warmset.engine import Redactor
 from warmset.errors import InvalidInputError
 from warmset.options import REDACT_TIMEOUT
 from warmset.store.descriptions import read_parts
+from warmset.store.epochs import WHAT as EPOCH
 from warmset.store.records import TURN, dump, load
 
 if TYPE_CHECKING:
@@ -45,8 +46,11 @@ def _imported(name: str) -> Any:
         ) from error
 
 
-def redacted_draft(draft: Draft, through: Redactor) -> Draft:
+def redacted_draft(draft: Draft, through: Redactor) -> Draft | None:
     """Return a record with its texts redacted; the same object if none changed.
+
+    A record of a steady window that quotes messages is left out, and the list is made anew: a
+    quotation may be cut, so that a hook no longer finds in it what it found in the message.
 
     Raises:
         RedactionError: The hook failed.
@@ -58,6 +62,8 @@ def redacted_draft(draft: Draft, through: Redactor) -> Draft:
     if any(new[name] is not one for name, one in said.items()):
         meta = dump({**fields, **new})
     what = fields.get("what")
+    if kind == "item" and what == EPOCH and payload:
+        return None
     if kind == TURN or (kind == "item" and what == "dropped"):
         payload = _message(payload, through)
     elif kind == "summary" and payload:
