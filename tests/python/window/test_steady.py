@@ -7,8 +7,9 @@ from random import Random
 
 import pytest
 from prefix_oracle import pieces
+from preparing import LINE, Clock, Hand, Writer
 
-from warmset import Memory
+from warmset import Memory, PreparedCompaction
 from warmset.errors import BudgetTooSmall
 from warmset.messages import validate
 from warmset.testing import random_history
@@ -310,3 +311,93 @@ def test_a_list_that_fits_is_not_made_anew(dialect):
                 again = chat.window(**options)
                 assert again.messages == made.messages
                 assert not again.report.epoch.began, (seed, share)
+
+
+# --- what the next epoch begins with -------------------------------------------------------------
+
+
+@pytest.fixture
+def hand():
+    return Hand(Clock())
+
+
+def summarising(hand, answer="good", **options):
+    """A conversation whose summaries are written by hand; its windows that began an epoch."""
+    writer = Writer()
+    writer.answer = answer
+    policy = PreparedCompaction(summarizer=writer, worker=hand, clock=hand.clock, **options)
+    made, last = [], None
+    with Memory.open(None, embedder="lexical", compaction=policy) as memory:
+        log = memory.conversation("log")
+        log.append(said("user", "The task: count crates."))
+        for at in range(40):
+            log.append(said("user", f"Question {at}: {LINE}?"))
+            window = log.window(budget=600, mode="steady")
+            if window.report.epoch.began:
+                made.append(window)
+            assert window.report.epoch.began or grows(last, window)
+            last = window
+            log.append(said("assistant", f"Answer {at}: {LINE}."))
+    return made[1:]
+
+
+def test_a_summary_that_is_ready_is_shown_by_each_new_epoch(hand):
+    hand.ends_in = 1
+    made = summarising(hand, deadline=5)
+    assert len(made) >= 3
+    for window in made:
+        assert "What was said in" in texts(window)[1]
+        assert window.report.compaction.applied
+        assert window.report.epoch.between < window.report.epoch.hidden
+        assert window.tokens <= 600 * 0.35
+    assert max(hand.waited) == 1
+
+
+@pytest.mark.parametrize("deadline", [0, 5])
+def test_without_a_summary_in_time_the_newest_units_stand_alone(hand, deadline):
+    made = summarising(hand, deadline=deadline)
+    assert len(made) >= 3
+    for window in made:
+        assert not window.report.compaction.applied
+        assert window.report.epoch.between == window.report.epoch.hidden
+        assert window.tokens <= 600 * 0.35
+    assert sum(hand.waited) == deadline  # once for each summary
+
+
+def test_a_late_summary_serves_the_next_epoch(hand):
+    policy = PreparedCompaction(summarizer=Writer(), worker=hand, clock=hand.clock, deadline=5)
+    with Memory.open(None, embedder="lexical", compaction=policy) as memory:
+        log, applied = memory.conversation("log"), []
+        log.append(said("user", "The task: count crates."))
+        for at in range(24):
+            log.append(said("user", f"Question {at}: {LINE}?"))
+            window = log.window(budget=600, mode="steady")
+            if window.report.epoch.began:
+                applied.append(window.report.compaction.applied)
+                if len(applied) == 2:
+                    hand.run()
+            log.append(said("assistant", f"Answer {at}: {LINE}."))
+    assert applied == [False, False, True]
+
+
+@pytest.mark.parametrize("budget", [300, 450, 600, 900, 1500])
+def test_a_new_epoch_has_its_share_of_the_budget(budget):
+    """The index too is within its share, with the words around it."""
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        for number in range(1, 60):
+            chat.append(asked(number))
+            made = chat.window(budget=budget, mode="steady")
+            tokens = {part.name: part.tokens for part in made.parts}
+            if made.report.epoch.began and number > 1:
+                assert made.tokens <= budget * 0.35 or made.report.epoch.over
+                assert tokens.get("index", 0) <= budget * 0.1
+            chat.append(
+                [
+                    answered(number),
+                    said("user", f"We decided to use code{number}."),
+                    answered(number),
+                ]
+            )
+    assert made.report.epoch.number > 4
+    assert tokens.get("index", 0) > 0 or budget < 900

@@ -82,7 +82,7 @@ def swapped(
     plan = _Plan(engine, ledger, call, ask, last, why)
     tries: list[tuple[Settled | None, bool, int]] = [(summary, True, target)]
     if summary is not None:
-        tries.append((None, True, target))
+        tries += [(summary, False, target), (None, True, target)]
     tries += [(None, False, target), (summary, True, call.budget), (None, False, call.budget)]
     for shown, lines, most in tries:
         made = plan.made(shown, most, lines=lines)
@@ -131,8 +131,12 @@ class _Plan:
         reserve = min(self._lines_room, free // 2) if lines else 0
         boundary = 0 if summary is None else summary.boundary
         start = self._start(free - reserve, boundary)
-        if reserve and (index := self._index(start, self._held(start), boundary, reserve)):
-            front.append(index)
+        if reserve:
+            index = self._index(start, self._held(start), boundary, reserve)
+            if index is None:
+                start = self._start(free, boundary)
+            else:
+                front.append(index)
         return self._swap(start, front, summary)
 
     def smallest(self) -> Swap:
@@ -193,13 +197,16 @@ class _Plan:
         rest = [one for one in others if not one.facts.is_system and not one.blank]
         head = self._engine.cards.plain(MORE.format(count=len(decisions))).tokens
         lines = choose_lines(self._engine, decisions[:DECISIONS], rest[:MOST], room - head)
-        if not lines:
-            return None
-        ids = [one.id for one in lines]
-        left = len(decisions) - sum(one.id in set(ids) for one in decisions)
-        more = MORE.format(count=left) if left else ""
-        made = quote_block(self._engine, self._call.source, (), lines, more)
-        return Insertion(name="index", at=start, text=made.text, listed=places(self._ledger, ids))
+        while lines:
+            ids = [one.id for one in lines]
+            left = len(decisions) - sum(one.id in set(ids) for one in decisions)
+            more = MORE.format(count=left) if left else ""
+            made = quote_block(self._engine, self._call.source, (), lines, more)
+            if made.tokens + made.index_tokens <= room:
+                listed = places(self._ledger, ids)
+                return Insertion(name="index", at=start, text=made.text, listed=listed)
+            lines = lines[:-1]
+        return None
 
 
 def _decisions(ledger: Ledger) -> list[int]:
