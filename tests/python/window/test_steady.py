@@ -9,10 +9,13 @@ import pytest
 from prefix_oracle import pieces
 from preparing import LINE, Clock, Hand, Writer
 
-from warmset import Memory, PreparedCompaction
+from warmset import Memory, PreparedCompaction, count_tokens
 from warmset.errors import BudgetTooSmall
 from warmset.messages import validate
+from warmset.state.branches import History
 from warmset.testing import random_history
+from warmset.window.steady.epoch import Epoch, on_path
+from warmset.window.steady.record import recorded
 
 BUDGET = 900
 WORDS = ("crane", "steel", "harbour", "lamp", "teapot", "garden", "bicycle", "umbrella", "boat")
@@ -401,3 +404,62 @@ def test_a_new_epoch_has_its_share_of_the_budget(budget):
             )
     assert made.report.epoch.number > 4
     assert tokens.get("index", 0) > 0 or budget < 900
+
+
+# --- an epoch ------------------------------------------------------------------------------------
+
+
+def kept(memory):
+    """The epoch of the conversation as it is recorded, and its messages."""
+    engine = memory._engine
+    ledger = engine.ledger("default", "log")
+    return recorded(engine, ledger, ("openai", "")), ledger
+
+
+@pytest.mark.parametrize("share", [0.1, 0.3, 0.9])
+def test_what_is_recalled_is_hidden_said_once_and_within_its_share(share):
+    found = 0
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        for number in range(1, 60):
+            chat.append(asked(number, about=(number * 7) % 60 + 1))
+            before = kept(memory)[0]
+            made = chat.window(budget=2_000, mode="steady", recall_share=share)
+            now, _ = kept(memory)
+            fresh = [one for one in now.insertions if one.name == "recall"]
+            old = [] if before is None or made.report.epoch.began else before.insertions
+            fresh = [one for one in fresh if one not in old]
+            said_already = {at for one in old for at in (*one.quoted, *one.listed)}
+            for one in fresh:
+                found += 1
+                tokens = count_tokens([said("user", one.text)])
+                left = 2_000 - (made.tokens - tokens)
+                assert tokens <= min(share * 2_000, left * 0.25) + 1
+                assert not {*one.quoted} & {*one.listed}
+                for at in (*one.quoted, *one.listed):
+                    assert at < now.start
+                    assert at not in now.held
+                for at in one.listed:
+                    assert at not in said_already
+                assert not {*one.quoted} & {at for other in old for at in other.quoted}
+            chat.append(answered(number))
+    assert found > 3
+
+
+def test_an_epoch_knows_what_it_shows():
+    one = Epoch(start=4, held=(0, 2), count=9)
+    assert [at for at in range(9) if one.has(at)] == [0, 2, 4, 5, 6, 7, 8]
+
+
+def test_an_epoch_of_which_a_message_is_gone_does_not_stand():
+    history = History()
+    for id_ in (1, 2, 3):
+        history.add(id_, b"%d" % id_)
+    assert on_path(Epoch(count=3, head=3), history) == Epoch(count=3, head=3)
+    assert on_path(Epoch(count=2, head=9), history) is None  # it was erased
+    history.move(1)
+    history.add(4, b"4")
+    assert on_path(Epoch(count=3, head=3), history) == Epoch(count=1, head=1)
+    assert on_path(Epoch(count=4, head=3), history) is None  # one before it was
+    assert on_path(Epoch(start=2, count=3, head=3), history) is None
+    assert on_path(Epoch(), history) == Epoch()

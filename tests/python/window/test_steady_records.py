@@ -14,8 +14,9 @@ from pathlib import Path
 import pytest
 from busy import held_elsewhere
 from other_process import SUPPORT
+from preparing import LINE, Clock, Hand, process
 
-from warmset import Memory
+from warmset import Memory, PreparedCompaction
 from warmset.errors import StoreError
 from warmset.maintenance import Import, export, redactor, survey
 from warmset.native import ColdStore
@@ -119,6 +120,9 @@ def test_after_an_erasure_all_processes_make_the_same_list(tmp_path, what):
             other = as_new(memory, path, query)
             assert [shown(look(memory, query))] == other
             assert text not in json.dumps(other)
+        begins = text.partition(": ")[0].encode()  # an index line has no more of it
+        for record in memory._engine.store.page(1):
+            assert record.kind != "item" or begins not in record.payload
         if what != "request":
             assert other[0][2] != "the conversation began"
         memory.conversation("log").append(asked(50))
@@ -249,6 +253,76 @@ def test_of_two_processes_that_race_the_first_record_holds(tmp_path):
         assert look(memory).messages == first[0]
 
 
+def meanwhile(monkeypatch, memory, does):
+    """Have something done just before the next record is written."""
+    put, done = memory._engine.put, []
+
+    def late(drafts):
+        if not done:
+            done.append(True)
+            does()
+        return put(drafts)
+
+    monkeypatch.setattr(memory._engine, "put", late)
+
+
+def test_a_list_is_planned_again_if_another_process_recorded_one_meanwhile(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    with opened(path) as memory, process(path, None) as other:
+        talk(memory, 20)
+        memory.conversation("log").append([answered(21), asked(22)])
+        meanwhile(monkeypatch, memory, lambda: look(other, "what is code5, code6 and code7?"))
+        made = look(memory)
+        assert made.report.epoch.unrecorded is None
+        assert as_new(memory, path) == [shown(look(memory))]
+        assert shown(look(other)) == shown(look(memory))
+
+
+def test_a_list_is_given_as_planned_if_its_path_was_left_meanwhile(tmp_path, monkeypatch):
+    path = tmp_path / "a"
+    with opened(path) as memory, process(path, None) as other:
+        talk(memory, 20)
+        chat = memory.conversation("log")
+        chat.append([answered(21), asked(22, about=15)])
+        ids_before = chat.ids
+        shorter = [*list(chat)[:2], said("user", "no")]
+        meanwhile(monkeypatch, memory, lambda: other.conversation("log").sync(shorter))
+        made = look(memory)
+        assert made.messages[-1] == asked(22, about=15)
+        assert set(made.report.epoch.recalled) <= set(ids_before)
+        assert made.report.epoch.recalled
+        assert look(memory).messages[-1] == said("user", "no")
+        assert as_new(memory, path) == [shown(look(memory))]
+
+
+def test_a_list_is_planned_again_if_the_conversation_went_on_while_it_was_searched(tmp_path):
+    """The request is then another one, and so is what is recalled."""
+    with opened(tmp_path / "a") as memory:
+        talk(memory, 20)
+        chat, asks = memory.conversation("log"), []
+        chat.append([answered(21), asked(22, about=15)])
+
+        def pick(*_given, **_named):
+            asks.append(len(chat))
+            if len(asks) == 1:
+                chat.append([answered(22), asked(23, about=3)])
+            raise ValueError("the score picks")
+
+        made = look(memory, picker=Picker(pick))
+        assert made.messages[-1] == asked(23, about=3)
+        assert len(asks) == 2
+        assert shown(look(memory)) == shown(look(memory))
+
+
+class Picker:
+    """A picker that does what a test says."""
+
+    fingerprint = "picker"
+
+    def __init__(self, pick):
+        self.pick = pick
+
+
 def test_a_process_that_is_killed_leaves_a_list_that_goes_on(tmp_path):
     path = tmp_path / "a"
     with opened(path) as memory:
@@ -270,6 +344,50 @@ def test_a_process_that_is_killed_leaves_a_list_that_goes_on(tmp_path):
         made = look(memory)
         assert made.report.epoch.number >= number
         assert as_new(memory, path) == [shown(look(memory))]
+
+
+def test_what_a_summary_stands_for_is_erased_from_every_list_that_shows_it(tmp_path):
+    """Also where the epoch went on beside another system prompt, in a process of its own."""
+    path, hand = tmp_path / "a", Hand(Clock())
+    policy = PreparedCompaction(summarizer=Summary(), worker=hand, clock=hand.clock, deadline=5)
+    hand.ends_in = 1
+    with opened(path, compaction=policy) as memory:
+        log = memory.conversation("log")
+        log.append(said("user", "The task: count crates."))
+        for at in range(14):
+            log.append(said("user", f"Question {at}: {LINE}?"))
+            made = look(memory, budget=600, recall_share=0)
+            log.append(said("assistant", f"Answer {at}: {LINE}."))
+        assert "it is word" in json.dumps(made.messages)
+    with opened(path) as memory:
+        made = look(memory, budget=600, recall_share=0, system="Be brief.")
+        assert "it is word" in json.dumps(made.messages)
+        memory.erase(ids=[memory.conversation("log").ids[3]])
+        for record in memory._engine.store.page(1):
+            assert b"it is word" not in record.payload
+        options = {"budget": 600, "recall_share": 0, "system": "Be brief."}
+        made = look(memory, **options)
+        assert "it is word" not in json.dumps(made.messages)
+
+
+class Summary:
+    """A summarizer that says what nobody else says."""
+
+    fingerprint = "summary"
+
+    def __call__(self, messages, /, *, max_tokens, previous=None):  # noqa: ARG002 - as all are
+        return "In it, it is word for word."
+
+
+def test_the_texts_of_an_encrypted_conversation_are_encrypted(tmp_path):
+    path = tmp_path / "a"
+    with opened(path, encryption="keys") as memory:
+        made = talk(memory, 20)
+    with opened(path, encryption="keys") as memory:
+        assert look(memory).messages == made.messages
+    whole = b"".join(one.read_bytes() for one in path.iterdir() if one.is_file())
+    assert b"code2" not in whole
+    assert b"earlier-turns" not in whole
 
 
 # --- where it cannot be recorded -----------------------------------------------------------------
