@@ -406,6 +406,22 @@ def test_a_new_epoch_has_its_share_of_the_budget(budget):
     assert tokens.get("index", 0) > 0 or budget < 900
 
 
+def test_where_more_must_stay_than_its_share_the_list_can_still_grow(chat):
+    """It is not filled up to the budget, or each exchange would begin an epoch."""
+    made = []
+    for number in range(1, 60):
+        chat.append(asked(number))
+        window = chat.window(budget=BUDGET, mode="steady", swap_to=0.05, recall_share=0)
+        made.append(window)
+        chat.append(answered(number))
+    began = [one for one in made[1:] if one.report.epoch.began]
+    assert 2 < len(began) < 8
+    for one in began:
+        assert one.report.epoch.over
+        assert one.tokens < BUDGET * 0.25
+    assert not any(one.report.epoch.over for one in made if not one.report.epoch.began)
+
+
 # --- an epoch ------------------------------------------------------------------------------------
 
 

@@ -83,7 +83,9 @@ def swapped(
     tries: list[tuple[Settled | None, bool, int]] = [(summary, True, target)]
     if summary is not None:
         tries += [(summary, False, target), (None, True, target)]
-    tries += [(None, False, target), (summary, True, call.budget), (None, False, call.budget)]
+    tries.append((None, False, target))
+    if (most := plan.most(summary)) > target:  # what must stay has more: a little goes with it
+        tries += [(summary, True, most), (summary, False, most)]
     for shown, lines, most in tries:
         made = plan.made(shown, most, lines=lines)
         if made is not None and write(engine, ledger, call, made.epoch).tokens <= most:
@@ -112,6 +114,11 @@ class _Plan:
         """Return the tokens of the messages that must stay."""
         accounts = self._ledger.accounts()
         return beside_tokens(self._engine, self._call) + sum(map(accounts.cost, self._stays))
+
+    def most(self, summary: Settled | None) -> int:
+        """Return the tokens of a list that shows little but what must stay."""
+        shown = 0 if summary is None else summary.tokens
+        return min(self.least() + shown + self._lines_room, self._call.budget)
 
     def made(self, summary: Settled | None, most: int, *, lines: bool) -> Swap | None:
         """Return an epoch of about that many tokens; None if what must stay has more.
