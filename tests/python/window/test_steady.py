@@ -462,6 +462,40 @@ def test_what_is_recalled_is_hidden_said_once_and_within_its_share(share):
     assert found > 3
 
 
+class First:
+    """A picker that picks the first few candidates."""
+
+    fingerprint = "first"
+
+    def pick(self, _request, candidates, *, limit):
+        return [one.id for one in candidates][: min(limit, 3)]
+
+
+def test_a_line_is_said_once_and_a_recall_is_within_its_room():
+    """Of many turns about one thing a few are quoted, and others have a line."""
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        for number in range(1, 100):
+            about = "zebra " * (number % 3 == 0)
+            chat.append(said("user", f"{about}{asked(number)['content']} " + "tide " * 40))
+            chat.append(answered(number))
+        for number in range(4):
+            chat.append(said("user", f"what is known of each zebra, number {number}?"))
+            options = {"recall_share": 0.1, "swap_to": 0.4, "picker": First()}
+            made = chat.window(budget=8_000, mode="steady", **options)
+            assert len(made.report.epoch.recalled) > 1
+            chat.append(said("assistant", "little"))
+            assert not made.report.epoch.began or number == 0
+        recalls = [one for one in kept(memory)[0].insertions if one.name == "recall"]
+        listed = [at for one in recalls for at in one.listed]
+        assert len(recalls) == 4
+        assert len(listed) == len(set(listed)) > 3
+        for one in recalls:
+            assert count_tokens([said("user", one.text)]) <= 0.1 * 8_000
+        lists = sum(len(part.ids) for part in made.parts if part.name == "index")
+        assert lists >= len(listed)
+
+
 def test_an_epoch_knows_what_it_shows():
     one = Epoch(start=4, held=(0, 2), count=9)
     assert [at for at in range(9) if one.has(at)] == [0, 2, 4, 5, 6, 7, 8]

@@ -78,6 +78,8 @@ def recalled(
         if not _stands(ledger, epoch, listed, one.id)
     ]
     lines = choose_lines(engine, (), others, lines_room) if others else ()
+    if not lines:  # quotations have their room, too
+        quoted = choose_quotes(engine, pool, room)
     while quoted or lines:
         entries = [entry for unit in quoted for entry in unit]
         made = quote_block(engine, call.source, entries, lines)
