@@ -145,6 +145,27 @@ def test_after_an_erasure_behind_a_branch_all_processes_make_the_same_list(tmp_p
         assert as_new(memory, path) == [shown(look(memory))]
 
 
+def test_a_message_that_has_a_line_is_erased_from_the_index(tmp_path):
+    with opened(tmp_path / "a") as memory:
+        chat = memory.conversation("log")
+        for number in range(1, 60):
+            chat.append([asked(number), answered(number)])
+        chat.append(asked(60))
+        listed = ids(look(memory, budget=4_000, recall_share=0), "index")[0]
+        begins = chat.fetch(listed)["content"].partition(": ")[0].encode()
+
+        def payloads():
+            page = memory._engine.store.page(1)
+            return b"".join(record.payload for record in page if record.kind == "item")
+
+        assert begins in payloads()
+        memory.erase(ids=[listed])
+        assert begins not in payloads()
+        assert begins.decode() not in json.dumps(
+            look(memory, budget=4_000, recall_share=0).messages
+        )
+
+
 def test_an_erasure_of_a_beginning_alone_leaves_all_processes_the_same_list(tmp_path):
     """What is left are the records of the epoch before it."""
     path = tmp_path / "a"
@@ -254,16 +275,17 @@ def test_of_two_processes_that_race_the_first_record_holds(tmp_path):
 
 
 def meanwhile(monkeypatch, memory, does):
-    """Have something done just before the next record is written."""
-    put, done = memory._engine.put, []
+    """Have something done just before the next record is written; the records, as they come."""
+    put, drafts = memory._engine.put, []
 
-    def late(drafts):
-        if not done:
-            done.append(True)
+    def late(given):
+        drafts.extend(given)
+        if len(drafts) == 1:
             does()
-        return put(drafts)
+        return put(given)
 
     monkeypatch.setattr(memory._engine, "put", late)
+    return drafts
 
 
 def test_a_list_is_planned_again_if_another_process_recorded_one_meanwhile(tmp_path, monkeypatch):
@@ -271,9 +293,11 @@ def test_a_list_is_planned_again_if_another_process_recorded_one_meanwhile(tmp_p
     with opened(path) as memory, process(path, None) as other:
         talk(memory, 20)
         memory.conversation("log").append([answered(21), asked(22)])
-        meanwhile(monkeypatch, memory, lambda: look(other, "what is code5, code6 and code7?"))
+        asking = partial(look, other, "what is code5, code6 and code7?")
+        drafts = meanwhile(monkeypatch, memory, asking)
         made = look(memory)
         assert made.report.epoch.unrecorded is None
+        assert len(drafts) == 2
         assert as_new(memory, path) == [shown(look(memory))]
         assert shown(look(other)) == shown(look(memory))
 
