@@ -109,6 +109,13 @@ def test_what_is_recalled_stands_before_its_request_and_stays(chat):
     assert grows(made, after) or after.report.epoch.began
 
 
+def test_an_exchange_begins_with_the_message_behind_the_list(chat):
+    talk(chat, 20)
+    assert look(chat).report.epoch.recalled == ()  # it has the last answer
+    chat.append(asked(21, about=2))
+    assert look(chat).report.epoch.recalled
+
+
 def test_what_stands_in_the_list_is_not_recalled_again(chat):
     made = recalling(chat)
     chat.append(said("assistant", "It is 14."))
