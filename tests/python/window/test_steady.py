@@ -331,7 +331,7 @@ def hand():
     return Hand(Clock())
 
 
-def summarising(hand, answer="good", **options):
+def summarising(hand, answer="good", share=0.35, **options):
     """A conversation whose summaries are written by hand; its windows that began an epoch."""
     writer = Writer()
     writer.answer = answer
@@ -342,7 +342,7 @@ def summarising(hand, answer="good", **options):
         log.append(said("user", "The task: count crates."))
         for at in range(40):
             log.append(said("user", f"Question {at}: {LINE}?"))
-            window = log.window(budget=600, mode="steady")
+            window = log.window(budget=600, mode="steady", swap_to=share)
             if window.report.epoch.began:
                 made.append(window)
             assert window.report.epoch.began or grows(last, window)
@@ -361,6 +361,16 @@ def test_a_summary_that_is_ready_is_shown_by_each_new_epoch(hand):
         assert window.report.epoch.between < window.report.epoch.hidden
         assert window.tokens <= 600 * 0.35
     assert max(hand.waited) == 1
+
+
+def test_what_a_summary_stands_for_is_not_shown_beside_it(hand):
+    """Even where it would fit."""
+    hand.ends_in = 1
+    made = summarising(hand, deadline=5, share=0.8)
+    assert made
+    for window in made:
+        assert window.report.epoch.between == 0
+        assert window.report.epoch.hidden + 1 == window.report.compaction.boundary
 
 
 @pytest.mark.parametrize("deadline", [0, 5])
