@@ -175,6 +175,23 @@ def test_another_request_loses_what_was_recalled(chat, instead):
     )
 
 
+def test_an_answer_with_the_words_of_the_request_is_not_the_request(chat):
+    talk(chat, 20)
+    made = look(chat, asked(21, about=2)["content"])
+    assert made.report.epoch.recalled
+    chat.append(said("assistant", asked(21, about=2)["content"]))
+    assert texts(made)[-2] not in texts(look(chat))
+
+
+def test_a_first_message_near_the_budget_begins_no_second_list(chat):
+    chat.append(said("user", "harbour " * 100))
+    whole = look(chat).tokens
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        chat.append(said("user", "harbour " * 100))
+        assert look(chat, budget=whole + 5).report.epoch.why == "the conversation began"
+
+
 # --- branches ------------------------------------------------------------------------------------
 
 
@@ -409,6 +426,8 @@ def test_a_new_epoch_has_its_share_of_the_budget(budget):
             chat.append(asked(number))
             made = chat.window(budget=budget, mode="steady")
             tokens = {part.name: part.tokens for part in made.parts}
+            now = kept(memory)[0]
+            assert all(at < now.start for one in now.insertions for at in one.listed)
             if made.report.epoch.began and number > 1:
                 assert made.tokens <= budget * 0.35 or made.report.epoch.over
                 assert tokens.get("index", 0) <= budget * 0.1
@@ -505,7 +524,9 @@ def test_a_line_is_said_once_and_a_recall_is_within_its_room():
             assert not made.report.epoch.began or number == 0
         recalls = [one for one in kept(memory)[0].insertions if one.name == "recall"]
         listed = [at for one in recalls for at in one.listed]
+        quoted = [at for one in recalls for at in one.quoted]
         assert len(recalls) == 4
+        assert len(quoted) == len(set(quoted))
         assert len(listed) == len(set(listed)) > 3
         for one in recalls:
             assert count_tokens([said("user", one.text)]) <= 0.1 * 8_000
