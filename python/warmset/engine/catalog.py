@@ -181,6 +181,10 @@ class Catalog:
         """Return the epoch records of a conversation; the caller holds the lock."""
         return self.epochs.setdefault((tenant, conversation), Epochs())
 
+    def outdated_epochs(self) -> list[int]:
+        """Return the ids of epoch records that nobody needs; the caller holds the lock."""
+        return sorted(id_ for one in self.epochs.values() for id_ in one.outdated())
+
     def take_epoch(self, made: Made) -> None:
         """Take up a record if it is of an epoch; the caller holds the lock."""
         if is_step(made) and made.conversation is not None:

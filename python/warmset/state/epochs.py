@@ -64,6 +64,10 @@ class Epochs:
         found = self._chains.get(key)
         return found.before if found is not None else []
 
+    def outdated(self) -> list[int]:
+        """Return the ids of the records of epochs before the last two, which nobody needs."""
+        return [id_ for chain in self._chains.values() for id_ in chain.outdated]
+
     def last(self, key: tuple[str, str]) -> str:
         """Return the name of the record that the next one has to continue."""
         found = self._chains.get(key)
@@ -103,6 +107,7 @@ class _Chain:
     def __init__(self) -> None:
         self.records: list[Recorded] = []
         self.before: list[Recorded] = []
+        self.outdated: list[int] = []
         self.broken = False
         self._seen: dict[str, None] = {}
 
@@ -124,6 +129,7 @@ class _Chain:
             del self._seen[next(iter(self._seen))]
         if step.begins is not None:
             if follows or lost or self.broken:
+                self.outdated += [old.id for old in self.before]
                 self.before = self.records
                 self.records, self.broken = [one], False
         elif lost or not self.records:
