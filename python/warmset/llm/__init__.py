@@ -17,14 +17,18 @@ if TYPE_CHECKING:
     from warmset.llm.base import Model, Prompt, Reply, Settings
     from warmset.llm.deadline import Deadline, OutOfTimeError
     from warmset.llm.function import FunctionModel
+    from warmset.llm.lists import Compacted, Compactor, ListRequest
     from warmset.llm.providers import PROVIDERS, connected
 
 __all__ = [
     "PROVIDERS",
     "Answer",
     "Asker",
+    "Compacted",
+    "Compactor",
     "Deadline",
     "FunctionModel",
+    "ListRequest",
     "Model",
     "OutOfTimeError",
     "Prompt",
@@ -42,6 +46,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "base": ["Model", "Prompt", "Reply", "Settings"],
             "deadline": ["Deadline", "OutOfTimeError"],
             "function": ["FunctionModel"],
+            "lists": ["Compacted", "Compactor", "ListRequest"],
             "providers": ["PROVIDERS", "connected"],
         },
     )

@@ -12,6 +12,8 @@ from warmset.usage import Usage
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
+    from warmset.llm.lists import ListRequest
+
 SHOWN: Final = 200
 """Characters of what a model or a server said that a reason repeats."""
 
@@ -25,11 +27,13 @@ class Prompt:
         instructions: What to do with it; sent where the API has a place for that, else before the
             data.
         schema: The JSON schema of the answer, for APIs that can hold a model to one.
+        behind: A list that the data is the last message of, for providers' APIs.
     """
 
     data: str
     instructions: str = ""
     schema: Mapping[str, Any] | None = None
+    behind: ListRequest | None = None
 
     @property
     def text(self) -> str:

@@ -7,9 +7,11 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset._extras import extra
 from warmset.errors import ModelError
 from warmset.llm.base import Connected, Reply, brief, usage_of
+from warmset.llm.lists import Compacted, plain
 
 if TYPE_CHECKING:
     from warmset.llm.base import Prompt
+    from warmset.llm.lists import ListRequest
 
 _NAME: Final = "answer"
 """The schema's name, which the API asks for."""
@@ -28,9 +30,12 @@ class OpenAIChat(_OpenAI):
     def ask(self, prompt: Prompt, *, timeout: float | None = None) -> Reply:
         """Ask once; see `Model.ask`."""
         system = [{"role": "system", "content": prompt.instructions}] if prompt.instructions else []
+        behind = prompt.behind
+        before = system if behind is None else behind.messages
         made: dict[str, Any] = {
             "model": self._model,
-            "messages": [*system, {"role": "user", "content": prompt.data}],
+            "messages": [*before, {"role": "user", "content": prompt.data}],
+            "tools": None if behind is None else behind.tools or None,
             "max_completion_tokens": self._settings.max_tokens,
         }
         if prompt.schema is not None and self._settings.strict:
@@ -60,6 +65,9 @@ class OpenAIResponses(_OpenAI):
             "max_output_tokens": self._settings.max_tokens,
             "store": False,
         }
+        if (behind := prompt.behind) is not None:
+            made["input"] = [*behind.messages, {"role": "user", "content": prompt.data}]
+            made["tools"] = behind.tools or None
         if prompt.schema is not None and self._settings.strict:
             held = {"type": "json_schema", "name": _NAME, "schema": prompt.schema, "strict": True}
             made["text"] = {"format": held}
@@ -72,6 +80,23 @@ class OpenAIResponses(_OpenAI):
             )
         except (AttributeError, TypeError) as error:
             raise ModelError(f"the server sent no response but {brief(done)}") from error
+
+    def compact(self, request: ListRequest, /, *, timeout: float | None = None) -> Compacted:
+        """Have the provider compact a list; see `Compactor.compact`.
+
+        Instructions and tools are not sent: the list has the system prompt as its first item.
+        """
+        made: dict[str, Any] = {
+            "model": self._model or request.model,
+            "input": list(request.messages),
+        }
+        done = self._client.responses.compact(**self._settings.request(made, timeout))
+        output = [plain(item) for item in getattr(done, "output", None) or ()]
+        kinds = [item.get("type") for item in output]
+        if "compaction" not in kinds:
+            raise ModelError(f"the provider compacted nothing but sent {brief(kinds)}")
+        spent = usage_of(getattr(done, "usage", None), "input_tokens", output="output_tokens")
+        return Compacted(tuple(output), "", spent)
 
 
 def _chat_fault(choice: Any) -> str | None:

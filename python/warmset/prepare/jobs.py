@@ -17,12 +17,13 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from warmset.engine.engine import Engine
+    from warmset.llm import ListRequest
     from warmset.messages import Dialect
     from warmset.prepare.boundaries import Span
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.stored import Ready
     from warmset.prepare.worker import Ticket
-    from warmset.summarize import Summary
+    from warmset.summarize import Summarizer, Summary
 
 _LOCKS = 16
 
@@ -46,6 +47,7 @@ class Job:
         focus: What the summary should keep above all.
         now: Whether it was asked for, so that the next window shows it.
         claim: A lock that keeps other processes from writing the same summary; released at the end.
+        prefix: The list up to the boundary, as it was sent; None where that is not known.
         ticket: The task that writes it.
         waited: Seconds that windows waited for it.
         milliseconds: How long it took to write.
@@ -62,6 +64,7 @@ class Job:
     focus: str | None
     now: bool
     claim: AbstractContextManager[object] | None
+    prefix: ListRequest | None = None
     ticket: Ticket | None = None
     waited: float = 0.0
     milliseconds: float = 0.0
@@ -81,7 +84,7 @@ class Job:
             prefix = prefix_hash(engine.store, self.path)
             made = summarize.summary_of(
                 engine.messages(self.span.ids),
-                self.policy.summarizer,
+                self._writer(),
                 max_tokens=max(most, 1),
                 previous=None if self.previous is None else self.previous.text,
                 focus=self.focus,
@@ -96,6 +99,13 @@ class Job:
             )
         self.milliseconds = (time.perf_counter() - begun) * 1000
         done(self, prefix, made)
+
+    def _writer(self) -> Summarizer | None:
+        """Return who writes: behind the list that was sent, if it can."""
+        writer = self.policy.summarizer
+        if self.prefix is None or not isinstance(writer, summarize.ProviderSummarizer):
+            return writer
+        return writer.behind(self.prefix) or writer
 
     def release(self) -> None:
         """Release the claim, so that other processes may write the summary."""

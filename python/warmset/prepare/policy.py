@@ -57,11 +57,15 @@ class PreparedCompaction:
     tokens that the verbatim messages leave. It is left out before recent units are, and when all
     messages that it replaces are shown.
 
+    In mode "steady", the summary that is ready stands at the front of a list that is made anew. A
+    provider's compaction, as `AnthropicCompaction`, takes the place of a list that came near the
+    budget, and keeps the thinking of the messages since.
+
     In mode "recency", no summary is shown.
 
     Args:
-        summarizer: Who writes: a summarizer, or any function of messages and `max_tokens` that
-            returns a text; `ExtractiveSummarizer` if not given.
+        summarizer: Who writes: a summarizer, any function of messages and `max_tokens` that returns
+            a text, or a provider's compaction; `ExtractiveSummarizer` if not given.
         fallback: Writes the summary if the summarizer fails or its text is rejected; None for no
             fallback.
         trigger_ratio: The share of the budget at which a summary is started, above 0 and below 1.

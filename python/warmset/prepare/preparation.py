@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.errors import BudgetTooSmall, Erased
 from warmset.prepare.apply import Cut, fitted
+from warmset.prepare.compactions import ProviderCompactions
 from warmset.prepare.evicting import evicted
 from warmset.prepare.states import Track
 from warmset.prepare.summaries import Choice, Summaries, Unused
@@ -26,7 +27,10 @@ from warmset.window.stages import whole
 from warmset.window.summary_slot import erased_of
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     from warmset.engine.engine import Engine
+    from warmset.prepare.compactions import Asked
     from warmset.prepare.jobs import Job
     from warmset.prepare.policy import PreparedCompaction
     from warmset.prepare.states import State
@@ -34,6 +38,7 @@ if TYPE_CHECKING:
     from warmset.window.assemble import Assembled
     from warmset.window.choices import Settled
     from warmset.window.render import Call
+    from warmset.window.summaries import PrefixOf, Returned, SentOut
 
 FULL_SHARE: Final = 0.5
 """The part of the budget that a summary may have which a window of mode "full" has begun: a long
@@ -59,6 +64,7 @@ class Preparation:
         self._track = Track(tenant, name)
         self._summaries = Summaries(engine, self._track)
         self._writing = Writing(engine, self._summaries)
+        self._compactions = ProviderCompactions(engine, self._track, self._summaries)
         self._left: Cut | None = None
 
     @property
@@ -92,7 +98,50 @@ class Preparation:
         finally:
             self._tell(policy)
 
-    def _wait(self, policy: PreparedCompaction, job: Job) -> float:
+    def obstacle(self, policy: PreparedCompaction, model: str) -> str | None:
+        """Return why the provider cannot be asked to compact a list; None if it can, or is."""
+        return self._compactions.obstacle(policy, model)
+
+    def arrived(
+        self, policy: PreparedCompaction, tokens: Collection[str], *, wait: bool
+    ) -> Returned | None:
+        """Return what the provider returned for a list of the current epoch.
+
+        Args:
+            policy: Who was asked.
+            tokens: The names of the epoch's records.
+            wait: Whether to wait for it, up to the deadline.
+        """
+        with self._engine.lock:
+            one, job = self._compactions.look(policy, tokens), self._compactions.asked
+        if one is None and wait and job is not None and self._wait(policy, job):
+            with self._engine.lock:
+                one = self._compactions.look(policy, tokens)
+        self._tell(policy)
+        return one
+
+    def ask(self, policy: PreparedCompaction, sent: SentOut, budget: int) -> None:
+        """Ask the provider to compact a list, from the policy's trigger on."""
+        due = sent.tokens >= policy.trigger_ratio * budget
+        if policy.should_compact is not None:
+            due = bool(policy.should_compact(sent.request.messages, sent.tokens))
+        if due and self._writing.job is None:
+            self._compactions.ask(policy, sent)
+        self._tell(policy)
+
+    def give_up(self, policy: PreparedCompaction, why: str) -> None:
+        """Do without what the provider was asked for or returned."""
+        with self._engine.lock:
+            self._compactions.give_up(policy, why)
+        self._tell(policy)
+
+    def replaced(self, policy: PreparedCompaction, one: Returned) -> None:
+        """Take note that a list shows what the provider returned."""
+        with self._engine.lock:
+            self._compactions.applied(policy, one)
+        self._tell(policy)
+
+    def _wait(self, policy: PreparedCompaction, job: Job | Asked) -> float:
         """Wait for a summary, up to the deadline; return the seconds."""
         left = policy.deadline - job.waited
         if job.ticket is None or left <= 0:
@@ -113,6 +162,7 @@ class Preparation:
         *,
         share: float | None = None,
         wait: bool = False,
+        prefix: PrefixOf | None = None,
     ) -> Settled | None:
         """Return the newest summary that is ready, and start another one if it is due.
 
@@ -121,13 +171,15 @@ class Preparation:
             call: What the messages are for.
             share: The share of the budget that a summary may have; None for that of mode "jit".
             wait: Whether to wait for the summary that is being written, up to the deadline.
+            prefix: Returns the list up to a boundary, as it was sent.
         """
         try:
             with self._engine.lock:
                 self._summaries.look(policy, self._ledger())
                 newest = self._summaries.newest
             share = JIT_SHARE if share is None else share
-            job = self._writing.prepare(policy, call, Choice(newest, 0, fits=True), share)
+            choice = Choice(newest, 0, fits=True)
+            job = self._writing.prepare(policy, call, choice, share, prefix)
             if wait and job is not None:
                 self._wait(policy, job)
                 with self._engine.lock:
@@ -195,7 +247,8 @@ class Preparation:
             fresh = ready is not None and ready is not self._summaries.settled
             if ready is not None and fresh:
                 self._summaries.settle(policy, ready)
-            result = fresh, self._track.state, self._writing.why
+            why = self._writing.why or self._compactions.why
+            result = fresh, self._track.state, why
         self._tell(policy)
         return result
 
@@ -203,6 +256,7 @@ class Preparation:
         """Abandon the summary that is being written, and report those that were never shown."""
         self._writing.close()
         with self._engine.lock:
+            self._compactions.close()
             self._summaries.close()
 
     def unused(self) -> Unused:
@@ -212,6 +266,7 @@ class Preparation:
     def forget(self) -> None:
         """Remove the texts of erased summaries; the caller holds the engine's lock."""
         self._summaries.forget(self._ledger())
+        self._compactions.forget()
 
     def _tell(self, policy: PreparedCompaction) -> None:
         """Tell what happened since, to the policy's callback and to the log; not under a lock."""

@@ -204,6 +204,7 @@ def read(engine: Engine, ledger: Ledger, made: Made, policy: str) -> Ready | Non
     path, boundary = ledger.history.path, made.fields.get("mark")
     if (
         made.fields.get("policy") != policy
+        or "prefix" not in made.fields  # a provider's compaction
         or not isinstance(boundary, int)
         or not 0 < boundary < len(path)
     ):

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.log import room
+from warmset.errors import WarmsetError
 from warmset.prepare.apply import beside, size
-from warmset.prepare.stored import Ready, read
+from warmset.prepare.stored import Ready, episode, read
 from warmset.window.summary_slot import erased_of
 
 if TYPE_CHECKING:
@@ -107,6 +109,19 @@ class Summaries:
         """Take note of an event for the log, with the conversation's name."""
         whose = {"tenant": self.track.tenant, "conversation": self.track.conversation}
         self.engine.notices.note(LOG, level, name, **whose, **fields)
+
+    def record(self) -> None:
+        """Store the pending events; not called in a window, which writes nothing.
+
+        A failure to store them is ignored.
+        """
+        unrecorded, self.unrecorded = self.unrecorded, []
+        if not unrecorded:
+            return
+        ledger = self.engine.ledger(self.track.tenant, self.track.conversation)
+        for what, figures, sources in unrecorded:
+            with suppress(WarmsetError):  # a source may have been erased meanwhile
+                self.engine.put([episode(ledger, what, figures, sources)])
 
     def look(self, policy: PreparedCompaction, ledger: Ledger) -> None:
         """Remove invalid summaries, and add those that other processes prepared.

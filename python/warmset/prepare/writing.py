@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import logging
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -29,6 +28,7 @@ if TYPE_CHECKING:
     from warmset.summarize import Summary
     from warmset.usage import Usage
     from warmset.window.render import Call
+    from warmset.window.summaries import PrefixOf
 
 
 NOW_SHARE: Final = 0.5
@@ -46,12 +46,14 @@ class Order:
         room: The most tokens that it may have.
         focus: What it should keep above all.
         now: Whether it was asked for, so that the next window shows it.
+        prefix: Returns the list up to a boundary, as it was sent; None where that is not known.
     """
 
     tokens: int
     room: int
     focus: str | None = None
     now: bool = False
+    prefix: PrefixOf | None = None
 
 
 @dataclass(slots=True)
@@ -77,7 +79,7 @@ class Writing:
     def close(self) -> None:
         """Abandon the summary that is being written."""
         with self.engine.lock:
-            self._record()
+            self.summaries.record()
             self._closed = True
             job = self.job
             if job is not None:
@@ -87,7 +89,12 @@ class Writing:
             self.track.tell(job.policy.on_event, job.policy.counters)
 
     def prepare(
-        self, policy: PreparedCompaction, call: Call, choice: Choice, share: float
+        self,
+        policy: PreparedCompaction,
+        call: Call,
+        choice: Choice,
+        share: float,
+        prefix: PrefixOf | None = None,
     ) -> Job | None:
         """Start a summary if it is due, and return the current job, or None.
 
@@ -96,6 +103,7 @@ class Writing:
             call: The call that the messages are for.
             choice: The current summary.
             share: The share of the budget that a summary may have.
+            prefix: Returns the list up to a boundary, as it was sent.
         """
         with self.engine.lock:
             self._room = int(share * call.budget)
@@ -116,7 +124,7 @@ class Writing:
             if self.job is not None or self._closed:
                 return self.job
             focus = None if newest is None else newest.focus  # it holds for what comes after
-            order = Order(call.budget, int(share * call.budget), focus)
+            order = Order(call.budget, int(share * call.budget), focus, prefix=prefix)
             return self._begin(policy, order, newest)
 
     def begin_now(self, policy: PreparedCompaction, focus: str | None) -> Job | None:
@@ -198,6 +206,7 @@ class Writing:
             focus=order.focus,
             now=order.now,
             claim=claimed,
+            prefix=None if order.prefix is None else order.prefix(span.boundary),
         )
         self.job, self.why = job, None
         why = "it was asked for" if order.now else "the trigger was crossed"
@@ -215,7 +224,7 @@ class Writing:
             spent = _spent(made)
             counters.spent += spent
             counters.refused += _refused(made) is not None
-            self._record()  # store earlier events first
+            self.summaries.record()  # store earlier events first
             if job is not self.job:  # abandoned, or closed
                 counters.wasted += spent
                 job.release()
@@ -231,7 +240,7 @@ class Writing:
             finally:
                 if self.job is job:
                     self._drop(job)
-                self._record()
+                self.summaries.record()
         self.track.tell(job.policy.on_event, counters)
         self.engine.notices.tell()
 
@@ -329,19 +338,6 @@ class Writing:
     def _note(self, what: str, why: str, tokens: int, sources: tuple[int, ...] = ()) -> None:
         figures: dict[str, object] = {"why": why, "dropped": 0, "before_tokens": tokens}
         self.summaries.unrecorded.append((what, figures, sources))
-
-    def _record(self) -> None:
-        """Store the pending events; not called in a window, which writes nothing.
-
-        A failure to store them is ignored.
-        """
-        unrecorded, self.summaries.unrecorded = self.summaries.unrecorded, []
-        if not unrecorded:
-            return
-        ledger = self._ledger()
-        for what, figures, sources in unrecorded:
-            with suppress(WarmsetError):  # a source may have been erased meanwhile
-                self.engine.put([episode(ledger, what, figures, sources)])
 
     def _drop(self, job: Job) -> None:
         if self.job is job:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
 
 from warmset.messages import DIALECTS
@@ -20,31 +20,50 @@ from warmset.store.derived import derived_draft
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warmset.messages import Dialect
+    from warmset.messages import Dialect, Message
     from warmset.store.derived import Made
     from warmset.store.records import Draft
 
 WHAT: Final = "epoch"
 _KIND: Final = "item"
 
-InsertionName: TypeAlias = Literal["summary", "index", "recall"]
+InsertionName: TypeAlias = Literal["summary", "index", "recall", "compaction"]
+_NAMES: Final = ("summary", "index", "recall", "compaction")
+
 _HASH: Final = 12
 """Bytes of a request's hash."""
 
-_NAMES: Final = ("summary", "index", "recall")
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Moved:
+    """What a reply was made behind, before and after a compaction took the place of the front.
+
+    Args:
+        was: The hash of the messages before it when it was made.
+        messages: The hash of the messages that stand before it instead.
+        spoken: The same without thinking.
+    """
+
+    was: str
+    messages: str
+    spoken: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Insertion:
-    """A message of ours in an epoch; it stays where it was first sent.
+    """A message of ours in an epoch, or several; it stays where it was first sent.
 
     Args:
         name: "summary" and "index" stand before the first message that is shown, "recall" before a
-            request.
+            request; "compaction" is what a provider returned in the place of all before it.
         at: The number of the conversation's messages before it.
         text: Its text.
         quoted: Positions of the messages that it quotes.
         listed: Positions of the messages of which it has a line.
+        messages: The messages of a compaction, as the provider returned them; none where it stands
+            among the conversation's messages.
+        hidden: Tokens of a compaction that its messages do not show.
+        moved: The replies behind a compaction whose thinking stays valid.
     """
 
     name: InsertionName
@@ -52,6 +71,9 @@ class Insertion:
     text: str
     quoted: tuple[int, ...] = ()
     listed: tuple[int, ...] = ()
+    messages: tuple[Message, ...] = ()
+    hidden: int = 0
+    moved: tuple[Moved, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -141,7 +163,7 @@ def step_draft(
         fields["insertions"] = [
             [one.name, one.at, list(one.quoted), list(one.listed)] for one in step.insertions
         ]
-    texts = [one.text for one in step.insertions]
+    texts = [_written(one) for one in step.insertions]
     payload = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
     sources = (head, *(id_ for id_ in dict.fromkeys(made_of) if id_ != head)) if head else ()
     return derived_draft(_KIND, tenant, conversation, fields, payload if texts else b"", sources)
@@ -170,9 +192,9 @@ def decode_step(fields: Mapping[str, Any], payload: bytes | None) -> Step | None
         payload: The texts of its insertions; None leaves them empty.
     """
     try:
-        texts: list[str] | None = None
+        texts: list[Any] | None = None
         if payload:
-            texts = [str(one) for one in json.loads(payload.decode("utf-8", "surrogatepass"))]
+            texts = list(json.loads(payload.decode("utf-8", "surrogatepass")))
         begins, dialect = fields.get("begins"), fields["dialect"]
         rows = fields.get("insertions", [])
         if dialect not in DIALECTS or (texts is not None and len(texts) != len(rows)):
@@ -207,14 +229,37 @@ def _beginning(row: Any) -> Beginning:
     )
 
 
-def _insertion(row: Any, text: str) -> Insertion:
+def _written(one: Insertion) -> object:
+    """Return the payload of an insertion: its text, or what a compaction has besides."""
+    if one.name != "compaction":
+        return one.text
+    moved = [[move.was, move.messages, move.spoken] for move in one.moved]
+    return {
+        "text": one.text,
+        "messages": list(one.messages),
+        "hidden": one.hidden,
+        "moved": moved,
+    }
+
+
+def _insertion(row: Any, payload: Any) -> Insertion:
     name, at, quoted, listed = row[:4]
     if name not in _NAMES:
         raise ValueError(name)
-    return Insertion(
+    made = Insertion(
         name=name,
         at=int(at),
-        text=text,
+        text="" if isinstance(payload, dict) else str(payload),
         quoted=tuple(int(one) for one in quoted),
         listed=tuple(int(one) for one in listed),
+    )
+    if not isinstance(payload, dict):
+        return made
+    moved = (Moved(was=str(a), messages=str(b), spoken=str(c)) for a, b, c in payload["moved"])
+    return replace(
+        made,
+        text=str(payload["text"]),
+        messages=tuple(payload["messages"]),
+        hidden=int(payload["hidden"]),
+        moved=tuple(moved),
     )

@@ -17,6 +17,11 @@ from warmset._support.lazy import lazy
 if TYPE_CHECKING:
     from warmset.summarize.asking import LLMSummarizer
     from warmset.summarize.base import HEADING, Summarizer, Summary, SummaryReply
+    from warmset.summarize.compactions import (
+        AnthropicCompaction,
+        OpenAICompaction,
+        ProviderCompaction,
+    )
     from warmset.summarize.extract import ExtractiveSummarizer
     from warmset.summarize.fact import Fact
     from warmset.summarize.losses import Audit, audit
@@ -32,14 +37,17 @@ if TYPE_CHECKING:
 __all__ = [
     "HEADING",
     "SHARE",
+    "AnthropicCompaction",
     "AnthropicSummarizer",
     "Audit",
     "ExtractiveSummarizer",
     "Fact",
     "FactKind",
     "LLMSummarizer",
+    "OpenAICompaction",
     "OpenAIResponsesSummarizer",
     "OpenAISummarizer",
+    "ProviderCompaction",
     "ProviderSummarizer",
     "Summarizer",
     "Summary",
@@ -54,6 +62,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         {
             "asking": ["LLMSummarizer"],
             "base": ["HEADING", "Summarizer", "Summary", "SummaryReply"],
+            "compactions": ["AnthropicCompaction", "OpenAICompaction", "ProviderCompaction"],
             "extract": ["ExtractiveSummarizer"],
             "fact": ["Fact"],
             "losses": ["Audit", "audit"],

@@ -6,13 +6,16 @@ from typing import TYPE_CHECKING, Any, ClassVar, Final, Self
 
 from warmset.errors import SummarizerError
 from warmset.llm import Asker, Settings, Terms, connected
+from warmset.messages.prefix import plain_name
 from warmset.summarize.asking import MAX_PROMPTS, PROMPT_TOKENS, TIMEOUT, Parts, Writer
+from warmset.summarize.on_prefix import OnPrefix
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warmset.messages import Message
-    from warmset.summarize.base import SummaryReply
+    from warmset.llm import ListRequest
+    from warmset.messages import Dialect, Message
+    from warmset.summarize.base import Summarizer, SummaryReply
 
 MAX_TOKENS: Final = 8_192
 """Tokens of an answer: a summary, and what a model thinks before."""
@@ -34,6 +37,9 @@ class ProviderSummarizer:
         instructions: Your instructions for every summary; see `LLMSummarizer`.
         options: Further fields of the request, as `{"reasoning_effort": "low"}`, over those that
             are made here; None leaves one out.
+        on_prefix: Whether windows of mode "steady" for the same model have it asked behind the
+            conversation's own list, as it was sent, with one instruction added: the provider then
+            reads the list from its cache. Elsewhere the messages are quoted in a prompt.
 
     Raises:
         MissingExtraError: The SDK is not installed.
@@ -42,6 +48,7 @@ class ProviderSummarizer:
     """
 
     _PROVIDER: ClassVar[str]
+    _DIALECT: ClassVar[Dialect]
 
     def __init__(
         self,
@@ -56,6 +63,7 @@ class ProviderSummarizer:
         max_prompts: int = MAX_PROMPTS,
         instructions: str | None = None,
         options: Mapping[str, Any] | None = None,
+        on_prefix: bool = False,
     ) -> None:
         terms = Terms(failure=SummarizerError, timeout=timeout)
         parts = Parts(prompt_tokens=prompt_tokens, max_prompts=max_prompts)
@@ -70,6 +78,19 @@ class ProviderSummarizer:
         one = connected(self._PROVIDER, model, settings, by=by, failure=SummarizerError)
         self._asker = Asker(one, terms)
         self._writer = Writer(self._asker, parts, instructions)
+        self._model, self._instructions = model, instructions
+        self._on_prefix = bool(on_prefix)
+
+    def behind(self, request: ListRequest) -> Summarizer | None:
+        """Return a summarizer of a list that is asked behind it; None if it is not to be.
+
+        Args:
+            request: The list.
+        """
+        same = plain_name(request.model) == plain_name(self._model)
+        if not self._on_prefix or not same or request.dialect != self._DIALECT:
+            return None
+        return OnPrefix(self._asker, request, self._instructions, type(self).__name__)
 
     @property
     def fingerprint(self) -> str:
@@ -103,6 +124,7 @@ class OpenAISummarizer(ProviderSummarizer):
     """Asks a model behind OpenAI's Chat Completions; the arguments are `ProviderSummarizer`'s."""
 
     _PROVIDER = "openai"
+    _DIALECT = "openai"
 
 
 class OpenAIResponsesSummarizer(ProviderSummarizer):
@@ -112,9 +134,11 @@ class OpenAIResponsesSummarizer(ProviderSummarizer):
     """
 
     _PROVIDER = "openai-responses"
+    _DIALECT = "responses"
 
 
 class AnthropicSummarizer(ProviderSummarizer):
     """Asks a model behind Anthropic's Messages; the arguments are `ProviderSummarizer`'s."""
 
     _PROVIDER = "anthropic"
+    _DIALECT = "anthropic"

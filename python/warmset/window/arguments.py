@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, NotRequired, TypedDict
 
 from warmset.errors import InvalidInputError
 from warmset.messages import alternate
+from warmset.messages.anthropic.models import COMPACTING
+from warmset.messages.anthropic.walk import is_compacted
 
 if TYPE_CHECKING:
     from anthropic.types import MessageParam, TextBlockParam, ToolUnionParam
@@ -42,6 +44,7 @@ class AnthropicArguments(TypedDict):
     messages: list[MessageParam]
     system: NotRequired[str | list[TextBlockParam]]
     tools: NotRequired[list[ToolUnionParam]]
+    extra_headers: NotRequired[dict[str, str]]
 
 
 class GeminiArguments(TypedDict):
@@ -84,6 +87,8 @@ def anthropic_arguments(window: Window) -> AnthropicArguments:
         made["system"] = system
     if window.tools:
         made["tools"] = _tools(window)
+    if is_compacted(merged):
+        made["extra_headers"] = {"anthropic-beta": COMPACTING}
     return made
 
 

@@ -308,7 +308,9 @@ class Window:
 
         Returns:
             `messages`, and `system` and `tools` if there are any. Neighbours of one role are one
-            message, so that the results of parallel tool calls stand together.
+            message, so that the results of parallel tool calls stand together. A list that begins
+            with a provider's compaction has `extra_headers` with the beta header that it needs; if
+            you send that header yourself, join the two values with a comma.
 
         Raises:
             InvalidInputError: The window is in another dialect; pass `dialect="anthropic"`.

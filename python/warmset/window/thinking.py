@@ -8,7 +8,7 @@ from __future__ import annotations
 from dataclasses import replace
 from itertools import takewhile
 from operator import is_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from warmset.messages import LANGUAGES, Thinking, loop_start
 from warmset.messages.prefix import PrefixHash
@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from warmset.window.assemble import Assembled
     from warmset.window.render import Call
     from warmset.window.result import Part
+
+Moved: TypeAlias = "Mapping[bytes, tuple[bytes, bytes]]"
+"""By the hash of the messages before a reply, what stands there instead, with and without
+thinking."""
 
 _NOT_VERBATIM = ("index", "retrieved", "summary")
 
@@ -66,6 +70,24 @@ def sent_list(ledger: Ledger, call: Call, made: Assembled) -> SentList | None:
     )
 
 
+def prefixes_of(call: Call, made: Assembled) -> list[Prefix]:
+    """Return what stands before each message of a list, and before what would come next.
+
+    Args:
+        call: The call that the list is for, in a dialect whose thinking is bound.
+        made: The list.
+    """
+    ours, around = THOUGHTS[call.target], _around(call, made)
+    after = PrefixHash(system=around.system, tools=call.tools, model=call.model)
+    for message in around.front:
+        after.add(ours.pieces(message))
+    found = [after.prefix()] * around.leading
+    for message in made.plain[around.leading :]:
+        found.append(after.prefix())
+        after.add(ours.pieces(message))
+    return [*found, after.prefix()]
+
+
 def judge_turns(
     entries: Mapping[int, Entry],
     variants: Mapping[int, Variant],
@@ -74,6 +96,7 @@ def judge_turns(
     plain: Sequence[Message],
     turns: Sequence[int],
     model: str,
+    moved: Moved | None = None,
 ) -> Judged:
     """Leave out of a list the thinking before which something is not as it was.
 
@@ -85,6 +108,7 @@ def judge_turns(
         plain: The messages of the list.
         turns: The id of each; `ROOT` for one that is no turn.
         model: The model that the list is for.
+        moved: What stands before a reply behind a compaction, instead of what it was made behind.
 
     Returns:
         The list; what was removed is numbered by it, and has the ids of the turns.
@@ -100,7 +124,11 @@ def judge_turns(
 
     def witness(at: int, _message: Message) -> Prefix | None:
         entry = entries.get(turns[at])
-        return None if entry is None else entry.behind
+        behind = None if entry is None else entry.behind
+        now = None if behind is None or not moved else moved.get(behind.messages)
+        if behind is None or now is None:
+            return behind
+        return replace(behind, messages=now[0], spoken=now[1])
 
     judged = judge(plain, dialect, witness, after, model=model, loop=loop_start(known), bare=bare)
     return _with_ids(judged, turns)
@@ -112,7 +140,7 @@ def _with_ids(judged: Judged, turns: Sequence[int]) -> Judged:
 
 
 def without_unbound(
-    engine: Engine, ledger: Ledger, call: Call, made: Assembled
+    engine: Engine, ledger: Ledger, call: Call, made: Assembled, moved: Moved | None = None
 ) -> tuple[Assembled, Thinking]:
     """Leave out of a window the thinking before which something is not as it was.
 
@@ -124,6 +152,7 @@ def without_unbound(
         ledger: The conversation.
         call: The call that the window is for.
         made: The window.
+        moved: See `judge_turns`.
 
     Returns:
         The window, and what became of the thinking.
@@ -139,7 +168,7 @@ def without_unbound(
     for message in around.front:
         after.add(THOUGHTS[dialect].pieces(message))
     plain, turns = made.plain[around.leading :], made.turns[around.leading :]
-    judged = judge_turns(ledger.entries, variants, dialect, after, plain, turns, call.model)
+    judged = judge_turns(ledger.entries, variants, dialect, after, plain, turns, call.model, moved)
     if not judged.thinking.changed and all(map(is_, made.plain, given.plain)):
         return given, judged.thinking
     kept = [*made.plain[: around.leading], *judged.messages]

@@ -198,7 +198,11 @@ def test_a_server_that_drips_is_not_waited_for(httpserver, kind):
 
 
 def test_a_summarizer_has_no_attributes_but_what_a_caller_needs(made):
-    assert {name for name in dir(made) if not name.startswith("_")} == {"close", "fingerprint"}
+    assert {name for name in dir(made) if not name.startswith("_")} == {
+        "behind",
+        "close",
+        "fingerprint",
+    }
     assert [name for name in dir(LLMSummarizer(str)) if name[0] != "_"] == ["fingerprint"]
 
 

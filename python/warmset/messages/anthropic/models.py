@@ -12,6 +12,9 @@ from typing import Final, TypeAlias
 
 _Version: TypeAlias = tuple[int, int]
 
+COMPACTING: Final = "compact-2026-09-04"
+"""The beta header of a request for a compaction, and of every later one that carries its block."""
+
 _TAKES_SYSTEM: Final[dict[str, _Version]] = {
     "opus": (4, 8),
     "sonnet": (5, 5),

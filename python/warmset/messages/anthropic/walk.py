@@ -99,6 +99,12 @@ def is_summary(block: Message) -> bool:
     return kind_of(block) == "compaction"
 
 
+def is_compacted(messages: Sequence[Mapping[str, Any]]) -> bool:
+    """Tell whether a list begins with a compaction that was asked for, which is signed."""
+    first = blocks(messages[0]) if messages else []
+    return bool(first) and is_summary(first[0]) and bool(first[0].get("signature"))
+
+
 def may_instruct(block: Message) -> bool:
     """Tell whether a block may stand in a system message: one that shows a file may not."""
     return kind_of(block) not in ("image", "document")

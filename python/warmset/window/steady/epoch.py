@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HASH: Final = 12
 """Bytes of a hash of what stands beside a list."""
 
-FRONT: Final = ("summary", "index")
+FRONT: Final = ("summary", "index", "compaction")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -83,6 +83,15 @@ class Epoch:
     def has(self, at: int) -> bool:
         """Return whether the message at a position is shown verbatim."""
         return at >= self.start or at in self.held
+
+    @property
+    def moved(self) -> dict[bytes, tuple[bytes, bytes]]:
+        """What replies behind a compaction were made behind, and what stands there instead."""
+        return {
+            bytes.fromhex(move.was): (bytes.fromhex(move.messages), bytes.fromhex(move.spoken))
+            for one in self.insertions
+            for move in one.moved
+        }
 
     @property
     def quoted(self) -> set[int]:

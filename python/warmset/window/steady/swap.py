@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from warmset.window.choices import Settled
     from warmset.window.render import Call
     from warmset.window.request import Ask
+    from warmset.window.summaries import Returned
 
 MOST: Final = 256
 """The most units that are looked at for the index besides decisions, newest first."""
@@ -44,12 +45,14 @@ class Swap:
         summary: The summary that it shows; None if there is none.
         between: The number of messages behind the summary's boundary that are not shown.
         over: Whether what must stay exceeds `swap_to` of the budget.
+        returned: What a provider returned in the place of the messages before; None without one.
     """
 
     epoch: Epoch
     summary: Settled | None
     between: int
     over: bool
+    returned: Returned | None = None
 
 
 def swapped(
@@ -87,9 +90,13 @@ def swapped(
     if (most := plan.most(summary)) > target:  # what must stay has more: a little goes with it
         tries += [(summary, True, most), (summary, False, most)]
     for shown, lines, most in tries:
-        made = plan.made(shown, most, lines=lines)
-        if made is not None and write(engine, ledger, call, made.epoch).tokens <= most:
-            return replace(made, over=most > target)
+        room = most
+        for _ in range(2):  # what is written may have a few tokens more than planned
+            made = plan.made(shown, room, lines=lines)
+            tokens = 0 if made is None else write(engine, ledger, call, made.epoch).tokens
+            if made is not None and tokens <= most:
+                return replace(made, over=most > target)
+            room -= max(tokens - most, 0)
     least = plan.smallest()
     tokens = write(engine, ledger, call, least.epoch).tokens
     if tokens > call.budget:

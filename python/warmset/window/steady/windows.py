@@ -20,6 +20,13 @@ from warmset.window.request import read_request
 from warmset.window.result import EpochReport
 from warmset.window.sent_back import note_window
 from warmset.window.stages import call_of, cost_of_all, pick
+from warmset.window.steady.compacted import part_of
+from warmset.window.steady.provider import (
+    ask_provider,
+    at_last_compaction,
+    by_provider,
+    compaction_of,
+)
 from warmset.window.steady.recall import recalled, room_of
 from warmset.window.steady.record import LOST, RECORDED, earlier, record, standing
 from warmset.window.steady.resume import resume
@@ -37,6 +44,7 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
     from warmset.store.epochs import Insertion
     from warmset.window.assemble import Assembled
+    from warmset.window.choices import Settled
     from warmset.window.render import Call
     from warmset.window.request import Ask, Request
     from warmset.window.result import Window
@@ -131,7 +139,7 @@ class SteadyWindows:
         *,
         forced: bool,
         last: bool = False,
-    ) -> tuple[ReportBuilder, _Made] | str:
+    ) -> tuple[ReportBuilder, Made] | str:
         """Build a window; or return why it has to be planned again."""
         engine = self._handle.live()
         with engine.lock:
@@ -142,18 +150,22 @@ class SteadyWindows:
             plan = resume(engine, ledger, call, request)
             tokens = written_tokens(engine, ledger, call, plan.now)
         why = HARD if forced else _swap_because(call, ask, plan, tokens)
-        offered = None
-        if summaries is not None:
-            offered = summaries.offer(call, share=SUMMARY_SHARE, wait=why is not None)
+        provider = None if summaries is None else summaries.compactions
+        offered, swap = None, None
+        if provider is not None:
+            swap, why = by_provider(engine, ledger, call, ask, plan, provider, why, hard=HARD)
+        if summaries is not None and swap is None and (provider is None or why is not None):
+            offered = summaries.offer(
+                call,
+                share=SUMMARY_SHARE,
+                wait=why is not None,
+                prefix=lambda boundary: part_of(engine, ledger, call, plan.now, boundary),
+            )
         with engine.lock:
             if not plan.stands(engine, ledger):
                 return CHANGED
-            swap = None
-            if why is not None:
-                spare = room_of(call, ask, 0) if plan.begins else 0
-                swap = swapped(
-                    engine, ledger, call, ask, plan.now, why=why, summary=offered, spare=spare
-                )
+            if why is not None and swap is None:
+                swap = _next(engine, ledger, call, ask, plan, why, offered)
             now = plan.now if swap is None else swap.epoch
             tokens = epoch_tokens(engine, ledger, call, now)
         recall = None
@@ -177,9 +189,12 @@ class SteadyWindows:
                     room=room_of(call, ask, tokens),
                 )
             found = _written(engine, ledger, call, plan, swap, now, more)
-            if last or found.outcome not in (LOST, OVER):
-                return report, found
-            return OVER if found.outcome == OVER else CHANGED
+            done = last or found.outcome not in (LOST, OVER)
+        if done and provider is not None:
+            ask_provider(engine, ledger, ask, found, provider)
+        if done:
+            return report, found
+        return OVER if found.outcome == OVER else CHANGED
 
     def _found(
         self, ledger: Ledger, ask: Ask, request: Request, now: Epoch
@@ -201,12 +216,12 @@ class SteadyWindows:
         self,
         conversation: str,
         report: ReportBuilder,
-        one: _Made,
+        one: Made,
         summaries: Summaries | None,
     ) -> Window:
         """Return the window with its report."""
         now, before = one.now, one.plan.recorded
-        shown = None if summaries is None else summaries.shown(one.made)
+        shown = None if summaries is None else compaction_of(summaries.shown(one.made), one)
         begun = before is None or now.number != before.number
         if begun:
             event(
@@ -243,7 +258,7 @@ class SteadyWindows:
 
 
 @dataclass(frozen=True, slots=True)
-class _Made:
+class Made:
     """A list that is ready to be returned."""
 
     call: Call
@@ -265,7 +280,7 @@ def _written(
     swap: Swap | None,
     now: Epoch,
     recall: Insertion | None,
-) -> _Made:
+) -> Made:
     """Write a list and record it; the caller holds the engine's lock."""
     summary = None if swap is None else swap.summary
     bare = now
@@ -274,14 +289,31 @@ def _written(
     if made.tokens > call.budget and recall is not None:
         now, recall, made = bare, None, write(engine, ledger, call, bare, summary)
     over, path = made.tokens > call.budget, tuple(ledger.history.path)
-    made, thinking = without_unbound(engine, ledger, call, made)
+    made, thinking = without_unbound(engine, ledger, call, made, now.moved)
     outcome = RECORDED
     if over and swap is None:
         outcome = OVER
     elif now != plan.recorded and made.tokens <= call.budget:
         outcome = record(engine, ledger, call, plan.recorded, now, made, summary)
     quoted = () if recall is None else recall.quoted
-    return _Made(call, plan, swap, now, quoted, path, made, thinking, outcome)
+    return Made(call, plan, swap, now, quoted, path, made, thinking, outcome)
+
+
+def _next(
+    engine: Engine,
+    ledger: Ledger,
+    call: Call,
+    ask: Ask,
+    plan: Plan,
+    why: str,
+    offered: Settled | None,
+) -> Swap:
+    """Plan the next epoch; the caller holds the engine's lock."""
+    found = at_last_compaction(engine, ledger, call, ask, plan)
+    if found is not None:
+        return found
+    spare = room_of(call, ask, 0) if plan.begins else 0
+    return swapped(engine, ledger, call, ask, plan.now, why=why, summary=offered, spare=spare)
 
 
 def _swap_because(call: Call, ask: Ask, plan: Plan, tokens: int) -> str | None:

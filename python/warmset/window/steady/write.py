@@ -6,10 +6,10 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
-from warmset.messages import text_message
+from warmset.messages import facts, text_message
 from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
-from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
+from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens, message_tokens
 from warmset.window.assemble import Assembled, Draft, verbatim
 from warmset.window.layout import Frame
 from warmset.window.render import frame_tokens, render, request_behind, total
@@ -61,7 +61,9 @@ def written_tokens(engine: Engine, ledger: Ledger, call: Call, epoch: Epoch) -> 
 
 
 def insertion_tokens(engine: Engine, call: Call, one: Insertion) -> int:
-    """Return the tokens of a message of ours."""
+    """Return the tokens of a message of ours, or of a compaction."""
+    if one.name == "compaction":
+        return sum(message_tokens(list(one.messages), engine.encoding)) + one.hidden
     return engine.cards.plain(one.text).tokens + frame_tokens(call.source, engine.encoding)
 
 
@@ -94,7 +96,13 @@ class _List:
         self._place, self._role = place, role
 
     def insert(self, one: Insertion) -> None:
-        """Add a message of ours."""
+        """Add a message of ours, or a compaction, right behind which its list goes on."""
+        if one.name == "compaction":
+            for message in one.messages:
+                self._add(message, ROOT)
+                self._role = facts(message, self._call.source).role
+            self._place = one.at - 1
+            return
         self.say(text_message(self._call.source, "user", one.text), "user")
 
     def ask(self, text: str) -> None:
@@ -163,7 +171,7 @@ def write(
     if call.request is not None:
         said.ask(call.request)
     done = render(call, said.messages)
-    tokens = total(engine, call, done, known)
+    tokens = total(engine, call, done, known) + sum(one.hidden for one in epoch.insertions)
     draft = _draft(ledger, epoch, held, tail, summary)
     parts = _parts(engine, ledger, call, epoch, held, tail)
     made = Assembled(
@@ -225,7 +233,7 @@ def _parts(
     parts = [
         Part("system", extra_tokens(engine.encoding, system=call.system, tools=call.tools)),
         verbatim_part("anchor", held),
-        Part("summary", ours("summary"), hidden),
+        Part("summary", ours("summary") + ours("compaction"), hidden),
         Part("index", ours("index"), listed),
         Part("retrieved", ours("recall"), quoted),
         verbatim_part("recent", tail),
