@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from compacting_provider import CompactingProvider
-from prefix_oracle import PrefixOracle
+from growing_oracle import GrowingOracle
 from preparing import Clock, Hand
 
 from warmset import Memory, PreparedCompaction
@@ -60,7 +60,7 @@ class Agent:
         size |= {} if dialect == "anthropic" else {"recall_share": 0.001}
         self.given = {**size, "mode": "steady", "model": "m", "dialect": dialect}
         self.given |= {"system": "Be brief.", "tools": TOOLS[dialect]}
-        self.oracle, self.epochs, self.asked = PrefixOracle(), [], 0
+        self.oracle, self.epochs, self.asked = GrowingOracle(), [], 0
 
     def window(self, **options):
         made = self.chat.window(**self.given | options)

@@ -1,41 +1,68 @@
-"""Says whether the lists of an epoch only grow; it shares no code with warmset."""
-
-from __future__ import annotations
+"""A naive comparison of two requests as JSON texts; it shares no code with warmset."""
 
 import json
 
+ORDERS = {
+    "anthropic": [
+        "model",
+        "output_config.format",
+        "tools",
+        "speed",
+        "system",
+        "tool_choice",
+        "thinking",
+        "output_config.effort",
+        "messages",
+    ],
+    "openai": ["model", "reasoning_effort", "tools", "messages"],
+    "responses": ["model", "text.format", "reasoning.effort", "tools", "instructions", "input"],
+}
 
-def pieces(messages):
-    """Return a list as texts: a role where it changes, then each block, without cache marks."""
-    out, role = [], None
-    for message in messages:
-        content = message.get("content", message.get("parts"))
-        if content is None:  # an item of the Responses API
-            out.append(json.dumps(message))
-            role = None
+
+def bare(value):
+    if isinstance(value, dict):
+        return {key: bare(one) for key, one in value.items() if key != "cache_control"}
+    return [bare(one) for one in value] if isinstance(value, list) else value
+
+
+def part(request, name):
+    for step in name.split("."):
+        request = (request or {}).get(step)
+    return request
+
+
+def texts(request, dialect):
+    """Return the pieces of the prompt, each as bytes; a part that is not a list is one piece."""
+    found = []
+    for name in ORDERS[dialect]:
+        value = bare(part(request, name))
+        if name in ("tools", "messages", "input") or isinstance(value, list):
+            pieces = value or []
+        else:
+            pieces = [] if value is None else [value]
+        for at, piece in enumerate(pieces):
+            text = json.dumps(piece, ensure_ascii=False, separators=(",", ":"))
+            found.append((name, at, text.encode("utf-8", "surrogatepass")))
+    return found
+
+
+def first_other(before, after, dialect):
+    """Return the part and the offset of the first other byte; None if the first is a prefix."""
+    old, new = texts(before, dialect), texts(after, dialect)
+    byte = 0
+    for at, (name, place, text) in enumerate(old):
+        here = new[at] if at < len(new) else None
+        if here == (name, place, text):
+            byte += len(text)
             continue
-        if message.get("role") != role or "type" in message:
-            role = message.get("role")
-            out.append(f"role {role}")
-        blocks = [{"type": "text", "text": content}] if isinstance(content, str) else content
-        rest = {key: one for key, one in message.items() if key not in ("content", "parts", "role")}
-        out += [json.dumps(block) for block in blocks] + ([json.dumps(rest)] if rest else [])
-    return out
-
-
-class PrefixOracle:
-    """Remembers the last list of each epoch, and compares the next one with it."""
-
-    def __init__(self):
-        self.last = {}
-        self.unequal = 0
-        self.grown = 0
-
-    def look(self, epoch, system, messages, *, branched=False):
-        """Compare a list with the last one of its epoch, unless the history branched since."""
-        now = [json.dumps(system), *pieces(messages)]
-        before = self.last.get(epoch)
-        if before is not None and not branched:
-            self.grown += 1
-            self.unequal += now[: len(before)] != before
-        self.last[epoch] = now
+        if here is not None and here[:2] == (name, place):
+            same = 0
+            while text[same : same + 1] == here[2][same : same + 1]:
+                same += 1
+            return name, byte + same
+        order = ORDERS[dialect]
+        names = [name] if here is None else sorted([name, here[0]], key=order.index)
+        return names[0], byte  # the part that one of them has more of
+    if len(new) > len(old) and new[len(old)][0] != ORDERS[dialect][-1]:
+        return new[len(old)][0], byte
+    return None

@@ -12,7 +12,7 @@ from collections import Counter
 
 import pytest
 from bound_provider import BoundProvider
-from prefix_oracle import PrefixOracle
+from growing_oracle import GrowingOracle
 
 from warmset import Memory
 from warmset.errors import BudgetTooSmall
@@ -40,7 +40,7 @@ class Agent:
         self.most = most
         self.rng, self.provider = random.Random(seed), BoundProvider(dialect, seed)
         self.memory, self.dialect, self.name = memory, dialect, f"{dialect} {seed}"
-        self.oracle, self.found = PrefixOracle(), Counter()
+        self.oracle, self.found = GrowingOracle(), Counter()
         self.history = []
         self.branched = set()  # epochs that have not been seen since the history branched
         self.whole = self.rng.random() < 0.5  # sends whole lists, else appends

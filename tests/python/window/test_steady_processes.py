@@ -18,7 +18,7 @@ from pathlib import Path
 import pytest
 import steady_worker
 from bound_provider import BoundProvider
-from prefix_oracle import PrefixOracle
+from growing_oracle import GrowingOracle
 
 WORDS = ["port", "config", "yaml", "deploy", "error", "retry", "queue", "cache", "latency"]
 
@@ -62,7 +62,7 @@ class Workers:
 
 def history(workers, dialect, seed, *, kills=False):
     """Play one history; each call is made by another process."""
-    rng, provider, oracle = random.Random(seed), BoundProvider(dialect, seed), PrefixOracle()
+    rng, provider, oracle = random.Random(seed), BoundProvider(dialect, seed), GrowingOracle()
     said, found, without, model = [], Counter(), {}, "m"
     sends_back = rng.random() < 0.3
     given = {"conversation": f"{dialect} {seed} {kills}", "dialect": dialect, "budget": 1_500}
