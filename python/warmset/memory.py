@@ -145,7 +145,7 @@ class Memory:
         *,
         conversation: str,
         budget: int | Budget,
-        mode: Mode = "jit",
+        mode: Mode = "auto",
         at: datetime | float | str | None = None,
         **options: Unpack[WindowKeywords],
     ) -> Window:
@@ -158,7 +158,8 @@ class Memory:
             messages: All messages of the conversation.
             conversation: The conversation's name.
             budget: The most tokens that the call's input may have, or a `Budget`.
-            mode: How the window is built; see `Conversation.window`.
+            mode: How the window is built; see `Conversation.window`. Unlike there, "auto" is the
+                default, because each list that is made here is sent.
             at: The time of the new messages; see `Conversation.append`.
             options: The fields of `WindowOptions`.
 

@@ -127,8 +127,8 @@ class Windows:
             mode: Its mode.
             options: Its other options.
         """
+        refuse_unknown(options, "process", WindowOptions)
         if mode in ("steady", "auto"):
-            refuse_unknown(options, "process", WindowOptions)
             ask = Ask(
                 query=None,
                 budget=input_tokens(budget),

@@ -196,7 +196,7 @@ def test_a_misspelt_option_names_the_function_and_the_option_meant():
     with Memory.open(None, embedder="lexical") as memory:
         with pytest.raises(TypeError, match=r"^window\(\).*'recents'; did you mean 'recent'\?$"):
             memory.conversation("a").window("x", budget=900, recents=1)
-        with pytest.raises(TypeError, match=r"^window\(\) got an unexpected.*'xyzzy'$"):
+        with pytest.raises(TypeError, match=r"^process\(\) got an unexpected.*'xyzzy'$"):
             memory.process([], conversation="a", budget=900, xyzzy=1)
 
 

@@ -190,6 +190,7 @@ def test_a_window_is_asked_for(log):
 
 def test_a_conversation_that_was_opened_again_is_not_its_own_witness(tmp_path):
     options = {"conversation": "c", "budget": 9_999, "dialect": "anthropic", "model": MODEL}
+    options["mode"] = "jit"
     with Memory.open(tmp_path / "s", embedder="lexical") as memory:
         memory.process([user("u")], system="Be brief.", **options)
     with Memory.open(tmp_path / "s", embedder="lexical") as memory:

@@ -6,7 +6,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
-from prefix_oracle import pieces
+from growing_oracle import pieces
 from preparing import LINE, Clock, Hand, Writer
 
 from warmset import Memory, PreparedCompaction, count_tokens
