@@ -1,11 +1,12 @@
 """A provider that binds thinking to its prefix: a mock for Anthropic's models, and for OpenAI's.
 
-It remembers what each block of thinking was made behind, as one JSON text, and looks at every
-block that comes back. It shares no code with warmset.
+It remembers what each block of thinking was made behind, as a hash of JSON texts, and looks at
+every block that comes back. It shares no code with warmset.
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
 import random
 
@@ -34,23 +35,39 @@ def merged(messages):
     return [(role, sorted(own, key=lambda b: b["type"] != "tool_result")) for role, own in runs]
 
 
+class Seen:
+    """What a list has so far, as a hash of its pieces."""
+
+    def __init__(self, *pieces):
+        self.hash = hashlib.sha256()
+        for piece in pieces:
+            self.add(piece)
+
+    def add(self, piece):
+        self.hash.update(json.dumps(piece).encode() + b"\n")
+
+    @property
+    def prefix(self):
+        return self.hash.hexdigest()
+
+
 def thoughts(dialect, system, tools, messages):
-    """Yield every piece of thinking with its prefix, a text."""
+    """Yield every piece of thinking with its prefix, a hash."""
     if dialect == "anthropic":
         system = [{"type": "text", "text": system}] if isinstance(system, str) else system
-        seen = [bare(system or []), bare(list(tools or []))]
+        seen = Seen(bare(system or []), bare(list(tools or [])))
         for role, blocks in merged(messages):
-            before = json.dumps(seen)  # thinking of one reply has the prefix of the reply
+            before = seen.prefix  # thinking of one reply has the prefix of the reply
             for block in blocks:
-                if block["type"] == "thinking":
-                    yield block["signature"], before
-            seen.append([role, bare(blocks)])
+                if block["type"] in ("thinking", "redacted_thinking"):
+                    yield block.get("signature") or block["data"], before
+            seen.add([role, bare(blocks)])
         return
-    seen = [system, bare(list(tools or []))]
+    seen = Seen(system, bare(list(tools or [])))
     for item in messages:
         if item.get("type") == "reasoning":
-            yield item["encrypted_content"], json.dumps(seen)
-        seen.append(item)
+            yield item["encrypted_content"], seen.prefix
+        seen.add(item)
 
 
 class BoundProvider:

@@ -37,11 +37,12 @@ class Chat:
     model = "gpt-4.1"
     verb = "create"
     beside = None
+    serves = ChatServer
 
     def __init__(self, httpserver):
         self.tools = [{"type": "function", "function": FUNCTION}]
         self.first = [{"role": "system", "content": SYSTEM}]
-        self.server = ChatServer(httpserver)
+        self.server = self.serves(httpserver)
         self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key="k", max_retries=0)
 
     def call(self, messages):
@@ -64,11 +65,12 @@ class Responses:
     model = "gpt-5.2"
     verb = "create"
     beside = None
+    serves = ResponsesServer
 
     def __init__(self, httpserver):
         self.tools = [{"type": "function", **FUNCTION}]
         self.first = [{"role": "developer", "content": SYSTEM}]
-        self.server = ResponsesServer(httpserver)
+        self.server = self.serves(httpserver)
         self.client = openai.OpenAI(base_url=f"{self.server.url}/v1", api_key="k", max_retries=0)
 
     def call(self, messages, **options):
@@ -99,11 +101,12 @@ class Messages:
     dialect = "anthropic"
     model = "claude-opus-4-5"
     beside = SYSTEM
+    serves = AnthropicServer
 
     def __init__(self, httpserver):
         self.tools = [{"name": "look", "description": "Looks at a shelf.", "input_schema": SCHEMA}]
         self.first = []
-        self.server = AnthropicServer(httpserver)
+        self.server = self.serves(httpserver)
         self.client = anthropic.Anthropic(base_url=self.server.url, api_key="k", max_retries=0)
 
     def call(self, messages):

@@ -164,10 +164,15 @@ class AnthropicServer(Server):
             system=body.get("system"),
             tools=body.get("tools"),
         )
-        return why or self._thinking(body["messages"])
+        return why or self.thinking(body["messages"])
 
-    def _thinking(self, messages):
-        """Refuse thinking that was changed, and a running loop that lost its own."""
+    def thinking(self, messages, *, leads=True):
+        """Refuse thinking that was changed, and a running loop that lost its own.
+
+        Args:
+            messages: The messages of a request.
+            leads: Whether the model refuses a loop that does not begin with its thinking.
+        """
         blocks = [
             block
             for message in messages
@@ -176,7 +181,7 @@ class AnthropicServer(Server):
         ]
         if any("thinking" in block["type"] and block not in self.said for block in blocks):
             return ["`thinking` or `redacted_thinking` blocks in a message cannot be modified."]
-        results = [block for block in blocks if block["type"] == "tool_result"]
+        results = [block for block in blocks if leads and block["type"] == "tool_result"]
         last = messages[-1]["content"]
         if results and isinstance(last, list) and results[-1] is last[-1]:
             number = int(results[-1]["tool_use_id"].split("_")[1])
