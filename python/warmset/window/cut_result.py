@@ -159,10 +159,11 @@ class CutResult:
     @cached_property
     def _judged(self) -> Judged:
         assert self._ledger is not None  # noqa: S101 - a copy without one has its messages
-        after = PrefixHash(system=self._ask.system, tools=self._ask.tools, model=self._ask.model)
-        entries, turns, model = self._ledger.entries, self.turns, self._ask.model
-        plain = marked(self._variants, self._read(), turns)
-        return judge_turns(entries, self._variants, self.dialect, after, plain, turns, model)
+        system, tools, model = self._ask.system, self._ask.tools, self._ask.model
+        after = PrefixHash(system=system, tools=tools, model=model)
+        entries, turns, variants = self._ledger.entries, self.turns, self._variants
+        plain = marked(variants, self._read(), turns, self.dialect, system=system, tools=tools)
+        return judge_turns(entries, variants, self.dialect, after, plain, turns, model)
 
     def _read(self) -> list[Message]:
         made: list[Message] = []

@@ -145,7 +145,7 @@ def without_unbound(
     """Leave out of a window the thinking before which something is not as it was.
 
     Messages are as the caller's last list has them: without the thinking that it leaves out, with
-    its cache marks.
+    its cache marks, as far as the provider takes that many.
 
     Args:
         engine: Has the vocabulary to count with.
@@ -158,18 +158,20 @@ def without_unbound(
         The window, and what became of the thinking.
     """
     dialect, variants = call.target, ledger.variants
-    if call.source != dialect or not (variants or thinks(made.plain, dialect)):
+    if call.source != dialect:
         return made, Thinking()
-    given = made
-    if variants:
-        made = replace(made, plain=marked(variants, made.plain, made.turns))
+    shown = marked(variants, made.plain, made.turns, dialect, system=call.system, tools=call.tools)
+    same = all(map(is_, shown, made.plain))
+    if same and not (variants or thinks(shown, dialect)):
+        return made, Thinking()
+    given, made = made, replace(made, plain=shown)
     around = _around(call, made)
     after = PrefixHash(system=around.system, tools=call.tools, model=call.model)
     for message in around.front:
         after.add(THOUGHTS[dialect].pieces(message))
     plain, turns = made.plain[around.leading :], made.turns[around.leading :]
     judged = judge_turns(ledger.entries, variants, dialect, after, plain, turns, call.model, moved)
-    if not judged.thinking.changed and all(map(is_, made.plain, given.plain)):
+    if same and not judged.thinking.changed:
         return given, judged.thinking
     kept = [*made.plain[: around.leading], *judged.messages]
     rest = [(turn, one) for turn, one in zip(made.turns, kept, strict=True) if one is not None]

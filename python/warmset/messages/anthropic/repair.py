@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from warmset.errors import InvalidInputError
 from warmset.messages.alternate import alternate
 from warmset.messages.anthropic import walk
+from warmset.messages.anthropic.marks import thinned
 from warmset.messages.anthropic.models import refuses_prefill, refuses_system
 from warmset.messages.anthropic.pairing import Entry, pair, same
 from warmset.messages.anthropic.rules import a13_user_is_last
@@ -155,32 +156,9 @@ def _strip_end(entries: list[Entry], changes: list[Change]) -> None:
 
 
 def _thin_marks(entries: list[Entry], changes: list[Change]) -> None:
-    surplus = sum(walk.marks(message) for _, message in entries) - walk.MAX_MARKS
+    fewer = thinned([message for _, message in entries])
     for at, (index, message) in enumerate(entries):
-        if surplus <= 0:
-            return
-        count = min(surplus, walk.marks(message))
-        if count:
+        if fewer[at] is not message:
+            count = walk.marks(message) - walk.marks(fewer[at])
             changes.append(Change("A11", index, f"cache_control marks were left out: {count}"))
-            blocks, _ = _unmarked(message["content"], count)
-            entries[at] = (index, message | {"content": blocks})
-            surplus -= count
-
-
-def _unmarked(
-    blocks: list[Message], count: int, *, nested: bool = False
-) -> tuple[list[Message], int]:
-    """Take the first marks out of blocks; return the blocks and how many are still to be taken."""
-    bare: list[Message] = []
-    for given in blocks:
-        block = given
-        if count and walk.is_marked(block):
-            block = {key: value for key, value in block.items() if key != "cache_control"}
-            count -= 1
-        content = block.get("content")
-        if count and not nested and block["type"] == walk.RESULT and isinstance(content, list):
-            inner, left = _unmarked(content, count, nested=True)
-            block = block | {"content": inner} if left < count else block
-            count = left
-        bare.append(block)
-    return bare, count
+            entries[at] = (index, fewer[at])
