@@ -10,10 +10,12 @@ resume ─▶ swap? ─▶ recall, where an exchange begins ─▶ write ─▶ 
 from __future__ import annotations
 
 import logging
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.log import event, room
+from warmset.errors import ConversionError, StoreError
 from warmset.options import RANKED
 from warmset.window.report_builder import ReportBuilder
 from warmset.window.request import read_request
@@ -124,11 +126,13 @@ class SteadyWindows:
             if key is None or epochs.last(key) == epochs.noted:
                 return
             epochs.noted = epochs.last(key)
-            for epoch in (earlier(engine, ledger, key), standing(engine, ledger, key)):
-                if epoch is not None:  # with all messages since, for it would have grown by them
-                    made = write(engine, ledger, call, epoch)
-                    made, _ = without_unbound(engine, ledger, call, made)
-                    note_window(ledger, made, call)
+            for read in (earlier, standing):
+                with suppress(StoreError, ConversionError):  # then it is not recognised
+                    epoch = read(engine, ledger, key)
+                    if epoch is not None:  # with all messages since: it would have grown by them
+                        made = write(engine, ledger, call, epoch)
+                        made, _ = without_unbound(engine, ledger, call, made, epoch.moved)
+                        note_window(ledger, made, call)
 
     def _try(
         self,
