@@ -188,8 +188,7 @@ class LastWindows:
 
     def add(self, window: Rendered | Callable[[], Rendered]) -> None:
         """Hold a window, or a function that returns it when it is needed."""
-        if window in self._held:
-            self._held.remove(window)
+        self._held[:] = [one for one in self._held if not _same(one, window)]
         self._held.append(window)
         del self._held[:-WINDOWS]
 
@@ -235,3 +234,10 @@ class LastWindows:
         made = [one if isinstance(one, Rendered) else one() for one in self._held]
         self._held[:] = made
         return made
+
+
+def _same(one: object, other: object) -> bool:
+    """Return whether two windows are equal; their ends, which grow, are compared first."""
+    if isinstance(one, Rendered) and isinstance(other, Rendered):
+        return len(one) == len(other) and one[-1:] == other[-1:] and one == other
+    return one is other

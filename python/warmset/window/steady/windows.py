@@ -204,8 +204,8 @@ class SteadyWindows:
         self, ledger: Ledger, ask: Ask, request: Request, now: Epoch
     ) -> tuple[Found, Picked]:
         """Search what the epoch does not show, and have it picked."""
-        path, quoted = ledger.history.path, now.quoted
-        shown = {id_ for at, id_ in enumerate(path) if now.has(at) or at in quoted}
+        path = ledger.history.path
+        shown = {*path[now.start :], *(path[at] for at in (*now.held, *now.quoted))}
         found = self._searcher.shortlist(
             ledger,
             request.text,

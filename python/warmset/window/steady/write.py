@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from warmset.evict.gaps import ALTERNATING, gap_message, gap_role
 from warmset.messages import facts, text_message
 from warmset.state.branches import ROOT
-from warmset.state.prompt_prefix import Known
+from warmset.state.prompt_prefix import Known, mark_of
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens, message_tokens
 from warmset.window.assemble import Assembled, Draft, verbatim
 from warmset.window.layout import Frame
@@ -17,6 +17,8 @@ from warmset.window.result import Part
 from warmset.window.steady.epoch import FRONT
 
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from warmset.engine.engine import Engine
     from warmset.messages import Message
     from warmset.state.entry import Entry
@@ -70,8 +72,9 @@ def insertion_tokens(engine: Engine, call: Call, one: Insertion) -> int:
 class _List:
     """The messages of a list in the conversation's dialect, with filler messages between them."""
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, ours: Mapping[str, Message]) -> None:
         self._call = call
+        self._ours = ours
         self.messages: list[Message] = []
         self.turns: list[int] = []
         self._place: int | None = None
@@ -103,7 +106,7 @@ class _List:
                 self._role = facts(message, self._call.source).role
             self._place = one.at - 1
             return
-        self.say(text_message(self._call.source, "user", one.text), "user")
+        self.say(self._ours[one.text], "user")
 
     def ask(self, text: str) -> None:
         """Add a request that is no turn."""
@@ -149,7 +152,7 @@ def write(
     places = _sendable(ledger, epoch.start)
     tail = [live[at] for at in places]
     read = iter(verbatim(engine, [*held, *tail], known))
-    said = _List(call)
+    said = _List(call, _ours(engine, call, epoch, known))
     recalls = [one for one in epoch.insertions if one.name not in FRONT]
 
     def show(place: int, entry: Entry) -> None:
@@ -178,6 +181,15 @@ def write(
         done.messages, done.system, tokens, parts, draft, said.messages, said.turns, known
     )
     return replace(made, lost=done.lost)
+
+
+def _ours(engine: Engine, call: Call, epoch: Epoch, known: Known) -> dict[str, Message]:
+    """Return our messages by their texts, and add them to `known`."""
+    texts = {one.text: one for one in epoch.insertions if one.name != "compaction"}
+    made = {text: text_message(call.source, "user", text) for text in texts}
+    tokens = [insertion_tokens(engine, call, one) for one in texts.values()]
+    known.add(list(made.values()), list(map(mark_of, made.values())), tokens)
+    return made
 
 
 def _draft(
@@ -218,7 +230,9 @@ def _parts(
     tail: list[Entry],
 ) -> tuple[Part, ...]:
     path = ledger.history.path
-    hidden = tuple(path[at] for at in range(epoch.start) if at not in epoch.held)
+    hidden = path[: epoch.start]
+    for at in reversed(epoch.held):
+        del hidden[at]
 
     def ours(name: str) -> int:
         return sum(
@@ -233,7 +247,7 @@ def _parts(
     parts = [
         Part("system", extra_tokens(engine.encoding, system=call.system, tools=call.tools)),
         verbatim_part("anchor", held),
-        Part("summary", ours("summary") + ours("compaction"), hidden),
+        Part("summary", ours("summary") + ours("compaction"), tuple(hidden)),
         Part("index", ours("index"), listed),
         Part("retrieved", ours("recall"), quoted),
         verbatim_part("recent", tail),
