@@ -133,6 +133,11 @@ class WindowOptions:
             if name != "wait" and not 0 <= share < 1:
                 raise InvalidInputError(f"{name}: expected at least 0 and below 1, found {share}")
         _check_swap(self.swap_at, self.swap_to)
+        if self.recall_share >= self.swap_to:
+            raise InvalidInputError(
+                f"recall_share: expected less than swap_to ({self.swap_to}), for a list that is made "
+                f"anew needs room for other things; found {self.recall_share}"
+            )
         if not 0 <= self.wait < float("inf"):
             raise InvalidInputError(f"wait: expected seconds, found {self.wait}")
 
