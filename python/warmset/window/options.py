@@ -135,8 +135,8 @@ class WindowOptions:
         _check_swap(self.swap_at, self.swap_to)
         if self.recall_share >= self.swap_to:
             raise InvalidInputError(
-                f"recall_share: expected less than swap_to ({self.swap_to}), for a list that is made "
-                f"anew needs room for other things; found {self.recall_share}"
+                f"recall_share: expected less than swap_to ({self.swap_to}), for a list that is "
+                f"made anew needs room for other things; found {self.recall_share}"
             )
         if not 0 <= self.wait < float("inf"):
             raise InvalidInputError(f"wait: expected seconds, found {self.wait}")
