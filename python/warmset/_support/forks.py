@@ -95,13 +95,22 @@ def in_child(call: Callable[[], None]) -> None:
         os.register_at_fork(after_in_child=call)
 
 
+def _all_locks() -> list[Lock]:
+    """Return all locks, while other threads may make and drop some."""
+    while True:
+        try:
+            return list(_locks)
+        except RuntimeError:  # the set changed meanwhile
+            continue
+
+
 def _before() -> None:
     for name in _loading():
         try:
             import_module(name)  # waits for the other thread, and returns if it is this one
         except Exception:  # noqa: BLE001, S112 - who asked for the module gets the error
             continue
-    for lock in list(_locks):
+    for lock in _all_locks():
         lock.before_fork()
     if (core := _core()) is not None:
         core.before_fork()
@@ -110,13 +119,13 @@ def _before() -> None:
 def _after() -> None:
     if (core := _core()) is not None:
         core.after_fork()
-    for lock in list(_locks):
+    for lock in _all_locks():
         lock.after_fork()
 
 
 def _start_anew() -> None:
     _after()
-    for lock in list(_locks):
+    for lock in _all_locks():
         lock.start_anew()
 
 

@@ -16,6 +16,7 @@ import forked
 import pytest
 
 from warmset import Memory
+from warmset._support import forks
 from warmset.engine import leases
 from warmset.errors import InvalidInputError, NotAStore
 
@@ -70,6 +71,7 @@ SERVER = """
 import json, os
 from bag import Bag
 from warmset import Memory
+from warmset._support import forks
 from warmset.errors import Forked
 
 before = Memory.open({path!r}, embedder=Bag())
@@ -189,3 +191,18 @@ def test_an_open_that_fails_leaves_nothing_behind(tmp_path, bag):
             Memory.open(tmp_path / "store", embedder="lexical")
         assert len(leases._places) == 1
     assert not leases._places
+
+
+def test_locks_are_found_while_another_thread_makes_some(monkeypatch):
+    class Changing:
+        tries = 0
+
+        def __iter__(self):
+            self.tries += 1
+            if self.tries < 3:
+                raise RuntimeError("Set changed size during iteration")
+            return iter((lock,))
+
+    lock = forks.Lock()
+    monkeypatch.setattr(forks, "_locks", Changing())
+    assert forks._all_locks() == [lock]
