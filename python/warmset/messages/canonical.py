@@ -8,11 +8,11 @@ the same message. A value that a tool reads or returns is compared as it is.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
-from warmset._core import content_hash
 from warmset.messages.client_only import without_client_only
 from warmset.messages.gemini.parts import is_thought
 from warmset.messages.interactions.grammar import is_step_call
@@ -221,4 +221,4 @@ class _Reader:
 
 def _hash(value: object) -> bytes:
     written = json.dumps(value, sort_keys=True, ensure_ascii=False, separators=(",", ":"))
-    return content_hash(written.encode("utf-8", "surrogatepass"))[:16]
+    return hashlib.blake2b(written.encode("utf-8", "surrogatepass"), digest_size=16).digest()
