@@ -152,8 +152,13 @@ class Engine(Library):
         self.index.grown()
         return ids
 
-    def put(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
+    def put(self, drafts: Sequence[Draft], *, sync: bool = True) -> list[int] | Spooled:
         """Store derived records, all or none; see `derived`.
+
+        Args:
+            drafts: The records.
+            sync: False for what a loss of power may take, because it is made again then: the call
+                waits for no sync of the disk.
 
         Returns:
             Their ids. `Spooled` if another process held the store's lock: they appear later.
@@ -162,7 +167,7 @@ class Engine(Library):
             StoreError: They could not be kept.
         """
         with self.lock:
-            ids = self._keep(drafts)
+            ids = self._keep(drafts, sync=sync)
             if not isinstance(ids, Spooled) and ids:
                 self._follower.catch_up(until=ids[-1] + 1)
             return ids
@@ -185,12 +190,12 @@ class Engine(Library):
             self.place(self.ledger(ledger.tenant, ledger.name), head)
             self._follower.passed(ids[-1])
 
-    def _keep(self, drafts: Sequence[Draft]) -> list[int] | Spooled:
+    def _keep(self, drafts: Sequence[Draft], *, sync: bool = True) -> list[int] | Spooled:
         """Append records, and read those that others wrote before them.
 
         Spooled records appear once a writer appends them, like records of other processes.
         """
-        ids = self.store.append_or_spool(drafts)
+        ids = self.store.append_or_spool(drafts, sync=sync)
         if isinstance(ids, Spooled):
             self.notices.note_store(logging.WARNING, "spooled", records=len(drafts))
         elif ids and not self._alone:

@@ -5,7 +5,7 @@ use std::path::PathBuf;
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
 use warmset_core::Seq;
-use warmset_core::cold::{Appended, Mode, OnBusy, Options, Read, Scope, Store};
+use warmset_core::cold::{Ack, Appended, Mode, OnBusy, Options, Read, Scope, Store};
 
 use crate::cold_arguments::{AtOnce, Id, Place, Progress, ids, numbers};
 use crate::cold_options::{self as options_of, Level, Wait, Word, agree, keywords, portable, size};
@@ -118,6 +118,9 @@ impl ColdStore {
     /// Args:
     ///     records: Tuples of kind, key (a sequence of byte strings), meta and payload; a fifth
     ///         part names the ids that the record was made from, and goes with them when erased.
+    ///     sync: False for records that may be lost with the power, though not with the process:
+    ///         they are kept as under durability="os". The next append that is synced, `sync` and
+    ///         `close` make them durable.
     ///
     /// Returns:
     ///     One id a record, ascending.
@@ -126,27 +129,34 @@ impl ColdStore {
     ///     Locked: Another writer kept the lock for too long; nothing was appended.
     ///     TooLarge, StoreFull: There is no room for it; nothing was appended.
     ///     Poisoned: A sync failed; nothing more is acknowledged until the store is opened again.
-    fn append(&self, py: Python<'_>, records: &Bound<'_, PyAny>) -> PyResult<Vec<u64>> {
+    #[pyo3(signature = (records, *, sync=true), text_signature = "($self, records, *, sync=True)")]
+    fn append(&self, py: Python<'_>, records: &Bound<'_, PyAny>, sync: bool) -> PyResult<Vec<u64>> {
         let rows = rows(records)?;
         let keys = keys(&rows);
         let drafts = drafts(&rows, &keys);
-        let seqs = run(py, || self.store.append(&drafts))?;
+        let seqs = run(py, || self.store.append_with(&drafts, ack(sync)))?;
         Ok(numbers(seqs))
     }
 
     /// Append records as `append` does, or leave them, durably, for the next writer.
     ///
+    /// Args:
+    ///     records: As for `append`.
+    ///     sync: As for `append`.
+    ///
     /// Returns:
     ///     Their ids; a `Spooled` if the lock stayed busy and the store has on_busy="spool".
+    #[pyo3(signature = (records, *, sync=true), text_signature = "($self, records, *, sync=True)")]
     fn append_or_spool<'py>(
         &self,
         py: Python<'py>,
         records: &Bound<'py, PyAny>,
+        sync: bool,
     ) -> PyResult<Bound<'py, PyAny>> {
         let rows = rows(records)?;
         let keys = keys(&rows);
         let drafts = drafts(&rows, &keys);
-        match run(py, || self.store.append_or_spool(&drafts))? {
+        match run(py, || self.store.append_or_spool_with(&drafts, ack(sync)))? {
             Appended::Stored(seqs) => numbers(seqs).into_pyobject(py),
             Appended::Spooled(token) => report::spooled(py, token),
         }
@@ -318,4 +328,9 @@ impl ColdStore {
             |path| format!("ColdStore({:?})", path.display().to_string()),
         )
     }
+}
+
+/// What an append waits for.
+fn ack(sync: bool) -> Ack {
+    if sync { Ack::Durable } else { Ack::Written }
 }

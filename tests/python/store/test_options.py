@@ -137,6 +137,22 @@ def test_what_is_durable_is_told(options, mode, tmp_path):
         assert [record.seq for record in everything(store)] == ids
 
 
+@pytest.mark.parametrize("mode", ["shared", "exclusive"])
+@pytest.mark.parametrize("call", ["append", "append_or_spool"])
+def test_an_append_may_do_without_a_sync(call, mode, tmp_path):
+    with ColdStore.open(tmp_path, mode=mode) as store:
+        (first,) = store.append([row()])
+        (second,) = getattr(store, call)([row()], sync=False)
+        assert store.get(second).payload == store.get(first).payload
+        assert store.durable_seq() == first
+        (third,) = store.append([row()])
+        assert store.durable_seq() == third
+        (last,) = getattr(store, call)([row()], sync=False)
+    with ColdStore.open(tmp_path, mode="read") as store:
+        assert store.durable_seq() == last
+        assert [record.seq for record in everything(store)] == [first, second, third, last]
+
+
 def test_an_interval_syncs_by_itself(tmp_path):
     with ColdStore.open(tmp_path, durability="interval", sync_interval=0.001) as store:
         (id_,) = store.append([row()])

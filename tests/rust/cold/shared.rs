@@ -2,9 +2,11 @@
 
 use std::time::Duration;
 
+use crate::support::ops::{Image, Op};
+use crate::support::sim::Sim;
 use crate::support::{append, draft, open, pages, tiny};
 use warmset_core::cold::{
-    Appended, Durability, Encryption, Medium, Mode, OnBusy, Options, Ram, Read, Store,
+    Ack, Appended, Durability, Encryption, Medium, Mode, OnBusy, Options, Ram, Read, Store,
 };
 use warmset_core::{Error, Seq};
 
@@ -104,6 +106,27 @@ fn durability_says_up_to_where() {
         std::thread::sleep(Duration::from_millis(1));
     }
     panic!("nothing was synced");
+}
+
+#[test]
+fn what_was_not_synced_is_when_its_handle_closes_though_the_lock_is_busy() {
+    for (ack, syncs) in [(Ack::Durable, 0), (Ack::Written, 1)] {
+        let sim = Sim::new(&Image::default());
+        let options = Options {
+            lock_wait: Duration::ZERO,
+            ..Options::default()
+        };
+        let store = sim.open_store(options).unwrap();
+        append(&store, &[b"first"]);
+        store.append_with(&[draft(b"last")], ack).unwrap();
+        let hold = sim.other_lock();
+        sim.record();
+        store.close().unwrap();
+        drop(hold);
+        let ops = sim.take();
+        let synced = ops.iter().filter(|op| matches!(op, Op::Sync(_)));
+        assert_eq!(synced.count(), syncs, "{ack:?}: {ops:?}");
+    }
 }
 
 #[test]

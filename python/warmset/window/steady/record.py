@@ -126,7 +126,7 @@ def record(
         sources += now.made_of
     draft = step_draft(ledger.tenant, ledger.name, step, now.head, sources)
     try:
-        ids = engine.put([draft])
+        ids = engine.put([draft], sync=False)
     except StoreError as error:
         return f"it could not be recorded: {error}"
     if isinstance(ids, Spooled):

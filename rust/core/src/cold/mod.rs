@@ -54,7 +54,7 @@ pub(crate) use medium::lock::{Held, try_held};
 pub use medium::ram::Ram;
 pub use medium::{Access, Hold, Medium, MediumFile};
 pub use notices::Notices;
-pub use options::{Durability, Encryption, Mode, OnBusy, Options, Read};
+pub use options::{Ack, Durability, Encryption, Mode, OnBusy, Options, Read};
 pub use record::{Appended, Draft, Record, content_hash, keyed_hash};
 pub use report::{
     Cut, Damage, DamageKind, Erasure, ErasureReport, OpenReport, Stats, VerifyReport,

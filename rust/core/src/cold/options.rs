@@ -43,6 +43,17 @@ pub enum Durability {
     Os,
 }
 
+/// What one append waits for before it returns.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Ack {
+    /// What the store's [`Durability`] says.
+    #[default]
+    Durable,
+    /// The write, as under [`Durability::Os`]: a kill loses nothing, a loss of power at most what no
+    /// sync covered since, and no hole. The next append that is synced covers it, and so does closing.
+    Written,
+}
+
 /// What an append does where the lock stays busy.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum OnBusy {

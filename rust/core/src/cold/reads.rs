@@ -232,7 +232,7 @@ impl Store {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cold::{Draft, Options, Scope};
+    use crate::cold::{Ack, Draft, Options, Scope};
     use crate::entry::Kind;
 
     #[test]
@@ -259,6 +259,7 @@ mod tests {
             store.verify().err(),
             store.erasure_report().err(),
             store.append(&[draft]).err(),
+            store.append_with(&[draft], Ack::Written).err(),
             store.append_or_spool(&[draft]).err(),
             store.sync().err(),
             store.erase(Scope::Records(&[seq])).err(),

@@ -18,7 +18,7 @@ use super::medium::{Medium, lock, refused};
 use super::notices::Counters;
 use super::open::load::Repair;
 use super::open::survey::survey;
-use super::options::{Durability, Mode, OnBusy, Options};
+use super::options::{Ack, Durability, Mode, OnBusy, Options};
 use super::record::{Appended, Draft};
 use super::shelf::Shelf;
 use super::write::leave;
@@ -157,6 +157,16 @@ impl Store {
     /// [`Error::Erased`] when a record's source was erased; [`Error::Locked`]; [`Error::Poisoned`] when
     /// the state of the disk is unknown; [`Error::ReadOnly`]; [`Error::Forked`]; [`Error::Closed`].
     pub fn append(&self, batch: &[Draft<'_>]) -> Result<Vec<Seq>> {
+        self.append_with(batch, Ack::Durable)
+    }
+
+    /// As [`append`](Self::append), with what the call waits for; for records that may be lost with the
+    /// power, because they can be made again.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Self::append).
+    pub fn append_with(&self, batch: &[Draft<'_>], ack: Ack) -> Result<Vec<Seq>> {
         // Before any lock: a thread of the parent may have held it when the process forked.
         if self.shelf.is_forked() {
             return Err(Error::Forked);
@@ -166,7 +176,7 @@ impl Store {
             if batch.is_empty() {
                 return Ok(Vec::new());
             }
-            let ticket = self.queue.push(packet);
+            let ticket = self.queue.push(packet, ack);
             let mut slot = self.writer()?;
             if ticket.is_open() {
                 let writer = slot.as_mut().ok_or(Error::Closed)?;
@@ -188,7 +198,17 @@ impl Store {
     ///
     /// As [`append`](Self::append).
     pub fn append_or_spool(&self, batch: &[Draft<'_>]) -> Result<Appended> {
-        match self.append(batch) {
+        self.append_or_spool_with(batch, Ack::Durable)
+    }
+
+    /// As [`append_or_spool`](Self::append_or_spool), with what the call waits for; what is left in the
+    /// spool is durable in any case.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Self::append).
+    pub fn append_or_spool_with(&self, batch: &[Draft<'_>], ack: Ack) -> Result<Appended> {
+        match self.append_with(batch, ack) {
             Err(Error::Locked { .. }) if self.shelf.options.on_busy == OnBusy::Spool => {
                 leave::leave(&self.shelf, batch).map(Appended::Spooled)
             }

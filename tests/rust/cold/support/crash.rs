@@ -54,7 +54,8 @@ impl Case<'_> {
 
     /// Whether a batch with these records must be there.
     fn is_safe(&self, world: &World, records: &[Known]) -> bool {
-        let all = self.killed || self.options.durability == Durability::Fsync;
+        let fsync = self.options.durability == Durability::Fsync;
+        let all = self.killed || fsync && records.iter().all(|record| record.synced);
         let under = |record: &Known| record.seq.is_none_or(|seq| seq <= world.floor);
         all || records.iter().all(under)
     }

@@ -3,7 +3,7 @@
 use std::time::Duration;
 
 use warmset_core::Seq;
-use warmset_core::cold::{Appended, Durability, Medium, Mode, OnBusy, Options, Scope, Store};
+use warmset_core::cold::{Ack, Appended, Durability, Medium, Mode, OnBusy, Options, Scope, Store};
 
 use super::ops::{Image, Op};
 use super::sim::Sim;
@@ -14,6 +14,8 @@ use super::world::{CONVERSATIONS, New, World, with};
 pub(crate) enum Step {
     /// One record.
     Append,
+    /// One record that is not synced, whatever the options say.
+    Unsynced,
     /// Three records, one of them made from an earlier one, one longer than a sector.
     Batch,
     /// One record whose payload is the last segment's file.
@@ -33,8 +35,9 @@ pub(crate) enum Step {
     Kill,
 }
 
-pub(crate) const STEPS: [Step; 11] = [
+pub(crate) const STEPS: [Step; 12] = [
     Step::Append,
+    Step::Unsynced,
     Step::Batch,
     Step::Embed,
     Step::Second,
@@ -71,11 +74,19 @@ struct Player {
 /// Whether a sequence is worth while under these options: each step has something to do.
 pub(crate) fn makes_sense(steps: &[Step], options: Options) -> bool {
     let (mut live, mut erased) = (0, false);
+    let fsync = options.durability == Durability::Fsync;
+    // Whether there may be something to sync.
+    let mut loose = !fsync;
     for step in steps {
         match step {
             Step::Second | Step::Spool if options.mode == Mode::Exclusive => return false,
-            Step::Append | Step::Batch | Step::Embed | Step::Second => live += 1,
-            Step::Sync if options.durability == Durability::Fsync => return false,
+            // Nothing else than an append, there.
+            Step::Unsynced if !fsync => return false,
+            Step::Unsynced => (live, loose) = (live + 1, true),
+            Step::Append | Step::Batch | Step::Embed | Step::Second => {
+                (live, loose) = (live + 1, !fsync);
+            }
+            Step::Sync if !loose => return false,
             Step::ErasePrefix | Step::EraseRecord if live == 0 => return false,
             Step::ErasePrefix | Step::EraseRecord => erased = true,
             Step::Compact if !erased => return false,
@@ -130,9 +141,10 @@ impl Player {
 
     fn step(&mut self, step: Step) {
         match step {
-            Step::Append => self.append(&[20], false),
-            Step::Batch => self.append(&[5, 700, 30], false),
-            Step::Second => self.append(&[40], true),
+            Step::Append => self.append(&[20], false, Ack::Durable),
+            Step::Unsynced => self.append(&[25], false, Ack::Written),
+            Step::Batch => self.append(&[5, 700, 30], false, Ack::Durable),
+            Step::Second => self.append(&[40], true, Ack::Durable),
             Step::Embed => self.embed(),
             Step::Spool => self.spool(),
             Step::Sync => {
@@ -192,7 +204,7 @@ impl Player {
         made
     }
 
-    fn append(&mut self, lengths: &[usize], second: bool) {
+    fn append(&mut self, lengths: &[usize], second: bool, ack: Ack) {
         let drafts = self.drafts(lengths);
         if second && self.second.is_none() {
             self.second = Some(self.process.open_store(self.options).unwrap());
@@ -202,9 +214,12 @@ impl Player {
         } else {
             self.store()
         };
-        let seqs = with(&drafts, |batch| store.append(batch).unwrap());
+        let seqs = with(&drafts, |batch| store.append_with(batch, ack).unwrap());
         assert!(seqs[0].0 > self.world.highest(), "an id was given again");
         self.world.add(Some(&seqs), &drafts);
+        if ack == Ack::Written {
+            self.world.last_is_unsynced();
+        }
     }
 
     fn embed(&mut self) {

@@ -13,6 +13,8 @@ pub(crate) struct Known {
     /// `None` for one that went to the spool.
     pub(crate) seq: Option<u64>,
     pub(crate) source: Option<u64>,
+    /// Whether the store was asked to sync it.
+    pub(crate) synced: bool,
     pub(crate) erased: bool,
     /// Whether an erasure that failed may have reached it.
     pub(crate) doubtful: bool,
@@ -50,11 +52,20 @@ impl World {
                 conversation: new.conversation,
                 seq: seqs.map(|seqs| seqs[at].0),
                 source: new.source,
+                synced: true,
                 erased: false,
                 doubtful: false,
             });
         }
         self.batches.push(start..self.records.len());
+    }
+
+    /// Takes the last batch as one that nobody asked to sync.
+    pub(crate) fn last_is_unsynced(&mut self) {
+        let last = self.batches.last().cloned().unwrap_or_default();
+        self.records[last]
+            .iter_mut()
+            .for_each(|record| record.synced = false);
     }
 
     /// Whether the record of an id is erased, perhaps at least.

@@ -6,7 +6,7 @@ use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
 use crate::cold::medium::{refused, write_full};
-use crate::cold::options::{Durability, Mode};
+use crate::cold::options::{Ack, Durability, Mode};
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::Packet;
@@ -89,14 +89,17 @@ impl Writer {
         }
     }
 
-    /// Commits several batches with one write, and answers them unless it fails.
+    /// Commits several batches with one write, and one sync if any of them asks for it, and answers
+    /// them unless it fails.
     fn commit_group(&mut self, common: &Shelf, group: &[Arc<Ticket>]) -> Result<()> {
+        let synced = common.options.durability == Durability::Fsync
+            && group.iter().any(|ticket| ticket.ack == Ack::Durable);
         let mut first = if let [alone] = group {
-            self.write(common, &mut [&mut alone.packet()], false)?
+            self.write(common, &mut [&mut alone.packet()], synced)?
         } else {
             let mut packets: Vec<_> = group.iter().map(|ticket| ticket.packet()).collect();
             let mut bare: Vec<&mut Packet> = packets.iter_mut().map(|one| &mut **one).collect();
-            self.write(common, &mut bare, false)?
+            self.write(common, &mut bare, synced)?
         };
         for ticket in group {
             let next = first.saturating_add(ticket.packet().count());
@@ -136,7 +139,6 @@ impl Writer {
         }
         self.used = true;
         self.put(common, &source, start, packets)?;
-        let synced = synced || common.options.durability == Durability::Fsync;
         if on(Defect::MarkBeforeSync) {
             let mut index = common.write();
             index.mark.durable = seq.saturating_sub(1);
@@ -185,6 +187,41 @@ impl Writer {
         match source.file.set_len(start) {
             Ok(()) => Err(refused("write", &source.path, error)),
             Err(_) => Err(self.stop(common, source.header.number, "write", &source.path, &error)),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::write::queue::Queue;
+    use crate::cold::{Draft, Options, Store};
+    use crate::entry::Kind;
+
+    #[test]
+    fn a_group_is_synced_if_one_of_it_asks_for_it() {
+        let draft = Draft {
+            kind: Kind::Turn,
+            key: &[b"k"],
+            meta: &[],
+            sources: &[],
+            payload: b"x",
+        };
+        let groups: [(&[Ack], u64); 4] = [
+            (&[Ack::Written], 0),
+            (&[Ack::Written, Ack::Written], 0),
+            (&[Ack::Written, Ack::Durable], 2),
+            (&[Ack::Durable, Ack::Written], 2),
+        ];
+        for (group, durable) in groups {
+            let store = Store::in_memory(Options::default()).unwrap();
+            let (shelf, queue) = (&store.shelf, Queue::default());
+            for ack in group {
+                let packet = Packet::new(&shelf.press(false).unwrap(), &[draft]).unwrap();
+                queue.push(packet, *ack);
+            }
+            Writer::new(None).commit(shelf, queue.take_all());
+            assert_eq!(store.durable_seq().unwrap().0, durable, "{group:?}");
         }
     }
 }

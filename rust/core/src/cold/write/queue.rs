@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::error::Result;
 
+use crate::cold::options::Ack;
 use crate::cold::write::packet::Packet;
 
 /// What became of a packet.
@@ -27,6 +28,8 @@ pub(in crate::cold) enum Answer {
 #[derive(Debug)]
 pub(in crate::cold) struct Ticket {
     pub(in crate::cold) packet: Mutex<Packet>,
+    /// What it is answered after.
+    pub(in crate::cold) ack: Ack,
     answer: Mutex<Option<Answer>>,
 }
 
@@ -57,9 +60,10 @@ impl Ticket {
 pub(in crate::cold) struct Queue(Mutex<Vec<Arc<Ticket>>>);
 
 impl Queue {
-    pub(in crate::cold) fn push(&self, packet: Packet) -> Arc<Ticket> {
+    pub(in crate::cold) fn push(&self, packet: Packet, ack: Ack) -> Arc<Ticket> {
         let ticket = Arc::new(Ticket {
             packet: Mutex::new(packet),
+            ack,
             answer: Mutex::new(None),
         });
         self.waiting().push(Arc::clone(&ticket));

@@ -47,8 +47,13 @@ pub(in crate::cold) struct Writer {
 /// Makes what this handle wrote durable, without the lock and without saying so in the mark. Where
 /// another handle began a segment since, it synced the one before.
 fn persist(common: &Shelf) -> Result<()> {
-    let last = common.peek().segments.last().map(|s| s.source.clone());
-    match last.filter(|_| common.options.durability != Durability::Fsync) {
+    let unsynced = {
+        let index = common.peek();
+        let last = index.segments.last();
+        last.filter(|last| last.last() > index.mark.durable)
+            .map(|last| Arc::clone(&last.source))
+    };
+    match unsynced {
         Some(source) => {
             let trouble = |error| refused("sync", &source.path, error);
             source.file.sync_data().map_err(trouble)
