@@ -15,6 +15,7 @@ from warmset.quote.cache import Cards
 from warmset.quote.messages import Copies
 from warmset.state.epochs import Epochs
 from warmset.state.ledger import Ledger
+from warmset.store.choices import is_choices
 from warmset.store.derived import Derived
 from warmset.store.descriptions import Described, described, read_parts, turn_of
 from warmset.store.epochs import is_step
@@ -86,6 +87,8 @@ class Catalog:
         self.listed: dict[tuple[str, str], dict[int, Variant]] = {}  # of such conversations
         self.derived = Derived()
         self.epochs: dict[tuple[str, str], Epochs] = {}
+        self.choices: dict[tuple[str, str], Made] = {}  # the newest of each conversation
+        self._old_choices: list[int] = []
         self.described: dict[int, Described] = {}
         self.describers: dict[str, str] = {}
         self.item_indexes: dict[tuple[str, str | None], Follows] = {}
@@ -181,9 +184,22 @@ class Catalog:
         """Return the epoch records of a conversation; the caller holds the lock."""
         return self.epochs.setdefault((tenant, conversation), Epochs())
 
-    def outdated_epochs(self) -> list[int]:
-        """Return the ids of epoch records that nobody needs; the caller holds the lock."""
-        return sorted(id_ for one in self.epochs.values() for id_ in one.outdated())
+    def outdated(self) -> list[int]:
+        """Return the ids of records of windows that nobody needs; the caller holds the lock."""
+        old = [id_ for id_ in self._old_choices if id_ in self.derived]
+        return sorted(old + [id_ for one in self.epochs.values() for id_ in one.outdated()])
+
+    def take_choices(self, made: Made) -> None:
+        """Take up a record if it is of a window's choices; the caller holds the lock."""
+        if is_choices(made) and made.conversation is not None:
+            self.drop_choices(made.tenant, made.conversation)
+            self.choices[made.tenant, made.conversation] = made
+
+    def drop_choices(self, tenant: str, conversation: str) -> None:
+        """Forget the choices of a conversation's last window; the caller holds the lock."""
+        old = self.choices.pop((tenant, conversation), None)
+        if old is not None:
+            self._old_choices.append(old.id)
 
     def take_epoch(self, made: Made) -> None:
         """Take up a record if it is of an epoch; the caller holds the lock."""

@@ -256,7 +256,7 @@ class Engine(Library):
                 self.store.append(links)
             # Before what tells that they are copies.
             more = self.store.erase(records=found) if (found := copies()) else _NOTHING
-            if outdated := self.outdated_epochs():  # they leave the files at the same time
+            if outdated := self.outdated():  # they leave the files at the same time
                 self.store.erase(records=outdated)
             removed = self.store.erase(prefix=prefix, records=records)
             self._follower.catch_up()

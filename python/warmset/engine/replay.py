@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Final
 from warmset import messages
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.state.branch_records import Links
+from warmset.store.choices import is_choices
 from warmset.store.derived import KINDS
 from warmset.store.forgetting import forget_texts
 from warmset.store.records import (
@@ -153,6 +154,7 @@ class Follower:
                 if made is not None:
                     self._engine.take_description(made)
                     self._engine.take_epoch(made)
+                    self._engine.take_choices(made)
             elif record.kind == TOMBSTONE:
                 news.erased = True
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
@@ -232,6 +234,8 @@ class Follower:
         gone_records = engine.derived.forget(engine.is_erased)
         for gone_record in gone_records:
             engine.drop_description(gone_record)
+            if is_choices(gone_record) and gone_record.conversation is not None:
+                engine.drop_choices(gone_record.tenant, gone_record.conversation)
         engine.drop_epochs(gone_records)
         again: set[_Name] = set()
         for name, ledger in list(engine.ledgers.items()):

@@ -55,6 +55,10 @@ class ConversationSummaries:
         """Return the newest summary that is ready, and start another one if it is due."""
         return self._prepared.offer(self._policy, call, share=share, wait=wait, prefix=prefix)
 
+    def stored(self, id_: int, /) -> Settled | None:
+        """Return a summary by its record's id; None if it is not one of the policy's any more."""
+        return self._prepared.stored(self._policy, id_)
+
     def shown(self, made: Assembled, /) -> Compaction:
         """Record whether the window shows a summary, and return the report of the preparation.
 

@@ -20,6 +20,7 @@ from warmset.prepare.apply import Cut, fitted
 from warmset.prepare.compactions import ProviderCompactions
 from warmset.prepare.evicting import evicted
 from warmset.prepare.states import Track
+from warmset.prepare.stored import read
 from warmset.prepare.summaries import Choice, Summaries, Unused
 from warmset.prepare.writing import Writing
 from warmset.window.result import Compaction
@@ -223,6 +224,20 @@ class Preparation:
                 )
         finally:
             self._tell(policy)
+
+    def stored(self, policy: PreparedCompaction, id_: int) -> Settled | None:
+        """Return a summary by its record's id; None if it is not one of the policy's any more.
+
+        Args:
+            policy: Who wrote it.
+            id_: The id of its record.
+        """
+        with self._engine.lock:
+            known = (one for one in self._summaries.ready if one.id == id_)
+            ready, made = next(known, None), self._engine.derived.get(id_)
+            if ready is None and made is not None:
+                ready = read(self._engine, self._ledger(), made, policy.fingerprint)
+            return None if ready is None else ready.settled
 
     def settled(
         self, policy: PreparedCompaction, shown: Settled | None

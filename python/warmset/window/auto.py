@@ -15,6 +15,7 @@ from warmset.money.forecast import CALLS, Rhythm, growing_cost, renewed_cost
 from warmset.window.steady.record import standing
 from warmset.window.steady.resume import resume
 from warmset.window.steady.write import epoch_tokens
+from warmset.window.stored_choices import last_for
 
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
     from warmset.window.render import Call
     from warmset.window.request import Ask, Request
+    from warmset.window.steady.resume import Plan
 
 CHEAPER: Final = 0.20
 """The share by which the other mode must be cheaper."""
@@ -79,11 +81,13 @@ def weigh(
     """
     plan = resume(engine, ledger, call, request)
     current, asked = ledger.auto or (None, None)
-    begins = plan.begins if asked is None else asked != request.key
+    if asked != request.key:  # the exchange begins, unless another process began it
+        if (begun := _begun(engine, ledger, request, plan)) is not None:
+            return begun
+    elif current is not None:
+        return current
     if current is None and standing(engine, ledger, plan.key) is not None:
         current = "steady"  # another process made the last list
-    if current is not None and not begins:
-        return current
     prices = _prices(ask)
     if prices is None:
         return "steady" if _thinks(engine, ledger, call) else "jit"
@@ -97,6 +101,16 @@ def weigh(
         swap_to=ask.options.swap_to,
     )
     return Weighing(current, prices, rhythm, call.budget, growing)
+
+
+def _begun(engine: Engine, ledger: Ledger, request: Request, plan: Plan) -> Mode | None:
+    """Return the mode of the exchange's last window in another process; None if there is none."""
+    steady = plan.recorded is not None and not plan.begins
+    jit = last_for(engine, ledger, request)
+    chain = engine.epochs_of(ledger.tenant, ledger.name).chain(plan.key)
+    if jit is not None and not (steady and chain and chain[-1].id > jit.id):
+        return "jit"
+    return "steady" if steady else None
 
 
 def rhythm_of(live: list[Entry], now: float) -> Rhythm:

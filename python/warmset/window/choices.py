@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -47,7 +47,7 @@ class Frozen:
 
     Args:
         key: The request and options for which the choices were made.
-        found: The hits of the search.
+        found: The hits of the search; None if another process made the choices.
         picked: The hits that were picked.
         quoted: Ids of the quoted units' first messages.
         lines: The messages in the scoped index, with their descriptions as they were then.
@@ -56,9 +56,15 @@ class Frozen:
     """
 
     key: tuple[object, ...]
-    found: Found
+    found: Found | None
     picked: Picked
     quoted: tuple[int, ...]
     lines: tuple[Entry, ...]
     since: int | None
     summary: Settled | None
+
+    def picked_of(self, found: Found) -> Picked:
+        """Return what was picked, for the report of another window; the picker is not asked."""
+        again = self.found is None and self.picked.by == "score"
+        ids = tuple(found.ids) if again else self.picked.ids
+        return replace(self.picked, ids=ids, usage=None)

@@ -23,7 +23,7 @@ from warmset.pick import Picked
 from warmset.tokens.budget import input_tokens
 from warmset.window.assemble import assemble
 from warmset.window.auto import Weighing, weigh
-from warmset.window.choices import Frozen
+from warmset.window.exchange import ExchangeChoices, key_of_choices
 from warmset.window.options import WindowOptions
 from warmset.window.report_builder import ReportBuilder
 from warmset.window.request import Ask, read_request
@@ -151,8 +151,9 @@ class Windows:
         summaries = None if policy is None else self._prepare(engine, ledger, policy)
         if ask.mode == "full" and summaries is not None:
             made, compaction = summaries.full(call)
-            active = made.tokens < tokens_in
-            window = report.window(made, call, active=active, compaction=compaction)
+            window = report.window(
+                made, call, active=made.tokens < tokens_in, compaction=compaction
+            )
             self._evicted(logging.WARNING, conversation, window, compaction.left_out)
             return window
         if live is not None:
@@ -161,11 +162,10 @@ class Windows:
         # evict: what stays verbatim, and the summary in front of the rest
         offered = None if summaries is None else summaries.offer(call)
         with engine.lock:
-            picker = ask.options.picker or self._picker
-            weights = self._searcher.weights
-            choice = (*request.key, *ask.key, call.target, weights, picker, policy)
-            last = ledger.frozen
-            kept = last if isinstance(last, Frozen) and last.key == choice else None
+            picker, weights = ask.options.picker or self._picker, self._searcher.weights
+            key = key_of_choices(request, ask, call, weights, picker, policy)
+            choices = ExchangeChoices(engine, ledger, request, key, summaries)
+            kept = choices.frozen
             base = stay(engine, ledger, ask, request, call, kept=kept, offered=offered)
         everything = WholeList(
             engine=engine,
@@ -174,8 +174,7 @@ class Windows:
             call=call,
             entries=entries,
             tokens=tokens_in,
-            key=choice,
-            kept=kept,
+            choices=choices,
         )
 
         def finish(made: Assembled, *, active: bool) -> Window:
@@ -194,12 +193,14 @@ class Windows:
             return window
 
         # shortlist ─▶ pick ─▶ pack
+        found = None if kept is None else kept.found
+        if found is None:  # where another process chose, what is found is for the report alone
+            found = self._shortlist(ledger, ask, request, base.frame)
         if kept is not None:  # the picker is not called again
-            found, picked = kept.found, replace(kept.picked, usage=None)
+            picked = kept.picked_of(found)
             with engine.lock:
                 draft = again(ledger, base, kept)
         else:
-            found = self._shortlist(ledger, ask, request, base.frame)
             picked = pick(picker, ask, request, found)
             draft = quote_and_index(engine, ledger, call, ask, base, found, picked, weights)
         report.asked(picked)
@@ -210,7 +211,7 @@ class Windows:
             return finish(unchanged, active=False)
         report.retrieved(found, picked)
         with engine.lock:
-            ledger.frozen = freeze(choice, found, picked, made.draft)
+            choices.keep(freeze(key, found, picked, made.draft))
         return finish(made, active=True)
 
     def _chosen(self, conversation: str, ask: Ask) -> Mode:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError, InvalidMessageError
@@ -94,7 +95,7 @@ class Ask:
     def key(self) -> tuple[object, ...]:
         """The arguments that change which turns are chosen, for comparison with another call's."""
         vector = self.options.query_vector
-        bytes_ = None if vector is None else hash(given_vector(vector).tobytes())
+        bytes_ = None if vector is None else blake2b(given_vector(vector).tobytes()).digest()
         return (self.budget, self.mode, *self.options.key, bytes_)
 
     def __post_init__(self) -> None:

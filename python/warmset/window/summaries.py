@@ -56,6 +56,10 @@ class Summaries(Protocol):
         """
         ...
 
+    def stored(self, id_: int, /) -> Settled | None:
+        """Return a summary by its record's id; None if it is not one of the policy's any more."""
+        ...
+
     def shown(self, made: Assembled, /) -> Compaction:
         """Record whether a window that quotes turns shows a summary."""
         ...

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from warmset.window.choices import Unchanged
 from warmset.window.stages import whole
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.window.assemble import Assembled
-    from warmset.window.choices import Frozen
+    from warmset.window.exchange import ExchangeChoices
     from warmset.window.render import Call
     from warmset.window.request import Ask
 
@@ -32,8 +31,7 @@ class WholeList:
         call: The call that the messages are for.
         entries: All messages, if they fit the budget.
         tokens: Their tokens.
-        key: The request and options, as they are compared with those of another window.
-        kept: The choices of the exchange's last window.
+        choices: The choices of the exchange.
     """
 
     engine: Engine
@@ -42,8 +40,7 @@ class WholeList:
     call: Call
     entries: list[Entry]
     tokens: int
-    key: tuple[object, ...]
-    kept: Frozen | None
+    choices: ExchangeChoices
 
     def instead_of(self, tokens: int) -> Assembled | None:
         """Return the whole list if it is sent, and None if a window is.
@@ -51,14 +48,15 @@ class WholeList:
         Args:
             tokens: The tokens of the window, or the least that it can have.
         """
-        if self.ask.mode != "jit" or self.kept is not None or self.tokens > self.call.budget:
+        frozen = self.choices.frozen is not None
+        if self.ask.mode != "jit" or frozen or self.tokens > self.call.budget:
             return None
-        last, most = self.ledger.frozen, self.tokens * (1 - self.ask.options.min_saving)
-        if tokens <= most and not (isinstance(last, Unchanged) and last.key == self.key):
+        most = self.tokens * (1 - self.ask.options.min_saving)
+        if tokens <= most and not self.choices.whole:
             return None
         made = whole(self.engine, self.entries, self.call)
         if made.tokens > self.call.budget:  # in another dialect it may have more tokens
             return None
         with self.engine.lock:
-            self.ledger.frozen = Unchanged(self.key)
+            self.choices.keep_whole()
         return made

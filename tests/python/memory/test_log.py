@@ -19,7 +19,7 @@ from preparing import BUDGET, window
 from warmset import Memory, PreparedCompaction, Summarize, fit
 from warmset._support import log as logs
 from warmset.engine import index_file
-from warmset.errors import Closed, EmbedderError, Locked
+from warmset.errors import Closed, EmbedderError, Locked, StoreError
 from warmset.index import file_lock
 from warmset.index.indexer import Indexer
 from warmset.native import ColdStore
@@ -402,6 +402,24 @@ def windows(heard):
         heard.memory = None
 
 
+def choices(heard, tmp_path, monkeypatch):
+    def fails(_drafts, **_options):
+        raise StoreError("full")
+
+    with Memory.open(tmp_path / "choices", embedder="lexical", tenant="acme") as memory:
+        heard.memory = memory
+        log = memory.conversation("log")
+        talk(log, 30)
+        log.append(said(f"who counted {MARKER}?"))
+        with monkeypatch.context() as patch:
+            patch.setattr(memory._handle.live(), "put", fails)
+            assert log.window(budget=900).report.active
+        memory.conversations()
+        [told] = heard.named("failed", "choices")
+        assert (told.tenant, told.conversation, told.error) == ("acme", "log", "StoreError")
+        heard.memory = None
+
+
 def begun(log, hand):
     """Talk until a summary is begun."""
     before = len(hand.tasks)
@@ -550,6 +568,7 @@ def test_every_event_has_its_fields_and_none_has_what_was_said(heard, tmp_path, 
         (embedder, (tmp_path,)),
         (threads, (monkeypatch,)),
         (windows, ()),
+        (choices, (tmp_path, monkeypatch)),
         (summaries, (hand,)),
         (fitted, ()),
     ):

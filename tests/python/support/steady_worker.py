@@ -1,4 +1,4 @@
-"""A process of its own that answers lines of JSON with windows of mode "steady"."""
+"""A process of its own that answers lines of JSON with windows, of mode "steady" by default."""
 
 from __future__ import annotations
 
@@ -15,17 +15,19 @@ def main(path):
         for line in sys.stdin:
             asked = json.loads(line)
             try:
-                made = memory.process(asked.pop("messages"), mode="steady", **asked)
+                made = memory.process(asked.pop("messages"), **{"mode": "steady"} | asked)
             except BudgetTooSmall:
                 print("null", flush=True)
                 continue
+            epoch = made.report.epoch
             answer = {
                 "messages": made.messages,
                 "system": made.system,
-                "epoch": [made.report.epoch.number, made.report.epoch.why],
+                "mode": made.report.mode,
+                "epoch": None if epoch is None else [epoch.number, epoch.why],
                 "removed": [one.id for one in made.report.thinking.removed],
                 "notes": made.report.notes,
-                "recalled": len(made.report.epoch.recalled),
+                "recalled": 0 if epoch is None else len(epoch.recalled),
             }
             print(json.dumps(answer), flush=True)
 
