@@ -12,11 +12,19 @@ from warmset.cli import app
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus.shown import EVERYTHING
 from warmset.lab.cost import figures
-from warmset.lab.cost.figures import READS, CostOptions, cost_table, modes, rates
+from warmset.lab.cost.figures import (
+    COMPACTED,
+    READS,
+    CostOptions,
+    cost_table,
+    modes,
+    rates,
+    rows_of_table,
+)
 from warmset.lab.cost.play import Played, play
 from warmset.lab.cost.request import Blocks
 from warmset.lab.cost.thinking import Thinking, Thought
-from warmset.lab.cost.workloads import agent, sweep, workloads
+from warmset.lab.cost.workloads import SWEEP, agent, sweep, workloads
 from warmset.lab.cost.writer import Writer, result, said, words
 from warmset.money import PRICES
 from warmset.options import MODES
@@ -68,7 +76,7 @@ def test_a_fact_is_stated_once_early_and_asked_for_once_later(one):
 
 def test_calls_have_about_the_tokens_that_are_named():
     blocks = Blocks()
-    for mean, one in ((600, workloads()[0]), (200, sweep()[0]), (2_000, sweep()[1])):
+    for mean, one in ((600, workloads()[0]), *zip(SWEEP, sweep(), strict=True)):
         tokens = sum(block.piece.tokens for block in blocks.messages(whole(one)))
         assert 0.8 < tokens / len(one.steps) / mean < 1.25, one.name
 
@@ -185,9 +193,11 @@ def test_a_request_is_tools_then_system_then_messages():
             system=one.system,
             tools=one.tools,
         )
-    blocks = Blocks().request(window)
+    given = window.anthropic()
+    blocks = Blocks().request(given["messages"], given["system"], given["tools"])
     kinds = [block.kind for block in blocks]
     assert kinds == ["tools", "system", "text", "thinking", "tool_use", "tool_result"]
+    assert [block.role for block in blocks] == ["", "", "user", "assistant", "assistant", "user"]
     tokens = sum(block.piece.tokens for block in blocks)
     assert tokens == pytest.approx(window.tokens, rel=0.02)
 
@@ -207,8 +217,11 @@ def rows(session):
 def test_every_mode_is_in_the_table(quick):
     assert set(modes()) == set(MODES)
     assert modes()[:2] == ("full", "recency")
+    named = rows_of_table()
+    assert tuple(name for name in named if name != COMPACTED) == modes()
+    assert named[named.index("steady") + 1] == COMPACTED
     for session in (*quick.sessions, *quick.sweep):
-        assert tuple(row.mode for row in session.rows) == modes()
+        assert tuple(row.mode for row in session.rows) == named
 
 
 def test_the_whole_list_has_every_fact_and_keeps_all_thinking(quick):
@@ -280,20 +293,22 @@ def test_waits_are_counted(monkeypatch):
 
 
 def test_a_mode_that_looks_at_prices_is_played_with_each(monkeypatch):
-    def stub(workload, mode, *, budget, prices, progress):
+    def stub(workload, mode, *, budget, prices, compacts, progress):
         asked.append((mode, prices.cache_read / prices.fresh, budget))
+        compacting.append(mode) if compacts else None
         for _ in workload.steps:
             progress()
         return Played(mode=mode, prices=prices, calls=[(0, 1_000_000, 0, 0)])
 
-    asked, seen = [], []
+    asked, compacting, seen = [], [], []
     monkeypatch.setattr(figures, "_BY_PRICE", ("recency",))
     monkeypatch.setattr(figures, "play", stub)
     made = cost_table(
         CostOptions(quick=True, budget=9_000), lambda _, done, total: seen.append((done, total))
     )
     assert seen[-1][0] == seen[-1][1] == len(seen)
-    first = asked[: len(MODES) + 2]
+    assert compacting == ["steady"] * 9
+    first = asked[: len(MODES) + 3]
     assert [read for mode, read, _ in first if mode == "recency"] == pytest.approx(READS)
     assert [read for mode, read, _ in first if mode == "full"] == pytest.approx(READS[:1])
     assert {budget for _, _, budget in asked} == {9_000}
@@ -316,6 +331,9 @@ def test_the_command_prints_tables_and_json(capsys, quick):
     for session in quick.sessions:
         assert f"{session.name}: {session.calls:,} calls" in printed
     assert "recency" in printed
+    assert "steady with\nprovider compaction" in "\n".join(
+        line[:19].rstrip() for line in printed.splitlines()
+    )
     assert max(map(len, printed.splitlines())) <= 100
     assert app.run(["demo", "--cost", "--quick", "--budget", "10000", "--json"]) == 0
     assert json.loads(capsys.readouterr().out) == quick.as_json()

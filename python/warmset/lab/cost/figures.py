@@ -22,6 +22,9 @@ BUDGET: Final = 32_000
 READS: Final = (0.1, 0.05, 0.025)
 """Prices of a cached read, relative to a fresh token."""
 
+COMPACTED: Final = "steady with provider compaction"
+"""The row of mode "steady" whose lists the provider compacts."""
+
 _BY_PRICE: Final = ("auto",)
 """Modes that decide by the prices, so that they are played once for each."""
 
@@ -50,7 +53,7 @@ class Row:
     """A session in one mode.
 
     Args:
-        mode: The mode.
+        mode: The mode, or `COMPACTED`.
         played: What it came to at each price of a read; one object for all in a mode that does not
             look at prices.
         money: What it cost at each price, in USD, output included.
@@ -78,6 +81,7 @@ class Row:
         return {
             "mode": self.mode,
             "calls": len(first.calls),
+            "compactions": len(first.compactions),
             **{name: first.tokens(at) for at, name in enumerate(names)},
             "money": {str(read): usd for read, usd in zip(READS, self.money, strict=True)},
             **{name: getattr(first, name) for name in rest},
@@ -112,7 +116,7 @@ class CostTable:
         budget: The most tokens of a list.
         quick: Whether the sessions are a tenth as long.
         sessions: The four sessions.
-        sweep: The agent with shorter and with longer calls.
+        sweep: The first agent with calls of other lengths.
     """
 
     budget: int
@@ -137,6 +141,14 @@ def modes() -> tuple[str, ...]:
     return ("full", "recency", *(mode for mode in MODES if mode not in ("full", "recency")))
 
 
+def rows_of_table() -> tuple[str, ...]:
+    """Return the rows of a session: the modes, and `COMPACTED` behind "steady"."""
+    made: list[str] = []
+    for mode in modes():
+        made += [mode, COMPACTED] if mode == "steady" else [mode]
+    return tuple(made)
+
+
 def rates() -> list[Prices]:
     """Return the model's prices with each price of a read."""
     known = PRICES[MODEL]
@@ -151,7 +163,7 @@ def cost_table(options: CostOptions, progress: Progress) -> CostTable:
         progress: Called after each call.
     """
     main, others = workloads(quick=options.quick), sweep(quick=options.quick)
-    runs = len(modes()) + (len(READS) - 1) * sum(mode in _BY_PRICE for mode in modes())
+    runs = len(rows_of_table()) + (len(READS) - 1) * len(_BY_PRICE)
     total = runs * sum(len(one.steps) for one in (*main, *others))
     done = iter(range(1, total + 1))
 
@@ -160,15 +172,22 @@ def cost_table(options: CostOptions, progress: Progress) -> CostTable:
 
     def session(workload: Workload) -> Session:
         def rows() -> Iterator[Row]:
-            for mode in modes():
-                every = rates() if mode in _BY_PRICE else rates()[:1]
+            for name in rows_of_table():
+                every = rates() if name in _BY_PRICE else rates()[:1]
                 played = [
-                    play(workload, mode, budget=options.budget, prices=prices, progress=step)
+                    play(
+                        workload,
+                        "steady" if name == COMPACTED else name,
+                        budget=options.budget,
+                        prices=prices,
+                        compacts=name == COMPACTED,
+                        progress=step,
+                    )
                     for prices in every
                 ]
                 played *= len(READS) // len(played)
                 money = [one.money(at) for one, at in zip(played, rates(), strict=True)]
-                yield Row(mode=mode, played=played, money=money)
+                yield Row(mode=name, played=played, money=money)
 
         return Session(name=workload.name, calls=len(workload.steps), rows=tuple(rows()))
 

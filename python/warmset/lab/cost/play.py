@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import BudgetTooSmall
 from warmset.lab.corpus.shown import EVERYTHING
+from warmset.lab.cost.compaction import Later, compacting
 from warmset.lab.cost.prompt_cache import PromptCache
 from warmset.lab.cost.request import Blocks
 from warmset.lab.cost.thinking import Thinking
@@ -16,7 +17,10 @@ from warmset.money import price
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from warmset.lab.cost.prompt_cache import Hit
+    from warmset.lab.cost.request import Block
     from warmset.lab.cost.workload import Step, Workload
+    from warmset.llm import ListRequest
     from warmset.money import Prices
     from warmset.window.result import Window
 
@@ -35,6 +39,7 @@ class Played:
         mode: The mode.
         prices: The prices with which it was played.
         calls: The tokens of each call: fresh, cached, written, output.
+        compactions: Those of each request for a compaction.
         asked: How often a fact was asked for.
         found: How often the list had it.
         kept: Blocks of thinking that were sent and valid, over all lists.
@@ -50,6 +55,7 @@ class Played:
     mode: str
     prices: Prices
     calls: list[tuple[int, int, int, int]] = field(default_factory=list)
+    compactions: list[tuple[int, int, int, int]] = field(default_factory=list)
     asked: int = 0
     found: int = 0
     kept: int = 0
@@ -61,12 +67,15 @@ class Played:
     refused: int = 0
 
     def tokens(self, at: int) -> int:
-        """Return the sum of one kind of tokens: 0 fresh, 1 cached, 2 written, 3 output."""
-        return sum(call[at] for call in self.calls)
+        """Return the sum of one kind of tokens: 0 fresh, 1 cached, 2 written, 3 output.
+
+        Requests for compactions are included.
+        """
+        return sum(call[at] for call in (*self.calls, *self.compactions))
 
     def money(self, prices: Prices) -> float:
-        """Return what the calls cost together, in USD."""
-        return sum(price(prices, *call) for call in self.calls)
+        """Return what the calls and the compactions cost together, in USD."""
+        return sum(price(prices, *call) for call in (*self.calls, *self.compactions))
 
 
 def play(
@@ -75,6 +84,7 @@ def play(
     *,
     budget: int,
     prices: Prices,
+    compacts: bool = False,
     progress: Callable[[], None] = lambda: None,
 ) -> Played:
     """Play a session.
@@ -87,13 +97,18 @@ def play(
         mode: The mode; "full" has no budget.
         budget: The most tokens of a list.
         prices: The model's prices.
+        compacts: Whether the provider compacts lists that came near the budget.
         progress: Called after each call.
     """
-    judge = _Judge(Played(mode=mode, prices=prices))
+    judge, later = _Judge(Played(mode=mode, prices=prices)), Later()
+    policy = None
+    if compacts:
+        policy = compacting(later, lambda sent, made: judge.compaction(sent, made, later.now))
     history: list[Any] = []
     with Memory.open(None, embedder="lexical") as memory:
         for step in workload.steps:
             history.extend(step.messages)
+            later.until(max(step.at, later.now))
             try:
                 window = memory.process(
                     history,
@@ -105,13 +120,16 @@ def play(
                     tools=workload.tools or None,
                     model=MODEL,
                     prices=prices,
+                    compaction=policy,
                     at=EPOCH + step.at,
                 )
             except BudgetTooSmall:
                 window = None
-            judge.call(step, window)
+            judge.call(step, window, later.now)
             history.append(step.reply)
             progress()
+    if policy is not None:
+        judge.played.waits = later.waits
     return judge.played
 
 
@@ -128,16 +146,23 @@ class _Judge:
         self._thinking = Thinking()
         self._cache = PromptCache(played.prices)
 
-    def call(self, step: Step, window: Window | None) -> None:
-        """Judge one call; None if no list could be made for it."""
+    def call(self, step: Step, window: Window | None, at: float) -> None:
+        """Judge one call.
+
+        Args:
+            step: The call.
+            window: Its list; None if none could be made.
+            at: When it is made, in seconds since the session began.
+        """
         played = self.played
         played.asked += len(step.asked)
         if window is None:
             played.refused += 1
             return
-        sent, replied = self._blocks.request(window), self._blocks.messages([step.reply])
-        hit = self._cache.send([block.piece for block in sent], step.at)
-        output = sum(block.piece.tokens for block in replied)
+        given = window.anthropic()
+        sent = self._blocks.request(given["messages"], given.get("system"), given.get("tools"))
+        replied = self._blocks.messages([step.reply])
+        hit, output = self._send(sent, at), _tokens(replied)
         played.calls.append((hit.fresh, hit.cached, hit.written, output))
         epoch = window.report.epoch
         thought = self._thinking.send(sent, anew=epoch is not None and epoch.began)
@@ -152,3 +177,25 @@ class _Judge:
         played.found += sum(fact.encode() in everything for fact in step.asked)
         compaction = window.report.compaction
         played.waits += compaction is not None and compaction.waited > 0
+
+    def compaction(self, request: ListRequest, message: Any, at: float) -> tuple[int, int]:
+        """Judge a request for a compaction; return its tokens and those of the answer.
+
+        Args:
+            request: The list.
+            message: What takes its place.
+            at: When it is answered, in seconds since the session began.
+        """
+        sent = self._blocks.request(request.messages, request.system, request.tools)
+        replied = self._blocks.messages([message])
+        hit, output = self._send(sent, at), _tokens(replied)
+        self.played.compactions.append((hit.fresh, hit.cached, hit.written, output))
+        self._thinking.compact(sent, replied[0])
+        return _tokens(sent), output
+
+    def _send(self, sent: list[Block], at: float) -> Hit:
+        return self._cache.send([block.piece for block in sent], at)
+
+
+def _tokens(blocks: list[Block]) -> int:
+    return sum(block.piece.tokens for block in blocks)

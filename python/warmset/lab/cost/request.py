@@ -1,4 +1,4 @@
-"""A window as the blocks that an Anthropic request has, with the bytes and the tokens of each."""
+"""A list as the blocks that an Anthropic request has, with the bytes and the tokens of each."""
 
 from __future__ import annotations
 
@@ -11,8 +11,6 @@ from warmset.tokens import extra_tokens, message_tokens
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-    from warmset.window.result import Window
-
 
 _WRITE: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
@@ -23,10 +21,12 @@ class Block(NamedTuple):
     Args:
         kind: Its type, or "system" or "tools".
         piece: Its bytes and tokens, for the cache.
+        role: The role of its message; empty for system prompt and tools.
     """
 
     kind: str
     piece: Piece
+    role: str = ""
 
 
 class Blocks:
@@ -40,18 +40,25 @@ class Blocks:
         self._encoding = encoding
         self._known: dict[bytes, int] = {}
 
-    def request(self, window: Window) -> list[Block]:
-        """Return the blocks of a window in the order in which a provider reads them."""
-        sent = window.anthropic()
+    def request(
+        self, messages: Sequence[Any], system: object = None, tools: object = None
+    ) -> list[Block]:
+        """Return the blocks of a request in the order in which a provider reads them.
+
+        Args:
+            messages: Its messages.
+            system: The system prompt beside them.
+            tools: The tools.
+        """
         made: list[Block] = []
-        for kind in ("tools", "system"):
-            if given := sent.get(kind):
+        for kind, given in (("tools", tools), ("system", system)):
+            if given:
                 content = _WRITE({kind: given}).encode()
                 if content not in self._known:
                     beside: Any = {kind: given}
                     self._known[content] = extra_tokens(self._encoding, **beside)
                 made.append(Block(kind, Piece(content, self._known[content])))
-        return [*made, *self.messages(sent["messages"])]
+        return [*made, *self.messages(messages)]
 
     def messages(self, messages: Sequence[Any]) -> list[Block]:
         """Return the blocks of messages."""
@@ -65,4 +72,4 @@ class Blocks:
             key = _WRITE(one).encode()
             if key not in self._known:
                 self._known[key] = message_tokens([one], self._encoding)[0]
-            yield Block(block["type"], Piece(key, self._known[key]))
+            yield Block(block["type"], Piece(key, self._known[key]), role)

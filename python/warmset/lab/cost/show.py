@@ -29,8 +29,9 @@ _LEGEND: Final = (
     "thinking that is sent as it was replied, behind an unchanged list, of all that the shown "
     "replies had; since: the same for replies since the list was last made anew. invalid: thinking "
     "that is sent although something before it changed; a provider drops it, or refuses the list. "
-    "waits: calls that waited for a summary. A mode that decides by the prices has its tokens of "
-    "the first price."
+    "waits: calls that waited for a summary. With provider compaction, a simulated provider "
+    "compacts lists that came near the budget; tokens and money include what it reads and writes "
+    "for that. A mode that decides by the prices has its tokens of the first price."
 )
 
 
@@ -82,7 +83,7 @@ def _session(one: Session, out: Console) -> None:
     ):
         made.add_column(name, justify="right", no_wrap=True)
     for row in one.rows:
-        made.add_row(row.mode, *_tokens(row), *_money(row), *_kept(row))
+        made.add_row(_name(row), *_tokens(row), *_money(row), *_kept(row))
     out.print()
     out.print(Text(f"{one.name}: {one.calls:,} calls", style="bold"))
     out.print(made)
@@ -100,9 +101,9 @@ def _sweep(sessions: Sequence[Session], out: Console) -> None:
         made.add_column(name, justify="right", no_wrap=True)
     for one in sessions:
         for at, row in enumerate(one.rows):
-            made.add_row("" if at else one.name, row.mode, *_money(row), *_kept(row)[:2])
+            made.add_row("" if at else one.name, _name(row), *_money(row), *_kept(row)[:2])
     out.print()
-    out.print(Text("The first agent with short and with long calls", style="bold"))
+    out.print(Text("The first agent with calls from short to long", style="bold"))
     out.print(made)
 
 
@@ -111,6 +112,11 @@ def _table(out: Console) -> Table:
     made = Table(box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, header_style="dim")
     made.padding = (0, int(out.width >= _WIDE), 0, 0)
     return made
+
+
+def _name(row: Row) -> str:
+    """Return the name of a row, the longest one in two lines."""
+    return row.mode.replace(" with ", " with\n")
 
 
 def _reads() -> list[str]:

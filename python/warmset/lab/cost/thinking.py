@@ -34,6 +34,36 @@ class Thought:
     since_possible: int
 
 
+@dataclass(frozen=True, slots=True)
+class _Compacted:
+    """A list that a provider compacted.
+
+    Args:
+        whole: The chain of all its blocks.
+        beside: The chain of its system prompt and tools.
+        role: The role of its last message.
+    """
+
+    whole: bytes
+    beside: bytes
+    role: str
+
+    def instead(self, before: bytes, rest: Sequence[Block]) -> bytes | None:
+        """Return the chain of a list up to the compaction with the compacted list in its place.
+
+        Args:
+            before: The chain of what stands before the compaction.
+            rest: The blocks behind it.
+
+        Returns:
+            The chain; None where a model does not take the thinking of before behind it: system
+            prompt or tools are others, a message is before it, or the first message behind it would
+            be merged with the last compacted one.
+        """
+        merged = bool(rest) and rest[0].role == self.role
+        return None if merged or before != self.beside else self.whole
+
+
 class Thinking:
     """Judges the lists of a session, one after the other."""
 
@@ -43,6 +73,7 @@ class Thinking:
         self._blocks: list[int] = []  # of each reply, its blocks of thinking
         self._last = START
         self._first = 0  # the first reply since the list was made anew
+        self._stands: dict[bytes, _Compacted] = {}  # compaction: what it stands for
 
     def send(self, blocks: Sequence[Block], *, anew: bool = False) -> Thought:
         """Judge a list that is sent.
@@ -55,23 +86,43 @@ class Thinking:
             self._first = len(self._blocks)
         kept = invalid = since = 0
         shown: set[int] = set()
-        before = START
-        for block in blocks:
+        before, instead = START, None
+        for at, block in enumerate(blocks):
             made = self._made.get(block.piece.content)
             if made is not None:
+                valid = made[0] in (before, instead)
                 shown.add(made[1])
-                kept += made[0] == before
-                since += made[0] == before and made[1] >= self._first
-                invalid += made[0] != before
+                kept += valid
+                since += valid and made[1] >= self._first
+                invalid += not valid
             elif block.kind in _KINDS:
                 invalid += 1
             elif (reply := self._shows.get(block.piece.content)) is not None:
                 shown.add(reply)
+            if (stands := self._stands.get(block.piece.content)) is not None:
+                instead = stands.instead(before, blocks[at + 1 :])
+            elif instead is not None:
+                instead = chain(instead, block.piece.content)
             before = chain(before, block.piece.content)
         self._last = before
         possible = sum(self._blocks[reply] for reply in shown)
         possible_since = sum(self._blocks[reply] for reply in shown if reply >= self._first)
         return Thought(kept, possible, invalid, since, possible_since)
+
+    def compact(self, blocks: Sequence[Block], compaction: Block) -> None:
+        """Note what a provider returned in the place of a list.
+
+        Args:
+            blocks: The list.
+            compaction: What takes the place of its messages.
+        """
+        whole = beside = START
+        for block in blocks:
+            whole = chain(whole, block.piece.content)
+            if not block.role:
+                beside = whole
+        made = _Compacted(whole, beside, blocks[-1].role)
+        self._stands[compaction.piece.content] = made
 
     def reply(self, blocks: Sequence[Block]) -> None:
         """Note the reply to the list that was sent last."""

@@ -15,6 +15,9 @@ SEED: Final = 20_261_122
 LEAST_RESULT: Final = 50
 MOST_RESULT: Final = 6_000
 
+SWEEP: Final = (200, 400, 800, 1_200, 2_000)
+"""About how many tokens each call adds, in the agents of the sweep."""
+
 _DAY: Final = 86_400.0
 _PLANT_UNTIL: Final = 0.3
 _ASK_FROM: Final = 0.6
@@ -37,11 +40,11 @@ def workloads(*, quick: bool = False) -> list[Workload]:
 
 
 def sweep(*, quick: bool = False) -> list[Workload]:
-    """Make the first agent with short and with long calls."""
+    """Make the first agent with calls from short to long."""
     exchanges = 3 if quick else 30
     return [
         agent(f"agent, {mean:,} tokens a call", exchanges=exchanges, calls=10, mean=mean)
-        for mean in (200, 2_000)
+        for mean in SWEEP
     ]
 
 
