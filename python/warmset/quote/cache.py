@@ -6,12 +6,17 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
 from warmset.quote.format import day_line, index_line, quote
+from warmset.text.superseding import topics_of
 from warmset.text.timestamps import day_of
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from warmset.state.entry import Entry
+    from warmset.text.superseding import Topic
+
+TOPICS: Final = 8_192
+"""Decisions whose topics are kept at most."""
 
 ROOM: Final = 16_000_000
 """Characters that are kept at most. Half of them are old: what is not asked for again, while as
@@ -56,6 +61,7 @@ class Cards:
         self._old: dict[_Key, Line] = {}
         self._characters = 0
         self._cleared = 0
+        self._topics: dict[int, tuple[Topic, ...]] = {}
 
     def plain(self, text: str) -> Line:
         """Return a text that stands in many windows."""
@@ -82,6 +88,17 @@ class Cards:
         known = self._young.get(-id_)
         return known or self._made(-id_, lambda: index_line(entry, self._read(id_)))
 
+    def topics(self, entry: Entry) -> tuple[Topic, ...]:
+        """Return what a decision is about."""
+        known = self._topics.get(entry.id)
+        if known is None:
+            cleared, known = self._cleared, topics_of(self._read(entry.id))
+            if cleared == self._cleared:
+                if len(self._topics) >= TOPICS:
+                    self._topics = {}
+                self._topics[entry.id] = known
+        return known
+
     def quotes(self, entries: Iterable[Entry]) -> list[Line]:
         """Quote messages in order, with a line for the day wherever it changes."""
         out: list[Line] = []
@@ -97,6 +114,7 @@ class Cards:
     def clear(self) -> None:
         """Forget everything, what is just being made too: it may have been erased meanwhile."""
         self._cleared += 1
+        self._topics = {}
         self._young, self._old, self._characters = {}, {}, 0
 
     def _made(self, key: _Key, make: Callable[[], str]) -> Line:

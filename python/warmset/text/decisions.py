@@ -119,4 +119,9 @@ def is_decision(text: str) -> bool:
     Returns:
         Whether one of `DECISIONS` occurs in it as whole words.
     """
-    return _DECISION.search(text[:READ].replace("’", "'")) is not None
+    return find_decision(text[:READ].replace("’", "'")) is not None
+
+
+def find_decision(text: str) -> re.Match[str] | None:
+    """Return the first of `DECISIONS` in a text with straight apostrophes; None if it has none."""
+    return _DECISION.search(text)

@@ -11,6 +11,7 @@ import numpy as np
 from warmset._core import rank_groups
 from warmset.options import DECISIONS, least_score
 from warmset.state.ledger import columns_of
+from warmset.window.decisions import decided, superseded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -89,27 +90,27 @@ class Pool:
             made.append(tuple([live[place] for place in places]))
         return made
 
-    def decisions(self, shown: Collection[int]) -> list[Entry]:
-        """Return the newest decisions of the conversation, the newest first.
-
-        What a tool returned is none, whatever words it has.
+    def decisions(self, cards: Cards, shown: Collection[int]) -> list[Entry]:
+        """Return the newest decisions of the conversation that hold, the newest first.
 
         Args:
+            cards: Reads what a decision is about.
             shown: Ids of messages that the window shows.
         """
         found: list[Entry] = []
-        for at in np.flatnonzero(self.columns.decides[: self.count])[::-1].tolist():
+        for at, holds in decided(cards, self.live, self.columns.decides[: self.count]):
             entry = self.live[at]
-            if entry.id not in shown and not entry.facts.results:
+            if holds and entry.id not in shown:
                 found.append(entry)
                 if len(found) == DECISIONS:
                     break
         return found
 
-    def others(self, shown: Iterable[tuple[Entry, ...]], most: int) -> list[Entry]:
-        """Return the messages that may get an index line: the best, then those with decisions.
+    def others(self, cards: Cards, shown: Iterable[tuple[Entry, ...]], most: int) -> list[Entry]:
+        """Return the messages that may get an index line: the best, then decisions that hold.
 
         Args:
+            cards: Reads what a decision is about.
             shown: Units that are quoted, whose messages need no line.
             most: The number of the best ones.
         """
@@ -119,6 +120,9 @@ class Pool:
         left = [one for one in zip(near.tolist(), ids, decides, strict=True) if one[1] not in taken]
         best = [at for at, _, _ in left[:most]]
         settle = [at for at, _, decision in left[most:] if decision]
+        if settle:
+            gone = superseded(cards, self.live, self.columns.decides[: self.count], min(settle))
+            settle = [at for at in settle if at not in gone]
         return [self.live[at] for at in (*best, *settle)]
 
 

@@ -186,8 +186,8 @@ def quote_and_index(
     """Choose the turns to quote and the lines of the scoped index within the remaining budget.
 
     Quotes and index share the tokens that the verbatim parts leave; a quoted turn gets no line. The
-    index begins with the newest decisions of the conversation, so that they are not lost where the
-    request does not ask for them.
+    index begins with the newest decisions of the conversation that no later one supersedes, so that
+    they are not lost where the request does not ask for them.
     """
     parts = base.frame
     stable = sum(cost(unit) for unit in (*parts.instructions(), *parts.recent, *parts.current))
@@ -202,8 +202,9 @@ def quote_and_index(
         return replace(base, quoted=quoted)
     room = min(int(call.budget * ask.options.index_share), reserve)
     shown = {one.id for unit in (*parts.units(), *quoted) for one in unit}
-    others = pool.others(quoted, ask.options.shortlist)
-    lines = choose_lines(engine, pool.decisions(shown), others, room)
+    others = pool.others(engine.cards, quoted, ask.options.shortlist)
+    decisions = pool.decisions(engine.cards, shown)
+    lines = choose_lines(engine, decisions, others, room)
     return replace(base, quoted=quoted, lines=lines)
 
 

@@ -53,6 +53,7 @@ def walked(ledger, hits, picked):
 )
 def test_units_and_lines_are_those_of_a_walk(facts, ids, scores, by, most):
     ledger, hits = Ledger("t", "c", (0, 0)), found(ids, scores)
+    cards = Cards("We decided it in meeting {}.".format, "o200k_base")
     picked = Picked(tuple(ids) if by == "score" else tuple(ids[:6]), by)
     for at, (one, settles) in enumerate(facts, start=1):
         said = replace(one, text="we decided it" if settles else "hello")
@@ -72,7 +73,7 @@ def test_units_and_lines_are_those_of_a_walk(facts, ids, scores, by, most):
         ]
         near = [entry for entry in near if not any(entry in unit for unit in shown)]
         kept = [entry for at, entry in enumerate(near) if at < most or entry.decision]
-        assert pool.others(shown, most) == kept
+        assert pool.others(cards, shown, most) == kept
 
 
 @given(st.lists(st.tuples(FACTS, st.integers(0, 2)), min_size=1, max_size=14), st.data())

@@ -74,7 +74,7 @@ def recalled(
     listed = epoch.listed
     others = [
         one
-        for one in pool.others(quoted, ask.options.shortlist)
+        for one in pool.others(engine.cards, quoted, ask.options.shortlist)
         if not _stands(ledger, epoch, listed, one.id)
     ]
     lines = choose_lines(engine, (), others, lines_room) if others else ()

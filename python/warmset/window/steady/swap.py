@@ -14,6 +14,7 @@ from warmset.state.branches import ROOT
 from warmset.state.ledger import columns_of
 from warmset.store.epochs import Insertion
 from warmset.window.assemble import quote_block
+from warmset.window.decisions import decided
 from warmset.window.select import choose_lines
 from warmset.window.steady.epoch import Epoch
 from warmset.window.steady.recall import places
@@ -112,6 +113,7 @@ class _Plan:
     ) -> None:
         self._engine, self._ledger, self._call = engine, ledger, call
         self._last, self._why = last, why
+        self._every: list[tuple[int, bool]] | None = None
         accounts, last_unit = ledger.accounts(), len(ledger.accounts()) - 1
         newest = (last_unit,) if last_unit >= 0 else ()
         self._stays = sorted(set(accounts.protected(newest)))
@@ -200,13 +202,27 @@ class _Plan:
             lead += 1
         return lead
 
+    def _decided(self) -> list[tuple[int, bool]]:
+        """Return the positions of all decisions, and whether they hold, the newest first."""
+        if self._every is None:
+            ledger = self._ledger
+            found = decided(self._engine.cards, ledger.live(), columns_of(ledger).decides)
+            self._every = list(found)
+        return self._every
+
     def _index(
         self, start: int, held: tuple[int, ...], boundary: int, room: int
     ) -> Insertion | None:
-        """List the newest decisions that are not shown, and units that no summary has."""
+        """List the newest decisions that hold and are not shown, and units that no summary has.
+
+        Decisions that a later one supersedes get no line.
+        """
         live, shown = self._ledger.live(), set(held)
-        hidden = [at for at in _decisions(self._ledger) if at < start and at not in shown]
-        decisions = [live[at] for at in hidden if not live[at].facts.results]
+        every = self._decided()
+        hidden = [at for at, _ in every if at < start and at not in shown]
+        holds = {at for at, one in every if one}
+        decisions = [live[at] for at in hidden if at in holds]
+        shown.update(at for at in hidden if at not in holds)
         others = [live[at] for at in range(start - 1, boundary - 1, -1) if at not in shown]
         rest = [one for one in others if not one.facts.is_system and not one.blank]
         head = self._engine.cards.plain(MORE.format(count=len(decisions))).tokens
@@ -221,10 +237,3 @@ class _Plan:
                 return Insertion(name="index", at=start, text=made.text, listed=listed)
             lines = lines[:-1]
         return None
-
-
-def _decisions(ledger: Ledger) -> list[int]:
-    """Return the positions of the conversation's decisions, the newest first."""
-    decides = columns_of(ledger).decides
-    found: list[int] = decides.nonzero()[0][::-1].tolist()
-    return found

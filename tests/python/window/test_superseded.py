@@ -1,0 +1,147 @@
+"""Index lines of decisions are those that no later one supersedes, on this branch."""
+
+from __future__ import annotations
+
+import re
+
+import pytest
+
+from warmset import Memory
+
+OLD, NEW, OTHER = (
+    "The port of the crane must be 8080.",
+    "The port of the crane must be 9090.",
+    "We agreed on red paint.",
+)
+STEADY = {"mode": "steady", "budget": 2_000, "recall_share": 0}
+BACK = "We agreed: the port of the crane is 8080 again."
+
+
+def said(role, text):
+    return {"role": role, "content": text}
+
+
+def talk(count, decided=None, start=0):
+    texts = decided or {}
+    return [
+        said(
+            "assistant" if at % 2 else "user",
+            texts.get(at, f"Boat {at} lies at quay {at % 9}, beside crane {at % 7}."),
+        )
+        for at in range(start, start + count)
+    ]
+
+
+class Nothing:
+    """Picks nothing, so that all that was found is left for the index."""
+
+    def pick(self, _request, _candidates, /, limit):  # noqa: ARG002 - as all are
+        return []
+
+
+@pytest.fixture
+def memory():
+    with Memory.open(None, embedder="lexical") as opened:
+        yield opened
+
+
+@pytest.fixture
+def conversation(memory):
+    return memory.conversation("log")
+
+
+def lines(window):
+    """The texts of the index's lines of decisions."""
+    content = "\n".join(str(message["content"]) for message in window.messages)
+    return [line.split(": ", 1)[1] for line in content.splitlines() if " [decision]: " in line]
+
+
+@pytest.fixture(params=["jit", "steady"])
+def options(request):
+    return {"mode": "jit", "budget": 2_000} if request.param == "jit" else STEADY
+
+
+def test_a_decision_that_a_later_one_supersedes_has_no_line(conversation, options):
+    ids = conversation.append(talk(601, {40: OLD, 100: OTHER, 200: NEW}))
+    window = conversation.window(**options)
+    assert lines(window) == [OTHER, NEW]
+    index = next(part for part in window.parts if part.name == "index")
+    assert ids[40] not in index.ids
+
+
+def test_it_has_none_where_the_later_one_is_shown_whole(conversation, options):
+    conversation.append(talk(601, {40: OLD, 100: OTHER, 598: NEW}))
+    window = conversation.window(**options)
+    assert lines(window) == [OTHER]
+    assert NEW in str(window.messages)
+
+
+def test_on_a_branch_without_the_later_one_it_has_its_line(conversation, options):
+    whole = talk(601, {40: OLD, 100: OTHER, 500: NEW})
+    conversation.sync(whole)
+    assert lines(conversation.window(**options)) == [OTHER, NEW]
+    conversation.sync([*whole[:450], *talk(101, start=2_000)])
+    assert lines(conversation.window(**options)) == [OLD, OTHER]
+    conversation.sync(whole)
+    assert lines(conversation.window(**options)) == [OTHER, NEW]
+
+
+def test_an_erased_decision_supersedes_nothing(memory, conversation, options):
+    ids = conversation.append(talk(601, {40: OLD, 100: OTHER, 200: NEW}))
+    assert lines(conversation.window(**options)) == [OTHER, NEW]
+    memory.erase(ids=[ids[200]])
+    assert lines(conversation.window(**options)) == [OLD, OTHER]
+
+
+def test_what_the_model_says_does_not_change_what_a_person_decided(conversation, options):
+    conversation.append(talk(601, {40: OLD, 101: NEW}))
+    assert lines(conversation.window(**options)) == [OLD, NEW]
+
+
+def test_what_a_tool_returned_changes_nothing(conversation, options):
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    conversation.append(
+        [
+            *talk(200, {40: OLD}),
+            {"role": "assistant", "content": None, "tool_calls": [call]},
+            {"role": "tool", "tool_call_id": "c1", "content": NEW},
+            *talk(401),
+        ]
+    )
+    assert lines(conversation.window(**options)) == [OLD]
+
+
+def test_a_decision_that_was_taken_back_is_the_last_one(conversation, options):
+    conversation.append(talk(601, {40: OLD, 100: NEW, 200: BACK}))
+    assert lines(conversation.window(**options)) == [NEW, BACK]
+
+
+def test_they_are_not_among_the_decisions_that_were_found(conversation):
+    """A search finds many; those beyond the best have a line if they hold."""
+    texts = {at: f"The port of crane must be {7_000 + at}." for at in range(0, 120, 2)}
+    conversation.append(talk(601, texts))
+    options = {"budget": 4_000, "recent": 2, "shortlist": 1, "picker": Nothing()}
+    window = conversation.window("What is the port of crane?", **options)
+    found = [one for one in lines(window) if "must be" in one]
+    assert texts[118] in found
+    assert len(found) <= 2
+
+
+def test_the_count_of_the_rest_is_of_those_that_hold(conversation):
+    texts = {at: f"We agreed that item {at} goes to quay {at}." for at in range(0, 200, 2)}
+    texts |= {at: f"The port of the crane must be {7_000 + at}." for at in range(300, 500, 2)}
+    conversation.append(talk(601, texts))
+    window = conversation.window(**STEADY)
+    [count] = re.findall(r"(\d+) more decisions", str(window.messages))
+    assert int(count) == 100 - len(lines(window))
+
+
+def test_a_recall_has_no_line_of_them(conversation):
+    texts = {at: f"The port of crane must be {7_000 + at}." for at in range(2, 122, 2)}
+    conversation.append(talk(601, texts))
+    options = {**STEADY, "budget": 6_000, "shortlist": 1, "recall_share": 0.2, "swap_to": 0.3}
+    conversation.window(**options)
+    conversation.append([said("assistant", "Yes."), said("user", "What is the port of crane?")])
+    window = conversation.window(**options)
+    assert window.report.epoch.recalled
+    assert len([one for one in lines(window) if "must be" in one]) <= 2
