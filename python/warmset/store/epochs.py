@@ -27,8 +27,11 @@ if TYPE_CHECKING:
 WHAT: Final = "epoch"
 _KIND: Final = "item"
 
-InsertionName: TypeAlias = Literal["summary", "index", "recall", "compaction"]
-_NAMES: Final = ("summary", "index", "recall", "compaction")
+InsertionName: TypeAlias = Literal["summary", "index", "recall", "listing", "compaction"]
+_NAMES: Final = ("summary", "index", "recall", "listing", "compaction")
+
+InsertionRole: TypeAlias = Literal["user", "system", "developer"]
+_ROLES: Final = ("user", "system", "developer")
 
 _HASH: Final = 12
 """Bytes of a request's hash."""
@@ -55,7 +58,8 @@ class Insertion:
 
     Args:
         name: "summary" and "index" stand before the first message that is shown, "recall" before a
-            request; "compaction" is what a provider returned in the place of all before it.
+            request, "listing" before or behind one; "compaction" is what a provider returned in the
+            place of all before it.
         at: The number of the conversation's messages before it.
         text: Its text.
         quoted: Positions of the messages that it quotes.
@@ -64,6 +68,7 @@ class Insertion:
             among the conversation's messages.
         hidden: Tokens of a compaction that its messages do not show.
         moved: The replies behind a compaction whose thinking stays valid.
+        role: The role of the message; that of a quotation is "user".
     """
 
     name: InsertionName
@@ -74,6 +79,7 @@ class Insertion:
     messages: tuple[Message, ...] = ()
     hidden: int = 0
     moved: tuple[Moved, ...] = ()
+    role: InsertionRole = "user"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -161,7 +167,7 @@ def step_draft(
         fields["begins"] = [one.number, one.start, list(one.held), one.lead, one.why]
     if step.insertions:
         fields["insertions"] = [
-            [one.name, one.at, list(one.quoted), list(one.listed)] for one in step.insertions
+            [_named(one), one.at, list(one.quoted), list(one.listed)] for one in step.insertions
         ]
     texts = [_written(one) for one in step.insertions]
     payload = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -242,12 +248,22 @@ def _written(one: Insertion) -> object:
     }
 
 
+def _named(one: Insertion) -> str:
+    """Return an insertion's name with its role, unless that is the user's.
+
+    A version that does not know the role takes the record for lost, and begins another epoch.
+    """
+    return one.name if one.role == "user" else f"{one.name}:{one.role}"
+
+
 def _insertion(row: Any, payload: Any) -> Insertion:
-    name, at, quoted, listed = row[:4]
-    if name not in _NAMES:
-        raise ValueError(name)
+    named, at, quoted, listed = row[:4]
+    name, _, role = str(named).partition(":")
+    if name not in _NAMES or (role or "user") not in _ROLES:
+        raise ValueError(named)
     made = Insertion(
-        name=name,
+        name=cast("InsertionName", name),
+        role=cast("InsertionRole", role or "user"),
         at=int(at),
         text="" if isinstance(payload, dict) else str(payload),
         quoted=tuple(int(one) for one in quoted),

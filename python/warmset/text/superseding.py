@@ -52,9 +52,9 @@ _REPLACED_ENDS: Final = re.compile(
 )
 _UNITS: Final = frozenset(
     """
-    s ms millisecond milliseconds sec secs second seconds min mins minute minutes hour hours day days
-    week weeks month months year years percent token tokens byte bytes kb mb gb tb eur euro euros
-    usd dollar dollars
+    s ms millisecond milliseconds sec secs second seconds min mins minute minutes hour hours day
+    days week weeks month months year years percent token tokens byte bytes kb mb gb tb eur euro
+    euros usd dollar dollars
     """.split()  # noqa: SIM905 - a table to be read
 )
 _SETS: Final = frozenset(

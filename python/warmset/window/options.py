@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypedDict
 
 from warmset.errors import InvalidInputError
 from warmset.messages.sent import Beside
@@ -28,6 +28,12 @@ if TYPE_CHECKING:
     from warmset.window.summaries import CompactionPolicy
 
 
+IndexRole: TypeAlias = Literal["user", "system"]
+"""Whether index lines stand in a message of the user, or in one of instructions."""
+
+_INDEX_ROLES: Final = ("user", "system")
+
+
 class WindowKeywords(TypedDict, total=False):
     """`WindowOptions` as keyword arguments."""
 
@@ -37,6 +43,7 @@ class WindowKeywords(TypedDict, total=False):
     max_picked: int | None
     wait: float
     index_share: float
+    index_role: IndexRole
     min_saving: float
     recall_share: float
     swap_at: float
@@ -64,6 +71,10 @@ class WindowOptions:
         wait: Seconds to wait for a remote embedder and for turns that are still being embedded.
         index_share: The share of the budget that one-line summaries of further turns may take; 0
             shows none.
+        index_role: In mode "steady", the role of the message that has one-line summaries and ids:
+            "user", or "system" for a system message in an Anthropic list and a developer message in
+            one of OpenAI. It is never that of quoted turns. With "system", the output of tools gets
+            no line.
         min_saving: The least share of the list's tokens that a window of mode "jit" must save, if
             the whole list fits the budget; otherwise the list is not changed. 0 changes every list
             that does not grow by it.
@@ -94,6 +105,7 @@ class WindowOptions:
     max_picked: int | None = None
     wait: float = WINDOW_WAIT
     index_share: float = INDEX_SHARE
+    index_role: IndexRole = "user"
     min_saving: float = MIN_SAVING
     recall_share: float = RECALL_SHARE
     swap_at: float = SWAP_AT
@@ -112,6 +124,10 @@ class WindowOptions:
         Beside.of(self.system, self.tools, self.model)
         if self.model is not None and not self.model.strip():
             raise InvalidInputError(f"model: expected a model's name, found {self.model!r:.80}")
+        if self.index_role not in _INDEX_ROLES:
+            raise InvalidInputError(
+                f"index_role: expected one of {', '.join(_INDEX_ROLES)}, found {self.index_role!r}"
+            )
         for name, value, least in (
             ("recent", self.recent, 0),
             ("shortlist", self.shortlist, 1),

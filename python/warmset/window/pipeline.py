@@ -39,6 +39,7 @@ from warmset.window.stages import (
     untouched,
     whole,
 )
+from warmset.window.steady.index_role import check_index_role
 from warmset.window.steady.windows import SteadyWindows
 from warmset.window.whole_list import WholeList
 
@@ -221,6 +222,7 @@ class Windows:
             ledger = engine.ledger(self._handle.tenant, conversation)
             request = read_request(engine, ledger, ask.query)
             call = call_of(engine, ledger, ask, request)
+            check_index_role(call, ask)
             live = ledger.live()
             now = time.time() if request.send is not None or not live else live[-1].at
             found = weigh(engine, ledger, ask, call, request, now)

@@ -14,9 +14,10 @@ import pytest
 from bound_provider import BoundProvider
 from growing_oracle import GrowingOracle
 
-from warmset import Memory
+from warmset import Memory, validate
 from warmset.errors import BudgetTooSmall
 
+INDEX_TITLE = "Other turns that may matter"
 DIALECTS = ("anthropic", "responses")
 SYSTEMS = ("Be brief.", "Be brief. It is noon.")
 WORDS = ["port", "config", "yaml", "deploy", "error", "retry", "queue", "cache", "latency"]
@@ -34,10 +35,11 @@ class Agent:
         dialect: The dialect of its provider.
         seed: What it says and does.
         most: The most exchanges.
+        options: Further options of its windows.
     """
 
-    def __init__(self, memory, dialect, seed, most=13):
-        self.most = most
+    def __init__(self, memory, dialect, seed, most=13, **options):
+        self.most, self.options = most, options
         self.rng, self.provider = random.Random(seed), BoundProvider(dialect, seed)
         self.memory, self.dialect, self.name = memory, dialect, f"{dialect} {seed}"
         self.oracle, self.found = GrowingOracle(), Counter()
@@ -96,7 +98,7 @@ class Agent:
         """Make a window, and compare it with the last one of its epoch."""
         mode = "jit" if self.mixed and self.rng.random() < 0.2 else "steady"
         given = {"budget": self.budget, "mode": mode, "model": self.model, "system": self.system}
-        given |= {"dialect": self.dialect, "recall_share": self.recall}
+        given |= {"dialect": self.dialect, "recall_share": self.recall, **self.options}
         if self.whole:
             made = self.memory.process(self.history, conversation=self.name, **given)
         else:
@@ -107,6 +109,13 @@ class Agent:
             epoch = (self.model, report.epoch.number, report.epoch.why)
             self.found.update(epochs=report.epoch.began, recalled=bool(report.epoch.recalled))
             assert made.tokens <= self.budget
+            self.found.update(invalid=len(validate(made.messages, dialect=self.dialect)))
+            roles = {"system", "developer"}
+            self.found.update(
+                instructed=sum(
+                    one.get("role") in roles and INDEX_TITLE in str(one) for one in made.messages
+                )
+            )
             left = {one.id for one in report.thinking.removed}
             lost = self.without.get(epoch, left) != left  # it is listed, and changes what follows
             self.without[epoch] = left
@@ -132,13 +141,13 @@ class Agent:
         return bool(results)
 
 
-def run(dialect, seeds, most=13):
+def run(dialect, seeds, most=13, **options):
     """Return what became of a history for each seed."""
     found = Counter()
     for start in range(0, len(seeds), TOGETHER):
         with Memory.open(None, embedder="lexical") as memory:
             for seed in seeds[start : start + TOGETHER]:
-                agent = Agent(memory, dialect, seed, most)
+                agent = Agent(memory, dialect, seed, most, **options)
                 found.update(agent.run())
                 found.update(
                     kept=agent.provider.kept,
@@ -158,8 +167,19 @@ def test_lists_only_grow(dialect):
     assert found["recalled"] > 10
     assert found["epochs"] > 100
     assert found["kept"] > found["calls"]
+    assert found["invalid"] == found["instructed"] == 0
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_lists_with_instructing_index_lines_only_grow(dialect):
+    found = run(dialect, range(40), index_role="system", recall_share=0.3, shortlist=4)
+    assert (found["dropped"], found["unequal"], found["invalid"]) == (0, 0, 0)
+    assert found["instructed"] > 30
+    assert found["kept"] > found["calls"]
 
 
 if __name__ == "__main__":
     for one in DIALECTS:
-        print(one, dict(run(one, range(int(sys.argv[1])), int(sys.argv[2]))), flush=True)
+        for given in ({}, {"index_role": "system", "recall_share": 0.3, "shortlist": 4}):
+            found = run(one, range(int(sys.argv[1])), int(sys.argv[2]), **given)
+            print(one, given, dict(found), flush=True)

@@ -89,7 +89,7 @@ def sent_out(
     """
     if now.head not in made.turns:
         return None
-    until = _end(made, now.head)
+    until = _end(made, now.head) + _behind(call, now, now.count)
     path = ledger.history.path
     shown = [path[at] for at in (*now.held, *range(now.start, now.count))]
     quoted = [path[at] for one in now.insertions for at in (*one.quoted, *one.listed)]
@@ -151,12 +151,12 @@ def behind(
         return why
     written = write(engine, ledger, call, last)
     whole, _ = without_unbound(engine, ledger, call, written, last.moved)
-    why, cut = _uncut(call, whole, returned)
+    why, cut = _uncut(call, whole, returned, _behind(call, last, count))
     if why is not None:
         return why
     lead = _lead(ledger)
     stands = _stands(engine, call, returned, whole.plain[len(lead) : cut], whole.plain[: len(lead)])
-    rest = (one for one in last.insertions if one.name not in FRONT and one.at >= count)
+    rest = (one for one in last.insertions if _is_behind(call, one, count))
     epoch = Epoch(
         number=last.number + 1,
         why=COMPACTED,
@@ -173,7 +173,7 @@ def behind(
     )
     made = write(engine, ledger, call, epoch)
     first = len(lead) + len(stands.messages)
-    raw = _end(written, returned.head)
+    raw = _end(written, returned.head) + _behind(call, last, count)
     if made.tokens > most or list(made.plain[first:]) != list(written.plain[raw:]):
         return LARGE if made.tokens > most else UNEQUAL
     then = replace(
@@ -209,7 +209,7 @@ def at_compaction(
         return None
     lead = _lead(ledger)
     stands = Insertion(name="compaction", at=start, text="")
-    rest = (one for one in last.insertions if one.name not in FRONT and one.at >= start)
+    rest = (one for one in last.insertions if _is_behind(call, one, start))
     epoch = replace(
         last,
         number=last.number + 1,
@@ -246,6 +246,21 @@ def _end(made: Assembled, turn: int) -> int:
     return list(made.turns).index(turn) + 1
 
 
+def _behind(call: Call, epoch: Epoch, count: int) -> int:
+    """Return how many messages of ours belong to the request that is the last of so many."""
+    return sum(_belongs(call, one) and one.at == count for one in epoch.insertions)
+
+
+def _is_behind(call: Call, one: Insertion, count: int) -> bool:
+    """Return whether a message of ours stands behind so many messages and what belongs to them."""
+    return one.name not in FRONT and one.at >= count + _belongs(call, one)
+
+
+def _belongs(call: Call, one: Insertion) -> bool:
+    """Return whether a message of ours stands behind its request, and not before."""
+    return one.name == "listing" and call.target == "anthropic"
+
+
 def _request(call: Call, done: ConversionResult) -> ListRequest:
     return ListRequest(
         messages=done.messages,
@@ -266,11 +281,11 @@ def _left(ledger: Ledger, plan: Plan, returned: Returned) -> str | None:
     return None
 
 
-def _uncut(call: Call, whole: Assembled, returned: Returned) -> tuple[str | None, int]:
+def _uncut(call: Call, whole: Assembled, returned: Returned, more: int) -> tuple[str | None, int]:
     """Return why an epoch's list cannot be cut behind what was compacted; and where it can."""
     if returned.head not in whole.turns:
         return UNEQUAL, 0
-    cut = _end(whole, returned.head)
+    cut = _end(whole, returned.head) + more
     if prefixes_of(call, whole)[cut] != returned.behind or cut == len(whole.plain):
         return UNEQUAL, cut
     if call.target == "anthropic" and not _changes_role(whole.plain[cut - 1], whole.plain[cut]):

@@ -76,9 +76,9 @@ class Epoch:
         kept = tuple(one for one in self.insertions if one.name in FRONT or one.at < self.count)
         return replace(self, insertions=kept, asked=None)
 
-    def with_recall(self, one: Insertion) -> Epoch:
-        """Return it with a message of ours before a request."""
-        return replace(self, insertions=(*self.insertions, one))
+    def with_recall(self, ours: tuple[Insertion, ...]) -> Epoch:
+        """Return it with messages of ours for a request."""
+        return replace(self, insertions=(*self.insertions, *ours))
 
     def has(self, at: int) -> bool:
         """Return whether the message at a position is shown verbatim."""

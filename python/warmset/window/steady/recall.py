@@ -8,13 +8,18 @@ from warmset.store.epochs import Insertion
 from warmset.window.assemble import quote_block
 from warmset.window.candidates import gather
 from warmset.window.select import choose_lines, choose_quotes
+from warmset.window.steady.index_role import lines_role
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.engine.engine import Engine
     from warmset.options import Weights
     from warmset.pick import Picked
     from warmset.retrieve.hits import Found
+    from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
+    from warmset.window.assemble import Block
     from warmset.window.render import Call
     from warmset.window.request import Ask
     from warmset.window.steady.epoch import Epoch
@@ -50,7 +55,7 @@ def recalled(
     *,
     at: int,
     room: int,
-) -> Insertion | None:
+) -> tuple[Insertion, ...]:
     """Choose what is recalled for a request; the caller holds the engine's lock.
 
     Args:
@@ -63,38 +68,55 @@ def recalled(
         picked: The hits that were picked.
         weights: Has the weight of decisions.
         at: The position of the request.
-        room: The most tokens for the message.
+        room: The most tokens for the messages.
 
     Returns:
-        The message; None if nothing was found that is good enough and fits.
+        The message; with `index_role` "system" one for quotations and one for lines; none if
+        nothing was found that is good enough and fits.
     """
     pool = gather(ledger, found, picked, weights)
+    role = lines_role(engine, ledger, call, ask, front=False)
     lines_room = int(room * LINES_SHARE) if ask.options.index_share else 0
-    quoted = choose_quotes(engine, pool, room - lines_room)
+    around = 0 if role == "user" else quote_block(engine, call.source, (), ()).tokens
+    quoted = choose_quotes(engine, pool, room - lines_room - around)
     listed = epoch.listed
     others = [
         one
         for one in pool.others(engine.cards, quoted, ask.options.shortlist)
-        if not _stands(ledger, epoch, listed, one.id)
+        if not _stands(ledger, epoch, listed, one.id) and (role == "user" or not one.facts.results)
     ]
     lines = choose_lines(engine, (), others, lines_room) if others else ()
     if not lines:  # quotations have their room, too
         quoted = choose_quotes(engine, pool, room)
     while quoted or lines:
         entries = [entry for unit in quoted for entry in unit]
-        made = quote_block(engine, call.source, entries, lines)
-        if made.tokens + made.index_tokens <= room:
+        texts = _texts(engine, call, entries, lines, apart=role != "user")
+        if sum(made.tokens + made.index_tokens for made in texts) <= room:
             break
         lines, quoted = (lines[:-1], quoted) if lines else ((), quoted[:-1])
     else:
-        return None
-    return Insertion(
-        name="recall",
-        at=at,
-        text=made.text,
-        quoted=places(ledger, [entry.id for entry in entries]),
-        listed=places(ledger, [entry.id for entry in lines]),
-    )
+        return ()
+    quotes = places(ledger, [entry.id for entry in entries])
+    shown = places(ledger, [entry.id for entry in lines])
+    if role == "user":
+        one = Insertion(name="recall", at=at, text=texts[0].text, quoted=quotes, listed=shown)
+        return (one,)
+    said = [Insertion(name="recall", at=at, text=texts[0].text, quoted=quotes)] if quoted else []
+    if lines:  # in an Anthropic list, what the user says goes before it
+        behind = at + (call.target == "anthropic")
+        text = texts[-1].text
+        said.append(Insertion(name="listing", at=behind, text=text, listed=shown, role=role))
+    return tuple(said)
+
+
+def _texts(
+    engine: Engine, call: Call, entries: list[Entry], lines: Sequence[Entry], *, apart: bool
+) -> list[Block]:
+    """Write quotations and lines as one text, or as one each."""
+    if not apart:
+        return [quote_block(engine, call.source, entries, lines)]
+    parts = ((entries, ()), ((), lines))
+    return [quote_block(engine, call.source, *part) for part in parts if any(part)]
 
 
 def places(ledger: Ledger, ids: list[int]) -> tuple[int, ...]:

@@ -17,6 +17,7 @@ from warmset.window.assemble import quote_block
 from warmset.window.decisions import decided
 from warmset.window.select import choose_lines
 from warmset.window.steady.epoch import Epoch
+from warmset.window.steady.index_role import lines_role
 from warmset.window.steady.recall import places
 from warmset.window.steady.write import beside_tokens, insertion_tokens, write
 
@@ -111,7 +112,7 @@ class _Plan:
     def __init__(
         self, engine: Engine, ledger: Ledger, call: Call, ask: Ask, last: Epoch, why: str
     ) -> None:
-        self._engine, self._ledger, self._call = engine, ledger, call
+        self._engine, self._ledger, self._call, self._ask = engine, ledger, call, ask
         self._last, self._why = last, why
         self._every: list[tuple[int, bool]] | None = None
         accounts, last_unit = ledger.accounts(), len(ledger.accounts()) - 1
@@ -218,6 +219,7 @@ class _Plan:
         Decisions that a later one supersedes get no line.
         """
         live, shown = self._ledger.live(), set(held)
+        role = lines_role(self._engine, self._ledger, self._call, self._ask, front=True)
         every = self._decided()
         hidden = [at for at, _ in every if at < start and at not in shown]
         holds = {at for at, one in every if one}
@@ -225,6 +227,8 @@ class _Plan:
         shown.update(at for at in hidden if at not in holds)
         others = [live[at] for at in range(start - 1, boundary - 1, -1) if at not in shown]
         rest = [one for one in others if not one.facts.is_system and not one.blank]
+        if role != "user":
+            rest = [one for one in rest if not one.facts.results]
         head = self._engine.cards.plain(MORE.format(count=len(decisions))).tokens
         lines = choose_lines(self._engine, decisions[:DECISIONS], rest[:MOST], room - head)
         while lines:
@@ -234,6 +238,6 @@ class _Plan:
             made = quote_block(self._engine, self._call.source, (), lines, more)
             if made.tokens + made.index_tokens <= room:
                 listed = places(self._ledger, ids)
-                return Insertion(name="index", at=start, text=made.text, listed=listed)
+                return Insertion(name="index", at=start, text=made.text, listed=listed, role=role)
             lines = lines[:-1]
         return None

@@ -23,6 +23,7 @@ from warmset.window.result import EpochReport
 from warmset.window.sent_back import note_window
 from warmset.window.stages import call_of, cost_of_all, pick
 from warmset.window.steady.compacted import part_of
+from warmset.window.steady.index_role import check_index_role
 from warmset.window.steady.provider import (
     ask_provider,
     at_last_compaction,
@@ -150,6 +151,7 @@ class SteadyWindows:
             ledger = engine.ledger(self._handle.tenant, conversation)
             request = read_request(engine, ledger, ask.query)
             call = call_of(engine, ledger, ask, request)
+            check_index_role(call, ask)
             report = ReportBuilder(engine, ledger, ask, cost_of_all(engine, ledger, call), started)
             plan = resume(engine, ledger, call, request)
             tokens = written_tokens(engine, ledger, call, plan.now)
@@ -179,7 +181,7 @@ class SteadyWindows:
         with engine.lock:
             if not plan.stands(engine, ledger):
                 return CHANGED
-            more = None
+            more: tuple[Insertion, ...] = ()
             if recall is not None:
                 more = recalled(
                     engine,
@@ -283,15 +285,15 @@ def _written(
     plan: Plan,
     swap: Swap | None,
     now: Epoch,
-    recall: Insertion | None,
+    recall: tuple[Insertion, ...],
 ) -> Made:
     """Write a list and record it; the caller holds the engine's lock."""
     summary = None if swap is None else swap.summary
     bare = now
-    now = bare if recall is None else bare.with_recall(recall)
+    now = bare.with_recall(recall) if recall else bare
     made = write(engine, ledger, call, now, summary)
-    if made.tokens > call.budget and recall is not None:
-        now, recall, made = bare, None, write(engine, ledger, call, bare, summary)
+    if made.tokens > call.budget and recall:
+        now, recall, made = bare, (), write(engine, ledger, call, bare, summary)
     over, path = made.tokens > call.budget, tuple(ledger.history.path)
     made, thinking = without_unbound(engine, ledger, call, made, now.moved)
     outcome = RECORDED
@@ -299,7 +301,7 @@ def _written(
         outcome = OVER
     elif now != plan.recorded and made.tokens <= call.budget:
         outcome = record(engine, ledger, call, plan.recorded, now, made, summary)
-    quoted = () if recall is None else recall.quoted
+    quoted = tuple(at for one in recall for at in one.quoted)
     return Made(call, plan, swap, now, quoted, path, made, thinking, outcome)
 
 

@@ -72,7 +72,7 @@ def insertion_tokens(engine: Engine, call: Call, one: Insertion) -> int:
 class _List:
     """The messages of a list in the conversation's dialect, with filler messages between them."""
 
-    def __init__(self, call: Call, ours: Mapping[str, Message]) -> None:
+    def __init__(self, call: Call, ours: Mapping[tuple[str, str], Message]) -> None:
         self._call = call
         self._ours = ours
         self.messages: list[Message] = []
@@ -106,7 +106,7 @@ class _List:
                 self._role = facts(message, self._call.source).role
             self._place = one.at - 1
             return
-        self.say(self._ours[one.text], "user")
+        self.say(self._ours[one.role, one.text], one.role)
 
     def ask(self, text: str) -> None:
         """Add a request that is no turn."""
@@ -183,10 +183,12 @@ def write(
     return replace(made, lost=done.lost)
 
 
-def _ours(engine: Engine, call: Call, epoch: Epoch, known: Known) -> dict[str, Message]:
-    """Return our messages by their texts, and add them to `known`."""
-    texts = {one.text: one for one in epoch.insertions if one.name != "compaction"}
-    made = {text: text_message(call.source, "user", text) for text in texts}
+def _ours(engine: Engine, call: Call, epoch: Epoch, known: Known) -> dict[tuple[str, str], Message]:
+    """Return our messages by their roles and texts, and add them to `known`."""
+    texts = {(one.role, one.text): one for one in epoch.insertions if one.name != "compaction"}
+    made: dict[tuple[str, str], Message] = {
+        (role, text): text_message(call.source, role, text) for role, text in texts
+    }
     tokens = [insertion_tokens(engine, call, one) for one in texts.values()]
     known.add(list(made.values()), list(map(mark_of, made.values())), tokens)
     return made
@@ -248,7 +250,7 @@ def _parts(
         Part("system", extra_tokens(engine.encoding, system=call.system, tools=call.tools)),
         verbatim_part("anchor", held),
         Part("summary", ours("summary") + ours("compaction"), tuple(hidden)),
-        Part("index", ours("index"), listed),
+        Part("index", ours("index") + ours("listing"), listed),
         Part("retrieved", ours("recall"), quoted),
         verbatim_part("recent", tail),
     ]
