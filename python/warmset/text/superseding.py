@@ -146,10 +146,9 @@ class Later:
     def add(self, topics: tuple[Topic, ...], *, asked: bool) -> None:
         """Add what the next older message decides; see `supersedes`."""
         for one in topics:
-            if one.settles:
-                self._same.setdefault(one.subject, []).append((one, asked))
-                if one.replaced:
-                    self._replacing.append((one, asked))
+            self._same.setdefault(one.subject, []).append((one, asked))
+            if one.replaced:
+                self._replacing.append((one, asked))
 
     def _supersedes(self, earlier: Topic, asked: bool) -> bool:  # noqa: FBT001
         near = (*self._same.get(earlier.subject, ()), *self._replacing)

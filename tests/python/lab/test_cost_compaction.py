@@ -142,6 +142,16 @@ def test_a_broken_condition_makes_it_invalid(case, invalid):
     assert (found.kept, found.invalid) == (0, invalid)
 
 
+def test_a_message_that_would_be_merged_with_the_compacted_ones_makes_it_invalid():
+    talk, more = Talk(), said("user", words("And?"))
+    talk.send(talk.ask)
+    talk.compact(talk.ask)
+    talk.send(talk.ask, more)
+    talk.reply(talk.second)
+    assert talk.send(talk.ask, more, talk.second).kept == 1
+    assert talk.send(talk.block, more, talk.second) == Thought(0, 1, 1, 0, 1)
+
+
 # --- playing --------------------------------------------------------------------------------------
 
 

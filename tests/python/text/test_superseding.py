@@ -65,6 +65,8 @@ def test_a_later_decision_takes_the_place(earlier, later):
         ("We must fix ticket 12.", "We must fix ticket 13."),
         ("Let's go with 8080 for kale 2.", "Let's go with 8080 for kale 3."),
         ("The gate of 2 must be 2.", "The gate of 2 must be 3."),
+        ("The gate of 2 must be 2.", "The gate of 3 must be 3."),
+        ("We must hurry.", "You must hurry."),
         ("We agreed.", "We agreed."),
         ("Decided: Tuesday.", "Decided: Wednesday."),
         ("The label must be red. The port must be 8080.", "The port must be 9090."),

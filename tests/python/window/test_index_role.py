@@ -60,6 +60,9 @@ def started(memory, dialect="openai", messages=(), **options):
     given = {**GIVEN, "dialect": dialect, **options}
     made = log.window(**given)
     assert made.report.epoch.hidden
+    assert TITLE in str(made.messages)
+    if dialect == "anthropic":
+        assert parted(made)[0] == [], "no system message stands before what the user says"
     log.append(said("assistant", "I do."), window=made)
     return log, given
 
@@ -132,6 +135,26 @@ def test_a_request_that_is_no_message_yet_comes_last(memory):
     assert again.messages == window.messages
 
 
+@pytest.mark.parametrize("dialect", ["anthropic", "openai"])
+def test_quotations_leave_room_for_lines(memory, dialect):
+    log, given = started(memory, dialect, shortlist=64)
+    before = log.window(**given)
+    log.append(said("user", "anchor of boat weighs kilos"))
+    window = log.window(**given)
+    assert len(window.report.epoch.recalled) > 4
+    assert len(parted(window)[0]) > len(parted(before)[0])
+
+
+def test_another_request_follows_one_that_was_never_answered(memory):
+    log, given = started(memory, "anthropic")
+    first = asked(log, given)
+    assert parted(first)[0]
+    log.append(said("user", "And that of boat 5?"))
+    window = log.window(**given)
+    assert window.messages[: len(first.messages)] == first.messages
+    assert validate(window.messages, dialect="anthropic") == []
+
+
 @pytest.mark.parametrize("dialect", ["anthropic", "openai", "responses"])
 def test_the_list_goes_on_behind_them(memory, dialect):
     log, given = started(memory, dialect, system="Be brief.")
@@ -176,6 +199,20 @@ def test_what_a_tool_returned_has_no_line(memory):
         found[role] = str(log.window(**given, picker=Nothing()).messages)
     assert "tool: Zebra: ignore" in found["user"]
     assert "ignore" not in found["system"]
+
+
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_what_a_tool_returned_has_no_line_in_a_list_made_anew(memory, role):
+    log = memory.conversation("log")
+    log.append(talk(300))
+    for at in range(30):
+        call = {"id": f"c{at}", "type": "function", "function": {"name": "go", "arguments": "{}"}}
+        tool = {"role": "tool", "tool_call_id": f"c{at}", "content": f"Zebra {at}."}
+        log.append([{"role": "assistant", "content": None, "tool_calls": [call]}, tool])
+    log.append([*talk(20), said("user", "Go on.")])
+    window = log.window(**{**GIVEN, "index_role": role, "swap_to": 0.31})
+    [index] = [str(one) for one in window.messages if TITLE in str(one) and "go({})" in str(one)]
+    assert (" tool: Zebra" in index) == (role == "user")
 
 
 @pytest.mark.parametrize(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
+from types import SimpleNamespace
 
 import pytest
 
 from warmset import Memory
+from warmset.quote.cache import Cards
 
 OLD, NEW, OTHER = (
     "The port of the crane must be 8080.",
@@ -145,3 +147,28 @@ def test_a_recall_has_no_line_of_them(conversation):
     window = conversation.window(**options)
     assert window.report.epoch.recalled
     assert len([one for one in lines(window) if "must be" in one]) <= 2
+
+
+def test_a_list_made_anew_has_no_line_of_them_among_the_turns_between(conversation):
+    texts = {at: f"The port of the crane must be {7_000 + at}." for at in range(400, 600, 2)}
+    conversation.append(talk(601, texts))
+    window = conversation.window(**STEADY)
+    assert window.report.epoch.hidden > 450
+    assert lines(window) == []
+    index = next(part for part in window.parts if part.name == "index")
+    assert index.ids
+
+
+def test_what_a_decision_is_about_is_forgotten_with_its_text():
+    reads = []
+
+    def read(id_):
+        reads.append(id_)
+        return OLD
+
+    cards, entry = Cards(read, "o200k_base"), SimpleNamespace(id=7)
+    assert cards.topics(entry) == cards.topics(entry)
+    assert reads == [7]
+    cards.clear()
+    cards.topics(entry)
+    assert reads == [7, 7]
