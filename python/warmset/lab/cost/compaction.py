@@ -37,12 +37,15 @@ class SimulatedCompaction(AnthropicCompaction):
         asked: Called with each request and the message that answers it; returns the tokens of both.
     """
 
-    fingerprint = "simulated"
-
     def __init__(self, asked: Callable[[ListRequest, dict[str, Any]], tuple[int, int]]) -> None:
         self.model = ""  # the one that the list is for; there is no client to connect
         self._asked = asked
         self._writer = Writer(TOKENS)
+
+    @property
+    def fingerprint(self) -> str:
+        """Identifies its compactions in a store."""
+        return "simulated"
 
     def compact(self, request: ListRequest) -> Compacted:
         """Have a list compacted."""
