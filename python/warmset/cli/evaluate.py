@@ -11,9 +11,17 @@ from cyclopts import Parameter
 from rich.console import Console
 
 from warmset.embed.bars import Bars
+from warmset.lab.corpus.agents import Split  # noqa: TC001 - read at run time, to parse arguments
 from warmset.lab.eval import plot, table, write
 from warmset.lab.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings, needle as run_needle
-from warmset.lab.eval.options import BUDGETS, CUTS, Options, numbers, percentages
+from warmset.lab.eval.options import (
+    AGENTS_BUDGETS,
+    BUDGETS,
+    CUTS,
+    Options,
+    numbers,
+    percentages,
+)
 from warmset.lab.eval.page import page
 from warmset.lab.eval.run import measure
 from warmset.store.options import Views  # noqa: TC001 - read at run time, to parse arguments
@@ -21,6 +29,7 @@ from warmset.store.options import Views  # noqa: TC001 - read at run time, to pa
 app = cyclopts.App(name="eval", help="Measure retrieval on data with known evidence.")
 
 _BUDGETS = ",".join(f"{percent:g}" for percent in BUDGETS)
+_AGENTS = ",".join(f"{percent:g}" for percent in AGENTS_BUDGETS)
 _TURNS = ",".join(str(length) for length in TURNS)
 _CUTS = ",".join(str(k) for k in CUTS)
 _Names = Annotated[list[str] | None, Parameter(consume_multiple=True, negative="")]
@@ -146,6 +155,55 @@ def longmemeval(
             reader=reader,
             judge=judge,
             limit=limit,
+            words_only=words_only,
+            embedder=embedder,
+            views=views,
+            store=store,
+        )
+    )
+
+
+@app.command
+def agents(
+    path: Path | None = None,
+    /,
+    *,
+    split: Split = "all",
+    retriever: _Names = None,
+    budgets: str = _AGENTS,
+    k: str = _CUTS,
+    json: Path | None = None,
+    words_only: _Flag = False,
+    embedder: str | None = None,
+    views: Views = "both",
+    store: Path | None = None,
+) -> None:
+    """Measure on sessions of agents with tools, which ship with warmset (agent_recall).
+
+    Args:
+        path: A session of your own in the same form, or a directory of them; those that ship with
+            warmset if not given.
+        split: Which sessions: fit, those that weights may be fitted on; held_out; or all.
+        retriever: Further retrievers beside the default; see locomo.
+        budgets: Sizes of windows, in percent of the conversation's tokens.
+        k: Numbers of hits.
+        json: Where to write the figures.
+        words_only: Search by words alone, without the model.
+        embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
+            model after a colon.
+        views: What is embedded of a turn: both, its own text and the turn among its neighbours; or
+            turn, its own text alone.
+        store: A directory to keep the conversations in, so that a second run embeds nothing.
+    """
+    _run(
+        Options(
+            dataset="agents",
+            path=path,
+            split=split,
+            retrievers=retriever or (),
+            budgets=percentages(budgets),
+            cuts=numbers(k),
+            json=json,
             words_only=words_only,
             embedder=embedder,
             views=views,

@@ -39,7 +39,8 @@ class Question:
 
     Args:
         text: The question.
-        evidence: Positions of the lines that answer it, ascending; all of them are needed.
+        evidence: Positions of the lines that answer it, ascending; all of them are needed. None for
+            a question that is not answered.
         category: The kind of question, if the file names it.
         answer: The correct answer, if the file has it.
         name: A name that identifies it among the questions of its file.
@@ -63,6 +64,8 @@ class Transcript:
         questions: Questions with known evidence; none for most transcripts.
         notes: What was left out, in words.
         counts: How many questions were left out, or had evidence that had to be mended, by reason.
+        unanswerable: Questions whose answer is nowhere in it; they have no evidence.
+        split: Which part of a data set it is of, "fit" or "held_out"; empty if it has none.
     """
 
     name: str
@@ -71,6 +74,8 @@ class Transcript:
     questions: Sequence[Question] = ()
     notes: tuple[str, ...] = field(default=())
     counts: Mapping[str, int] = field(default_factory=dict[str, int])
+    unanswerable: Sequence[Question] = ()
+    split: str = ""
 
 
 def checked(transcript: Transcript) -> Transcript:

@@ -6,7 +6,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
-from warmset.lab.corpus import locomo, longmemeval, rows
+from warmset.lab.corpus import agents, locomo, longmemeval, rows
 from warmset.lab.corpus.transcript import checked, nameless
 
 if TYPE_CHECKING:
@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
     from warmset.lab.corpus.transcript import Transcript
     from warmset.lab.eval.options import Options
+
+AGENTS: Final = "agents"
 
 
 def read(options: Options) -> Iterator[Transcript]:
@@ -31,7 +33,7 @@ def read(options: Options) -> Iterator[Transcript]:
         InvalidInputError: The file cannot be read or is of another kind; the message names it.
     """
     left = options.limit
-    for transcript in _named(options.path, options.dataset):
+    for transcript in _of(options):
         one = transcript
         if left is not None:
             one = replace(one, questions=one.questions[:left])
@@ -41,9 +43,14 @@ def read(options: Options) -> Iterator[Transcript]:
             return
 
 
-def _named(path: Path, dataset: str) -> Iterator[Transcript]:
-    with rows.reading(path):
-        for transcript in _READERS[dataset](path):
+def _of(options: Options) -> Iterator[Transcript]:
+    if options.dataset == AGENTS:
+        yield from agents.read_all(options.path, options.split)
+        return
+    if options.path is None:
+        raise InvalidInputError(f"path: {options.dataset} does not ship with it; give a file")
+    with rows.reading(options.path):
+        for transcript in _READERS[options.dataset](options.path):
             yield checked(transcript)
 
 

@@ -13,9 +13,11 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from warmset.lab.corpus.agents import Split
     from warmset.store.options import Views
 
 BUDGETS: Final = (1.0, 2.0, 5.0, 10.0, 15.0, 50.0)
+AGENTS_BUDGETS: Final = (1.0, 2.0, 5.0, 10.0, 15.0)
 CUTS: Final = (6, 12, 20)
 MIDDLE: Final = 5.0
 """The budget, in percent, that single figures are given at."""
@@ -26,8 +28,9 @@ class Options:
     """What to measure.
 
     Args:
-        dataset: "locomo" or "longmemeval".
-        path: The file.
+        dataset: "locomo", "longmemeval" or "agents".
+        path: The file; for "agents" also a directory, or None for the sessions that ship with
+            warmset.
         retrievers: Names of further retrievers beside the default; see `warmset.lab.eval.ways`.
         budgets: Sizes of windows, in percent of the conversation's tokens.
         cuts: Numbers of hits after which a ranking is cut, the k of recall at k.
@@ -42,10 +45,11 @@ class Options:
         embedder: What makes vectors, as `Memory.open` takes its name; MiniLM if not given.
         views: What is embedded of a turn, as `Memory.open` takes it.
         store: A directory to keep the conversations in, so that a second run embeds nothing.
+        split: Which sessions of "agents" to ask.
     """
 
     dataset: str
-    path: Path
+    path: Path | None
     retrievers: Sequence[str] = ()
     budgets: Sequence[float] = BUDGETS
     cuts: Sequence[int] = CUTS
@@ -60,6 +64,7 @@ class Options:
     embedder: str | None = None
     views: Views = "both"
     store: Path | None = None
+    split: Split = "all"
 
     def __post_init__(self) -> None:
         if self.limit is not None and self.limit < 1:

@@ -10,6 +10,7 @@ from warmset.errors import InvalidInputError
 from warmset.lab.corpus.models import model_of
 from warmset.lab.corpus.stage import stage
 from warmset.lab.eval import datasets, reading_summary
+from warmset.lab.eval.declining import Declining
 from warmset.lab.eval.observe import Asked, Observer
 from warmset.lab.eval.quoting import Quoting
 from warmset.lab.eval.reading import Reading
@@ -17,6 +18,8 @@ from warmset.lab.eval.summary import summarise
 from warmset.lab.eval.ways import CONTROLS, check, ways
 
 if TYPE_CHECKING:
+    from collections.abc import Collection, Sequence
+
     from warmset.embed import Embedder
     from warmset.lab.corpus.stage import Progress
     from warmset.lab.corpus.transcript import Transcript
@@ -45,11 +48,13 @@ def measure(options: Options, progress: Progress) -> dict[str, Any]:
     transcripts = list(datasets.read(options))
     total = sum(len(one.questions) for one in transcripts)
     if not total:
-        raise InvalidInputError(f"{options.path}: it has no question with known evidence")
+        found = options.path or "the data"
+        raise InvalidInputError(f"{found}: it has no question with known evidence")
     counts: Counter[str] = Counter()
     for transcript in transcripts:
         counts.update(transcript.counts)
-    run = _Run(options, progress, total, reading)
+    steps = total + sum(len(one.unanswerable) for one in transcripts)
+    run = _Run(options, progress, steps, reading)
     for transcript in transcripts:
         if transcript.questions:
             run.conversation(transcript)
@@ -72,6 +77,10 @@ def measure(options: Options, progress: Progress) -> dict[str, Any]:
         },
         "retrievers": run.figures(),
     }
+    if options.dataset == datasets.AGENTS:
+        figures["settings"]["split"] = options.split
+        figures["declining"] = run.declining.figures([one.name for one in transcripts])
+        figures["splits"] = _splits(run, transcripts)
     if reading is not None:
         figures["reader"] = reading_summary.figures(reading, options.dataset)
     return figures
@@ -83,6 +92,22 @@ def _reading(options: Options) -> Reading | None:
     beside = options.json or options.html
     kept = None if beside is None else beside.with_suffix(".answers.jsonl")
     return Reading(options.reader, options.judge, kept)
+
+
+def _splits(run: _Run, transcripts: Sequence[Transcript]) -> dict[str, Any]:
+    """Return the figures of each part of the data set that was asked."""
+    members: dict[str, list[Transcript]] = defaultdict(list)
+    for transcript in transcripts:
+        members[transcript.split].append(transcript)
+    return {
+        split: {
+            "conversations": (names := [one.name for one in found]),
+            "questions": sum(len(one.questions) for one in found),
+            "retrievers": run.figures(names),
+            "declining": run.declining.figures(names),
+        }
+        for split, found in sorted(members.items())
+    }
 
 
 class _Run:
@@ -101,6 +126,7 @@ class _Run:
         self._model: Embedder | None = None
         self.conversations: list[dict[str, Any]] = []
         self.embedder = "lexical"
+        self.declining = Declining(options.budgets)
 
     def conversation(self, transcript: Transcript) -> None:
         """Keep one conversation and ask its questions every way."""
@@ -141,15 +167,27 @@ class _Run:
                     self._budgeted[way.name] = way.budgeted
                 if self._reading is not None and contexts is not None:
                     self._reading.ask(on, contexts, question)
-                self._done += 1
-                self._progress("ask", self._done, self._total)
+                if options.dataset == datasets.AGENTS:
+                    self.declining.ask(on.conversation, whole, question.text, answerable=True)
+                self._step()
+            for question in transcript.unanswerable:
+                self.declining.ask(on.conversation, whole, question.text, answerable=False)
+                self._step()
 
-    def figures(self) -> dict[str, Any]:
-        """Return the figures of every way, the controls last."""
+    def _step(self) -> None:
+        self._done += 1
+        self._progress("ask", self._done, self._total)
+
+    def figures(self, names: Collection[str] | None = None) -> dict[str, Any]:
+        """Return the figures of every way, the controls last.
+
+        Args:
+            names: Conversations that count; None for all.
+        """
         order = sorted(self._asked, key=lambda name: name in CONTROLS)
         return {
             name: summarise(
-                self._asked[name],
+                [one for one in self._asked[name] if names is None or one.conversation in names],
                 cuts=self._options.cuts,
                 budgets=self._options.budgets,
                 budgeted=self._budgeted[name],

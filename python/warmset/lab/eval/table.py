@@ -31,7 +31,7 @@ def show(figures: Mapping[str, Any], out: Console) -> None:
         out: Where to.
     """
     found: Mapping[str, Any] = figures["retrievers"]
-    left: Mapping[str, int] = figures["left_out"]
+    splits: Mapping[str, Any] = figures.get("splits", {})
     first = next(iter(found.values()))
     keys = list(first["recall"]["fraction"])
     out.print()
@@ -39,12 +39,18 @@ def show(figures: Mapping[str, Any], out: Console) -> None:
         Text.assemble(
             (f"{figures['dataset']}  ", "bold"),
             f"{len(figures['conversations'])} conversations, {figures['questions']} questions; "
-            f"left out: {left['without_evidence']} without evidence, {left['not_scored']} that are "
-            "not scored",
+            f"{_beside(figures)}",
         )
     )
     out.print(Text(_UNDER, style="dim"))
     out.print()
+    for split, part in splits.items() if len(splits) > 1 else ():
+        names = f"{part['questions']} questions of {', '.join(part['conversations'])}"
+        out.print(Text.assemble((f"{split}  ", "bold"), names))
+        out.print(_fractions(part["retrievers"], keys))
+        out.print()
+    if len(splits) > 1:
+        out.print(Text("all", style="bold"))
     out.print(_fractions(found, keys))
     out.print()
     out.print(_others(found, keys))
@@ -64,6 +70,10 @@ def show(figures: Mapping[str, Any], out: Console) -> None:
                 f"{usual['tokens']:,.0f} tokens."
             )
         )
+    if figures.get("declining", {}).get("unanswerable", {}).get("questions"):
+        out.print()
+        out.print(Text("Questions for which nothing is quoted, of all of a kind", style="bold"))
+        out.print(_declining(figures))
     if "reader" in figures:
         reader: Mapping[str, Any] = figures["reader"]
         out.print()
@@ -105,6 +115,31 @@ def show_needle(figures: Mapping[str, Any], out: Console) -> None:
             cells += [f"{one['saved']:.0%}", f"{one['accuracy']:.0%}"]
         table.add_row(str(row["turns"]), *cells)
     out.print(table)
+
+
+def _beside(figures: Mapping[str, Any]) -> str:
+    """Return what is asked or left out beside the questions with evidence."""
+    if "declining" in figures:
+        return f"{figures['declining']['unanswerable']['questions']} unanswerable"
+    left: Mapping[str, int] = figures["left_out"]
+    return (
+        f"left out: {left['without_evidence']} without evidence, {left['not_scored']} that are not "
+        "scored"
+    )
+
+
+def _declining(figures: Mapping[str, Any]) -> Table:
+    """Tabulate where nothing is quoted: right for the unanswerable, a miss for the others."""
+    splits: Mapping[str, Any] = figures["splits"]
+    keys = list(figures["declining"]["unanswerable"]["nothing_quoted"])
+    table = _table(["", "n", *(_head(key) for key in keys)])
+    parts = {split: part["declining"] for split, part in splits.items() if len(splits) > 1}
+    for split, part in {**parts, "all": figures["declining"]}.items():
+        for kind in ("unanswerable", "answerable"):
+            one = part[kind]
+            shares = [_figure(one["nothing_quoted"][key]) for key in keys if one["questions"]]
+            table.add_row(f"{split}, {kind}", str(one["questions"]), *shares)
+    return table
 
 
 def _fractions(found: Mapping[str, Any], keys: Sequence[str]) -> Table:
