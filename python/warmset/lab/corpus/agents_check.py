@@ -53,25 +53,7 @@ SENTENCE: Final = 6
 _LITERAL: Final = ("value", "path", "superseded")
 _JOINTS: Final = re.compile(r"\s*[;,]\s+|\s+(?:and|und|et|y)\s+")
 _MARKS: Final = re.compile(r"[`\"'“”„«»*]")
-_GRAMMAR: Final = """
-    a about after again ago all also am an and any are as at be because been before being but by
-    can could did do does doing down during each ever few for from further get got had has have
-    having he her here him his how i if in into is it its just let me mine more most my no nor not
-    now of off on once one only or other our out over own same say said she should so some still
-    such than that the their them then there these they this those through to too under until up us
-    very was we were what when where which while who whom whose why will with would you your
-    aber als am an auch auf aus bei bis da das dem den der des die dies doch du ein eine einem einen
-    einer er es für gab habe haben hat hatte hatten ich ihr im in ist ja man mit nach nicht noch nun
-    nur ob oder sie sind so um und uns unser unsere vom von vor war waren warum was welche welchem
-    welchen welcher welches wenn wer wie wir wird wo wurde wurden zu zum zur über
-    au aux avait avec ce ces cette dans de des du elle en est et il ils je la le les leur mais nous
-    on ont ou où par pas pour qu que quel quelle quelles quels qui quoi sa se ses son sont sur un
-    une vous à été était
-    al como con cual cuando cuál cuáles cuándo cómo de del donde dónde el en era es esta este está
-    fue ha hay la las lo los más nos para pero por porque que quien quién qué se si su sus un una y
-    ya
-"""
-_STOP: Final = frozenset(_GRAMMAR.split())
+_STOP: Final = frozenset((agents.shipped() / "grammar.txt").read_text("utf-8").split())
 
 
 def problems(value: object, *, name: str | None = None) -> list[str]:
@@ -302,8 +284,10 @@ def _bare(word: str) -> bool:
 
 def _stands(answer: str, text: str) -> bool:
     """Return whether an answer stands in a plain text as whole words and whole numbers."""
-    wanted = re.escape(_plain(answer).strip(" .,;:!?"))
-    return re.search(rf"(?<!\w)(?<!\d[.,:]){wanted}(?!\w)(?![.,:]\d)", text) is not None
+    wanted = _plain(answer).rstrip(" .,;:!?")
+    before = r"(?<!\d[.,:])" if wanted[:1].isdigit() else ""
+    behind = r"(?![.,:]\d)" if wanted[-1:].isdigit() else ""
+    return re.search(rf"(?<!\w){before}{re.escape(wanted)}(?!\w){behind}", text) is not None
 
 
 def _repeated(items: Iterable[str]) -> list[str]:

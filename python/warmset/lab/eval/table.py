@@ -70,7 +70,7 @@ def show(figures: Mapping[str, Any], out: Console) -> None:
                 f"{usual['tokens']:,.0f} tokens."
             )
         )
-    if figures.get("declining", {}).get("unanswerable", {}).get("questions"):
+    if figures.get("declining", {}).get("unanswerable", {}).get("nothing_quoted"):
         out.print()
         out.print(Text("Questions for which nothing is quoted, of all of a kind", style="bold"))
         out.print(_declining(figures))
