@@ -29,7 +29,7 @@ def asking(path, **rest):
 @pytest.fixture(scope="module")
 def directory(tmp_path_factory):
     made = tmp_path_factory.mktemp("agents")
-    last = session("last", "held_out")
+    last = session("alone", "held_out")
     last["turns"][-1]["content"] = "something else altogether, for once"
     return write(made, session("early"), last)
 
@@ -45,7 +45,7 @@ def both(directory):
 def test_the_schema(both):
     assert (both["dataset"], both["questions"], both["settings"]["split"]) == ("agents", 70, "all")
     assert list(both["splits"]) == ["fit", "held_out"]
-    for split, name in (("fit", "early"), ("held_out", "last")):
+    for split, name in (("fit", "early"), ("held_out", "alone")):
         part = both["splits"][split]
         assert (part["conversations"], part["questions"]) == ([name], 35)
         assert list(part["retrievers"]) == list(both["retrievers"])
@@ -80,7 +80,7 @@ def test_controls_are_bounds(both):
 
 def test_one_split(directory, both):
     found = measure(asking(directory, split="held_out"), quiet)
-    assert [one["name"] for one in found["conversations"]] == ["last"]
+    assert [one["name"] for one in found["conversations"]] == ["alone"]
     assert list(found["splits"]) == ["held_out"]
     part = both["splits"]["held_out"]["retrievers"]
     for name, one in found["retrievers"].items():
@@ -133,9 +133,10 @@ def test_the_table_has_both_splits(both, directory):
     said = printed(both)
     assert "agents  2 conversations, 70 questions; 10 unanswerable" in said
     assert "fit  35 questions of early" in said
-    assert "held_out  35 questions of last" in said
+    assert "held_out  35 questions of alone" in said
     rows = [line.split()[:2] for line in said.splitlines()]
     assert rows.count(["held_out,", "unanswerable"]) == rows.count(["all,", "answerable"]) == 1
+    assert rows.index(["all,", "unanswerable"]) < rows.index(["all,", "answerable"])
     assert sum(row[:1] == ["oracle"] for row in rows) == 4
     one = printed(measure(asking(directory, split="fit"), quiet))
     assert "questions of early" not in one
@@ -145,7 +146,7 @@ def test_the_table_has_both_splits(both, directory):
 
 def test_a_table_without_small_budgets_leaves_declining_out(directory):
     options = Options(
-        dataset="agents", path=directory / "last.json", budgets=(20.0,), words_only=True
+        dataset="agents", path=directory / "alone.json", budgets=(20.0,), words_only=True
     )
     found = measure(options, quiet)
     assert found["declining"]["unanswerable"] == {"questions": 5, "nothing_quoted": {}}
