@@ -6,11 +6,11 @@ See `warmset.state.rendered`.
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset._core import content_hash
 from warmset.messages import dumps
-from warmset.messages.canonical import form_of
+from warmset.messages.canonical import Form, form_of
 from warmset.state.branches import ROOT
 from warmset.state.rendered import Rendered, Shown
 
@@ -24,6 +24,10 @@ if TYPE_CHECKING:
     from warmset.window.cut_result import CutResult
     from warmset.window.render import Call
 
+FORMS: Final = 2_048
+"""Forms of messages that are remembered; they are hashes, and hold no text."""
+
+_FORMS: dict[bytes, Form] = {}
 _ASSISTANT = ("assistant", "model")
 _SYSTEM = ("system", "developer")
 
@@ -148,4 +152,15 @@ def _shown(
     request: str | None = None,
 ) -> Shown:
     digest = content_hash(dumps(message))
-    return Shown(digest, until, ours, beside, request, form=form_of(message))
+    return Shown(digest, until, ours, beside, request, form=_form(digest, message))
+
+
+def _form(digest: bytes, message: Message) -> Form:
+    """Return a message's form; messages of ours stand in one window after the other."""
+    form = _FORMS.get(digest)
+    if form is None:
+        form = form_of(message)
+        if len(_FORMS) >= FORMS:
+            _FORMS.clear()
+        _FORMS[digest] = form
+    return form
