@@ -141,7 +141,14 @@ class Later:
             topics: What it decides.
             asked: Whether a person said it, and not the model.
         """
-        return bool(topics) and all(self._supersedes(one, asked) for one in topics)
+        for one in topics:
+            same = self._same.get(one.subject)
+            if same is None and not self._replacing:
+                return False
+            near = (*(same or ()), *self._replacing)
+            if not any(later.supersedes(one) and (by or not asked) for later, by in near):
+                return False
+        return bool(topics)
 
     def add(self, topics: tuple[Topic, ...], *, asked: bool) -> None:
         """Add what the next older message decides; see `supersedes`."""
@@ -149,10 +156,6 @@ class Later:
             self._same.setdefault(one.subject, []).append((one, asked))
             if one.replaced:
                 self._replacing.append((one, asked))
-
-    def _supersedes(self, earlier: Topic, asked: bool) -> bool:  # noqa: FBT001
-        near = (*self._same.get(earlier.subject, ()), *self._replacing)
-        return any(one.supersedes(earlier) and (by or not asked) for one, by in near)
 
 
 def _sentences(text: str) -> Iterator[str]:

@@ -99,9 +99,8 @@ class Pool:
         """
         found: list[Entry] = []
         for at, holds in decided(cards, self.live, self.columns.decides[: self.count]):
-            entry = self.live[at]
-            if holds and entry.id not in shown:
-                found.append(entry)
+            if holds and self.live[at].id not in shown:
+                found.append(self.live[at])
                 if len(found) == DECISIONS:
                     break
         return found

@@ -32,9 +32,10 @@ def decided(
     later = Later()
     for at in decides.nonzero()[0][::-1].tolist():
         entry = live[at]
-        if entry.facts.results:
+        facts = entry.facts
+        if facts.results:
             continue
-        topics, asked = cards.topics(entry), entry.facts.role != "assistant"
+        topics, asked = cards.topics(entry), facts.role != "assistant"
         yield at, not later.supersedes(topics, asked=asked)
         later.add(topics, asked=asked)
 
