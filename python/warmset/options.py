@@ -15,6 +15,11 @@ that only grows, or the first or the fourth by what they cost."""
 
 MODES: Final = ("jit", "full", "recency", "steady", "auto")
 
+Dates: TypeAlias = Literal["lines", "none"]
+"""Whether lines beside a window's verbatim messages name their days."""
+
+DATES: Final = ("lines", "none")
+
 Reading: TypeAlias = Literal["map", "pread"]
 """How sealed segments of a store are read."""
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
 from warmset.quote.format import day_line, index_line, quote
+from warmset.text.resolved_dates import resolved
 from warmset.text.superseding import topics_of
 from warmset.text.timestamps import day_of
 
@@ -24,7 +25,10 @@ many others are, leaves."""
 
 _Key: TypeAlias = int | str | tuple[int, int]
 """A message's id for its quote, the negative one for its line, that with the id of its description
-for a line that callables made, any other text itself."""
+for a line that callables made, that with `_PHRASES` for its phrases of time, any other text
+itself."""
+
+_PHRASES: Final = -1
 
 
 class Line(NamedTuple):
@@ -98,6 +102,15 @@ class Cards:
                     self._topics = {}
                 self._topics[entry.id] = known
         return known
+
+    def phrases(self, entry: Entry) -> list[tuple[str, str]]:
+        """Return what "yesterday" and the like meant in a message; see `resolved`."""
+        key, (role, at) = (entry.id, _PHRASES), (entry.facts.role, entry.at)
+        made = self._young.get(key) or self._made(
+            key, lambda: "\n".join(map("\t".join, resolved(self._read(entry.id), role, at)))
+        )
+        rows = (row.partition("\t") for row in made.text.splitlines())
+        return [(phrase, meant) for phrase, _, meant in rows]
 
     def quotes(self, entries: Iterable[Entry]) -> list[Line]:
         """Quote messages in order, with a line for the day wherever it changes."""

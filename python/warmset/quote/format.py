@@ -47,6 +47,25 @@ def day_line(number: int) -> str:
     return f"[{_day(number)}]\n"
 
 
+def days_line(
+    first: int, last: int, phrases: Iterable[tuple[str, str]] = (), *, above: bool = False
+) -> str:
+    """Return a line with the days of messages that are shown verbatim.
+
+    Args:
+        first: The first day, counted from 1970.
+        last: The last day.
+        phrases: What "yesterday" and the like meant in these messages; see `resolved`.
+        above: Whether the messages stand above the line.
+
+    Returns:
+        A line as `[above: Sun 7 May 2023; "yesterday" is 6 May 2023]`.
+    """
+    days = _day(first) if first == last else f"{_day(first)} to {_day(last)}"
+    said = ", ".join(f'"{phrase}" is {meant}' for phrase, meant in phrases)
+    return f"[{'above: ' if above else ''}{days}{'; ' if said else ''}{said}]"
+
+
 def quote(entry: Entry, text: str) -> str:
     """Quote one turn, with its id and speaker; its day stands above it.
 

@@ -27,8 +27,10 @@ if TYPE_CHECKING:
 WHAT: Final = "epoch"
 _KIND: Final = "item"
 
-InsertionName: TypeAlias = Literal["summary", "index", "recall", "listing", "compaction"]
-_NAMES: Final = ("summary", "index", "recall", "listing", "compaction")
+InsertionName: TypeAlias = Literal[
+    "anchor_day", "summary", "index", "recall", "listing", "day", "compaction"
+]
+_NAMES: Final = ("anchor_day", "summary", "index", "recall", "listing", "day", "compaction")
 
 InsertionRole: TypeAlias = Literal["user", "system", "developer"]
 _ROLES: Final = ("user", "system", "developer")
@@ -57,9 +59,10 @@ class Insertion:
     """A message of ours in an epoch, or several; it stays where it was first sent.
 
     Args:
-        name: "summary" and "index" stand before the first message that is shown, "recall" before a
-            request, "listing" before or behind one; "compaction" is what a provider returned in the
-            place of all before it.
+        name: "anchor_day" stands behind the task, "summary" and "index" before the first message
+            that is shown, "recall" before a request, "listing" before or behind one, "day" before
+            the first message of a day; "compaction" is what a provider returned in the place of all
+            before it.
         at: The number of the conversation's messages before it.
         text: Its text.
         quoted: Positions of the messages that it quotes.
@@ -69,6 +72,7 @@ class Insertion:
         hidden: Tokens of a compaction that its messages do not show.
         moved: The replies behind a compaction whose thinking stays valid.
         role: The role of the message; that of a quotation is "user".
+        dated: Positions of the messages whose day it states, and whose phrases of time it has.
     """
 
     name: InsertionName
@@ -80,6 +84,7 @@ class Insertion:
     hidden: int = 0
     moved: tuple[Moved, ...] = ()
     role: InsertionRole = "user"
+    dated: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -167,7 +172,8 @@ def step_draft(
         fields["begins"] = [one.number, one.start, list(one.held), one.lead, one.why]
     if step.insertions:
         fields["insertions"] = [
-            [_named(one), one.at, list(one.quoted), list(one.listed)] for one in step.insertions
+            [_named(one), one.at, list(one.quoted), list(one.listed), list(one.dated)]
+            for one in step.insertions
         ]
     texts = [_written(one) for one in step.insertions]
     payload = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
@@ -258,6 +264,7 @@ def _named(one: Insertion) -> str:
 
 def _insertion(row: Any, payload: Any) -> Insertion:
     named, at, quoted, listed = row[:4]
+    dated = row[4] if len(row) > 4 else ()  # noqa: PLR2004 - records of the first preview have four
     name, _, role = str(named).partition(":")
     if name not in _NAMES or (role or "user") not in _ROLES:
         raise ValueError(named)
@@ -268,6 +275,7 @@ def _insertion(row: Any, payload: Any) -> Insertion:
         text="" if isinstance(payload, dict) else str(payload),
         quoted=tuple(int(one) for one in quoted),
         listed=tuple(int(one) for one in listed),
+        dated=tuple(int(one) for one in dated),
     )
     if not isinstance(payload, dict):
         return made

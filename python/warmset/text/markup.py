@@ -18,6 +18,7 @@ OPENING: Final = (
 CLOSING: Final = f"</{TAG}>"
 
 _QUOTATION: Final = re.compile(f"{re.escape(OPENING.rstrip())}.*?(?:{CLOSING}|\\Z)", re.DOTALL)
+_DAY: Final = r"(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun) \d{1,2} [A-Z][a-z]{2} \d{1,4}"
 _LEFTOVERS: Final = re.compile(
     rf"</?{TAG}>"
     r"|^\((?:Summary of earlier messages|Also stated there|Earlier messages were left out\."
@@ -26,6 +27,7 @@ _LEFTOVERS: Final = re.compile(
     r"|\[cleared: (?:the same call was made again later|a later call superseded this result)\]"
     r"|^\[offloaded as [^\n]{1,200}? lines, \d+ characters; read the rest by this handle\]"
     r"|^\[…\]$"
+    rf"|^\[(?:above: )?{_DAY}(?: to {_DAY})?(?:; \"[^\n]{{1,600}})?\]$"
     r"|^\[… \d+ characters of this turn are not shown …\]$"
     r"|^#\d+ is longer than what is left of the token budget: it is cut\.$"
     r"|^This conversation has no turns #[\d#, ]+\.$"

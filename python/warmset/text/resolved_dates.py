@@ -11,9 +11,10 @@ from warmset.text.features import LONGEST, READ, SPEAKING
 from warmset.text.temporal import mentions
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
     from datetime import date
 
-    from warmset.text.temporal import Span
+    from warmset.text.temporal import Mention, Span
 
 _COUNTED_FROM: Final = re.compile(r"\b(?:from|weeks?\s+on)\s+(?:the\s+)?$", re.IGNORECASE)
 """What makes another day of the one behind it: "a week from tomorrow"."""
@@ -34,22 +35,42 @@ def dated(text: str, role: str, at: float) -> str:
         The text, as in "I saw her yesterday [7 May 2023]". A phrase that means the day itself, as
         "today", is left alone: that day stands above the quote.
     """
-    if role not in SPEAKING:
-        return text
-    day = datetime.fromtimestamp(at, UTC).date()
     out: list[str] = []
     done = 0
+    for found in _resolvable(text, role, at):
+        out += text[done : found.end], f" [{_said(found.span)}]"
+        done = found.end
+    return "".join(out) + text[done:] if out else text
+
+
+def resolved(text: str, role: str, at: float) -> list[tuple[str, str]]:
+    """Return the phrases that `dated` adds dates to, each with its date.
+
+    Args:
+        text: The message's text; its first 4,000 characters are read.
+        role: Its role; a tool's result has none.
+        at: Its time, in seconds since 1970 UTC.
+
+    Returns:
+        Pairs as `("last week", "1-7 May 2023")`, in order; white space in a phrase is one space.
+    """
+    found = _resolvable(text, role, at)
+    return [(" ".join(text[one.start : one.end].split()), _said(one.span)) for one in found]
+
+
+def _resolvable(text: str, role: str, at: float) -> Iterator[Mention]:
+    """Yield the phrases that name another day than the message's, relative to it."""
+    if role not in SPEAKING:
+        return
+    day = datetime.fromtimestamp(at, UTC).date()
     for found in mentions(text[:READ], day):
         span = found.span
         long = (span.last - span.first).days >= LONGEST
         if not found.relative or long or span.first == span.last == day:
             continue
         before, after = text[max(0, found.start - 30) : found.start], text[found.end :]
-        if _COUNTED_FROM.search(before) or _GOES_ON.match(after):
-            continue
-        out += text[done : found.end], f" [{_said(span)}]"
-        done = found.end
-    return "".join(out) + text[done:] if out else text
+        if not _COUNTED_FROM.search(before) and not _GOES_ON.match(after):
+            yield found
 
 
 def _said(span: Span) -> str:

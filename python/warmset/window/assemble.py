@@ -20,6 +20,7 @@ from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.text.markup import CLOSING, OPENING
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
+from warmset.window.days import above_line, is_closed, tail_lines
 from warmset.window.layout import protected
 from warmset.window.render import frame_tokens, render, request_behind, total
 from warmset.window.result import Part, PartName
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Lost, Message, System
     from warmset.state.entry import Entry
     from warmset.window.choices import Settled
+    from warmset.window.days import DayLine
     from warmset.window.layout import Frame
     from warmset.window.render import Call
 
@@ -49,12 +51,14 @@ class Piece:
         turns: The id of each message; `ROOT` for one that is no turn.
         in_place: The role of each message that stands in the order of the conversation, behind what
             was retrieved; None where the piece stands as a whole.
+        before: The id of the message that a line with a day stands before; None for other pieces.
     """
 
     parts: tuple[Part, ...]
     messages: list[Message]
     turns: tuple[int, ...] = (ROOT,)
     in_place: tuple[str, ...] | None = None
+    before: int | None = None
 
 
 class Block(NamedTuple):
@@ -83,6 +87,7 @@ class Draft:
         lines: Messages in the scoped index, the best first.
         summary: The summary that is shown after the task.
         without: Why no summary is shown, if one is ready.
+        dates: Whether lines beside the verbatim messages name their days.
     """
 
     frame: Frame
@@ -90,6 +95,7 @@ class Draft:
     lines: tuple[Entry, ...] = ()
     summary: Settled | None = None
     without: str | None = None
+    dates: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,6 +184,10 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
         pieces.append(_user_piece(engine, call, "anchor", line, (task.id,)))
     else:
         show("anchor", frame.anchor)
+    for day in day_lines(engine, draft):
+        line = engine.cards.plain(day.text)
+        piece = _user_piece(engine, call, "dates", line, day.ids)
+        pieces.append(replace(piece, before=day.before))
     if draft.summary is not None:
         line = Line(draft.summary.text, draft.summary.tokens)
         pieces.append(_user_piece(engine, call, "summary", line, draft.summary.ids))
@@ -206,6 +216,25 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     turns = [id_ for id_, _ in ordered]
     made = Assembled(done.messages, done.system, tokens, tuple(parts), draft, plain, turns, known)
     return replace(made, lost=done.lost)
+
+
+def day_lines(engine: Engine, draft: Draft) -> list[DayLine]:
+    """Return the lines with the days of a draft's verbatim messages, in order."""
+    if not draft.dates:
+        return []
+    frame, cards = draft.frame, engine.cards
+    anchor = [entry for unit in frame.anchor for entry in unit]
+    since = [entry for unit in frame.current for entry in unit][1:]
+    until = None if is_closed(since) else frame.current[0][0].id
+    units = (*frame.placed, *frame.recent, *frame.current)
+    above = [above_line(cards, anchor)] if anchor else []
+    return [*above, *tail_lines(cards, units, until=until)]
+
+
+def day_tokens(engine: Engine, call: Call, draft: Draft) -> int:
+    """Return the tokens of the lines with days, as they are counted in a window."""
+    lines = [engine.cards.plain(day.text).tokens for day in day_lines(engine, draft)]
+    return sum(lines) + frame_tokens(call.source, engine.encoding) * len(lines)
 
 
 def _user_piece(
@@ -265,23 +294,24 @@ def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]
     it.
     """
     tail = [
-        placed
+        (id_, id_, role, message)
         for piece in pieces
         if piece.in_place is not None
-        for placed in zip(piece.turns, piece.in_place, piece.messages, strict=True)
+        for id_, role, message in zip(piece.turns, piece.in_place, piece.messages, strict=True)
     ]
-    tail.sort(key=itemgetter(0))
+    days = [(one.before, ROOT, "user", one.messages[0]) for one in pieces if one.before is not None]
+    tail = sorted([*days, *tail], key=itemgetter(0))  # of the same place, the day comes first
     request = [piece for piece in pieces if piece.parts[-1].name == "request"]
     said: list[tuple[int, Message]] = []
     for piece in pieces:
         if piece.parts[-1].name == "anchor":
             first = piece.parts[-1].ids[0]
-            said += [(id_, message) for id_, _, message in tail if id_ < first]
+            said += [(id_, message) for at, id_, _, message in tail if at < first]
             tail = [placed for placed in tail if placed[0] > first]
-        if piece.in_place is None and piece not in request:
+        if piece.in_place is None and piece.before is None and piece not in request:
             said += zip(piece.turns, piece.messages, strict=True)
     before = "user" if said else ""
-    for id_, role, message in tail:
+    for _, id_, role, message in tail:
         filler = gap_role(dialect, before, role) if "system" in (before, role) else None
         if filler is not None:
             said.append((ROOT, gap_message(dialect, filler)))
@@ -295,7 +325,7 @@ def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]
 
 
 def _weaker(draft: Draft) -> Draft | None:
-    """Drop the weakest choice: a line, a quote, the summary, a recent unit, a tool step."""
+    """Drop the weakest choice: a line, a quote, the summary, a recent unit, days, a tool step."""
     frame = draft.frame
     if draft.lines:
         return replace(draft, lines=draft.lines[:-1])
@@ -303,8 +333,9 @@ def _weaker(draft: Draft) -> Draft | None:
         return replace(draft, quoted=draft.quoted[:-1])
     if draft.summary is not None:
         return replace(draft, summary=None, without=NO_ROOM)
-    if frame.recent:
-        return replace(draft, frame=replace(frame, recent=frame.recent[1:]))
+    if frame.recent or draft.dates:
+        fewer = replace(frame, recent=frame.recent[1:])
+        return replace(draft, frame=fewer, dates=draft.dates and bool(frame.recent))
     for at in sorted(set(range(len(frame.current))) - protected(frame)):
         current = [*frame.current[:at], *frame.current[at + 1 :]]
         return replace(draft, frame=replace(frame, current=current))

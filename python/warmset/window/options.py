@@ -9,6 +9,7 @@ from warmset.errors import InvalidInputError
 from warmset.messages.sent import Beside
 from warmset.money.prices import check_prices
 from warmset.options import (
+    DATES,
     INDEX_SHARE,
     MIN_SAVING,
     RECALL_SHARE,
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import System
     from warmset.money import Prices
+    from warmset.options import Dates
     from warmset.pick import Picker
     from warmset.window.summaries import CompactionPolicy
 
@@ -44,6 +46,7 @@ class WindowKeywords(TypedDict, total=False):
     wait: float
     index_share: float
     index_role: IndexRole
+    dates: Dates
     min_saving: float
     recall_share: float
     swap_at: float
@@ -75,6 +78,8 @@ class WindowOptions:
             "user", or "system" for a system message in an Anthropic list and a developer message in
             one of OpenAI. It is never that of quoted turns. With "system", the output of tools gets
             no line.
+        dates: In modes "jit" and "steady", whether lines beside the verbatim messages name their
+            days where the day changes: "lines", or "none". A conversation of one day has none.
         min_saving: The least share of the list's tokens that a window of mode "jit" must save, if
             the whole list fits the budget; otherwise the list is not changed. 0 changes every list
             that does not grow by it.
@@ -106,6 +111,7 @@ class WindowOptions:
     wait: float = WINDOW_WAIT
     index_share: float = INDEX_SHARE
     index_role: IndexRole = "user"
+    dates: Dates = "lines"
     min_saving: float = MIN_SAVING
     recall_share: float = RECALL_SHARE
     swap_at: float = SWAP_AT
@@ -122,12 +128,10 @@ class WindowOptions:
         check_picker(self.picker)
         check_prices(self.prices)
         Beside.of(self.system, self.tools, self.model)
+        _check_word("dates", self.dates, DATES)
+        _check_word("index_role", self.index_role, _INDEX_ROLES)
         if self.model is not None and not self.model.strip():
             raise InvalidInputError(f"model: expected a model's name, found {self.model!r:.80}")
-        if self.index_role not in _INDEX_ROLES:
-            raise InvalidInputError(
-                f"index_role: expected one of {', '.join(_INDEX_ROLES)}, found {self.index_role!r}"
-            )
         for name, value, least in (
             ("recent", self.recent, 0),
             ("shortlist", self.shortlist, 1),
@@ -163,7 +167,13 @@ class WindowOptions:
 
         The query vector is not included: windows compare its bytes.
         """
-        return (self.recent, self.shortlist, self.max_picked, self.index_share, self.min_saving)
+        chosen = (self.recent, self.shortlist, self.max_picked, self.index_share, self.min_saving)
+        return (*chosen, self.dates)
+
+
+def _check_word(name: str, word: object, words: Collection[str]) -> None:
+    if word not in words:
+        raise InvalidInputError(f"{name}: expected one of {', '.join(words)}, found {word!r:.80}")
 
 
 def _check_swap(at: object, to: float) -> None:

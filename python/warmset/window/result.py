@@ -33,7 +33,16 @@ if TYPE_CHECKING:
     )
 
 PartName: TypeAlias = Literal[
-    "system", "anchor", "summary", "index", "retrieved", "recent", "current", "request", "all"
+    "system",
+    "anchor",
+    "dates",
+    "summary",
+    "index",
+    "retrieved",
+    "recent",
+    "current",
+    "request",
+    "all",
 ]
 
 Reason: TypeAlias = Literal["picked", "already_in_window", "not_picked", "below_cut", "over_budget"]
@@ -47,7 +56,8 @@ class Part:
         name: The kind of the part.
         tokens: Its tokens.
         ids: The ids of the messages that it shows. For an index, these have one line each; for a
-            summary, these are the messages that it replaces.
+            summary, these are the messages that it replaces; for a line with a day, those that it
+            speaks of.
     """
 
     name: PartName

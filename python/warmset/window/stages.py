@@ -14,9 +14,10 @@ from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
-from warmset.window.assemble import Assembled, Draft, verbatim, write
+from warmset.window.assemble import Assembled, Draft, day_tokens, verbatim, write
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
+from warmset.window.days import several_days
 from warmset.window.layout import Frame, cost, frame, must_stay, protected
 from warmset.window.render import Call, beside_system, render, request_behind, total
 from warmset.window.result import Part
@@ -163,7 +164,11 @@ def stay(
     if need > call.budget:
         raise BudgetTooSmall(max(need, _least(engine, call, parts)), call.budget)
     room, share = call.budget - fixed - task, 1.0 if recency else RECENT_SHARE
-    return settle(engine, call, parts, room, share, kept=kept, offered=offered)
+    made = settle(engine, call, parts, room, share, kept=kept, offered=offered)
+    if recency or ask.options.dates == "none":
+        return made
+    shown = (entry for unit in made.frame.units() for entry in unit)
+    return replace(made, dates=several_days(ledger.live(), shown))
 
 
 def _least(engine: Engine, call: Call, parts: Frame) -> int:
@@ -192,7 +197,7 @@ def quote_and_index(
     parts = base.frame
     stable = sum(cost(unit) for unit in (*parts.instructions(), *parts.recent, *parts.current))
     stable += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
-    stable += summary_tokens(engine, call, base.summary)
+    stable += summary_tokens(engine, call, base.summary) + day_tokens(engine, call, base)
     left = max(call.budget - stable, 0)
     reserve = int(left * ask.options.index_share)
     with engine.lock:

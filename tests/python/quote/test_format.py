@@ -17,13 +17,14 @@ from warmset.quote.format import (
     INDEX_TITLE,
     OPENING,
     block,
+    days_line,
     fenced,
     index_line,
     quote,
     quotes,
 )
 from warmset.state.entry import Entry
-from warmset.text.resolved_dates import dated
+from warmset.text.resolved_dates import dated, resolved
 from warmset.tokens import PER_REPLY
 
 MONDAY = datetime(2023, 5, 8, 12, tzinfo=UTC).timestamp()
@@ -54,6 +55,18 @@ def test_phrases_get_the_days_that_they_meant(text, expected):
         expected = "We met two days ago [6 May 2023], and last week [1-7 May 2023]"
     assert said == expected
     assert dated(text, "tool", MONDAY) == text, "what a tool gives back is data"
+
+
+def test_lines_with_days_give_what_phrases_meant():
+    at = datetime(2023, 5, 8, 23, 59, tzinfo=UTC).timestamp()
+    phrases = resolved("I lost it\nlast\n week, or yesterday. I am here today.", "user", at)
+    assert phrases == [("last week", "1-7 May 2023"), ("yesterday", "7 May 2023")]
+    assert resolved("yesterday", "tool", at) == []
+    day = int(at // 86_400)
+    assert days_line(day, day) == "[Mon 8 May 2023]"
+    assert days_line(day - 1, day, above=True) == "[above: Sun 7 May 2023 to Mon 8 May 2023]"
+    said = '[above: Mon 8 May 2023; "last week" is 1-7 May 2023, "yesterday" is 7 May 2023]'
+    assert days_line(day, day, phrases, above=True) == said
 
 
 def test_ranges_across_months_and_years_name_both():

@@ -51,6 +51,20 @@ def test_a_quotation_states_nothing(quoted):
     }
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[Sun 7 May 2023]",
+        '[above: Sun 7 May 2023; "yesterday" is 6 May 2023, "last week" is 24-30 Apr 2023]',
+        "[above: Sun 7 May 2023 to Tue 9 May 2023]\n[Wed 10 May 2023]",
+    ],
+)
+def test_a_line_with_a_day_states_nothing(line):
+    assert without_markup(line).strip() == ""
+    last = line.splitlines()[-1]
+    assert without_markup(f"{last} is when") == f"{last} is when", "that is what somebody said"
+
+
 def test_a_quotation_that_was_cut_states_nothing_either(quoted):
     cut = quoted["content"].removesuffix(CLOSING)
     assert cut != quoted["content"]

@@ -89,6 +89,7 @@ def test_retrieved_turns_are_quoted_with_where_they_are_from(memory, dialect):
     assert source.id in window.report.picked
     assert [part.name for part in window.parts if part.name != "index"] == [
         "anchor",
+        *["dates"] * 3,  # behind the task, before the recent messages, before the request
         "retrieved",
         "recent",
         "current",

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 _COLOURS: Final = {
     "system": "blue",
     "anchor": "cyan",
+    "dates": "bright_black",
     "summary": "bright_cyan",
     "index": "magenta",
     "retrieved": "green",

@@ -92,7 +92,7 @@ def sent_out(
     until = _end(made, now.head) + _behind(call, now, now.count)
     path = ledger.history.path
     shown = [path[at] for at in (*now.held, *range(now.start, now.count))]
-    quoted = [path[at] for one in now.insertions for at in (*one.quoted, *one.listed)]
+    quoted = [path[at] for one in now.insertions for at in (*one.quoted, *one.listed, *one.dated)]
     done = render(call, list(made.plain[:until]))
     return SentOut(
         request=_request(call, done),

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HASH: Final = 12
 """Bytes of a hash of what stands beside a list."""
 
-FRONT: Final = ("summary", "index", "compaction")
+FRONT: Final = ("anchor_day", "summary", "index", "compaction")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,8 +77,11 @@ class Epoch:
         return replace(self, insertions=kept, asked=None)
 
     def with_recall(self, ours: tuple[Insertion, ...]) -> Epoch:
-        """Return it with messages of ours for a request."""
-        return replace(self, insertions=(*self.insertions, *ours))
+        """Return it with messages of ours for a request, before the line with its day."""
+        at = min((one.at for one in ours), default=self.count + 1)
+        days = [day for day in self.insertions if day.name == "day" and day.at >= at]
+        rest = [other for other in self.insertions if other not in days]
+        return replace(self, insertions=(*rest, *ours, *days))
 
     def has(self, at: int) -> bool:
         """Return whether the message at a position is shown verbatim."""

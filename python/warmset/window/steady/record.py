@@ -119,7 +119,7 @@ def record(
         insertions=fresh,
     )
     path = ledger.history.path
-    sources = [path[at] for one in fresh for at in (*one.quoted, *one.listed)]
+    sources = [path[at] for one in fresh for at in (*one.quoted, *one.listed, *one.dated)]
     if summary is not None and any(one.name == "summary" for one in fresh):
         sources += summary.ids if summary.id is None else [summary.id]
     elif begins:

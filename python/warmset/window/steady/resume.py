@@ -33,6 +33,7 @@ class Plan:
         now: The epoch with the messages since.
         begins: Whether an exchange begins with this window.
         at: The position of its request.
+        sent: The number of messages that were sent, or whose place is settled, with the last list.
     """
 
     key: tuple[str, str]
@@ -41,6 +42,7 @@ class Plan:
     now: Epoch
     begins: bool
     at: int
+    sent: int
 
     def stands(self, engine: Engine, ledger: Ledger) -> bool:
         """Return whether nothing was recorded or appended since; the caller holds the lock."""
@@ -91,7 +93,8 @@ def resume(engine: Engine, ledger: Ledger, call: Call, request: Request) -> Plan
     at = len(path) if digest is not None else ledger.accounts().asked_at
     begins = at is not None and at >= base.count and not (answered and at == base.count)
     now = replace(base, count=len(path), head=ledger.history.head, asked=digest, beside=beside)
-    return Plan(key, known, epochs.last(key), now, begins, at or 0)
+    sent = base.count + (answered and len(path) > base.count)  # the request was sent as a text
+    return Plan(key, known, epochs.last(key), now, begins, at or 0, sent)
 
 
 def _is_asked(engine: Engine, ledger: Ledger, base: Epoch, digest: str | None) -> bool:

@@ -14,8 +14,10 @@ from warmset.state.branches import ROOT
 from warmset.state.ledger import columns_of
 from warmset.store.epochs import Insertion
 from warmset.window.assemble import quote_block
+from warmset.window.days import several_days
 from warmset.window.decisions import decided
 from warmset.window.select import choose_lines
+from warmset.window.steady.days import anchor_day, with_days
 from warmset.window.steady.epoch import Epoch
 from warmset.window.steady.index_role import lines_role
 from warmset.window.steady.recall import places
@@ -93,17 +95,20 @@ def swapped(
         tries += [(summary, True, most), (summary, False, most)]
     for shown, lines, most in tries:
         room = most
-        for _ in range(2):  # what is written may have a few tokens more than planned
+        for _ in range(4):  # what is written may have a few tokens more than planned
             made = plan.made(shown, room, lines=lines)
-            tokens = 0 if made is None else write(engine, ledger, call, made.epoch).tokens
-            if made is not None and tokens <= most:
+            if made is None:
+                break
+            tokens = write(engine, ledger, call, made.epoch).tokens
+            if tokens <= most:
                 return replace(made, over=most > target)
-            room -= max(tokens - most, 0)
-    least = plan.smallest()
-    tokens = write(engine, ledger, call, least.epoch).tokens
-    if tokens > call.budget:
-        raise BudgetTooSmall(tokens, call.budget)
-    return least
+            room -= tokens - most
+    for dates in (True, False):
+        least = plan.smallest(dates=dates)
+        tokens = write(engine, ledger, call, least.epoch).tokens
+        if tokens <= call.budget:
+            return least
+    raise BudgetTooSmall(tokens, call.budget)
 
 
 class _Plan:
@@ -118,6 +123,7 @@ class _Plan:
         accounts, last_unit = ledger.accounts(), len(ledger.accounts()) - 1
         newest = (last_unit,) if last_unit >= 0 else ()
         self._stays = sorted(set(accounts.protected(newest)))
+        self._dates = ask.options.dates == "lines"
         self._lines_room = int(call.budget * LINES_SHARE) if ask.options.index_share else 0
 
     def least(self) -> int:
@@ -138,7 +144,7 @@ class _Plan:
             most: The most tokens of the list.
             lines: Whether it has an index.
         """
-        front: list[Insertion] = []
+        front = self._anchor_day()
         if summary is not None:
             front.append(Insertion(name="summary", at=0, text=summary.text))
         free = most - self.least()
@@ -154,14 +160,20 @@ class _Plan:
                 start = self._start(free, boundary)
             else:
                 front.append(index)
-        return self._swap(start, front, summary)
+        return self._swap(start, front, summary, dates=self._dates)
 
-    def smallest(self) -> Swap:
-        """Return an epoch that shows nothing but what must stay."""
-        return replace(self._swap(self._start(0, 0), [], None), over=True)
+    def smallest(self, *, dates: bool) -> Swap:
+        """Return an epoch that shows nothing but what must stay, and its days."""
+        front = self._anchor_day() if dates else []
+        made = self._swap(self._start(0, 0), front, None, dates=dates and self._dates)
+        return replace(made, over=True)
 
-    def _swap(self, start: int, front: list[Insertion], summary: Settled | None) -> Swap:
+    def _swap(
+        self, start: int, front: list[Insertion], summary: Settled | None, *, dates: bool
+    ) -> Swap:
         held, boundary = self._held(start), 0 if summary is None else summary.boundary
+        if not self._begins_with_task(held):
+            front = [one for one in front if one.name != "anchor_day"]
         between = sum(at not in held for at in range(boundary, start))
         epoch = Epoch(
             number=self._last.number + (1 if self._last.token else 0),
@@ -176,7 +188,23 @@ class _Plan:
             asked=self._last.asked,
             token=self._last.token,
         )
+        if dates:
+            epoch = with_days(self._engine, self._ledger, epoch, start)
         return Swap(epoch, summary, between, over=False)
+
+    def _anchor_day(self) -> list[Insertion]:
+        """Return the line with the day of the task, if the conversation has several days."""
+        if not self._dates:
+            return []
+        live, held = self._ledger.live(), self._held(len(self._ledger.history.path))
+        if not several_days(live, ()) or not self._begins_with_task(held):
+            return []
+        return [anchor_day(self._engine, self._ledger, held[: self._lead(held)])]
+
+    def _begins_with_task(self, held: tuple[int, ...]) -> bool:
+        """Return whether the task is among the messages that begin the list."""
+        live = self._ledger.live()
+        return any(not live[at].facts.is_system for at in held[: self._lead(held)])
 
     def _start(self, free: int, boundary: int) -> int:
         """Return the position of the first of the newest units that fit, behind a boundary."""

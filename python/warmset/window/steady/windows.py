@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.log import event, room
@@ -23,6 +23,7 @@ from warmset.window.result import EpochReport
 from warmset.window.sent_back import note_window
 from warmset.window.stages import call_of, cost_of_all, pick
 from warmset.window.steady.compacted import part_of
+from warmset.window.steady.days import with_days
 from warmset.window.steady.index_role import check_index_role
 from warmset.window.steady.provider import (
     ask_provider,
@@ -153,7 +154,7 @@ class SteadyWindows:
             call = call_of(engine, ledger, ask, request)
             check_index_role(call, ask)
             report = ReportBuilder(engine, ledger, ask, cost_of_all(engine, ledger, call), started)
-            plan = resume(engine, ledger, call, request)
+            plan = _with_days(engine, ledger, ask, resume(engine, ledger, call, request))
             tokens = written_tokens(engine, ledger, call, plan.now)
         why = HARD if forced else _swap_because(call, ask, plan, tokens)
         provider = None if summaries is None else summaries.compactions
@@ -276,6 +277,13 @@ class Made:
     made: Assembled
     thinking: Thinking
     outcome: str
+
+
+def _with_days(engine: Engine, ledger: Ledger, ask: Ask, plan: Plan) -> Plan:
+    """Add lines where the day changes in messages that were not sent yet."""
+    if ask.options.dates == "none":
+        return plan
+    return replace(plan, now=with_days(engine, ledger, plan.now, plan.sent))
 
 
 def _written(

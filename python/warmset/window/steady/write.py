@@ -246,9 +246,11 @@ def _parts(
 
     listed = tuple(path[at] for at in sorted(epoch.listed))
     quoted = tuple(path[at] for at in sorted(epoch.quoted))
+    dated = sorted({at for one in epoch.insertions for at in one.dated})
     parts = [
         Part("system", extra_tokens(engine.encoding, system=call.system, tools=call.tools)),
         verbatim_part("anchor", held),
+        Part("dates", ours("anchor_day") + ours("day"), tuple(path[at] for at in dated)),
         Part("summary", ours("summary") + ours("compaction"), tuple(hidden)),
         Part("index", ours("index") + ours("listing"), listed),
         Part("retrieved", ours("recall"), quoted),
