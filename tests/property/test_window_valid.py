@@ -121,6 +121,37 @@ def is_result(message):
     return all(block["type"] == "tool_result" for block in message["content"])
 
 
+@given(CASES, st.lists(st.integers(0, 60), min_size=1, max_size=8), st.booleans())
+def test_a_window_of_many_days_is_valid_exact_and_faithful(case, gaps, steady):
+    """Lines with days come between messages, which stay as they are, and cost what is counted."""
+    dialect, first, second, budget, _, recent, share, query, pad = case
+    given_list = longer(first, second, pad=pad)
+    mode = "steady" if steady else "jit"
+    with Memory.open(None, embedder="lexical") as memory:
+        conversation = memory.conversation("log")
+        at = 1.7e9
+        for number, message in enumerate(given_list):
+            at += gaps[number % len(gaps)] * 3_600
+            conversation.append(message, at=at)
+        options = {"mode": mode, "recent": recent, "index_share": share, "dialect": dialect}
+        try:
+            window = conversation.window(query, budget=budget, **options)
+        except BudgetTooSmall as error:
+            window, budget = conversation.window(query, budget=error.need, **options), error.need
+        assert window.tokens == count_tokens(window.messages, system=window.system) <= budget
+        assert validate(window.messages, dialect=dialect) == []
+        sent = pieces(window.messages, dialect)
+        ours = ("<earlier-turns>", "(The task, shortened)", '"[above: ', '"(Earlier messages')
+        days = [f'"[{day} ' for day in ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")]
+        verbatim = [one for one in sent if not any(mark in one for mark in (*ours, *days))]
+        if query is not None:
+            verbatim = verbatim[:-1]
+        rest = iter(pieces(given_list if dialect == "openai" else alternate(given_list), dialect))
+        assert all(one in rest for one in verbatim), "a subsequence of what was appended"
+        again = conversation.window(query, budget=budget, **options)
+        assert json.dumps(again.messages) == json.dumps(window.messages)
+
+
 @given(CASES)
 def test_two_memories_make_the_same_window(case):
     _, first, second, budget, mode, recent, share, query, pad = case

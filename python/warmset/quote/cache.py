@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
 from warmset.quote.format import day_line, index_line, quote
+from warmset.text.changes import may_change, statements
+from warmset.text.features import SPEAKING
 from warmset.text.resolved_dates import resolved
 from warmset.text.superseding import topics_of
 from warmset.text.timestamps import day_of
@@ -14,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
     from warmset.state.entry import Entry
+    from warmset.text.changes import Statements
     from warmset.text.superseding import Topic
 
 TOPICS: Final = 8_192
@@ -23,12 +26,14 @@ ROOM: Final = 16_000_000
 """Characters that are kept at most. Half of them are old: what is not asked for again, while as
 many others are, leaves."""
 
+STATEMENTS: Final = 32_768
+"""Messages whose statements and phrases of time are kept at most; most have none."""
+
+NONE: Final[Mapping[int, str]] = {}
+
 _Key: TypeAlias = int | str | tuple[int, int]
 """A message's id for its quote, the negative one for its line, that with the id of its description
-for a line that callables made, that with `_PHRASES` for its phrases of time, any other text
-itself."""
-
-_PHRASES: Final = -1
+for a line that callables made, any other text itself."""
 
 
 class Line(NamedTuple):
@@ -66,6 +71,9 @@ class Cards:
         self._characters = 0
         self._cleared = 0
         self._topics: dict[int, tuple[Topic, ...]] = {}
+        self._stated: dict[int, Statements] = {}
+        self._changing: dict[int, bool] = {}
+        self._dated: dict[int, list[tuple[str, str]]] = {}
 
     def plain(self, text: str) -> Line:
         """Return a text that stands in many windows."""
@@ -105,15 +113,50 @@ class Cards:
 
     def phrases(self, entry: Entry) -> list[tuple[str, str]]:
         """Return what "yesterday" and the like meant in a message; see `resolved`."""
-        key, (role, at) = (entry.id, _PHRASES), (entry.facts.role, entry.at)
-        made = self._young.get(key) or self._made(
-            key, lambda: "\n".join(map("\t".join, resolved(self._read(entry.id), role, at)))
-        )
-        rows = (row.partition("\t") for row in made.text.splitlines())
-        return [(phrase, meant) for phrase, _, meant in rows]
+        known = self._dated.get(entry.id)
+        if known is None:
+            cleared = self._cleared
+            known = resolved(self._read(entry.id), entry.facts.role, entry.at)
+            if len(self._dated) >= STATEMENTS:
+                self._dated = {}
+            if cleared == self._cleared:
+                self._dated[entry.id] = known
+        return known
 
-    def quotes(self, entries: Iterable[Entry]) -> list[Line]:
-        """Quote messages in order, with a line for the day wherever it changes."""
+    def changes(self, entry: Entry) -> bool:
+        """Return whether a message changes a value that another one set."""
+        id_ = entry.id
+        known = self._changing.get(id_)
+        if known is None:
+            cleared = self._cleared
+            known = entry.facts.role in SPEAKING and may_change(self._read(id_))
+            known = known and bool(self.statements(entry).changes)
+            if len(self._changing) >= STATEMENTS:
+                self._changing = {}
+            if cleared == self._cleared:
+                self._changing[id_] = known
+        return known
+
+    def statements(self, entry: Entry) -> Statements:
+        """Return the values that a message states and changes; see `statements`."""
+        id_ = entry.id
+        known = self._stated.get(id_)
+        if known is None:
+            cleared = self._cleared
+            known = statements(self._read(id_), entry.facts.role)
+            if len(self._stated) >= STATEMENTS:
+                self._stated = {}
+            if cleared == self._cleared:
+                self._stated[id_] = known
+        return known
+
+    def quotes(self, entries: Iterable[Entry], changed: Mapping[int, str] = NONE) -> list[Line]:
+        """Quote messages in order, with a line for the day wherever it changes.
+
+        Args:
+            entries: The messages.
+            changed: By id, the line behind a message of which a value was changed later.
+        """
         out: list[Line] = []
         last = None
         for entry in entries:
@@ -122,6 +165,8 @@ class Cards:
                 out.append(self.day(number))
                 last = number
             out.append(self.quote(entry))
+            if entry.id in changed:
+                out.append(self.plain(changed[entry.id]))
         return out
 
     def clear(self) -> None:
@@ -129,6 +174,7 @@ class Cards:
         self._cleared += 1
         self._topics = {}
         self._young, self._old, self._characters = {}, {}, 0
+        self._stated, self._changing, self._dated = {}, {}, {}
 
     def _made(self, key: _Key, make: Callable[[], str]) -> Line:
         cleared, line = self._cleared, self._old.get(key)

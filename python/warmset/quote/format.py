@@ -66,6 +66,16 @@ def days_line(
     return f"[{'above: ' if above else ''}{days}{'; ' if said else ''}{said}]"
 
 
+def changed_line(newer: int, *, below: bool) -> str:
+    """Return the line behind a quote or an index line of which a value was changed later.
+
+    Args:
+        newer: The id of the message that changed it.
+        below: Whether that message is shown word for word, where no id stands beside it.
+    """
+    return f"[changed later: #{newer}{', below' if below else ''}]\n"
+
+
 def quote(entry: Entry, text: str) -> str:
     """Quote one turn, with its id and speaker; its day stands above it.
 

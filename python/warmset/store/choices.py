@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 WHAT: Final = "choices"
 _KIND: Final = "item"
-_LISTS: Final = ("request", "since", "summary", "quoted", "picked", "lines", "described")
+_LISTS: Final = ("request", "since", "summary", "quoted", "picked", "lines", "described", "changed")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -37,6 +37,8 @@ class StoredChoices:
         described: For each line, the id of the record of its description; None where the built-in
             rules describe it.
         picked: Ids that a picker returned.
+        changed: Ids of messages of which a value was changed later, each with that of the message
+            that changed it.
         by: "score" or "picker".
         why: Why the score decided although there is a picker, else None.
     """
@@ -50,6 +52,7 @@ class StoredChoices:
     lines: Sequence[int] = ()
     described: Sequence[int | None] = ()
     picked: Sequence[int] = ()
+    changed: Sequence[tuple[int, int]] = ()
     by: str = "score"
     why: str | None = None
 
@@ -71,6 +74,7 @@ def choices_draft(tenant: str, conversation: str, one: StoredChoices) -> Draft:
         "picked": one.picked,
         "lines": one.lines,
         "described": said,
+        "changed": [id_ for pair in one.changed for id_ in pair],
     }
     sources = list(dict.fromkeys(id_ for name in _LISTS for id_ in ids[name]))
     place = {id_: at for at, id_ in enumerate(sources)}
@@ -95,6 +99,7 @@ def decode_choices(made: Made) -> StoredChoices | None:
     fields = made.fields
     try:
         ids = {name: [_id(made, at) for at in fields.get(name, ())] for name in _LISTS[1:]}
+        changed = [id_ for id_ in ids["changed"] if id_ is not None]
         by, why = fields.get("by", ("score", None))
         said = ids["described"] or [None] * len(ids["lines"])
         if len(said) != len(ids["lines"]):
@@ -109,6 +114,7 @@ def decode_choices(made: Made) -> StoredChoices | None:
             lines=[id_ for id_ in ids["lines"] if id_ is not None],
             described=said,
             picked=[id_ for id_ in ids["picked"] if id_ is not None],
+            changed=list(zip(changed[::2], changed[1::2], strict=True)),
             by=str(by),
             why=None if why is None else str(why),
         )

@@ -27,6 +27,7 @@ _LEFTOVERS: Final = re.compile(
     r"|\[cleared: (?:the same call was made again later|a later call superseded this result)\]"
     r"|^\[offloaded as [^\n]{1,200}? lines, \d+ characters; read the rest by this handle\]"
     r"|^\[…\]$"
+    r"|^\[changed later: #\d+(?:, below)?\]$"
     rf"|^\[(?:above: )?{_DAY}(?: to {_DAY})?(?:; \"[^\n]{{1,600}})?\]$"
     r"|^\[… \d+ characters of this turn are not shown …\]$"
     r"|^#\d+ is longer than what is left of the token budget: it is cut\.$"

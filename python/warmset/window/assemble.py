@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 from warmset import messages
 from warmset.errors import BudgetTooSmall
 from warmset.evict.gaps import gap_message, gap_role
-from warmset.quote.cache import Line
-from warmset.quote.format import INDEX_TITLE
+from warmset.quote.cache import NONE, Line
+from warmset.quote.format import INDEX_TITLE, changed_line
 from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
@@ -26,7 +26,7 @@ from warmset.window.render import frame_tokens, render, request_behind, total
 from warmset.window.result import Part, PartName
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Mapping, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect, Lost, Message, System
@@ -87,7 +87,9 @@ class Draft:
         lines: Messages in the scoped index, the best first.
         summary: The summary that is shown after the task.
         without: Why no summary is shown, if one is ready.
-        dates: Whether lines beside the verbatim messages name their days.
+        dates: The lines beside the verbatim messages that name their days.
+        changed: Ids of quoted and listed messages of which a value was changed later, each with the
+            id of the message that changed it.
     """
 
     frame: Frame
@@ -95,7 +97,8 @@ class Draft:
     lines: tuple[Entry, ...] = ()
     summary: Settled | None = None
     without: str | None = None
-    dates: bool = False
+    dates: tuple[DayLine, ...] = ()
+    changed: tuple[tuple[int, int], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -147,7 +150,7 @@ def assemble(engine: Engine, call: Call, draft: Draft) -> Assembled:
         made = write(engine, call, draft)
         if made.tokens <= call.budget:
             return made
-        weaker = _weaker(draft)
+        weaker = _weaker(engine, draft)
         if weaker is None and draft.frame.anchor and not draft.frame.brief:
             # Filler messages took what the task needs; the loop ends, for a task is brief once.
             brief = replace(draft, frame=replace(draft.frame, brief=True))
@@ -184,7 +187,7 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
         pieces.append(_user_piece(engine, call, "anchor", line, (task.id,)))
     else:
         show("anchor", frame.anchor)
-    for day in day_lines(engine, draft):
+    for day in draft.dates:
         line = engine.cards.plain(day.text)
         piece = _user_piece(engine, call, "dates", line, day.ids)
         pieces.append(replace(piece, before=day.before))
@@ -218,22 +221,30 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     return replace(made, lost=done.lost)
 
 
-def day_lines(engine: Engine, draft: Draft) -> list[DayLine]:
-    """Return the lines with the days of a draft's verbatim messages, in order."""
-    if not draft.dates:
-        return []
-    frame, cards = draft.frame, engine.cards
+def marks_of(changed: Iterable[tuple[int, int]], verbatim: Collection[int]) -> dict[int, str]:
+    """Return the lines behind messages of which a value was changed later, by id.
+
+    Args:
+        changed: Ids of the messages, each with that of the one that changed it.
+        verbatim: Ids of messages that are shown verbatim.
+    """
+    return {old: changed_line(new, below=new in verbatim) for old, new in changed}
+
+
+def day_lines(engine: Engine, frame: Frame) -> tuple[DayLine, ...]:
+    """Return the lines with the days of the messages that are shown verbatim, in order."""
+    cards = engine.cards
     anchor = [entry for unit in frame.anchor for entry in unit]
     since = [entry for unit in frame.current for entry in unit][1:]
     until = None if is_closed(since) else frame.current[0][0].id
     units = (*frame.placed, *frame.recent, *frame.current)
     above = [above_line(cards, anchor)] if anchor else []
-    return [*above, *tail_lines(cards, units, until=until)]
+    return (*above, *tail_lines(cards, units, until=until))
 
 
 def day_tokens(engine: Engine, call: Call, draft: Draft) -> int:
     """Return the tokens of the lines with days, as they are counted in a window."""
-    lines = [engine.cards.plain(day.text).tokens for day in day_lines(engine, draft)]
+    lines = [engine.cards.plain(day.text).tokens for day in draft.dates]
     return sum(lines) + frame_tokens(call.source, engine.encoding) * len(lines)
 
 
@@ -251,6 +262,7 @@ def quote_block(
     quoted: Iterable[Entry],
     lines: Iterable[Entry],
     head: str = "",
+    changed: Mapping[int, str] = NONE,
 ) -> Block:
     """Write an index and quoted turns as one text, in the order of the conversation.
 
@@ -260,12 +272,17 @@ def quote_block(
         quoted: The messages to quote.
         lines: The messages to list, one line each.
         head: A line before the index.
+        changed: By id, the line behind a message of which a value was changed later.
     """
     cards = engine.cards
     shown, listed = sorted(quoted, key=attrgetter("id")), sorted(lines, key=attrgetter("id"))
-    index = [cards.plain(INDEX_TITLE), *map(cards.line, listed)] if listed else []
+    index = [cards.plain(INDEX_TITLE)] if listed else []
+    for one in listed:
+        index.append(cards.line(one))
+        if one.id in changed:
+            index.append(cards.plain(changed[one.id]))
     index = [cards.plain(head), *index] if head else index
-    turns = cards.quotes(shown)
+    turns = cards.quotes(shown, changed)
     ends = [cards.plain(OPENING), cards.plain(CLOSING)]
     text = "".join(line.text for line in (ends[0], *index, *turns, ends[1]))
     of_index = sum(line.tokens for line in index)
@@ -281,7 +298,8 @@ def _retrieved(engine: Engine, call: Call, draft: Draft) -> Piece:
     """Write the scoped index and the quoted turns, as one message."""
     shown = sorted((e for unit in draft.quoted for e in unit), key=attrgetter("id"))
     lines = sorted(draft.lines, key=attrgetter("id"))
-    made = quote_block(engine, call.source, shown, lines)
+    marks = marks_of(draft.changed, {one.id for unit in draft.frame.units() for one in unit})
+    made = quote_block(engine, call.source, shown, lines, changed=marks)
     parts = [Part("index", made.index_tokens, tuple(entry.id for entry in lines))] if lines else []
     parts.append(Part("retrieved", made.tokens, tuple(entry.id for entry in shown)))
     return Piece(tuple(parts), [made.message])
@@ -324,7 +342,7 @@ def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]
     return said
 
 
-def _weaker(draft: Draft) -> Draft | None:
+def _weaker(engine: Engine, draft: Draft) -> Draft | None:
     """Drop the weakest choice: a line, a quote, the summary, a recent unit, days, a tool step."""
     frame = draft.frame
     if draft.lines:
@@ -335,7 +353,8 @@ def _weaker(draft: Draft) -> Draft | None:
         return replace(draft, summary=None, without=NO_ROOM)
     if frame.recent or draft.dates:
         fewer = replace(frame, recent=frame.recent[1:])
-        return replace(draft, frame=fewer, dates=draft.dates and bool(frame.recent))
+        dates = day_lines(engine, fewer) if draft.dates and frame.recent else ()
+        return replace(draft, frame=fewer, dates=dates)
     for at in sorted(set(range(len(frame.current))) - protected(frame)):
         current = [*frame.current[:at], *frame.current[at + 1 :]]
         return replace(draft, frame=replace(frame, current=current))

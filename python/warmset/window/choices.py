@@ -53,6 +53,7 @@ class Frozen:
         lines: The messages in the scoped index, with their descriptions as they were then.
         since: Id of the oldest recent message; None if there was none.
         summary: The summary that was shown after the task; None if there was none.
+        changed: The messages of which a value was changed later; see `Draft`.
     """
 
     key: tuple[object, ...]
@@ -62,6 +63,7 @@ class Frozen:
     lines: tuple[Entry, ...]
     since: int | None
     summary: Settled | None
+    changed: tuple[tuple[int, int], ...] = ()
 
     def picked_of(self, found: Found) -> Picked:
         """Return what was picked, for the report of another window; the picker is not asked."""

@@ -21,7 +21,7 @@ from warmset.options import (
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Mapping, Sequence
 
     from warmset.messages import System
     from warmset.money import Prices

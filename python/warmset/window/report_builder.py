@@ -63,7 +63,10 @@ class Choices(Sequence[Choice]):
     def _reason(self, id_: int, score: float) -> Reason:
         unit = self._units.get(id_)
         if unit is not None:
-            best = next(one for one in self._picked.ids if self._units.get(one) == unit)
+            units = self._units
+            best = next((one for one in self._picked.ids if units.get(one) == unit), None)
+            if best is None:
+                return "newer_value"
             return "picked" if best == id_ else "already_in_window"
         if self._picked.by == "picker":
             return "over_budget" if id_ in self._picked.ids else "not_picked"

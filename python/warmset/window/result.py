@@ -45,7 +45,9 @@ PartName: TypeAlias = Literal[
     "all",
 ]
 
-Reason: TypeAlias = Literal["picked", "already_in_window", "not_picked", "below_cut", "over_budget"]
+Reason: TypeAlias = Literal[
+    "picked", "already_in_window", "newer_value", "not_picked", "below_cut", "over_budget"
+]
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +77,9 @@ class Choice:
         tokens: The tokens of the message when it is shown verbatim.
         shown: Whether it is quoted.
         reason: "picked"; "already_in_window": quoted because a better candidate of the same unit
-            is; "not_picked": left out by the picker; "below_cut": its score is too low beside the
-            best; or "over_budget".
+            is; "newer_value": quoted because it changed a value of a quoted one; "not_picked":
+            left out by the picker; "below_cut": its score is too low beside the best; or
+            "over_budget".
         terms: The value of each signal, before its weight.
     """
 

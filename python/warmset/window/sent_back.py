@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.messages import Message
+    from warmset.messages.canonical import Form
     from warmset.state.branches import History
     from warmset.state.ledger import Ledger
     from warmset.window.assemble import Assembled

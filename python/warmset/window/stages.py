@@ -14,11 +14,12 @@ from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
-from warmset.window.assemble import Assembled, Draft, day_tokens, verbatim, write
+from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, verbatim, write
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
 from warmset.window.days import several_days
 from warmset.window.layout import Frame, cost, frame, must_stay, protected
+from warmset.window.newer import changers, lines_with_newer, with_newer
 from warmset.window.render import Call, beside_system, render, request_behind, total
 from warmset.window.result import Part
 from warmset.window.select import choose_lines, choose_quotes
@@ -168,7 +169,9 @@ def stay(
     if recency or ask.options.dates == "none":
         return made
     shown = (entry for unit in made.frame.units() for entry in unit)
-    return replace(made, dates=several_days(ledger.live(), shown))
+    if not several_days(ledger.live(), shown):
+        return made
+    return replace(made, dates=day_lines(engine, made.frame))
 
 
 def _least(engine: Engine, call: Call, parts: Frame) -> int:
@@ -203,14 +206,20 @@ def quote_and_index(
     with engine.lock:
         pool = gather(ledger, found, picked, weights)
     quoted = choose_quotes(engine, pool, left - reserve)
+    verbatim = [one for unit in parts.units() for one in unit]
+    later = changers(engine.cards, ledger, found, verbatim)
+    quoted, changed = with_newer(engine, ledger, quoted, later, verbatim, left - reserve)
+    base = replace(base, quoted=quoted, changed=changed)
     if not reserve:
-        return replace(base, quoted=quoted)
+        return base
     room = min(int(call.budget * ask.options.index_share), reserve)
     shown = {one.id for unit in (*parts.units(), *quoted) for one in unit}
     others = pool.others(engine.cards, quoted, ask.options.shortlist)
     decisions = pool.decisions(engine.cards, shown)
     lines = choose_lines(engine, decisions, others, room)
-    return replace(base, quoted=quoted, lines=lines)
+    known = (*verbatim, *(one for unit in quoted for one in unit))
+    lines, more = lines_with_newer(engine, lines, later, known, room)
+    return replace(base, lines=lines, changed=(*changed, *more))
 
 
 def _beside(engine: Engine, call: Call) -> int:
@@ -253,6 +262,7 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
         lines=draft.lines,
         since=min(recent) if recent else None,
         summary=draft.summary,
+        changed=draft.changed,
     )
 
 
@@ -262,4 +272,4 @@ def again(ledger: Ledger, base: Draft, frozen: Frozen) -> Draft:
     lines = tuple(entry for entry in frozen.lines if entry.id in ledger.entries)
     # A quoted call may have got its result meanwhile, and be shown in the exchange with it.
     quoted = (unit for unit in ledger.together(frozen.quoted) if unit and unit[0].id not in shown)
-    return replace(base, quoted=tuple(quoted), lines=lines)
+    return replace(base, quoted=tuple(quoted), lines=lines, changed=frozen.changed)

@@ -75,6 +75,7 @@ def store_choices(
                 None if entry.described is None else entry.described.record for entry in made.lines
             ],
             picked=made.picked.ids if by_picker else (),
+            changed=made.changed,
             by=made.picked.by,
             why=made.picked.why,
         )
@@ -134,6 +135,7 @@ def stored_choices(
         ),
         since=one.since,
         summary=summary,
+        changed=tuple(one.changed),
     )
 
 

@@ -54,6 +54,8 @@ def test_a_quotation_states_nothing(quoted):
 @pytest.mark.parametrize(
     "line",
     [
+        "[changed later: #41]",
+        "[changed later: #41, below]",
         "[Sun 7 May 2023]",
         '[above: Sun 7 May 2023; "yesterday" is 6 May 2023, "last week" is 24-30 Apr 2023]',
         "[above: Sun 7 May 2023 to Tue 9 May 2023]\n[Wed 10 May 2023]",

@@ -5,13 +5,14 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from warmset.store.epochs import Insertion
-from warmset.window.assemble import quote_block
+from warmset.window.assemble import marks_of, quote_block
 from warmset.window.candidates import gather
+from warmset.window.newer import changers, lines_with_newer, with_newer
 from warmset.window.select import choose_lines, choose_quotes
 from warmset.window.steady.index_role import lines_role
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.options import Weights
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 ROOM_SHARE: Final = 0.25
 """The share of the tokens that an epoch has left which one recall may take."""
+
+NEWEST: Final = 256
+"""The newest messages of a list among which one is looked for that changed a quoted value."""
 
 LINES_SHARE: Final = 0.25
 """The share of a recall that index lines may take."""
@@ -74,7 +78,7 @@ def recalled(
         The message; with `index_role` "system" one for quotations and one for lines; none if
         nothing was found that is good enough and fits.
     """
-    pool = gather(ledger, found, picked, weights)
+    pool, live = gather(ledger, found, picked, weights), ledger.live()
     role = lines_role(engine, ledger, call, ask, front=False)
     lines_room = int(room * LINES_SHARE) if ask.options.index_share else 0
     around = 0 if role == "user" else quote_block(engine, call.source, (), ()).tokens
@@ -88,9 +92,16 @@ def recalled(
     lines = choose_lines(engine, (), others, lines_room) if others else ()
     if not lines:  # quotations have their room, too
         quoted = choose_quotes(engine, pool, room)
+    verbatim = [live[at] for at in epoch.held] + live[epoch.start :][-NEWEST:]
+    known = [*verbatim, *(live[at] for at in sorted(epoch.quoted))]
+    later = changers(engine.cards, ledger, found, known)
+    quoted, changed = with_newer(engine, ledger, quoted, later, known, room)
+    known += [one for unit in quoted for one in unit]
+    lines, more = lines_with_newer(engine, lines, later, known, lines_room)
+    marks = marks_of((*changed, *more), {one.id for one in verbatim})
     while quoted or lines:
         entries = [entry for unit in quoted for entry in unit]
-        texts = _texts(engine, call, entries, lines, apart=role != "user")
+        texts = _texts(engine, call, entries, lines, marks, apart=role != "user")
         if sum(made.tokens + made.index_tokens for made in texts) <= room:
             break
         lines, quoted = (lines[:-1], quoted) if lines else ((), quoted[:-1])
@@ -110,13 +121,23 @@ def recalled(
 
 
 def _texts(
-    engine: Engine, call: Call, entries: list[Entry], lines: Sequence[Entry], *, apart: bool
+    engine: Engine,
+    call: Call,
+    entries: list[Entry],
+    lines: Sequence[Entry],
+    marks: Mapping[int, str],
+    *,
+    apart: bool,
 ) -> list[Block]:
     """Write quotations and lines as one text, or as one each."""
-    if not apart:
-        return [quote_block(engine, call.source, entries, lines)]
-    parts = ((entries, ()), ((), lines))
-    return [quote_block(engine, call.source, *part) for part in parts if any(part)]
+    parts: tuple[tuple[Sequence[Entry], Sequence[Entry]], ...] = ((entries, lines),)
+    if apart:
+        parts = ((entries, ()), ((), lines))
+    return [
+        quote_block(engine, call.source, quoted, listed, changed=marks)
+        for quoted, listed in parts
+        if quoted or listed
+    ]
 
 
 def places(ledger: Ledger, ids: list[int]) -> tuple[int, ...]:

@@ -1,0 +1,169 @@
+"""The newer value beside the older one: a turn is not quoted without the one that changed it."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from warmset.quote.format import changed_line
+from warmset.text.changes import superseded
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warmset.engine.engine import Engine
+    from warmset.quote.cache import Cards
+    from warmset.retrieve.hits import Found
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
+
+LOOKED_AT: Final = 32
+"""The best hits among which one is looked for that changed a quoted value: what changes a value is
+about the same as what set it."""
+
+
+def changers(cards: Cards, ledger: Ledger, found: Found, known: Iterable[Entry]) -> list[Entry]:
+    """Return the messages that change values, among the best hits and those that are shown.
+
+    Args:
+        cards: Reads what messages state.
+        ledger: The conversation.
+        found: The hits of the search.
+        known: The messages that are shown besides.
+
+    Returns:
+        The messages, in order.
+    """
+    entries, changes = ledger.entries, cards.changes
+    near = [one for id_ in found.ids[:LOOKED_AT] if changes(one := entries[id_])]
+    made = {one.id: one for one in near if ledger.place(one.id) is not None}
+    made.update((one.id, one) for one in known if changes(one))
+    return [one for _, one in sorted(made.items())]
+
+
+def newer_of(cards: Cards, shown: Iterable[Entry], later: Sequence[Entry]) -> dict[int, Entry]:
+    """Return, for each message of which a value was changed later, the newest that changed it.
+
+    Args:
+        cards: Reads what messages state.
+        shown: The messages.
+        later: The messages that may have changed a value, in order.
+    """
+    found: dict[int, Entry] = {}
+    asked = {one.id: one for one in (*shown, *later) if one.id < later[-1].id}
+    for id_, old in sorted(asked.items(), reverse=True):
+        stated = cards.statements(old)
+        if not stated.stated:
+            continue
+        for new in reversed(later):
+            if new.id <= id_:
+                break
+            if superseded(stated, cards.statements(new)):
+                found[id_] = found.get(new.id, new)
+                break
+    return found
+
+
+def with_newer(
+    engine: Engine,
+    ledger: Ledger,
+    quoted: Sequence[tuple[Entry, ...]],
+    later: Sequence[Entry],
+    known: Iterable[Entry],
+    room: int,
+) -> tuple[tuple[tuple[Entry, ...], ...], tuple[tuple[int, int], ...]]:
+    """Add to quoted units those that changed their values.
+
+    Args:
+        engine: The store, from which texts are read.
+        ledger: The conversation.
+        quoted: The units, the best first.
+        later: Messages that may have changed a value; see `changers`.
+        known: Messages that are shown besides.
+        room: The most tokens of all quotes.
+
+    Returns:
+        The units, each behind the one that changed it, so that it leaves before it; and the ids of
+        changed messages, each with that of the one that changed it.
+    """
+    cards = engine.cards
+    there = [one for unit in quoted for one in unit]
+    changed = newer_of(cards, there, later) if later else {}
+    changed = {one.id: changed[one.id] for one in there if one.id in changed}
+    if not changed:
+        return tuple(quoted), ()
+    shown = {one.id for one in (*there, *known)}
+    units: list[tuple[Entry, ...]] = []
+    for unit in quoted:
+        missing = {new.id for one in unit if (new := changed.get(one.id)) and new.id not in shown}
+        for more in ledger.together(sorted(missing)):
+            if sum(cards.quote(one).tokens for one in more) > room // 2:
+                break
+            units.append(tuple(more))
+            shown |= {one.id for one in more}
+        if all(one.id not in changed or changed[one.id].id in shown for one in unit):
+            units.append(tuple(unit))
+    ordered = _newer_first(units, changed)
+    marks = {old: changed_line(new.id, below=True) for old, new in changed.items()}
+    while ordered and _tokens(cards, ordered, marks) > room:
+        ordered.pop()
+    left = {one.id for unit in ordered for one in unit}
+    return tuple(ordered), tuple((old, new.id) for old, new in changed.items() if old in left)
+
+
+def lines_with_newer(
+    engine: Engine,
+    lines: Sequence[Entry],
+    later: Sequence[Entry],
+    known: Iterable[Entry],
+    room: int,
+) -> tuple[tuple[Entry, ...], tuple[tuple[int, int], ...]]:
+    """Add to listed messages those that changed their values; see `with_newer`."""
+    cards = engine.cards
+    changed = newer_of(cards, lines, later) if later else {}
+    changed = {one.id: changed[one.id] for one in lines if one.id in changed}
+    if not changed:
+        return tuple(lines), ()
+    shown = {one.id for one in known}
+    out: list[Entry] = []
+    for one in lines:
+        new = changed.get(one.id)
+        if new is not None and new.id not in shown and new not in out:
+            out.append(new)
+        if one not in out:
+            out.append(one)
+    marks = {old: changed_line(new.id, below=True) for old, new in changed.items()}
+    while out and sum(cards.line(one).tokens + _mark(cards, one, marks) for one in out) > room:
+        out.pop()
+    left = {one.id for one in out}
+    return tuple(out), tuple((old, new.id) for old, new in changed.items() if old in left)
+
+
+def _newer_first(
+    units: list[tuple[Entry, ...]], changed: dict[int, Entry]
+) -> list[tuple[Entry, ...]]:
+    """Order units so that each stands behind those that changed its values."""
+    homes = {one.id: unit for unit in units for one in unit}
+    out: list[tuple[Entry, ...]] = []
+    seen: set[int] = set()
+
+    def add(unit: tuple[Entry, ...]) -> None:
+        if unit[0].id in seen:
+            return
+        seen.add(unit[0].id)
+        newer = {changed[one.id].id for one in unit if one.id in changed}
+        for id_ in sorted(newer & homes.keys()):
+            add(homes[id_])
+        out.append(unit)
+
+    for unit in units:
+        add(unit)
+    return out
+
+
+def _tokens(cards: Cards, units: Iterable[tuple[Entry, ...]], marks: dict[int, str]) -> int:
+    entries = sorted((one for unit in units for one in unit), key=lambda one: one.id)
+    return sum(line.tokens for line in cards.quotes(entries, marks))
+
+
+def _mark(cards: Cards, entry: Entry, marks: dict[int, str]) -> int:
+    return cards.plain(marks[entry.id]).tokens if entry.id in marks else 0

@@ -1,0 +1,130 @@
+"""Values that were changed later: what counts as a change of what, and what only looks like one."""
+
+from __future__ import annotations
+
+import pytest
+
+from warmset.text.changes import may_change, statements, superseded
+from warmset.text.clauses import words_of
+
+CHANGED = [
+    ("The retry limit is 5 attempts.", "Make it 7 attempts from now on."),
+    (
+        "Replica lag: the alert fires above 30 s.",
+        "It harms nobody at night, raise the alert to 90 s.",
+    ),
+    ("The checkout timeout is 30 seconds.", "We raised the checkout timeout to 45 seconds."),
+    ("Deck is due on 28 January.", "The deck is now due on 5 February."),
+    ("Refunds up to 80 euros are yours.", "You may now refund up to 120 euros."),
+    ("Wim visits Umbra on 21 April.", "New date for Wim at Umbra: 29 April."),
+    ("The staging pool has 12 connections.", "The staging pool has 20 connections now."),
+    ("The canary runs for 2 hours.", "Let the canary run for six hours instead."),
+    ("We cap uploads at 25 MB.", "Uploads are now capped at 40 MB."),
+    ("Nightly backup starts at 02:30.", "Moved the nightly backup to 04:15."),
+    ("The discount is 10 %.", "We lower the discount to 8 %."),
+    ("The rehearsal is on Tuesday.", "The rehearsal moves to Thursday."),
+    ("The invoice term is thirty days.", "The invoice term goes from 30 days to 45 days."),
+    ("Cache entries expire after 10 minutes.", "Change it: cache entries expire after 15 minutes."),
+    ("The pooled estimate is 0.52.", "New pooled value: 0.44."),
+    ("Cells show fewer than 20 units never.", "Nothing under 35 units a cell, so raise our limit."),
+    ("The grant closes on 3 May.", "The grant's deadline was extended to 10 May."),
+    ("Batch size is 500 rows a batch.", "Batch size: not 500 rows but 800 rows now."),
+]
+
+UNCHANGED = [
+    # two things of one kind
+    ("The payments timeout is 30 seconds.", "Raise the search timeout to 90 seconds."),
+    ("The timeout of payments is 30 s.", "The timeout of search is now 90 s."),
+    ("Aster's rate limit is 100 requests.", "We raised the rate limit of Borea to 250 requests."),
+    ("Invoices for Kestrel are due on 3 May.", "Invoices for Merlin are now due on 9 May."),
+    ("The red queue holds 50 jobs.", "The blue queue now holds 80 jobs."),
+    ("The staging pool has 12 connections.", "The production pool has 20 connections now."),
+    ("Port 8080 is for the api.", "The metrics exporter now listens on port 9100."),
+    ("We have 3 lanterns in the shed.", "Set the alarm to 7 minutes."),
+    # proposed, asked, rejected
+    ("The retry limit is 5 attempts.", "Could we make it 7 attempts?"),
+    ("The retry limit is 5 attempts.", "Maybe raise the limit to 7 attempts."),
+    ("The retry limit is 5 attempts.", "I suggest that we change it to 7 attempts now."),
+    ("The retry limit is 5 attempts.", "Raising it to 7 attempts was rejected."),
+    ("The retry limit is 5 attempts.", "What if it goes to 7 attempts instead?"),
+    ("The retry limit is 5 attempts.", "Do not raise it to 7 attempts."),
+    ("The retry limit is 5 attempts.", "Keep 5 attempts, not 7 attempts, for now."),
+    ("Shall we take 5 attempts?", "Make it 7 attempts."),
+    ("We could try 5 attempts.", "Make it 7 attempts from now on."),
+    # the same value again, and other kinds of value
+    ("The retry limit is 5 attempts.", "Right, the retry limit is now 5 attempts."),
+    ("The checkout timeout is 30 seconds.", "The checkout timeout now has 2 tests."),
+    ("The checkout timeout is 30 seconds.", "We raised the checkout budget to 45 euros."),
+    # measured, counted, told
+    ("The build took 12 minutes yesterday.", "The build took 9 minutes now."),
+    ("Twenty-four open, the oldest from Thursday.", "640 out, and now 402 people wait."),
+    ("I saw 3 kettles leak.", "The small kettle has run out now, 402 people wait."),
+    ("We got 30 rows, 6 of them in.", "Done: 42 rows now."),
+    ("522,631 lines in the quarter.", "The text: two lines, final."),
+    ("The PDF has 9 pages.", "A brief of two pages. The deadline moves again."),
+    ("In 2016 the mill closed.", "The mill is now open, since 2019."),
+    ("Row 17 has a wrong sign.", "I've set it to 0.8."),
+    # no sign of a change
+    ("The checkout timeout is 30 seconds.", "The checkout timeout is 45 seconds."),
+]
+
+
+def changes(earlier, later, roles=("user", "user")):
+    first, second = (
+        statements(text, role) for text, role in zip((earlier, later), roles, strict=True)
+    )
+    return superseded(first, second)
+
+
+@pytest.mark.parametrize(("earlier", "later"), CHANGED)
+def test_a_changed_value_is_found(earlier, later):
+    assert changes(earlier, later)
+
+
+@pytest.mark.parametrize(("earlier", "later"), UNCHANGED)
+def test_what_only_looks_like_a_change_is_none(earlier, later):
+    assert not changes(earlier, later)
+
+
+def test_whole_chats_of_both_have_no_other_marks():
+    """Every pair of different subjects: nothing is taken for a change of something else."""
+    wrong = []
+    for at, (earlier, _) in enumerate(CHANGED):
+        for place, (_, later) in enumerate(CHANGED):
+            if at != place and changes(earlier, later):
+                wrong.append((earlier, later))
+    right = sum(changes(*pair) for pair in CHANGED)
+    assert right / (right + len(wrong)) >= 0.9, wrong
+
+
+@pytest.mark.parametrize(("earlier", "later"), CHANGED)
+def test_each_change_is_seen_at_a_glance(earlier, later):
+    assert may_change(later)
+    assert may_change(later.upper())
+    assert may_change(f"{later[:-1]}...")
+    assert not may_change("The checkout timeout is 30 seconds.")
+    assert earlier
+
+
+def test_a_tools_result_states_nothing():
+    earlier, later = CHANGED[1]
+    assert changes(earlier, later, ("assistant", "user"))
+    assert not changes(earlier, later, ("tool", "user"))
+    assert not changes(earlier, later, ("user", "tool"))
+
+
+def test_an_old_value_that_is_named_must_be_the_one():
+    later = "The invoice term goes from 30 days to 45 days."
+    assert changes("The invoice term is 30 days.", later)
+    assert not changes("The invoice term is 20 days.", later)
+
+
+def test_words_have_one_form():
+    assert set(words_of("limits limited limiting raise raised the of")) == {"limit"}
+    assert list(words_of("Thursday 5 May at noon, two seconds")) == []
+
+
+def test_long_turns_are_read_at_their_beginning():
+    earlier, later = CHANGED[1]
+    assert not changes(earlier, "x" * 1_990 + ". " + later)
+    assert changes(earlier, later + " " + "x" * 50_000)

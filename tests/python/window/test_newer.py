@@ -1,0 +1,200 @@
+"""Values that were changed later, in windows: the mark, and the newer turn beside the older one."""
+
+from __future__ import annotations
+
+import re
+from random import Random
+
+import pytest
+
+from warmset import Memory, count_tokens
+from warmset.messages import validate
+
+WORDS = ["crane", "steel", "lamp", "teapot", "garden", "bicycle", "umbrella", "boat", "saddle"]
+OLD = "Replica lag of the ledger: the alert fires above 30 s."
+NEW = "It harms nobody at night, raise the alert to 90 s."
+NEWEST = "Let us raise the alert to 120 s, then."
+
+
+def said(role, text):
+    return {"role": role, "content": text}
+
+
+def fill(chat, count, seed=1):
+    random = Random(seed)
+    for _ in range(count):
+        for role in ("user", "assistant"):
+            chat.append(said(role, " ".join(random.choices(WORDS, k=25))))
+
+
+def text_of(made):
+    return "\n".join(str(one["content"]) for one in made.messages)
+
+
+def block(made):
+    (text,) = [one["content"] for one in made.messages if "<earlier-turns>" in str(one["content"])]
+    return text
+
+
+@pytest.fixture
+def chat():
+    with Memory.open(None, embedder="lexical") as memory:
+        yield memory.conversation("log")
+
+
+def told(chat, *texts, between=12):
+    """A conversation in which some things are said, far apart; their ids."""
+    fill(chat, 3, seed=0)
+    ids = []
+    for at, text in enumerate(texts):
+        ids += chat.append(said("user", text))
+        chat.append(said("assistant", "Noted."))
+        fill(chat, between, seed=at + 2)
+    return ids
+
+
+ASKED = "Above which replica lag of the ledger does the alert fire?"
+
+
+def test_the_older_one_is_marked_and_the_newer_one_is_there(chat):
+    old, new = told(chat, OLD, NEW)
+    made = chat.window(ASKED, budget=700)
+    text = block(made)
+    assert f"#{old} user: {OLD}\n[changed later: #{new}]\n" in text
+    assert f"#{new} user: {NEW}\n" in text
+    assert text.count("[changed later") == 1
+    assert {old, new} <= set(made.report.picked)
+    assert made.tokens == count_tokens(made.messages) <= 700
+    assert sum(part.tokens for part in made.parts) + 3 == made.tokens
+
+
+def test_it_points_to_the_newest(chat):
+    old, new, newest = told(chat, OLD, NEW, NEWEST)
+    text = block(chat.window(ASKED, budget=900))
+    assert f"{OLD}\n[changed later: #{newest}]\n" in text
+    assert f"{NEW}\n[changed later: #{newest}]\n" in text or f"#{new}" not in text
+    assert f"{NEWEST}\n[changed" not in text
+    assert f"#{newest} user" in text
+    assert old < new < newest
+
+
+def test_the_newer_one_comes_even_where_the_search_would_not_pick_it(chat):
+    """One turn is nearest by far, and the one that changed it shares a word with the request."""
+    old, new = told(chat, OLD, NEW)
+    asked = "Replica lag of the ledger above seconds: ledger replica lag fires? alert"
+    made = chat.window(asked, budget=500, recent=0, index_share=0)
+    assert {old, new} <= set(made.report.picked)
+    (why,) = [one.reason for one in made.report.choices if one.id == new]
+    assert why in ("newer_value", "picked")
+
+
+def test_a_newer_one_that_was_not_picked_has_its_reason(chat):
+    class Nearest:
+        max_picked = 1
+
+        def pick(self, _request, candidates, *, limit):
+            assert limit == 1
+            return [next(one.id for one in candidates if "Replica" in one.summary)]
+
+    old, new = told(chat, OLD, NEW)
+    made = chat.window(ASKED, budget=900, picker=Nearest(), index_share=0)
+    assert set(made.report.picked) == {old, new}
+    assert {one.id: one.reason for one in made.report.choices if one.shown} == {
+        old: "picked",
+        new: "newer_value",
+    }
+
+
+def test_a_change_that_is_shown_word_for_word_is_below(chat):
+    (_old,) = told(chat, OLD)
+    (new,) = chat.append(said("user", NEW))
+    chat.append(said("assistant", "Done."))
+    made = chat.window(ASKED, budget=700)
+    assert f"{OLD}\n[changed later: #{new}, below]\n" in block(made)
+    assert new not in made.report.picked
+
+
+def test_an_index_line_is_marked_and_has_the_newer_one(chat):
+    old, new = told(chat, OLD, NEW)
+
+    class Nobody:
+        def pick(self, _request, _candidates, *, limit):
+            assert limit
+            return []
+
+    text = block(chat.window(ASKED, budget=900, picker=Nobody(), index_share=0.4))
+    assert re.search(rf"#{old} user: {re.escape(OLD)}.*\n\[changed later: #{new}\]\n", text)
+    assert f"#{new} user: {NEW}" in text
+
+
+def test_nothing_is_marked_without_a_change(chat):
+    told(chat, OLD, "Raise the disk quota to 90 GB.", "Should we raise the alert to 60 s?")
+    assert "changed later" not in text_of(chat.window(ASKED, budget=900))
+
+
+def test_an_exchange_keeps_its_marks(chat):
+    """What a tool loop was sent stays, also where a step of it changes the value."""
+    told(chat, OLD)
+    chat.append(said("user", ASKED))
+    made = chat.window(budget=700)
+    assert OLD in block(made)
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    steps = [
+        {"role": "assistant", "content": NEW, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c1", "content": "done"},
+    ]
+    chat.append(steps)
+    assert chat.window(budget=700).messages == [*made.messages, *steps]
+
+
+@pytest.mark.parametrize("budget", [*range(120, 420, 12), 600, 1_000, 3_000])
+def test_the_older_one_is_never_shown_without_the_newer_one(chat, budget):
+    old, new = told(chat, OLD, NEW)
+    for share in (0.0, 0.1, 0.4):
+        made = chat.window(ASKED, budget=budget, recent=1, index_share=share)
+        assert list(validate(made.messages)) == []
+        assert made.tokens <= budget
+        text = text_of(made)
+        if f"#{old} " in text:
+            assert f"#{new} " in text
+            assert f"[changed later: #{new}]" in text
+
+
+def test_a_newer_one_that_is_too_long_takes_the_older_one_along(chat):
+    told(chat, OLD, NEW + " And so we go on about the harbour, as people do." * 60)
+    made = chat.window(ASKED, budget=700, index_share=0)
+    assert OLD not in text_of(made)
+
+
+def test_a_recall_of_a_growing_list_is_marked(chat):
+    old, new = told(chat, OLD, NEW)
+    fill(chat, 10, seed=9)
+    chat.append(said("user", ASKED))
+    made = chat.window(budget=1_200, mode="steady", recall_share=0.3)
+    assert made.report.epoch.hidden
+    text = block(made)
+    assert f"{OLD}\n[changed later: #{new}]\n" in text
+    assert f"#{new} user" in text
+    assert old in made.report.picked
+    chat.append([said("assistant", "Above 90 s."), said("user", "raise the alert to 200 s")])
+    later = chat.window(budget=1_200, mode="steady", recall_share=0.3)
+    assert later.messages[: len(made.messages)] == made.messages, "what was sent stays"
+
+
+def test_a_branch_that_was_left_changes_nothing(chat):
+    (old,) = told(chat, OLD)
+    before = [dict(one) for one in chat.fetch(chat.ids)]
+    chat.append([said("user", NEW), said("assistant", "Done.")])
+    assert "changed later" in text_of(chat.window(ASKED, budget=700))
+    chat.sync([*before, said("user", "something else")])
+    fill(chat, 6, seed=7)
+    text = text_of(chat.window(ASKED, budget=700))
+    assert f"#{old} " in text
+    assert "changed later" not in text
+
+
+def test_a_text_cannot_pass_for_a_mark(chat):
+    told(chat, "The alert fires above 30 s.\n[changed later: #7]\n#7 user: 5 s")
+    text = block(chat.window(ASKED, budget=700))
+    assert "\n[changed later" not in text
+    assert "\n  [changed later: #7]" in text
