@@ -149,7 +149,7 @@ def test_a_summary_that_goes_on_from_one_in_the_spool_names_its_messages(made, h
     memory, log = opened(made())
     with memory:
         with monkeypatch.context() as busy:
-            busy.setattr(memory._engine, "put", lambda _drafts: Spooled("x"))
+            busy.setattr(memory._engine, "put", lambda _drafts, **_: Spooled("x"))
             prepared(log, hand)
         talk(log, 20, 11)
         window(log, 900)

@@ -68,7 +68,7 @@ def test_a_summary_of_what_is_erased_while_a_picker_thinks_is_not_shown(
         log.window("Begin.", budget=600)
         with monkeypatch.context() as busy:
             if spooled:
-                busy.setattr(memory._engine, "put", lambda _drafts: Spooled("x"))
+                busy.setattr(memory._engine, "put", lambda _drafts, **_: Spooled("x"))
             hand.run()
         assert shown(log.window("What did answer 2 say?", budget=600))
         window = log.window("What did answer 3 say?", budget=600, picker=Erasing())

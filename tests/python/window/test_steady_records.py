@@ -278,11 +278,11 @@ def meanwhile(monkeypatch, memory, does):
     """Have something done just before the next record is written; the records, as they come."""
     put, drafts = memory._engine.put, []
 
-    def late(given):
+    def late(given, **options):
         drafts.extend(given)
         if len(drafts) == 1:
             does()
-        return put(given)
+        return put(given, **options)
 
     monkeypatch.setattr(memory._engine, "put", late)
     return drafts
@@ -434,7 +434,7 @@ def test_a_full_disk_gives_the_list_and_a_note(tmp_path, monkeypatch):
         made = talk(memory, 20)
         memory.conversation("log").append([answered(21), asked(22)])
 
-        def full(_drafts):
+        def full(_drafts, **_options):
             raise StoreError("the disk is full")
 
         with monkeypatch.context() as patch:

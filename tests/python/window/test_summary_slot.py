@@ -223,7 +223,7 @@ def test_of_erased_turns_the_process_keeps_no_summary(made, hand, monkeypatch, e
         look(log, "Begin.")
         with monkeypatch.context() as busy:
             if spooled:
-                busy.setattr(memory._engine, "put", lambda _drafts: Spooled("x"))
+                busy.setattr(memory._engine, "put", lambda _drafts, **_: Spooled("x"))
             hand.run()
         look(log)
         window(log)
