@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
 
 from warmset._core import count_text
 from warmset.quote.format import day_line, index_line, quote
-from warmset.text.changes import may_change, statements
-from warmset.text.features import SPEAKING
+from warmset.text.changes import changes_value, statements
 from warmset.text.resolved_dates import resolved
 from warmset.text.superseding import topics_of
 from warmset.text.timestamps import day_of
@@ -129,8 +128,7 @@ class Cards:
         known = self._changing.get(id_)
         if known is None:
             cleared = self._cleared
-            known = entry.facts.role in SPEAKING and may_change(self._read(id_))
-            known = known and bool(self.statements(entry).changes)
+            known = changes_value(self._read(id_), entry.facts.role)
             if len(self._changing) >= STATEMENTS:
                 self._changing = {}
             if cleared == self._cleared:

@@ -63,6 +63,7 @@ class Ledger:
     variants: Mapping[int, Variant] = field(default_factory=dict[int, "Variant"])
     forms: StoredForms = field(default_factory=StoredForms)
     frozen: object | None = None
+    changers: object | None = None
     auto: tuple[Mode, tuple[object, ...]] | None = None
     valid_in: dict[Dialect, tuple[int, bool]] = field(default_factory=dict)
     sent: Sent = field(default_factory=Sent)

@@ -7,15 +7,18 @@ value of the same kind, and what its clause speaks of is what the earlier one sp
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset.text.clauses import Stated, clauses, stated_in, stem, words_of
+from warmset.text.clauses import Stated, sentences, sets, stated_in, stem
 from warmset.text.features import SPEAKING
 from warmset.text.stopwords import OPENERS
+from warmset.text.values import has_value, values_in
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
+
+    from warmset.text.values import Found
 
 READ: Final = 2_000
 """The most characters of a turn that are read: who changes a value says it shortly."""
@@ -133,20 +136,13 @@ class Statements:
     Args:
         stated: Its values.
         changes: Those among them that replace others.
-        words: The stems of its words.
     """
 
     stated: tuple[Stated, ...] = ()
     changes: tuple[Change, ...] = ()
-    words: frozenset[str] = field(default_factory=frozenset[str])
 
 
 NOTHING: Final = Statements()
-
-
-def may_change(text: str) -> bool:
-    """Return whether a turn has a word of those that changes have; that is known at once."""
-    return not _HINTS.isdisjoint(text[:READ].lower().split())
 
 
 def statements(text: str, role: str) -> Statements:
@@ -159,39 +155,76 @@ def statements(text: str, role: str) -> Statements:
     if role not in SPEAKING:
         return NOTHING
     head = text[:READ].replace("’", "'")
-    stated: list[Stated] = []
-    changes: list[Change] = []
-    short = len(head) <= SHORT
-    for clause in clauses(head):
-        found = stated_in(clause)
-        if not found:
-            continue
-        stated += found
-        whole = short and _WHOLE.search(clause.around) is not None
-        if whole or _SIGN.search(clause.sentence) is not None:
-            changes += _changes(clause.sentence, found, whole=whole)
-    if not stated:
+    if not has_value(head):
         return NOTHING
-    return Statements(tuple(stated), tuple(changes), frozenset(words_of(head)))
+    parts = sentences(head)
+    places = [at for at, one in enumerate(parts) if has_value(one) and sets(one)]
+    stated = [one for at in places for one in stated_in(parts, at)]
+    return Statements(tuple(stated), tuple(_changes(parts))) if stated else NOTHING
 
 
-def _changes(sentence: str, found: Sequence[Stated], *, whole: bool) -> list[Change]:
-    made: list[Change] = []
-    old = [one for one in found if _OLD.search(_left(sentence, one))]
-    for one in found:
-        if one in old:
+def changes_value(text: str, role: str) -> bool:
+    """Return whether a turn changes a value; most turns are seen not to at a glance.
+
+    Args:
+        text: Its text; the first 2,000 characters are read.
+        role: Its role; the result of a tool changes nothing.
+    """
+    if role not in SPEAKING or not _is_hinted(head := text[:READ]):
+        return False
+    return any(_changes(sentences(head.replace("’", "'"))))
+
+
+def _is_hinted(text: str) -> bool:
+    """Return whether a text has a word of those that changes have, and a value."""
+    return not _HINTS.isdisjoint(text.lower().split()) and has_value(text)
+
+
+def _changes(parts: Sequence[str]) -> Iterator[Change]:
+    """Yield the values that sentences set in the place of others."""
+    short = sum(map(len, parts)) <= SHORT
+    for at, sentence in enumerate(parts):
+        whole = short and _WHOLE.search(" ".join(parts[max(at - 1, 0) : at + 2])) is not None
+        if not (whole or _is_hinted(sentence)) or not sets(sentence):
             continue
-        governed = _BEFORE.search(_left(sentence, one)) or _BEHIND.match(sentence[one.end :])
-        if not governed and not (whole and one.kind):
+        found = values_in(sentence)
+        old = [one for one in found if _OLD.search(_left(sentence, one))]
+        new = [one for one in found if one not in old and _is_governed(sentence, one)]
+        if not new and not whole:
             continue
-        named = frozenset(other.text for other in old if other.kind == one.kind)
-        made.append(Change(one, named))
-    return made
+        for one in stated_in(parts, at):
+            place = (one.start, one.end)
+            if any((other.start, other.end) == place for other in old):
+                continue
+            if (whole and one.kind) or any((other.start, other.end) == place for other in new):
+                spans = {(other.start, other.end) for other in old}
+                named = [two for two in stated_in(parts, at) if (two.start, two.end) in spans]
+                yield Change(one, frozenset(two.text for two in named if two.kind == one.kind))
 
 
-def _left(sentence: str, one: Stated) -> str:
+def _is_governed(sentence: str, one: Found) -> bool:
+    before, behind = _left(sentence, one), sentence[one.end : one.end + REACH]
+    if _BEFORE.search(before) is None and _BEHIND.match(behind) is None:
+        return False
+    return _SIGN.search(sentence) is not None
+
+
+def _left(sentence: str, one: Found) -> str:
     """Return what stands before a value, as far as it may govern it."""
     return sentence[max(one.start - REACH, 0) : one.start]
+
+
+def keys_of(said: Statements) -> set[tuple[str, str]]:
+    """Return by what a turn that changes values is found: their kinds, with what they speak of.
+
+    Of a turn that it changes, one of the values has one of these kinds, with that word around it.
+    """
+    return {
+        (change.new.kind, word)
+        for change in said.changes
+        for word in (change.new.around if change.old else change.new.words)
+        if _tells(word)
+    }
 
 
 def superseded(earlier: Statements, later: Statements) -> bool:

@@ -10,7 +10,7 @@ from warmset.text.stopwords import EMPTY, NO_NAMES, OPENERS
 from warmset.text.values import CALENDAR, NUMBERS, UNITS, values_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 _WEIGHS: Final = re.compile(
     r"\b(?:could|would|might|maybe|perhaps|what if|what about|how about|suggest(?:ed|s|ion)?"
@@ -43,19 +43,6 @@ _SIGNS: Final = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Clause:
-    """A sentence that sets something, in its turn.
-
-    Args:
-        sentence: The sentence.
-        around: It with its neighbours.
-    """
-
-    sentence: str
-    around: str
-
-
-@dataclass(frozen=True, slots=True)
 class Stated:
     """A value with what its clause speaks of.
 
@@ -83,21 +70,28 @@ class Stated:
     )
 
 
-def clauses(text: str) -> Iterator[Clause]:
-    """Yield the sentences of a turn that may set something, with what stands around them."""
-    parts = [part for part in _SENTENCE.split(text) if part]
-    for at, part in enumerate(parts):
-        if not part.rstrip().endswith("?") and _WEIGHS.search(part) is None:
-            yield Clause(part, " ".join(parts[max(at - 1, 0) : at + 2]))
+def sentences(text: str) -> list[str]:
+    """Return the sentences of a text; a line's end ends one."""
+    return [part for part in _SENTENCE.split(text) if part]
 
 
-def stated_in(clause: Clause) -> list[Stated]:
-    """Return the values of a sentence, in order."""
-    sentence = clause.sentence
+def sets(sentence: str) -> bool:
+    """Return whether a sentence may set something: it asks, weighs, refuses and keeps nothing."""
+    return not sentence.rstrip().endswith("?") and _WEIGHS.search(sentence) is None
+
+
+def stated_in(parts: Sequence[str], at: int) -> list[Stated]:
+    """Return the values of a sentence, in order.
+
+    Args:
+        parts: The sentences of a turn.
+        at: The position of the sentence.
+    """
+    sentence = parts[at]
     found = values_in(sentence)
     if not found:
         return []
-    around, names = frozenset(words_of(clause.around)), _names(sentence)
+    around, names = frozenset(words_of(" ".join(parts[max(at - 1, 0) : at + 2]))), _names(sentence)
     beside = _beside(sentence)
     out: list[Stated] = []
     for start, end, named, text in found:

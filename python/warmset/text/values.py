@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Final, NamedTuple, TypeAlias
 
 from warmset.text.hard_facts import plain_number
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
 
 MOST: Final = 32
 """The most values that are read of a sentence; one with more is a table."""
@@ -23,12 +26,13 @@ _MONTH: Final = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)"
 )
+_DAYS: Final = "monday tuesday wednesday thursday friday saturday sunday"
 _WEEKDAY: Final = r"(?:mon|tues|wednes|thurs|fri|satur|sun)days?"
 _DATE: Final = re.compile(
     rf"(?:\b{_WEEKDAY},?\s+)?(?:the\s+)?"
-    rf"\b(?P<day>\d{{1,2}})(?:[nr]d|st|th)?\s+(?:of\s+)?{_MONTH}\b"
-    rf"|\b{_MONTH}\s+(?P<day2>\d{{1,2}})(?:[nr]d|st|th)?\b(?!\s*%)"
-    rf"|(?:\b{_WEEKDAY},?\s+)?\bthe\s+(?P<day3>\d{{1,2}})(?:[nr]d|st|th)\b"
+    rf"\b(?P<day>\d{{1,2}})(?:st|[nr]d|th)?\s+(?:of\s+)?{_MONTH}\b"
+    rf"|\b{_MONTH}\s+(?P<day2>\d{{1,2}})(?:st|[nr]d|th)?\b(?!\s*%)"
+    rf"|(?:\b{_WEEKDAY},?\s+)?\bthe\s+(?P<day3>\d{{1,2}})(?:st|[nr]d|th)\b"
     rf"|\b(?P<weekday>{_WEEKDAY})\b",
     re.IGNORECASE,
 )
@@ -42,6 +46,22 @@ _NUMBER: Final = re.compile(
     r"(?P<tail>\s?%|\s?[€$£]|[kK]\b)?(?:[ -]?(?P<unit>[^\W\d_]{1,20})\b)?(?![\w/:)]|-\d|\.\d)",
     re.IGNORECASE,
 )
+_COUNTS: Final = frozenset(
+    f"{word}{behind}"
+    for word in (
+        *NUMBERS,
+        *(f"{day}{s}" for day in _DAYS.split() for s in ("", "s")),
+    )
+    for behind in ("", ",", ".", ":", ";", "!", ")")
+)
+"""Words that are values, as they stand between spaces."""
+
+_DIGIT: Final = re.compile(r"\d")
+_DATED: Final = re.compile(
+    r"jan|feb|mar|apr|may|jun|jul|aug|sep|oct|nov|dec|day|\d(?:st|[nr]d|th)", re.IGNORECASE
+)
+"""What every date has."""
+
 _YEAR: Final = re.compile(r"(?:19|20)\d\d")
 UNITS: Final = {
     **dict.fromkeys(("s", "sec", "secs", "second", "seconds"), "second"),
@@ -58,6 +78,9 @@ UNITS: Final = {
     **dict.fromkeys(("m", "meter", "meters", "metre", "metres"), "metre"),
 }
 """Units by how they are written; each name is that of its kind."""
+
+
+_Read: TypeAlias = "Callable[[re.Match[str]], tuple[str, str] | None]"
 
 
 class Found(NamedTuple):
@@ -77,11 +100,16 @@ class Found(NamedTuple):
     text: str
 
 
+def has_value(text: str) -> bool:
+    """Return whether a text may have a value; that is known at once."""
+    return _DIGIT.search(text) is not None or not _COUNTS.isdisjoint(text.lower().split())
+
+
 def values_in(sentence: str) -> list[Found]:
     """Return the values of a sentence, in order. A bare year is none."""
     found: list[Found] = []
     taken = bytearray(len(sentence))
-    for pattern, read in ((_DATE, _date), (_CLOCK, _time), (_CODE, _code), (_NUMBER, _number)):
+    for pattern, read in _patterns(sentence):
         for match in pattern.finditer(sentence):
             start, end = match.span()
             if len(found) >= MOST or any(taken[start:end]):
@@ -90,6 +118,18 @@ def values_in(sentence: str) -> list[Found]:
             if (value := read(match)) is not None:
                 found.append(Found(start, end, *value))
     return sorted(found)
+
+
+def _patterns(sentence: str) -> Iterator[tuple[re.Pattern[str], _Read]]:
+    """Yield the patterns that may find something in a sentence."""
+    digits = _DIGIT.search(sentence) is not None
+    if _DATED.search(sentence) is not None:
+        yield _DATE, _date
+    if digits:
+        yield _CLOCK, _time
+        yield _CODE, _code
+    if digits or not _COUNTS.isdisjoint(sentence.lower().split()):
+        yield _NUMBER, _number
 
 
 def _date(match: re.Match[str]) -> tuple[str, str]:

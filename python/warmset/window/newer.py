@@ -2,72 +2,25 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING
 
 from warmset.quote.format import changed_line
-from warmset.text.changes import superseded
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.quote.cache import Cards
-    from warmset.retrieve.hits import Found
+    from warmset.quote.changers import Changers
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
-
-LOOKED_AT: Final = 32
-"""The best hits among which one is looked for that changed a quoted value: what changes a value is
-about the same as what set it."""
-
-
-def changers(cards: Cards, ledger: Ledger, found: Found, known: Iterable[Entry]) -> list[Entry]:
-    """Return the messages that change values, among the best hits and those that are shown.
-
-    Args:
-        cards: Reads what messages state.
-        ledger: The conversation.
-        found: The hits of the search.
-        known: The messages that are shown besides.
-
-    Returns:
-        The messages, in order.
-    """
-    entries, changes = ledger.entries, cards.changes
-    near = [one for id_ in found.ids[:LOOKED_AT] if changes(one := entries[id_])]
-    made = {one.id: one for one in near if ledger.place(one.id) is not None}
-    made.update((one.id, one) for one in known if changes(one))
-    return [one for _, one in sorted(made.items())]
-
-
-def newer_of(cards: Cards, shown: Iterable[Entry], later: Sequence[Entry]) -> dict[int, Entry]:
-    """Return, for each message of which a value was changed later, the newest that changed it.
-
-    Args:
-        cards: Reads what messages state.
-        shown: The messages.
-        later: The messages that may have changed a value, in order.
-    """
-    found: dict[int, Entry] = {}
-    asked = {one.id: one for one in (*shown, *later) if one.id < later[-1].id}
-    for id_, old in sorted(asked.items(), reverse=True):
-        stated = cards.statements(old)
-        if not stated.stated:
-            continue
-        for new in reversed(later):
-            if new.id <= id_:
-                break
-            if superseded(stated, cards.statements(new)):
-                found[id_] = found.get(new.id, new)
-                break
-    return found
 
 
 def with_newer(
     engine: Engine,
     ledger: Ledger,
     quoted: Sequence[tuple[Entry, ...]],
-    later: Sequence[Entry],
+    changers: Changers,
     known: Iterable[Entry],
     room: int,
 ) -> tuple[tuple[tuple[Entry, ...], ...], tuple[tuple[int, int], ...]]:
@@ -77,7 +30,7 @@ def with_newer(
         engine: The store, from which texts are read.
         ledger: The conversation.
         quoted: The units, the best first.
-        later: Messages that may have changed a value; see `changers`.
+        changers: The turns that changed a value.
         known: Messages that are shown besides.
         room: The most tokens of all quotes.
 
@@ -87,8 +40,7 @@ def with_newer(
     """
     cards = engine.cards
     there = [one for unit in quoted for one in unit]
-    changed = newer_of(cards, there, later) if later else {}
-    changed = {one.id: changed[one.id] for one in there if one.id in changed}
+    changed = {one.id: new for one in there if (new := changers.newer(one)) is not None}
     if not changed:
         return tuple(quoted), ()
     shown = {one.id for one in (*there, *known)}
@@ -113,14 +65,13 @@ def with_newer(
 def lines_with_newer(
     engine: Engine,
     lines: Sequence[Entry],
-    later: Sequence[Entry],
+    changers: Changers,
     known: Iterable[Entry],
     room: int,
 ) -> tuple[tuple[Entry, ...], tuple[tuple[int, int], ...]]:
     """Add to listed messages those that changed their values; see `with_newer`."""
     cards = engine.cards
-    changed = newer_of(cards, lines, later) if later else {}
-    changed = {one.id: changed[one.id] for one in lines if one.id in changed}
+    changed = {one.id: new for one in lines if (new := changers.newer(one)) is not None}
     if not changed:
         return tuple(lines), ()
     shown = {one.id for one in known}

@@ -10,6 +10,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.messages import known_dialect
 from warmset.options import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
 from warmset.pick import Candidate, Picked, ScorePicker, ask_picker
+from warmset.quote.changers import changers_of
 from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
@@ -19,7 +20,7 @@ from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
 from warmset.window.days import several_days
 from warmset.window.layout import Frame, cost, frame, must_stay, protected
-from warmset.window.newer import changers, lines_with_newer, with_newer
+from warmset.window.newer import lines_with_newer, with_newer
 from warmset.window.render import Call, beside_system, render, request_behind, total
 from warmset.window.result import Part
 from warmset.window.select import choose_lines, choose_quotes
@@ -205,10 +206,10 @@ def quote_and_index(
     reserve = int(left * ask.options.index_share)
     with engine.lock:
         pool = gather(ledger, found, picked, weights)
+        changers = changers_of(engine.cards, ledger)
     quoted = choose_quotes(engine, pool, left - reserve)
     verbatim = [one for unit in parts.units() for one in unit]
-    later = changers(engine.cards, ledger, found, verbatim)
-    quoted, changed = with_newer(engine, ledger, quoted, later, verbatim, left - reserve)
+    quoted, changed = with_newer(engine, ledger, quoted, changers, verbatim, left - reserve)
     base = replace(base, quoted=quoted, changed=changed)
     if not reserve:
         return base
@@ -218,7 +219,7 @@ def quote_and_index(
     decisions = pool.decisions(engine.cards, shown)
     lines = choose_lines(engine, decisions, others, room)
     known = (*verbatim, *(one for unit in quoted for one in unit))
-    lines, more = lines_with_newer(engine, lines, later, known, room)
+    lines, more = lines_with_newer(engine, lines, changers, known, room)
     return replace(base, lines=lines, changed=(*changed, *more))
 
 

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from warmset.quote.changers import changers_of
 from warmset.store.epochs import Insertion
 from warmset.window.assemble import marks_of, quote_block
 from warmset.window.candidates import gather
-from warmset.window.newer import changers, lines_with_newer, with_newer
+from warmset.window.newer import lines_with_newer, with_newer
 from warmset.window.select import choose_lines, choose_quotes
 from warmset.window.steady.index_role import lines_role
 
@@ -27,9 +28,6 @@ if TYPE_CHECKING:
 
 ROOM_SHARE: Final = 0.25
 """The share of the tokens that an epoch has left which one recall may take."""
-
-NEWEST: Final = 256
-"""The newest messages of a list among which one is looked for that changed a quoted value."""
 
 LINES_SHARE: Final = 0.25
 """The share of a recall that index lines may take."""
@@ -92,12 +90,12 @@ def recalled(
     lines = choose_lines(engine, (), others, lines_room) if others else ()
     if not lines:  # quotations have their room, too
         quoted = choose_quotes(engine, pool, room)
-    verbatim = [live[at] for at in epoch.held] + live[epoch.start :][-NEWEST:]
+    verbatim = [live[at] for at in epoch.held] + live[epoch.start :]
     known = [*verbatim, *(live[at] for at in sorted(epoch.quoted))]
-    later = changers(engine.cards, ledger, found, known)
-    quoted, changed = with_newer(engine, ledger, quoted, later, known, room)
+    changers = changers_of(engine.cards, ledger)
+    quoted, changed = with_newer(engine, ledger, quoted, changers, known, room)
     known += [one for unit in quoted for one in unit]
-    lines, more = lines_with_newer(engine, lines, later, known, lines_room)
+    lines, more = lines_with_newer(engine, lines, changers, known, lines_room)
     marks = marks_of((*changed, *more), {one.id for one in verbatim})
     while quoted or lines:
         entries = [entry for unit in quoted for entry in unit]
