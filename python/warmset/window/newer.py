@@ -54,7 +54,7 @@ def with_newer(
             shown |= {one.id for one in more}
         if all(one.id not in changed or changed[one.id].id in shown for one in unit):
             units.append(tuple(unit))
-    ordered = _newer_first(units, changed)
+    ordered = newer_first(units, changed)
     marks = {old: changed_line(new.id, below=True) for old, new in changed.items()}
     while ordered and _tokens(cards, ordered, marks) > room:
         ordered.pop()
@@ -89,7 +89,7 @@ def lines_with_newer(
     return tuple(out), tuple((old, new.id) for old, new in changed.items() if old in left)
 
 
-def _newer_first(
+def newer_first(
     units: list[tuple[Entry, ...]], changed: dict[int, Entry]
 ) -> list[tuple[Entry, ...]]:
     """Order units so that each stands behind those that changed its values."""

@@ -10,7 +10,10 @@ import pytest
 
 from warmset import Memory, count_tokens
 from warmset.errors import InvalidInputError
-from warmset.messages import validate
+from warmset.messages import Facts, validate
+from warmset.messages.prefix import Prefix
+from warmset.state.entry import Entry
+from warmset.window.days import is_closed, tail_lines
 
 FIRST = datetime(2023, 5, 7, 9, tzinfo=UTC)
 FILL = " and so we go on about the harbour for a while, as people do when they have time"
@@ -278,3 +281,44 @@ def check_days(made, turns):
             else:
                 assert day(when[text]).split(" ", 1)[1] == known
     assert not open_, "no message stands without a day"
+
+
+# --- where a line may stand -----------------------------------------------------------------------
+
+
+class Phraseless:
+    """Cards of messages without phrases of time."""
+
+    def phrases(self, _entry):
+        return []
+
+
+def entry(id_, role, days, **more):
+    behind = more.pop("behind", None)
+    at = FIRST.timestamp() + 86_400 * days
+    return Entry(id_, Facts(role, "", **more), at, None, 0, 1, False, False, None, behind)
+
+
+def placed(units, until=None):
+    return [line.before for line in tail_lines(Phraseless(), units, until=until)]
+
+
+def test_no_line_stands_before_a_units_last_message():
+    call = entry(2, "assistant", 0, calls=("c1",))
+    late = entry(6, "tool", 2, results=("c1",))
+    asked = [entry(1, "user", 0)]
+    between = [[entry(3, "user", 1)], [entry(4, "assistant", 1)], [entry(5, "user", 2)]]
+    behind = [entry(7, "user", 2)]
+    assert placed([asked, *between, behind]) == [1, 3, 5]
+    assert placed([asked, [call, late], *between, behind]) == [1, 7]
+
+
+def test_lines_may_follow_a_request_only_outside_of_a_loop():
+    plain = [entry(2, "assistant", 1)]
+    assert is_closed(plain)
+    assert not is_closed([*plain, entry(3, "assistant", 1, calls=("c1",))])
+    assert not is_closed([entry(3, "tool", 1, results=("c1",)), *plain])
+    prefix = Prefix(messages=b"1", spoken=b"2", system=b"3", tools=b"4", model="m")
+    assert not is_closed([*plain, entry(3, "assistant", 1, behind=prefix)])
+    assert placed([[entry(1, "user", 0)], plain]) == [1, 2]
+    assert placed([[entry(1, "user", 0)], plain], until=1) == [1]

@@ -8,7 +8,9 @@ from random import Random
 import pytest
 
 from warmset import Memory, count_tokens
-from warmset.messages import validate
+from warmset.messages import Facts, validate
+from warmset.state.entry import Entry
+from warmset.window.newer import newer_first
 
 WORDS = ["crane", "steel", "lamp", "teapot", "garden", "bicycle", "umbrella", "boat", "saddle"]
 OLD = "Replica lag of the ledger: the alert fires above 30 s."
@@ -198,3 +200,17 @@ def test_a_text_cannot_pass_for_a_mark(chat):
     text = block(chat.window(ASKED, budget=700))
     assert "\n[changed later" not in text
     assert "\n  [changed later: #7]" in text
+
+
+def test_the_newer_one_stands_before_the_older_one_in_the_order_of_leaving():
+    """What leaves first is last: an older one never stays behind without the newer one."""
+
+    def one(id_):
+        return Entry(id_, Facts("user", ""), 0.0, None, 0, 1, False, False, None)
+
+    units = [(one(1),), (one(4), one(5)), (one(2),), (one(9),)]
+    changed = {1: one(2), 2: one(9)}
+    ordered = newer_first(units, changed)
+    assert [unit[0].id for unit in ordered] == [9, 2, 1, 4]
+    both = newer_first([(one(1), one(4)), (one(2), one(3))], {1: one(2), 3: one(4)})
+    assert len(both) == 2, "units that changed each other end the search"
