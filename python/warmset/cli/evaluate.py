@@ -12,6 +12,7 @@ from rich.console import Console
 
 from warmset.embed.bars import Bars
 from warmset.lab.corpus.agents import Split  # noqa: TC001 - read at run time, to parse arguments
+from warmset.lab.corpus.renamed import Names  # noqa: TC001 - read at run time, to parse arguments
 from warmset.lab.eval import plot, table, write
 from warmset.lab.eval.needle import BUDGET, DEPTH, TRIALS, TURNS, Settings, needle as run_needle
 from warmset.lab.eval.options import (
@@ -51,6 +52,7 @@ def locomo(
     judge: str | None = None,
     limit: int | None = None,
     roles: _Flag = False,
+    names: Names = "exact",
     words_only: _Flag = False,
     embedder: str | None = None,
     views: Views = "both",
@@ -74,6 +76,8 @@ def locomo(
         judge: What judges the answers, named likewise.
         limit: How many questions to ask.
         roles: Take the speakers' names off: user and assistant only.
+        names: Rename the speakers to full names, handles or emails; or have the questions use
+            nicknames, or names with typos. Exact changes nothing.
         words_only: Search by words alone, without the model.
         embedder: What makes vectors: minilm, static, openai, cohere or voyage, a service with a
             model after a colon.
@@ -95,6 +99,7 @@ def locomo(
             judge=judge,
             limit=limit,
             roles=roles,
+            names=names,
             words_only=words_only,
             embedder=embedder,
             views=views,

@@ -8,11 +8,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.index.labels import role_number
+from warmset.retrieve.names import roster, without
 from warmset.text.features import days
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
-
     from warmset.index.labels import Numbers
     from warmset.state.ledger import Ledger
 
@@ -61,12 +60,12 @@ def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]
     words, speakers, roles = query, list[int](), list[int]()
     head = None if ledger is None else ledger.entries.get(ledger.history.head)
     if ledger is not None and ledger.speakers:
-        words, found = _without(query, ledger.speakers.values())
+        words, found = roster(tuple(ledger.speakers.values())).find(query)
         if len(found) < len(ledger.speakers):
             speakers = [numbers.of("speaker", name) for name in found]
     elif ledger is not None:
         names = ledger.addressed.names()
-        words, found = _without(query, (name for name, _ in names.values()))
+        words, found = without(query, (name for name, _ in names.values()))
         bearers = {names[name][1] for name in found}
         roles = [role_number(role) for role in bearers] if len(bearers) == 1 else []
     cue = Cue(
@@ -77,23 +76,3 @@ def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]
         number=_NUMBER.search(query) is not None,
     )
     return words, cue
-
-
-def _without(query: str, names: Iterable[str]) -> tuple[str, list[str]]:
-    """Remove participants' names from a question, and return the names, case-folded.
-
-    The vector of a name would match small talk addressed to that person; as a separate cue, the
-    name points to the speaker.
-    """
-    named: list[str] = []
-    words = query
-    plain = query.lower() if query.isascii() else None
-    for name in names:
-        if plain is not None and name.isascii() and name.lower() not in plain:
-            continue
-        pattern = rf"(?<!\w){re.escape(name)}(?:['’]s)?(?!\w)"
-        words, times = re.subn(pattern, " ", words, flags=re.IGNORECASE)
-        if times:
-            named.append(name.casefold())
-    words = " ".join(words.split())
-    return (words if re.search(r"\w", words) else query), named

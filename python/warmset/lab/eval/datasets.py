@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus import agents, locomo, longmemeval, rows
+from warmset.lab.corpus.renamed import renamed
 from warmset.lab.corpus.transcript import checked, nameless
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ def read(options: Options) -> Iterator[Transcript]:
         if left is not None:
             one = replace(one, questions=one.questions[:left])
             left -= len(one.questions)
-        yield nameless(one) if options.roles else one
+        yield nameless(one) if options.roles else renamed(one, options.names)
         if left == 0:
             return
 

@@ -8,12 +8,14 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus import models
+from warmset.lab.corpus.renamed import NAMES
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
     from warmset.lab.corpus.agents import Split
+    from warmset.lab.corpus.renamed import Names
     from warmset.store.options import Views
 
 BUDGETS: Final = (1.0, 2.0, 5.0, 10.0, 15.0, 50.0)
@@ -41,6 +43,7 @@ class Options:
         judge: What judges the answers; None leaves the judge out.
         limit: How many questions to ask; None for all.
         roles: Take the speakers' names off: user and assistant only.
+        names: Rename the speakers, or whom the questions name; see `warmset.lab.corpus.renamed`.
         words_only: Search by words alone, without a model.
         embedder: What makes vectors, as `Memory.open` takes its name; MiniLM if not given.
         views: What is embedded of a turn, as `Memory.open` takes it.
@@ -60,6 +63,7 @@ class Options:
     judge: str | None = None
     limit: int | None = None
     roles: bool = False
+    names: Names = "exact"
     words_only: bool = False
     embedder: str | None = None
     views: Views = "both"
@@ -71,6 +75,12 @@ class Options:
             raise InvalidInputError(f"limit: expected at least 1, found {self.limit}")
         if self.judge is not None and self.reader is None:
             raise InvalidInputError("judge: there is nothing to judge; give a reader too")
+        if self.names not in NAMES:
+            raise InvalidInputError(
+                f"names: expected one of {', '.join(NAMES)}, found {self.names!r}"
+            )
+        if self.roles and self.names != "exact":
+            raise InvalidInputError("names: there are none with roles; leave one of the two out")
         models.check(self.embedder, words_only=self.words_only)
         for out in (self.json, self.html, self.svg):
             if out is not None and not out.resolve().parent.is_dir():

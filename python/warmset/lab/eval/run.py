@@ -73,6 +73,7 @@ def measure(options: Options, progress: Progress) -> dict[str, Any]:
             "recent": 0,
             "index_share": 0,
             "roles": options.roles,
+            "names": options.names,
             "limit": options.limit,
         },
         "retrievers": run.figures(),
@@ -135,7 +136,7 @@ class _Run:
             self._model = model_of(
                 options.embedder, words_only=options.words_only, progress=self._progress
             )
-        store = None if options.store is None else options.store / _safe(transcript.name)
+        store = None if options.store is None else options.store / _directory(transcript, options)
         with ExitStack() as held:
             on = held.enter_context(
                 stage(
@@ -196,5 +197,9 @@ class _Run:
         }
 
 
-def _safe(name: str) -> str:
-    return "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in name)
+def _directory(transcript: Transcript, options: Options) -> str:
+    """Return the directory of a conversation's store: one for each set of speakers' names."""
+    name = "".join(sign if sign.isalnum() or sign in "-_." else "_" for sign in transcript.name)
+    if options.roles:
+        return f"{name}.roles"
+    return f"{name}.{options.names}" if options.names in {"full", "handles", "emails"} else name
