@@ -67,6 +67,7 @@ def pickers(memory: Memory) -> None:
         assert_type(picker.pick("what?", [], limit=3), Picks)
     assert_type(report.picker, Usage | None)
     assert_type(report.net_saved, int)
+    assert_type(report.unused, int)
     kit = chat.tools(budget=9, dialect="claude")
     assert_type(kit, TurnTools)
     chat.window(budget=9, tools=kit.definitions)

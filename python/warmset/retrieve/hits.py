@@ -137,6 +137,10 @@ class Found(Sequence[Hit]):
     def __getstate__(self) -> dict[str, Any]:
         return {**self.__dict__, "_hits": list(self), "_engine": None}  # without the store
 
+    def signal(self, name: str) -> NDArray[np.float32]:
+        """Return the value of a signal for each hit, before its weight."""
+        return self._terms[SIGNALS.index(name)]
+
     def terms(self, at: int) -> dict[str, float]:
         """Return the value of each signal for a hit, before its weight."""
         return {name: float(column[at]) for name, column in zip(SIGNALS, self._terms, strict=True)}

@@ -41,6 +41,8 @@ class StoredChoices:
             that changed it.
         by: "score" or "picker".
         why: Why the score decided although there is a picker, else None.
+        least: The score that a hit needed.
+        unused: Why nothing more was quoted.
     """
 
     request: int
@@ -55,6 +57,8 @@ class StoredChoices:
     changed: Sequence[tuple[int, int]] = ()
     by: str = "score"
     why: str | None = None
+    least: float | None = None
+    unused: str | None = None
 
 
 def choices_draft(tenant: str, conversation: str, one: StoredChoices) -> Draft:
@@ -84,6 +88,10 @@ def choices_draft(tenant: str, conversation: str, one: StoredChoices) -> Draft:
     else:
         fields |= {name: [place[id_] for id_ in ids[name]] for name in _LISTS[1:] if ids[name]}
         fields["by"] = [one.by, one.why]
+        fields["cut"] = [
+            None if one.least is None else str(one.least),
+            one.unused,
+        ]  # may be infinite
     if said:
         fields["described"] = [None if id_ is None else place[id_] for id_ in one.described]
     return derived_draft(_KIND, tenant, conversation, fields, b"", sources)
@@ -101,6 +109,7 @@ def decode_choices(made: Made) -> StoredChoices | None:
         ids = {name: [_id(made, at) for at in fields.get(name, ())] for name in _LISTS[1:]}
         changed = [id_ for id_ in ids["changed"] if id_ is not None]
         by, why = fields.get("by", ("score", None))
+        least, unused = fields.get("cut", (None, None))
         said = ids["described"] or [None] * len(ids["lines"])
         if len(said) != len(ids["lines"]):
             return None
@@ -117,6 +126,8 @@ def decode_choices(made: Made) -> StoredChoices | None:
             changed=list(zip(changed[::2], changed[1::2], strict=True)),
             by=str(by),
             why=None if why is None else str(why),
+            least=None if least is None else float(least),
+            unused=None if unused is None else str(unused),
         )
     except (IndexError, KeyError, TypeError, ValueError):
         return None

@@ -16,7 +16,7 @@ _FORMS: Final = """
     charlotte charlie lottie; christian chris; christina chris chrissy tina; christine chris
     chrissy; christopher chris kit topher; cynthia cindy; daniel dan danny; danielle dani; david
     dave davey; deborah deb debbie; dennis den; diana di; dominic dom nick; donald don donnie;
-    dorothy dot dottie; douglas doug; edward ed eddie ned ted teddy; edwin ed; eleanor ellie
+    dorothy dot dottie; douglas doug; edward ed eddie ted teddy; edwin ed; eleanor ellie
     nell nora; elizabeth liz lizzie beth betty bess eliza ellie libby lisa; ellen ellie nell;
     emily em emmy; emma em; ernest ernie; eugene gene; evan ev; evelyn evie; felicity flick;
     florence flo florrie; frances fran frankie; francesca fran; francis frank frankie; franklin
@@ -31,7 +31,7 @@ _FORMS: Final = """
     josephine jo josie; joshua josh; judith judy; julia jules; julian jules; katherine kate
     kathy katie kat kit; kathleen kathy kath; kelvin kel; kenneth ken kenny; kevin kev; kimberly
     kim; kristina kris tina; laura laurie; lawrence larry; leonard leo len lenny; leonardo leo;
-    lewis lew; lillian lily lil; linda lindy; louis lou; louise lou; lucas luke; lucille lucy;
+    lillian lily lil; linda lindy; louis lou; louise lou; lucas luke; lucille lucy;
     madeline maddie; magdalena lena; margaret maggie meg peggy greta daisy madge marge; maria
     mia mary; marjorie marge; mark marky; martha marty; martin marty; mary molly polly; matilda
     tilly; matthew matt matty; maurice mo; maximilian max; maxwell max; megan meg; melanie

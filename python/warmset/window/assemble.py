@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect, Lost, Message, System
     from warmset.state.entry import Entry
-    from warmset.window.choices import Settled
+    from warmset.window.choices import Settled, Unused
     from warmset.window.days import DayLine
     from warmset.window.layout import Frame
     from warmset.window.render import Call
@@ -90,6 +90,8 @@ class Draft:
         dates: The lines beside the verbatim messages that name their days.
         changed: Ids of quoted and listed messages of which a value was changed later, each with the
             id of the message that changed it.
+        least: The score that a hit needed to be quoted; None if nothing was retrieved.
+        unused: Why no more is quoted; None if nothing was retrieved.
     """
 
     frame: Frame
@@ -99,6 +101,8 @@ class Draft:
     without: str | None = None
     dates: tuple[DayLine, ...] = ()
     changed: tuple[tuple[int, int], ...] = ()
+    least: float | None = None
+    unused: Unused | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -348,7 +352,7 @@ def _weaker(engine: Engine, draft: Draft) -> Draft | None:
     if draft.lines:
         return replace(draft, lines=draft.lines[:-1])
     if draft.quoted:
-        return replace(draft, quoted=draft.quoted[:-1])
+        return replace(draft, quoted=draft.quoted[:-1], unused="over_budget")
     if draft.summary is not None:
         return replace(draft, summary=None, without=NO_ROOM)
     if frame.recent or draft.dates:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+import math
 from bisect import bisect_left
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from warmset._core import rank_groups
-from warmset.options import DECISIONS, least_score
+from warmset.options import DECISIONS, MIN_MATCH, least_score
 from warmset.state.ledger import columns_of
 from warmset.window.decisions import decided, superseded
 
@@ -27,6 +28,9 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
     from warmset.state.unit_costs import Accounts
 
+QUOTE_OVERHEAD: Final = 8
+"""Tokens of a quoted turn's id and speaker, as an estimate; the final count is exact."""
+
 
 @dataclass(frozen=True, slots=True)
 class Pool:
@@ -43,6 +47,8 @@ class Pool:
         accounts: The path's units.
         columns: The path's columns.
         count: The length of the path when the pool was made; later messages are not in it.
+        least: The score that a hit needed.
+        filled: Whether that is less than usual, because room was left.
     """
 
     units: NDArray[np.int64]
@@ -54,6 +60,8 @@ class Pool:
     accounts: Accounts
     columns: Columns
     count: int
+    least: float
+    filled: bool
 
     def cost(self, cards: Cards, ranks: NDArray[np.int64]) -> int:
         """Return the approximate tokens of quoting units, with the lines that name the days.
@@ -125,7 +133,9 @@ class Pool:
         return [self.live[at] for at in (*best, *settle)]
 
 
-def gather(ledger: Ledger, found: Found, picked: Picked, weights: Weights) -> Pool:
+def gather(
+    ledger: Ledger, found: Found, picked: Picked, weights: Weights, room: int | None = None
+) -> Pool:
     """Group the hits of a search by unit; the caller holds the engine's lock.
 
     Args:
@@ -133,33 +143,67 @@ def gather(ledger: Ledger, found: Found, picked: Picked, weights: Weights) -> Po
         found: The hits of the search.
         picked: The hits that were picked.
         weights: Has the weight of decisions.
+        room: The most tokens for the units. If those above the cut leave some of it empty, the cut
+            falls. If not given, it stays.
 
     Returns:
         The units with picked messages, and the hits that may get an index line.
     """
     columns = columns_of(ledger)
     ids, scores = found.columns
-    more = 0.0
-    if picked.by == "score":
-        least = least_score(found.scores)
-        count = bisect_left(found.scores, True, key=lambda score: score < least)
-        ids, worth, more = ids[:count], scores[:count], weights.decision
-        chosen = ids
-    else:
-        chosen = np.array(picked.ids, np.int64)
-        worth = 1.0 / (1.0 + np.arange(len(chosen), dtype=np.float64))
     path = columns.ids, columns.homes, columns.settles
-    places, units, values = rank_groups(
-        chosen, worth, members=path[0], groups=path[1], raised=path[2], more=more
-    )
+
+    def ranked(
+        chosen: NDArray[np.int64], worth: NDArray[np.float64], more: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.float64]]:
+        return rank_groups(
+            chosen, worth, members=path[0], groups=path[1], raised=path[2], more=more
+        )
+
+    filled = False
+    if picked.by == "score":
+        least = math.inf if _nothing_matches(found, weights) else least_score(found.scores)
+        count = _above(found.scores, least)
+        places, units, values = ranked(ids[:count], scores[:count], weights.decision)
+        if room is not None and 0 < count < len(ids):
+            tokens = int(columns.tokens[units].sum() + QUOTE_OVERHEAD * columns.sizes[units].sum())
+            filled = tokens < room
+            if filled:
+                least = least_score(found.scores, tokens / room)
+                count = _above(found.scores, least)
+                places, units, values = ranked(ids[:count], scores[:count], weights.decision)
+    else:
+        least = -math.inf
+        chosen = np.array(picked.ids, np.int64)
+        order = np.arange(len(chosen), dtype=np.float64)
+        _, units, values = ranked(chosen, 1.0 / (1.0 + order), 0.0)
+        places = columns.places(ids)
     return Pool(
         units=units,
         values=values,
         tokens=columns.tokens[units],
         sizes=columns.sizes[units],
-        places=places if chosen is ids else columns.places(ids),
+        places=places,
         live=ledger.live(),
         accounts=ledger.accounts(),
         columns=columns,
         count=columns.count,
+        least=least,
+        filled=filled,
     )
+
+
+def _above(scores: list[float], least: float) -> int:
+    """Return how many scores, in descending order, are not below one."""
+    return bisect_left(scores, True, key=lambda score: score < least)
+
+
+def _nothing_matches(found: Found, weights: Weights) -> bool:
+    """Return whether even the best hits are on another subject, by meaning and words together.
+
+    Without vectors there is no such limit: few words of a question may be those of its answer.
+    """
+    if found.by != "fused" or not len(found):
+        return False
+    best = weights.dense * found.signal("dense") + weights.lexical * found.signal("lexical")
+    return bool(best.max() < MIN_MATCH * weights.dense)

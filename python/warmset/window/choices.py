@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from warmset.pick import Picked
     from warmset.retrieve.hits import Found
     from warmset.state.entry import Entry
+
+Unused: TypeAlias = Literal["complete", "no_match", "below_cut", "not_picked", "over_budget"]
+"""Why a window leaves a part of its budget empty; see `Report.unused_why`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +57,8 @@ class Frozen:
         since: Id of the oldest recent message; None if there was none.
         summary: The summary that was shown after the task; None if there was none.
         changed: The messages of which a value was changed later; see `Draft`.
+        least: The score that a hit needed.
+        unused: Why nothing more was quoted.
     """
 
     key: tuple[object, ...]
@@ -64,6 +69,8 @@ class Frozen:
     since: int | None
     summary: Settled | None
     changed: tuple[tuple[int, int], ...] = ()
+    least: float | None = None
+    unused: Unused | None = None
 
     def picked_of(self, found: Found) -> Picked:
         """Return what was picked, for the report of another window; the picker is not asked."""

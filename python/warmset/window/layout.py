@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 
 from warmset._core import keep_newest
 from warmset.messages import last_said, loop_start
-from warmset.options import RECENT_SHARE
+from warmset.options import NEWEST_SHARE, RECENT_SHARE
 
 if TYPE_CHECKING:
     from warmset.messages import Unit
@@ -120,7 +120,8 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
     Args:
         parts: The frame.
         room: Tokens for everything but the head.
-        share: The share of the remaining room that recent units may take.
+        share: The share of the remaining room that recent units may take. The newest one may take
+            `NEWEST_SHARE`, so that a request which continues it is understood.
 
     Returns:
         The frame with the tail that fits: as much of the current exchange as possible, then recent
@@ -132,8 +133,13 @@ def fit_tail(parts: Frame, room: int, share: float = RECENT_SHARE) -> Frame:
     stays = protected(parts)
     must = [place in stays for place in range(len(parts.current))]
     current = _newest(parts.current, must, room)
-    free = int((room - sum(cost(unit) for unit in current)) * share)
-    recent = _newest(parts.recent, [False] * len(parts.recent), max(free, 0))
+    left = max(room - sum(cost(unit) for unit in current), 0)
+    free = int(left * share)
+    newest = cost(parts.recent[-1]) if parts.recent else 0
+    if free < newest <= int(left * NEWEST_SHARE):
+        recent = parts.recent[-1:]
+    else:
+        recent = _newest(parts.recent, [False] * len(parts.recent), free)
     return replace(parts, recent=recent, current=current)
 
 

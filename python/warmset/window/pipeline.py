@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Final
 from warmset._support.keywords import refuse_unknown
 from warmset._support.log import event, room
 from warmset.errors import BudgetTooSmall, Erased, NotFound
-from warmset.options import RANKED
+from warmset.options import ranked
 from warmset.pick import Picked
 from warmset.tokens.budget import input_tokens
 from warmset.window.assemble import assemble
@@ -271,11 +271,13 @@ class Windows:
 
     def _shortlist(self, ledger: Ledger, ask: Ask, request: Request, parts: Frame) -> Found:
         shown = {entry.id for unit in parts.units() for entry in unit}
+        with self._handle.engine.lock:
+            messages, tokens = len(ledger.live()), ledger.accounts().roll.since(0)
         return self._searcher.shortlist(
             ledger,
             request.text,
             query_vector=ask.options.query_vector,
-            k=max(ask.options.shortlist, RANKED),
+            k=max(ask.options.shortlist, ranked(ask.budget, messages, tokens)),
             wait=ask.options.wait,
             shown={*shown, request.id or 0},
         )

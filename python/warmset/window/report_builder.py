@@ -43,6 +43,7 @@ class Choices(Sequence[Choice]):
         self._picked = picked
         self._entries = entries
         self._units = {one.id: unit[0].id for unit in draft.quoted for one in unit}
+        self._least = least_score(found.scores) if draft.least is None else draft.least
 
     def __len__(self) -> int:
         return len(self._found.ids)
@@ -70,7 +71,7 @@ class Choices(Sequence[Choice]):
             return "picked" if best == id_ else "already_in_window"
         if self._picked.by == "picker":
             return "over_budget" if id_ in self._picked.ids else "not_picked"
-        return "below_cut" if score < least_score(self._found.scores) else "over_budget"
+        return "below_cut" if score < self._least else "over_budget"
 
 
 class ReportBuilder:
@@ -169,6 +170,8 @@ class ReportBuilder:
             notes=self._notes() + _unrecorded(epoch) + _lost(made.lost, call.target),
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
+            unused=call.budget - made.tokens,
+            unused_why=draft.unused if active else "complete",
             exact=False,
             money=self._money(made.tokens, cached),
             compaction=compaction,

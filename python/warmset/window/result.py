@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         OpenAIArguments,
         ResponsesArguments,
     )
+    from warmset.window.choices import Unused
 
 PartName: TypeAlias = Literal[
     "system",
@@ -164,6 +165,12 @@ class Report:
             tokens than the conversation.
         cached: Tokens at the front that are the same as in the conversation's last window, so that
             a provider's prompt cache can reuse them.
+        unused: Tokens of the budget that the window leaves empty.
+        unused_why: Why it quotes no more. "complete": nothing is left to quote; "no_match": what
+            was found is on another subject; "below_cut": the scores of the rest are too low, beside
+            the best one or by themselves; "not_picked": a picker left the rest out; "over_budget":
+            the next turns do not fit. None if nothing was searched, and in mode "steady", whose
+            lists keep room to grow.
         net_saved: Tokens that are not sent, minus those that the picker's model used; negative if
             the window costs more than it saves.
         picked_by: "score" or "picker"; None if nothing was retrieved.
@@ -204,6 +211,8 @@ class Report:
     notes: tuple[str, ...]
     pending: int
     milliseconds: float
+    unused: int
+    unused_why: Unused | None
     exact: bool
     money: Money
     compaction: Compaction | None = None

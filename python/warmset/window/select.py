@@ -8,6 +8,7 @@ from warmset._core import pack
 from warmset.options import DECISION_SHARE
 from warmset.quote.format import INDEX_TITLE
 from warmset.text.markup import CLOSING, OPENING
+from warmset.window.candidates import QUOTE_OVERHEAD
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -16,8 +17,8 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
     from warmset.window.candidates import Pool
 
-QUOTE_OVERHEAD: Final = 8
-"""Tokens of a quoted turn's id and speaker, as an estimate; the final count is exact."""
+SHORTEST_LINE: Final = 6
+"""Tokens that a line of the index has at least: an id, a role, a word."""
 
 
 def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, ...], ...]:
@@ -73,10 +74,18 @@ def choose_lines(
         (decisions, 0),
     ):
         for entry in entries:
-            if left <= least:
+            if left < least + SHORTEST_LINE:
                 break
             tokens = 0 if entry.id in chosen else cards.line(entry).tokens
             if 0 < tokens <= left - least:
                 chosen[entry.id] = entry
                 left -= tokens
     return tuple(chosen.values())
+
+
+def lines_tokens(engine: Engine, lines: Sequence[Entry]) -> int:
+    """Return the tokens of an index of these messages; none without any."""
+    if not lines:
+        return 0
+    cards = engine.cards
+    return cards.plain(INDEX_TITLE).tokens + sum([cards.line(entry).tokens for entry in lines])

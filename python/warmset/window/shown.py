@@ -36,6 +36,10 @@ def report_line(report: Report) -> str:
     )
 
 
+def _unused(report: Report) -> str:
+    return f"{report.unused:,}" + (f" ({report.unused_why})" if report.unused_why else "")
+
+
 def money_line(money: Money) -> str:
     """Describe what an input is expected to cost in a line."""
     tokens = f"{money.fresh:,} fresh, {money.cached:,} cached, {money.written:,} written"
@@ -50,6 +54,7 @@ def report_table(report: Report) -> str:
         ("tokens in, sent", f"{report.tokens_in:,}, {report.tokens_sent:,}"),
         ("saved", f"{report.saved:.1%}"),
         ("cached", f"{report.cached:,}"),
+        ("unused", _unused(report)),
         ("expected price", money_line(report.money)),
         ("searched by", report.searched_by or ""),
         ("picked by", report.picked_by or ""),

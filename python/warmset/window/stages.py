@@ -2,13 +2,22 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset import messages
 from warmset.errors import BudgetTooSmall
 from warmset.messages import known_dialect
-from warmset.options import MAX_PICKED, RECENT_SHARE, SMALL_MESSAGES, SMALL_TOKENS
+from warmset.options import (
+    FILL_SHARE,
+    MAX_PICKED,
+    RECENT_SHARE,
+    SMALL_BUDGET,
+    SMALL_MESSAGES,
+    SMALL_TOKENS,
+    grown,
+)
 from warmset.pick import Candidate, Picked, ScorePicker, ask_picker
 from warmset.quote.changers import changers_of
 from warmset.state.branches import ROOT
@@ -23,7 +32,7 @@ from warmset.window.layout import Frame, cost, frame, must_stay, protected
 from warmset.window.newer import lines_with_newer, with_newer
 from warmset.window.render import Call, beside_system, render, request_behind, total
 from warmset.window.result import Part
-from warmset.window.select import choose_lines, choose_quotes
+from warmset.window.select import choose_lines, choose_quotes, lines_tokens
 from warmset.window.summary_slot import settle, summary_tokens
 from warmset.window.tool_shapes import shaped
 
@@ -37,6 +46,8 @@ if TYPE_CHECKING:
     from warmset.retrieve.hits import Found
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
+    from warmset.window.candidates import Pool
+    from warmset.window.choices import Unused
     from warmset.window.request import Ask, Request
 
 
@@ -155,6 +166,8 @@ def stay(
     recency = ask.mode == "recency"
     since = None if kept is None else kept.since
     recent = len(ledger.entries) if recency else ask.options.recent
+    if kept is not None and since is None:
+        recent = 0
     parts = frame(ledger, recent=recent, since=since, appended=request.send is None)
     fixed = _beside(engine, call) + sum(cost(unit) for unit in parts.instructions())
     task = _task(engine, parts)
@@ -165,14 +178,12 @@ def stay(
     need = fixed + task + must_stay(parts)
     if need > call.budget:
         raise BudgetTooSmall(max(need, _least(engine, call, parts)), call.budget)
-    room, share = call.budget - fixed - task, 1.0 if recency else RECENT_SHARE
+    room = call.budget - fixed - task
+    share = 1.0 if recency or kept is not None else RECENT_SHARE
+    if request.text and share < 1:  # within an exchange what was shown stays
+        share *= grown(call.budget) ** 2
     made = settle(engine, call, parts, room, share, kept=kept, offered=offered)
-    if recency or ask.options.dates == "none":
-        return made
-    shown = (entry for unit in made.frame.units() for entry in unit)
-    if not several_days(ledger.live(), shown):
-        return made
-    return replace(made, dates=day_lines(engine, made.frame))
+    return made if recency else _dated(engine, ledger, ask, made)
 
 
 def _least(engine: Engine, call: Call, parts: Frame) -> int:
@@ -203,24 +214,100 @@ def quote_and_index(
     stable += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
     stable += summary_tokens(engine, call, base.summary) + day_tokens(engine, call, base)
     left = max(call.budget - stable, 0)
-    reserve = int(left * ask.options.index_share)
+    share = ask.options.index_share * grown(call.budget)
+    reserve = int(left * share)
     with engine.lock:
-        pool = gather(ledger, found, picked, weights)
+        fits = cost_of_all(engine, ledger, call) <= call.budget
+        fill = None if fits else int((left - reserve) * FILL_SHARE)
+        pool = gather(ledger, found, picked, weights, fill)
         changers = changers_of(engine.cards, ledger)
+    if pool.filled:
+        left = int(left * FILL_SHARE)
     quoted = choose_quotes(engine, pool, left - reserve)
+    lines: tuple[Entry, ...] = ()
+    room = min(int(call.budget * share), reserve)
+    if reserve:
+        shown = {one.id for unit in (*parts.units(), *quoted) for one in unit}
+        others = pool.others(engine.cards, quoted, ask.options.shortlist)
+        lines = choose_lines(engine, pool.decisions(engine.cards, shown), others, room)
+        spare = reserve - lines_tokens(engine, lines)
+        if 2 * spare > reserve and len(quoted) < len(pool.units):
+            quoted = choose_quotes(engine, pool, left - reserve + spare)
+            shown = {one.id for unit in quoted for one in unit}
+            lines = tuple(entry for entry in lines if entry.id not in shown)
+    why = _unused(found, picked, pool, len(quoted))
     verbatim = [one for unit in parts.units() for one in unit]
-    quoted, changed = with_newer(engine, ledger, quoted, changers, verbatim, left - reserve)
-    base = replace(base, quoted=quoted, changed=changed)
-    if not reserve:
-        return base
-    room = min(int(call.budget * ask.options.index_share), reserve)
-    shown = {one.id for unit in (*parts.units(), *quoted) for one in unit}
-    others = pool.others(engine.cards, quoted, ask.options.shortlist)
-    decisions = pool.decisions(engine.cards, shown)
-    lines = choose_lines(engine, decisions, others, room)
+    quotes_room = left - lines_tokens(engine, lines)
+    quoted, changed = with_newer(engine, ledger, quoted, changers, verbatim, quotes_room)
     known = (*verbatim, *(one for unit in quoted for one in unit))
+    there = {one.id for one in known}
+    lines = tuple(entry for entry in lines if entry.id not in there)
     lines, more = lines_with_newer(engine, lines, changers, known, room)
-    return replace(base, lines=lines, changed=(*changed, *more))
+    draft = replace(base, quoted=quoted, lines=lines, least=pool.least, unused=why)
+    draft = replace(draft, changed=(*changed, *more))
+    if call.budget >= SMALL_BUDGET:
+        return draft
+    return _dated(engine, ledger, ask, _more_recent(engine, ledger, call, draft, ask, left))
+
+
+def _dated(engine: Engine, ledger: Ledger, ask: Ask, draft: Draft) -> Draft:
+    """Return a draft with the lines that name the days of its verbatim messages."""
+    if ask.options.dates == "none":
+        return draft
+    shown = (entry for unit in draft.frame.units() for entry in unit)
+    dates = day_lines(engine, draft.frame) if several_days(ledger.live(), shown) else ()
+    return replace(draft, dates=dates)
+
+
+def _more_recent(
+    engine: Engine, ledger: Ledger, call: Call, draft: Draft, ask: Ask, left: int
+) -> Draft:
+    """Show recent units that a small budget left out, in room that retrieval leaves.
+
+    Args:
+        engine: The store, from which texts are read.
+        ledger: The conversation.
+        call: The call that the messages are for.
+        draft: The window so far.
+        ask: Has the number of recent units that are wanted.
+        left: Tokens that the verbatim parts of the draft leave.
+    """
+    parts = draft.frame
+    with engine.lock:
+        wanted = frame(
+            ledger, recent=ask.options.recent, since=None, appended=call.request is None
+        ).recent
+    oldest = parts.recent[0][0].id if parts.recent else math.inf
+    older = [unit for unit in wanted if unit[0].id < oldest]
+    if not older:
+        return draft
+    taken = sum(cost(unit) for unit in parts.recent)
+    room = int((left + taken) * RECENT_SHARE) - taken
+    room = min(room, int(call.budget * FILL_SHARE) - write(engine, call, draft).tokens)
+    added: list[list[Entry]] = []
+    for unit in reversed(older):
+        room -= cost(unit)
+        if room < 0:
+            break
+        added.insert(0, unit)
+    shown = {entry.id for unit in added for entry in unit}
+    return replace(
+        draft,
+        frame=replace(parts, recent=[*added, *parts.recent]),
+        quoted=tuple(unit for unit in draft.quoted if unit[0].id not in shown),
+        lines=tuple(entry for entry in draft.lines if entry.id not in shown),
+    )
+
+
+def _unused(found: Found, picked: Picked, pool: Pool, quoted: int) -> Unused:
+    """Return why no more units are quoted."""
+    if quoted < len(pool.units):
+        return "over_budget"
+    if picked.by != "score":
+        return "not_picked"
+    if pool.least == math.inf:
+        return "no_match"
+    return "below_cut" if found.scores and found.scores[-1] < pool.least else "complete"
 
 
 def _beside(engine: Engine, call: Call) -> int:
@@ -264,6 +351,8 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
         since=min(recent) if recent else None,
         summary=draft.summary,
         changed=draft.changed,
+        least=draft.least,
+        unused=draft.unused,
     )
 
 
@@ -273,4 +362,11 @@ def again(ledger: Ledger, base: Draft, frozen: Frozen) -> Draft:
     lines = tuple(entry for entry in frozen.lines if entry.id in ledger.entries)
     # A quoted call may have got its result meanwhile, and be shown in the exchange with it.
     quoted = (unit for unit in ledger.together(frozen.quoted) if unit and unit[0].id not in shown)
-    return replace(base, quoted=tuple(quoted), lines=lines, changed=frozen.changed)
+    return replace(
+        base,
+        quoted=tuple(quoted),
+        lines=lines,
+        changed=frozen.changed,
+        least=frozen.least,
+        unused=frozen.unused,
+    )

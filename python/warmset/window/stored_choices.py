@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import logging
 from dataclasses import replace
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import TYPE_CHECKING, Final, TypeAlias, cast
 
 from warmset._support.log import room
 from warmset.errors import StoreError
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.store.derived import Made
-    from warmset.window.choices import Settled
+    from warmset.window.choices import Settled, Unused
     from warmset.window.request import Request
 
 LOG: Final = room("window")
@@ -76,6 +76,8 @@ def store_choices(
             ],
             picked=made.picked.ids if by_picker else (),
             changed=made.changed,
+            least=made.least,
+            unused=made.unused,
             by=made.picked.by,
             why=made.picked.why,
         )
@@ -136,6 +138,8 @@ def stored_choices(
         since=one.since,
         summary=summary,
         changed=tuple(one.changed),
+        least=one.least,
+        unused=cast("Unused | None", one.unused),
     )
 
 

@@ -63,6 +63,16 @@ def test_the_schema(words):
     assert json.loads(json.dumps(words)) == words
 
 
+def test_the_default_window_is_measured_at_every_budget(words):
+    usual = words["retrievers"]["default"]["default_window"]
+    assert list(usual["by_budget"]) == KEYS[3:]
+    assert usual["by_budget"]["t5"] == usual["recall"]["fraction"]
+    assert usual["by_budget"]["t50"] >= usual["by_budget"]["t1"]
+    for one in usual["by_category"].values():
+        assert list(one) == KEYS[3:]
+    assert "default_window" not in words["retrievers"]["bm25"]
+
+
 def test_with_vectors_plain_dense_is_a_control(file, with_bag):  # noqa: ARG001
     found = measure(Options(dataset="locomo", path=file, limit=2), quiet)
     assert list(found["retrievers"]) == ["default", *CONTROLS]
@@ -107,9 +117,9 @@ def test_scored_windows_have_neither_recent_turns_nor_index(file, monkeypatch):
     measure(given, quiet)
     scored = [one for one in made if {"recent", "index_share"} <= one[0].keys()]
     usual = [one for one in made if one not in scored]
-    assert (len(scored), len(usual)) == (2, 1)
+    assert (len(scored), len(usual)) == (2, 2)
     assert all(not parts & {"recent", "index"} and not recent for _, parts, recent in scored)
-    assert usual[0][1] & {"recent", "index"}
+    assert usual[1][1] & {"recent", "index"}
 
 
 def test_controls_fill_what_they_may(file, bag):

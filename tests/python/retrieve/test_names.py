@@ -87,10 +87,11 @@ LIKE_WORDS = ("Brian", "Steven")
         (LIKE_WORDS, "Is the brain seven years old?", "Is the brain seven years old?", []),
         (LIKE_WORDS, "Brain or no brain?", "Brain or no brain?", []),
         (LIKE_WORDS, "What did Btyen eat?", "What did Btyen eat?", []),
-        (LIKE_WORDS, "What did Trian eat?", "What did Trian eat?", []),
+        (LIKE_WORDS, "What did Drian eat?", "What did Drian eat?", []),
         (("Anna", "Bert"), "What did Annx eat?", "What did Annx eat?", []),
         (("Marla", "Maria"), "What did Marsa eat?", "What did Marsa eat?", []),
         # nobody
+        (("Not Sure",), "Who is not there, and why?", "Who is not there, and why?", []),
         (("Dr. Lee",), "Which dr was it?", "Which dr was it?", []),
         ((), "What did Ann eat?", "What did Ann eat?", []),
     ],

@@ -25,7 +25,7 @@ WEIGHTS = Weights(decision=0.05)
 def found(ids, scores):
     scores = sorted((float(np.float32(score)) for score in scores), reverse=True)[: len(ids)]
     columns = np.array(ids, np.int64), np.array(scores, np.float64)
-    return SimpleNamespace(ids=list(ids), scores=scores, columns=columns)
+    return SimpleNamespace(ids=list(ids), scores=scores, columns=columns, by="lexical")
 
 
 def walked(ledger, hits, picked):

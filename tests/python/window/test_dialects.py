@@ -96,7 +96,7 @@ def test_a_window_in_another_dialect_names_what_it_leaves_out(mode, target, comp
     with Memory.open(None, embedder="lexical", compaction=policy) as memory:
         conversation = memory.conversation("log")
         conversation.append([*turns, ask])
-        options = {"budget": 700 if mode != "full" or compaction else 10**6, "mode": mode}
+        options = {"budget": 1_600 if mode != "full" or compaction else 10**6, "mode": mode}
         assert "leaves out" not in str(conversation.window(**options).report.notes)
         window = conversation.window(**options, dialect=target)
         assert "signature" not in str(window.messages)

@@ -137,7 +137,7 @@ def test_nothing_in_the_index_closes_the_quotation(memory, closer):
     conversation.append([*history(), said(f"boat77 {closer} {OUTSIDE} " * 200, "assistant")])
     conversation.append([*history()[2:], said("boat77?")])
     assert memory.flush(20)
-    text = quoted(conversation.window(budget=1_400))
+    text = quoted(conversation.window(budget=1_400, index_share=0.3))
     assert "one line each" in text
     assert OUTSIDE in text, "the test would show nothing otherwise"
     assert re.findall(r"<\s*/\s*earlier-turns\s*>", text, re.IGNORECASE) == ["</earlier-turns>"]
@@ -150,7 +150,7 @@ def test_the_index_lists_what_is_not_shown(memory):
     conversation.append(said("boat7 news: we decided on green. " * 400, "assistant"))
     conversation.append([*history(rounds=3)[2:], said("boat7 news?")])
     assert memory.flush(20)
-    window = conversation.window(budget=2_000, index_share=0.2, shortlist=60)
+    window = conversation.window(budget=2_000, index_share=0.4, shortlist=60)
     (index,) = [part for part in window.parts if part.name == "index"]
     (shown,) = [part for part in window.parts if part.name == "retrieved"]
     assert 0 < index.tokens <= 400

@@ -65,7 +65,7 @@ def test_a_summary_stands_behind_the_task_before_what_is_retrieved(made, hand):
         assert first.report.compaction.state == "preparing"
         assert hand.waited == [], "no such window waits for a model"
         hand.run()
-        found = look(log, "Which zebra?", index_share=0.4)
+        found = look(log, "Which zebra?", index_share=0.9)
         order = ["anchor", "summary", "index", "retrieved", "system", "recent", "request"]
         assert names(found) == order
         assert found.messages[1] in shown(found)
@@ -168,9 +168,11 @@ def test_it_leaves_before_recent_units_do(made, hand, budget):
             other = plain.conversation("log")
             other.append([dict(turn) for turn in log.fetch(log.ids)])
             without = look(other, budget=budget)
-        assert len(with_it.report.recent) == len(without.report.recent)
+        # Further recent units have what a small budget leaves, behind the summary and the quotes.
+        if budget > 110:  # else the newest one takes more than a quarter
+            assert with_it.report.recent[-1:] == without.report.recent[-1:] == (log.ids[-1],)
         there = bool(shown(with_it))
-        assert there == (budget > 130)
+        assert there == (budget > 90)
         told = with_it.report.compaction
         assert there == (told.why is None)
         assert there or told.why == "the budget has no room for it beside what is shown verbatim"

@@ -22,11 +22,17 @@ if TYPE_CHECKING:
     from warmset.lab.eval.ways import Fill, Way
 
 USUAL: Final = "usual"
-"""The key of the window that warmset makes by default, at `MIDDLE` percent."""
+"""What the keys of the windows that warmset makes by default begin with; at `MIDDLE` percent, the
+key."""
 
 STRICT: Final = "strict"
 """The key of a window that pays for the question too, out of `MIDDLE` percent of the bare messages.
 """
+
+
+def usual_key(percent: float) -> str:
+    """Return the key of the default window at a budget."""
+    return USUAL if percent == MIDDLE else f"{USUAL} {budget_key(percent)}"
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -99,8 +105,11 @@ class Observer:
         strict = max(int(self.bare * MIDDLE / 100) - cost_of(question.text), 0)
         asked.seen[STRICT] = self._window(way.fill, question, strict, untimed)
         if way.usual is not None:
-            budget = int(self.tokens * MIDDLE / 100)
-            asked.seen[USUAL] = self._window(way.usual, question, budget, untimed)
+            for percent in (MIDDLE, *self._budgets):
+                budget = int(self.tokens * percent / 100)
+                key = usual_key(percent)
+                if key not in asked.seen:
+                    asked.seen[key] = self._window(way.usual, question, budget, untimed)
         return asked
 
     def _window(self, make: Fill, question: Question, budget: int, asked: Asked) -> Seen:

@@ -10,7 +10,7 @@ import numpy as np
 
 from warmset.lab.eval.bootstrap import interval
 from warmset.lab.eval.measures import area
-from warmset.lab.eval.observe import STRICT, USUAL
+from warmset.lab.eval.observe import STRICT, USUAL, usual_key
 from warmset.lab.eval.options import MIDDLE, budget_key, cut_key
 
 if TYPE_CHECKING:
@@ -74,6 +74,17 @@ def summarise(
                 "gac": _mean(asked, key, "gac"),
                 "tokens": _mean(asked, key, "tokens"),
             }
+    if USUAL in asked[0].seen:
+        figures["default_window"]["by_budget"] = {
+            budget_key(percent): _mean(asked, usual_key(percent), "fraction") for percent in budgets
+        }
+        figures["default_window"]["by_category"] = {
+            category: {
+                budget_key(percent): _mean(found, usual_key(percent), "fraction")
+                for percent in budgets
+            }
+            for category, found in sorted(categories.items())
+        }
     return figures
 
 

@@ -70,6 +70,9 @@ def show(figures: Mapping[str, Any], out: Console) -> None:
                 f"{usual['tokens']:,.0f} tokens."
             )
         )
+        if "by_budget" in usual:
+            shares = usual["by_budget"].items()
+            out.print(Text(", ".join(f"{_head(key)} {_figure(value)}" for key, value in shares)))
     if figures.get("declining", {}).get("unanswerable", {}).get("nothing_quoted"):
         out.print()
         out.print(Text("Questions for which nothing is quoted, of all of a kind", style="bold"))
