@@ -13,14 +13,18 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
 
-MOST: Final = 4_000
+MOST: Final = 256
 """The newest messages of a conversation that are read at first: the first window waits for it."""
+
+MORE: Final = 4
+"""Older messages that each further window reads, until all are."""
 
 
 class Changers:
     """The turns of one conversation's current path that changed a value.
 
-    Only new messages are read; a path that was cut is read anew.
+    The newest messages are read at first, new ones and some older ones at each call; a path that
+    was cut is read anew.
 
     Args:
         cards: Reads what messages state.
@@ -30,6 +34,7 @@ class Changers:
         self._cards = cards
         self._count = 0
         self._last = 0
+        self._first = 0
         self._turns: dict[int, Entry] = {}
         self._by_key: dict[tuple[str, str], list[int]] = {}
         self._known: dict[int, tuple[int, int]] = {}
@@ -38,11 +43,15 @@ class Changers:
         """Take up the messages of the current path; the caller holds the engine's lock."""
         if self._count > len(live) or (self._count and live[self._count - 1].id != self._last):
             self._count, self._turns, self._by_key, self._known = 0, {}, {}, {}
-        for entry in live[max(self._count, len(live) - MOST) :]:
+        if not self._count:
+            self._first = self._count = max(len(live) - MOST, 0)
+        older = max(self._first - MORE, 0)
+        for entry in (*live[older : self._first], *live[self._count :]):
             if self._cards.changes(entry):
                 self._turns[entry.id] = entry
                 for key in keys_of(self._cards.statements(entry)):
                     self._by_key.setdefault(key, []).append(entry.id)
+        self._first = older
         self._count, self._last = len(live), live[-1].id if live else 0
 
     def newer(self, old: Entry) -> Entry | None:

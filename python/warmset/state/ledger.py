@@ -64,6 +64,7 @@ class Ledger:
     forms: StoredForms = field(default_factory=StoredForms)
     frozen: object | None = None
     changers: object | None = None
+    decisions: object | None = None
     auto: tuple[Mode, tuple[object, ...]] | None = None
     valid_in: dict[Dialect, tuple[int, bool]] = field(default_factory=dict)
     sent: Sent = field(default_factory=Sent)

@@ -125,37 +125,54 @@ def topics_of(text: str) -> tuple[Topic, ...]:
     return tuple(map(_topic, (deciding or said)[:SENTENCES]))
 
 
-class Later:
-    """The decisions behind the one that is looked at, the newest first."""
+class Open:
+    """Decisions in their order, and which of them later ones supersede.
+
+    What a person decided, only a person changes.
+
+    Attributes:
+        gone: The numbers of those of which later ones supersede every sentence.
+    """
 
     def __init__(self) -> None:
-        self._same: dict[frozenset[str], list[tuple[Topic, bool]]] = {}
-        self._replacing: list[tuple[Topic, bool]] = []
+        self.gone: set[int] = set()
+        self._left: dict[int, int] = {}
+        self._same: dict[frozenset[str], list[_Stated]] = {}
+        self._words: dict[str, list[_Stated]] = {}
 
-    def supersedes(self, topics: tuple[Topic, ...], *, asked: bool) -> bool:
-        """Return whether later decisions take the place of all that a message decides.
-
-        What a person decided, only a person changes.
+    def add(self, number: int, topics: tuple[Topic, ...], *, asked: bool) -> None:
+        """Add what the next decision is about.
 
         Args:
+            number: Names the decision.
             topics: What it decides.
             asked: Whether a person said it, and not the model.
         """
         for one in topics:
-            same = self._same.get(one.subject)
-            if same is None and not self._replacing:
-                return False
-            near = (*(same or ()), *self._replacing)
-            if not any(later.supersedes(one) and (by or not asked) for later, by in near):
-                return False
-        return bool(topics)
-
-    def add(self, topics: tuple[Topic, ...], *, asked: bool) -> None:
-        """Add what the next older message decides; see `supersedes`."""
+            near = self._same.get(one.subject, ())
+            more = (old for word in one.replaced for old in self._words.get(word, ()))
+            for old in (*near, *more):
+                if old.open and (asked or not old.asked) and one.supersedes(old.topic):
+                    old.open = False
+                    self._left[old.number] -= 1
+                    if not self._left[old.number]:
+                        self.gone.add(old.number)
+        self._left[number] = len(topics)
         for one in topics:
-            self._same.setdefault(one.subject, []).append((one, asked))
-            if one.replaced:
-                self._replacing.append((one, asked))
+            stated = _Stated(number, one, asked)
+            self._same.setdefault(one.subject, []).append(stated)
+            for word in one.words:
+                self._words.setdefault(word, []).append(stated)
+
+
+@dataclass(slots=True)
+class _Stated:
+    """A sentence of a decision, until a later one supersedes it."""
+
+    number: int
+    topic: Topic
+    asked: bool
+    open: bool = True
 
 
 def _sentences(text: str) -> Iterator[str]:

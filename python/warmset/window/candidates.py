@@ -12,7 +12,6 @@ import numpy as np
 from warmset._core import rank_groups
 from warmset.options import DECISIONS, MIN_MATCH, least_score
 from warmset.state.ledger import columns_of
-from warmset.window.decisions import decided, superseded
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.state.unit_costs import Accounts
+    from warmset.window.decisions import Decisions
 
 QUOTE_OVERHEAD: Final = 8
 """Tokens of a quoted turn's id and speaker, as an estimate; the final count is exact."""
@@ -98,26 +98,26 @@ class Pool:
             made.append(tuple([live[place] for place in places]))
         return made
 
-    def decisions(self, cards: Cards, shown: Collection[int]) -> list[Entry]:
+    def decisions(self, held: Decisions, shown: Collection[int]) -> list[Entry]:
         """Return the newest decisions of the conversation that hold, the newest first.
 
         Args:
-            cards: Reads what a decision is about.
+            held: The conversation's decisions.
             shown: Ids of messages that the window shows.
         """
         found: list[Entry] = []
-        for at, holds in decided(cards, self.live, self.columns.decides[: self.count]):
-            if holds and self.live[at].id not in shown:
+        for at in reversed(held.places):
+            if at < self.count and held.holds(at) and self.live[at].id not in shown:
                 found.append(self.live[at])
                 if len(found) == DECISIONS:
                     break
         return found
 
-    def others(self, cards: Cards, shown: Iterable[tuple[Entry, ...]], most: int) -> list[Entry]:
+    def others(self, held: Decisions, shown: Iterable[tuple[Entry, ...]], most: int) -> list[Entry]:
         """Return the messages that may get an index line: the best, then decisions that hold.
 
         Args:
-            cards: Reads what a decision is about.
+            held: The conversation's decisions.
             shown: Units that are quoted, whose messages need no line.
             most: The number of the best ones.
         """
@@ -127,9 +127,7 @@ class Pool:
         left = [one for one in zip(near.tolist(), ids, decides, strict=True) if one[1] not in taken]
         best = [at for at, _, _ in left[:most]]
         settle = [at for at, _, decision in left[most:] if decision]
-        if settle:
-            gone = superseded(cards, self.live, self.columns.decides[: self.count], min(settle))
-            settle = [at for at in settle if at not in gone]
+        settle = [at for at in settle if held.holds(at)]
         return [self.live[at] for at in (*best, *settle)]
 
 

@@ -2,52 +2,81 @@
 
 from __future__ import annotations
 
-from itertools import takewhile
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
-from warmset.text.superseding import Later
+import numpy as np
+
+from warmset.state.ledger import columns_of
+from warmset.text.superseding import Open
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from numpy.typing import NDArray
 
     from warmset.quote.cache import Cards
     from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
+
+MOST: Final = 256
+"""The newest decisions of a conversation that are read at first: the first window waits for it.
+Older ones are taken to hold."""
 
 
-def decided(
-    cards: Cards, live: Sequence[Entry], decides: NDArray[Any]
-) -> Iterator[tuple[int, bool]]:
-    """Yield the decisions of a path, the newest first: each position, and whether it still holds.
+class Decisions:
+    """The decisions of one conversation's current path; only new ones are read.
 
     What a tool returned decides nothing, whatever words it has. What the model decides does not
     change what a person decided.
 
     Args:
         cards: Reads what a decision is about.
-        live: The messages of the path.
-        decides: Whether each of them settles something; later ones are not looked at.
     """
-    later = Later()
-    for at in decides.nonzero()[0][::-1].tolist():
-        entry = live[at]
-        facts = entry.facts
-        if facts.results:
-            continue
-        topics, asked = cards.topics(entry), facts.role != "assistant"
-        yield at, not later.supersedes(topics, asked=asked)
-        later.add(topics, asked=asked)
+
+    def __init__(self, cards: Cards) -> None:
+        self._cards = cards
+        self._last = 0
+        self._decides: NDArray[Any] = np.zeros(0, np.bool_)
+        self._places: list[int] = []
+        self._open = Open()
+
+    @property
+    def places(self) -> list[int]:
+        """Their positions on the path, ascending."""
+        return self._places
+
+    def holds(self, at: int) -> bool:
+        """Return whether no later decision supersedes the one at a position."""
+        return at not in self._open.gone
+
+    def take(self, live: Sequence[Entry], decides: NDArray[Any]) -> None:
+        """Take up the decisions of the current path; the caller holds the engine's lock.
+
+        Args:
+            live: The messages of the path.
+            decides: Whether each of them settles something.
+        """
+        count = len(self._decides)
+        if (
+            count > len(live)
+            or (count and live[count - 1].id != self._last)
+            or not np.array_equal(self._decides, decides[:count])
+        ):
+            count, self._places, self._open = 0, [], Open()
+        new = [count + at for at in decides[count : len(live)].nonzero()[0].tolist()]
+        new = [at for at in new if not live[at].facts.results]
+        self._places += new
+        for at in new[-MOST:]:
+            asked = live[at].facts.role != "assistant"
+            self._open.add(at, self._cards.topics(live[at]), asked=asked)
+        self._decides = decides[: len(live)].copy()
+        self._last = live[-1].id if live else 0
 
 
-def superseded(cards: Cards, live: Sequence[Entry], decides: NDArray[Any], since: int) -> set[int]:
-    """Return the positions of the decisions from one on that a later one supersedes.
-
-    Args:
-        cards: Reads what a decision is about.
-        live: The messages of the path.
-        decides: Whether each of them settles something.
-        since: The first position that is looked at.
-    """
-    every = takewhile(lambda one: one[0] >= since, decided(cards, live, decides))
-    return {at for at, holds in every if not holds}
+def decisions_of(cards: Cards, ledger: Ledger) -> Decisions:
+    """Return a conversation's decisions; the caller holds the engine's lock."""
+    kept = ledger.decisions
+    if not isinstance(kept, Decisions):
+        kept = ledger.decisions = Decisions(cards)
+    kept.take(ledger.live(), columns_of(ledger).decides)
+    return kept

@@ -28,6 +28,7 @@ from warmset.window.assemble import Assembled, Draft, day_lines, day_tokens, ver
 from warmset.window.candidates import gather
 from warmset.window.choices import Frozen, Settled
 from warmset.window.days import several_days
+from warmset.window.decisions import decisions_of
 from warmset.window.layout import Frame, cost, frame, must_stay, protected
 from warmset.window.newer import lines_with_newer, with_newer
 from warmset.window.render import Call, beside_system, render, request_behind, total
@@ -220,7 +221,7 @@ def quote_and_index(
         fits = cost_of_all(engine, ledger, call) <= call.budget
         fill = None if fits else int((left - reserve) * FILL_SHARE)
         pool = gather(ledger, found, picked, weights, fill)
-        changers = changers_of(engine.cards, ledger)
+        changers, held = changers_of(engine.cards, ledger), decisions_of(engine.cards, ledger)
     if pool.filled:
         left = int(left * FILL_SHARE)
     quoted = choose_quotes(engine, pool, left - reserve)
@@ -228,8 +229,8 @@ def quote_and_index(
     room = min(int(call.budget * share), reserve)
     if reserve:
         shown = {one.id for unit in (*parts.units(), *quoted) for one in unit}
-        others = pool.others(engine.cards, quoted, ask.options.shortlist)
-        lines = choose_lines(engine, pool.decisions(engine.cards, shown), others, room)
+        others = pool.others(held, quoted, ask.options.shortlist)
+        lines = choose_lines(engine, pool.decisions(held, shown), others, room)
         spare = reserve - lines_tokens(engine, lines)
         if 2 * spare > reserve and len(quoted) < len(pool.units):
             quoted = choose_quotes(engine, pool, left - reserve + spare)

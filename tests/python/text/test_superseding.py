@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import pytest
 
-from warmset.text.superseding import Later, topics_of
+from warmset.text.superseding import Open, topics_of
 
 
 def supersedes(later, earlier, *, by="user", of="user"):
-    known = Later()
-    known.add(topics_of(later), asked=by == "user")
-    return known.supersedes(topics_of(earlier), asked=of == "user")
+    known = Open()
+    known.add(1, topics_of(earlier), asked=of == "user")
+    known.add(2, topics_of(later), asked=by == "user")
+    return known.gone == {1}
 
 
 @pytest.mark.parametrize(
@@ -77,12 +78,13 @@ def test_another_decision_does_not(earlier, later):
 
 
 def test_all_that_a_message_decides_has_to_be_changed():
-    known = Later()
-    both = topics_of("The label text must be red. The port must be 8080.")
-    known.add(topics_of("The port must be 9090."), asked=True)
-    assert not known.supersedes(both, asked=True)
-    known.add(topics_of("The label text must be blue instead of red."), asked=True)
-    assert known.supersedes(both, asked=True)
+    known = Open()
+    known.add(1, topics_of("The label text must be red. The port must be 8080."), asked=True)
+    for number, port in ((2, 9090), (3, 7070)):
+        known.add(number, topics_of(f"The port must be {port}."), asked=True)
+        assert 1 not in known.gone
+    known.add(4, topics_of("The label text must be blue instead of red."), asked=True)
+    assert known.gone == {1, 2}
 
 
 def test_what_a_person_decided_only_a_person_changes():
@@ -94,7 +96,10 @@ def test_what_a_person_decided_only_a_person_changes():
 
 def test_a_message_that_says_nothing_decides_nothing():
     assert topics_of("") == ()
-    assert not Later().supersedes((), asked=True)
+    known = Open()
+    known.add(1, (), asked=True)
+    known.add(2, (), asked=True)
+    assert not known.gone
 
 
 def test_a_text_without_words_of_decision_is_read_whole():

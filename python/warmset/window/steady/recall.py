@@ -8,6 +8,7 @@ from warmset.quote.changers import changers_of
 from warmset.store.epochs import Insertion
 from warmset.window.assemble import marks_of, quote_block
 from warmset.window.candidates import gather
+from warmset.window.decisions import decisions_of
 from warmset.window.newer import lines_with_newer, with_newer
 from warmset.window.select import choose_lines, choose_quotes
 from warmset.window.steady.index_role import lines_role
@@ -84,7 +85,7 @@ def recalled(
     listed = epoch.listed
     others = [
         one
-        for one in pool.others(engine.cards, quoted, ask.options.shortlist)
+        for one in pool.others(decisions_of(engine.cards, ledger), quoted, ask.options.shortlist)
         if not _stands(ledger, epoch, listed, one.id) and (role == "user" or not one.facts.results)
     ]
     lines = choose_lines(engine, (), others, lines_room) if others else ()

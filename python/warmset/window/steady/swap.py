@@ -11,11 +11,10 @@ from typing import TYPE_CHECKING, Final
 from warmset.errors import BudgetTooSmall
 from warmset.options import DECISIONS
 from warmset.state.branches import ROOT
-from warmset.state.ledger import columns_of
 from warmset.store.epochs import Insertion
 from warmset.window.assemble import quote_block
 from warmset.window.days import several_days
-from warmset.window.decisions import decided
+from warmset.window.decisions import decisions_of
 from warmset.window.select import choose_lines
 from warmset.window.steady.days import anchor_day, with_days
 from warmset.window.steady.epoch import Epoch
@@ -235,8 +234,8 @@ class _Plan:
         """Return the positions of all decisions, and whether they hold, the newest first."""
         if self._every is None:
             ledger = self._ledger
-            found = decided(self._engine.cards, ledger.live(), columns_of(ledger).decides)
-            self._every = list(found)
+            held = decisions_of(self._engine.cards, ledger)
+            self._every = [(at, held.holds(at)) for at in reversed(held.places)]
         return self._every
 
     def _index(
