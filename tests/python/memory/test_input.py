@@ -263,9 +263,9 @@ def test_a_blank_search_finds_nothing(kept):
 
 def test_a_budget_that_is_too_small_says_what_is_needed(kept):
     with pytest.raises(BudgetTooSmall, match="raise the budget") as caught:
-        kept[1].window(budget=5)
+        kept[1].window("How much?", budget=5)  # a request that is not appended stores nothing
     assert caught.value.have == 5
-    assert kept[1].window(budget=caught.value.need).tokens <= caught.value.need
+    assert kept[1].window("How much?", budget=caught.value.need).tokens <= caught.value.need
 
 
 def test_a_dialect_that_cannot_say_it():
