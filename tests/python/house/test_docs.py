@@ -244,6 +244,17 @@ def test_the_chart_is_drawn_from_the_committed_figures():
     assert chart.CHART.relative_to(ROOT).as_posix() in links(README)
 
 
+def written(name, at=0):
+    """Return the row of that name in a table of the page of benchmarks, by its columns."""
+    page = (DOCS / "explanation" / "benchmarks.md").read_text()
+    found = []
+    for table in re.findall(r"(?:^\|.*\|\n)+", page, re.MULTILINE):
+        head, _, *rows = [[one.strip() for one in row.split("|")] for row in table.splitlines()]
+        found += [dict(zip(head, row, strict=True)) for row in rows if row[1] == name]
+    shares = {key: one.strip("*") for key, one in found[at].items() if key.endswith("%")}
+    return {key: f"{float(one):.1%}" for key, one in shares.items()}
+
+
 def test_each_figure_has_a_command_and_is_the_one_that_was_measured(capsys):
     chart = importlib.import_module("benches.python.recall.chart")
     recall = {key: f"{one:.1%}" for key, one in chart.figures(chart.SOURCE.read_text()).items()}
@@ -255,11 +266,15 @@ def test_each_figure_has_a_command_and_is_the_one_that_was_measured(capsys):
     [longest] = re.findall(r"longest wait of a call, simulated +(.+)", capsys.readouterr().out)
     begun, prepared = re.findall(r"[\d,]+ ms", longest)
 
+    usual, agents = (written(name) for name in ("**default window**", "default windows"))
+    bm25, dense = (written("plain " + name, at=-1) for name in ("BM25", "dense"))
+
     rows = figures()
-    assert len(rows) == 6
+    assert len(rows) == 7
     assert all(re.search(r"`(warmset|python -m) [^`]+`", row[-1]) for row in rows)
     assert [row[1].replace(" %", "%") for row in rows] == [
-        recall["warmset"],
+        usual["5 %"],
+        agents["5 %"],
         prepared,
         "0",
         f"{search['warmset'] / 1000:.2f} ms",
@@ -268,6 +283,7 @@ def test_each_figure_has_a_command_and_is_the_one_that_was_measured(capsys):
     ]
     assert [row[2].replace(" %", "%") for row in rows] == [
         f"BM25 {recall['keywords (BM25)']}, vectors {recall['vectors']}",
+        f"BM25 {bm25['5 %']}, vectors {dense['5 %']}",
         f"begun at the limit: {begun}",
         "",
         f"faiss, exact: {search['faiss flat'] / 1000:.1f} ms",

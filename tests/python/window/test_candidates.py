@@ -18,6 +18,7 @@ from warmset.quote.cache import Cards
 from warmset.state.ledger import Ledger
 from warmset.store.records import TurnMeta
 from warmset.window.candidates import gather
+from warmset.window.decisions import decisions_of
 
 WEIGHTS = Weights(decision=0.05)
 
@@ -73,7 +74,7 @@ def test_units_and_lines_are_those_of_a_walk(facts, ids, scores, by, most):
         ]
         near = [entry for entry in near if not any(entry in unit for unit in shown)]
         kept = [entry for at, entry in enumerate(near) if at < most or entry.decision]
-        assert pool.others(cards, shown, most) == kept
+        assert pool.others(decisions_of(cards, ledger), shown, most) == kept
 
 
 @given(st.lists(st.tuples(FACTS, st.integers(0, 2)), min_size=1, max_size=14), st.data())
