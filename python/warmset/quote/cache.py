@@ -128,7 +128,7 @@ class Cards:
         known = self._changing.get(id_)
         if known is None:
             cleared = self._cleared
-            known = changes_value(self._read(id_), entry.facts.role)
+            known = changes_value(self._read(id_), _who(entry))
             if len(self._changing) >= STATEMENTS:
                 self._changing = {}
             if cleared == self._cleared:
@@ -141,7 +141,7 @@ class Cards:
         known = self._stated.get(id_)
         if known is None:
             cleared = self._cleared
-            known = statements(self._read(id_), entry.facts.role)
+            known = statements(self._read(id_), _who(entry))
             if len(self._stated) >= STATEMENTS:
                 self._stated = {}
             if cleared == self._cleared:
@@ -186,3 +186,8 @@ class Cards:
         if self._characters > ROOM // 2:
             self._young, self._old, self._characters = {}, self._young, 0
         return line
+
+
+def _who(entry: Entry) -> str:
+    """Return the role of a message; that of a tool's result is "tool" in every dialect."""
+    return "tool" if entry.facts.results else entry.facts.role

@@ -55,6 +55,20 @@ def told(chat, *texts, between=12):
     return ids
 
 
+def test_the_result_of_a_tool_changes_nothing_in_any_dialect(chat):
+    use = {"type": "tool_use", "id": "t1", "name": "read", "input": {}}
+    fill(chat, 3, seed=0)
+    chat.append(said("user", OLD))
+    chat.append({"role": "assistant", "content": [use]})
+    result = {"type": "tool_result", "tool_use_id": "t1", "content": NEW}
+    chat.append({"role": "user", "content": [result]})
+    assert chat.dialect == "anthropic"
+    fill(chat, 12)
+    made = chat.window(ASKED, budget=600)
+    assert "30 s" in text_of(made)
+    assert "changed later" not in text_of(made)
+
+
 ASKED = "Above which replica lag of the ledger does the alert fire?"
 
 
