@@ -186,20 +186,27 @@ class Catalog:
 
     def outdated(self) -> list[int]:
         """Return the ids of records of windows that nobody needs; the caller holds the lock."""
-        old = [id_ for id_ in self._old_choices if id_ in self.derived]
-        return sorted(old + [id_ for one in self.epochs.values() for id_ in one.outdated()])
+        self._old_choices = [id_ for id_ in self._old_choices if id_ in self.derived]
+        epochs = (id_ for one in self.epochs.values() for id_ in one.outdated())
+        return sorted([*self._old_choices, *epochs])
 
     def take_choices(self, made: Made) -> None:
         """Take up a record if it is of a window's choices; the caller holds the lock."""
         if is_choices(made) and made.conversation is not None:
-            self.drop_choices(made.tenant, made.conversation)
+            self.end_choices(made.tenant, made.conversation)
             self.choices[made.tenant, made.conversation] = made
 
-    def drop_choices(self, tenant: str, conversation: str) -> None:
-        """Forget the choices of a conversation's last window; the caller holds the lock."""
+    def end_choices(self, tenant: str, conversation: str) -> None:
+        """Have a conversation's next window choose anew; the caller holds the lock."""
         old = self.choices.pop((tenant, conversation), None)
         if old is not None:
             self._old_choices.append(old.id)
+
+    def drop_choices(self, made: Made) -> None:
+        """Forget choices that were erased; the caller holds the lock."""
+        whose = made.tenant, str(made.conversation)
+        if (known := self.choices.get(whose)) is not None and known.id == made.id:
+            del self.choices[whose]
 
     def take_epoch(self, made: Made) -> None:
         """Take up a record if it is of an epoch; the caller holds the lock."""

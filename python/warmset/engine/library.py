@@ -77,7 +77,7 @@ class Library(Catalog):
             self.retriever.set_live(left, False)
             self.retriever.set_live(joined, True)
         ledger.frozen = None
-        self.drop_choices(ledger.tenant, ledger.name)
+        self.end_choices(ledger.tenant, ledger.name)
 
     def relink(self, ledger: Ledger, links: Links) -> None:
         """Link messages to the remaining messages before them, in memory only."""

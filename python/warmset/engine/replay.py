@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from warmset import messages
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.state.branch_records import Links
-from warmset.store.choices import is_choices
 from warmset.store.derived import KINDS
 from warmset.store.forgetting import forget_texts
 from warmset.store.records import (
@@ -234,8 +233,7 @@ class Follower:
         gone_records = engine.derived.forget(engine.is_erased)
         for gone_record in gone_records:
             engine.drop_description(gone_record)
-            if is_choices(gone_record) and gone_record.conversation is not None:
-                engine.drop_choices(gone_record.tenant, gone_record.conversation)
+            engine.drop_choices(gone_record)
         engine.drop_epochs(gone_records)
         again: set[_Name] = set()
         for name, ledger in list(engine.ledgers.items()):

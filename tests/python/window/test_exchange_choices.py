@@ -254,6 +254,16 @@ def test_old_choices_leave_the_files_with_an_erasure(tmp_path):
         assert len(records(memory)) == 1
 
 
+def test_an_erasure_elsewhere_leaves_the_choices(tmp_path):
+    first(tmp_path, [said("assistant", "9."), said("user", "And which lies at quay 4?")])
+    with opened(tmp_path) as memory:
+        made = window(memory, picker=Picker())
+        memory.erase(ids=memory.conversation("d").append(said("user", "Away with it.")))
+        memory._handle.live().ledger("default", "c").frozen = None  # as in another process
+        assert window(memory, picker=Picker()).messages == made.messages
+    assert Picker.times == 1
+
+
 def test_processes_take_turns_within_an_exchange(tmp_path):
     workers = Workers(tmp_path, 2)
     given = {"conversation": "c", "dialect": "openai", "budget": BUDGET, "mode": "jit"}
