@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any, Final, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, TypeVar
 
 from warmset._core import count_text
 from warmset.quote.format import day_line, index_line, quote
@@ -29,6 +29,8 @@ STATEMENTS: Final = 32_768
 """Messages whose statements and phrases of time are kept at most; most have none."""
 
 NONE: Final[Mapping[int, str]] = {}
+
+_T = TypeVar("_T")
 
 _Key: TypeAlias = int | str | tuple[int, int]
 """A message's id for its quote, the negative one for its line, that with the id of its description
@@ -69,10 +71,10 @@ class Cards:
         self._old: dict[_Key, Line] = {}
         self._characters = 0
         self._cleared = 0
-        self._topics: dict[int, tuple[Topic, ...]] = {}
-        self._stated: dict[int, Statements] = {}
-        self._changing: dict[int, bool] = {}
-        self._dated: dict[int, list[tuple[str, str]]] = {}
+        self._topics: _Known[tuple[Topic, ...]] = _Known(TOPICS)
+        self._stated: _Known[Statements] = _Known(STATEMENTS)
+        self._changing: _Known[bool] = _Known(STATEMENTS)
+        self._dated: _Known[list[tuple[str, str]]] = _Known(STATEMENTS)
 
     def plain(self, text: str) -> Line:
         """Return a text that stands in many windows."""
@@ -101,52 +103,21 @@ class Cards:
 
     def topics(self, entry: Entry) -> tuple[Topic, ...]:
         """Return what a decision is about."""
-        known = self._topics.get(entry.id)
-        if known is None:
-            cleared, known = self._cleared, topics_of(self._read(entry.id))
-            if cleared == self._cleared:
-                if len(self._topics) >= TOPICS:
-                    self._topics = {}
-                self._topics[entry.id] = known
-        return known
+        return self._topics.of(entry, lambda: topics_of(self._read(entry.id)))
 
     def phrases(self, entry: Entry) -> list[tuple[str, str]]:
         """Return what "yesterday" and the like meant in a message; see `resolved`."""
-        known = self._dated.get(entry.id)
-        if known is None:
-            cleared = self._cleared
-            known = resolved(self._read(entry.id), entry.facts.role, entry.at)
-            if len(self._dated) >= STATEMENTS:
-                self._dated = {}
-            if cleared == self._cleared:
-                self._dated[entry.id] = known
-        return known
+        return self._dated.of(
+            entry, lambda: resolved(self._read(entry.id), entry.facts.role, entry.at)
+        )
 
     def changes(self, entry: Entry) -> bool:
         """Return whether a message changes a value that another one set."""
-        id_ = entry.id
-        known = self._changing.get(id_)
-        if known is None:
-            cleared = self._cleared
-            known = changes_value(self._read(id_), _who(entry))
-            if len(self._changing) >= STATEMENTS:
-                self._changing = {}
-            if cleared == self._cleared:
-                self._changing[id_] = known
-        return known
+        return self._changing.of(entry, lambda: changes_value(self._read(entry.id), _who(entry)))
 
     def statements(self, entry: Entry) -> Statements:
         """Return the values that a message states and changes; see `statements`."""
-        id_ = entry.id
-        known = self._stated.get(id_)
-        if known is None:
-            cleared = self._cleared
-            known = statements(self._read(id_), _who(entry))
-            if len(self._stated) >= STATEMENTS:
-                self._stated = {}
-            if cleared == self._cleared:
-                self._stated[id_] = known
-        return known
+        return self._stated.of(entry, lambda: statements(self._read(entry.id), _who(entry)))
 
     def quotes(self, entries: Iterable[Entry], changed: Mapping[int, str] = NONE) -> list[Line]:
         """Quote messages in order, with a line for the day wherever it changes.
@@ -170,9 +141,9 @@ class Cards:
     def clear(self) -> None:
         """Forget everything, what is just being made too: it may have been erased meanwhile."""
         self._cleared += 1
-        self._topics = {}
         self._young, self._old, self._characters = {}, {}, 0
-        self._stated, self._changing, self._dated = {}, {}, {}
+        for known in (self._topics, self._stated, self._changing, self._dated):
+            known.clear()
 
     def _made(self, key: _Key, make: Callable[[], str]) -> Line:
         cleared, line = self._cleared, self._old.get(key)
@@ -186,6 +157,33 @@ class Cards:
         if self._characters > ROOM // 2:
             self._young, self._old, self._characters = {}, self._young, 0
         return line
+
+
+class _Known(Generic[_T]):
+    """What is known of messages by reading them.
+
+    Args:
+        most: The most messages of which it is kept.
+    """
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._made: dict[int, _T] = {}
+
+    def of(self, entry: Entry, make: Callable[[], _T]) -> _T:
+        """Return what is known of a message, and read it if that is nothing yet."""
+        kept = self._made
+        known = kept.get(entry.id)
+        if known is None:
+            known = make()
+            if len(kept) >= self._most:
+                kept.clear()
+            kept[entry.id] = known  # into what is forgotten already, if it was erased meanwhile
+        return known
+
+    def clear(self) -> None:
+        """Forget everything, what is just being made too."""
+        self._made = {}
 
 
 def _who(entry: Entry) -> str:

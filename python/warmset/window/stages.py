@@ -244,8 +244,14 @@ def quote_and_index(
     there = {one.id for one in known}
     lines = tuple(entry for entry in lines if entry.id not in there)
     lines, more = lines_with_newer(engine, lines, changers, known, room)
-    draft = replace(base, quoted=quoted, lines=lines, least=pool.least, unused=why)
-    draft = replace(draft, changed=(*changed, *more))
+    draft = replace(
+        base,
+        quoted=quoted,
+        lines=lines,
+        changed=(*changed, *more),
+        least=pool.least,
+        unused=why,
+    )
     if call.budget >= SMALL_BUDGET:
         return draft
     return _dated(engine, ledger, ask, _more_recent(engine, ledger, call, draft, ask, left))

@@ -118,7 +118,6 @@ class _Plan:
     ) -> None:
         self._engine, self._ledger, self._call, self._ask = engine, ledger, call, ask
         self._last, self._why = last, why
-        self._every: list[tuple[int, bool]] | None = None
         accounts, last_unit = ledger.accounts(), len(ledger.accounts()) - 1
         newest = (last_unit,) if last_unit >= 0 else ()
         self._stays = sorted(set(accounts.protected(newest)))
@@ -230,14 +229,6 @@ class _Plan:
             lead += 1
         return lead
 
-    def _decided(self) -> list[tuple[int, bool]]:
-        """Return the positions of all decisions, and whether they hold, the newest first."""
-        if self._every is None:
-            ledger = self._ledger
-            held = decisions_of(self._engine.cards, ledger)
-            self._every = [(at, held.holds(at)) for at in reversed(held.places)]
-        return self._every
-
     def _index(
         self, start: int, held: tuple[int, ...], boundary: int, room: int
     ) -> Insertion | None:
@@ -247,11 +238,10 @@ class _Plan:
         """
         live, shown = self._ledger.live(), set(held)
         role = lines_role(self._engine, self._ledger, self._call, self._ask, front=True)
-        every = self._decided()
-        hidden = [at for at, _ in every if at < start and at not in shown]
-        holds = {at for at, one in every if one}
-        decisions = [live[at] for at in hidden if at in holds]
-        shown.update(at for at in hidden if at not in holds)
+        decided = decisions_of(self._engine.cards, self._ledger)
+        hidden = [at for at in reversed(decided.places) if at < start and at not in shown]
+        decisions = [live[at] for at in hidden if decided.holds(at)]
+        shown.update(at for at in hidden if not decided.holds(at))
         others = [live[at] for at in range(start - 1, boundary - 1, -1) if at not in shown]
         rest = [one for one in others if not one.facts.is_system and not one.blank]
         if role != "user":
