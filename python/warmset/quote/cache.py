@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Final, Generic, NamedTuple, TypeAlias, Ty
 from warmset._core import count_text
 from warmset.quote.format import day_line, index_line, quote
 from warmset.text.changes import changes_value, statements
+from warmset.text.features import SPEAKING
 from warmset.text.resolved_dates import resolved
 from warmset.text.superseding import topics_of
 from warmset.text.timestamps import day_of
@@ -113,7 +114,9 @@ class Cards:
 
     def changes(self, entry: Entry) -> bool:
         """Return whether a message changes a value that another one set."""
-        return self._changing.of(entry, lambda: changes_value(self._read(entry.id), _who(entry)))
+        if (who := _who(entry)) not in SPEAKING:
+            return False
+        return self._changing.of(entry, lambda: changes_value(self._read(entry.id), who))
 
     def statements(self, entry: Entry) -> Statements:
         """Return the values that a message states and changes; see `statements`."""

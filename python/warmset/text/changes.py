@@ -10,13 +10,13 @@ import re
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset.text.clauses import Stated, sentences, sets, stated_in, stem
+from warmset.text.clauses import Clauses, Stated, sets, stem
 from warmset.text.features import SPEAKING
 from warmset.text.stopwords import OPENERS
 from warmset.text.values import has_value, values_in
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator
 
     from warmset.text.values import Found
 
@@ -123,10 +123,12 @@ class Change:
     Args:
         new: The value.
         old: The values that it names as replaced.
+        said: The sentence that sets it, with its neighbours.
     """
 
     new: Stated
     old: frozenset[str] = frozenset()
+    said: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,10 +159,10 @@ def statements(text: str, role: str) -> Statements:
     head = text[:READ].replace("’", "'")
     if not has_value(head):
         return NOTHING
-    parts = sentences(head)
-    places = [at for at, one in enumerate(parts) if has_value(one) and sets(one)]
-    stated = [one for at in places for one in stated_in(parts, at)]
-    return Statements(tuple(stated), tuple(_changes(parts))) if stated else NOTHING
+    clauses = Clauses(head)
+    places = [at for at, one in enumerate(clauses.sentences) if has_value(one) and sets(one)]
+    stated = [one for at in places for one in clauses.stated(at)]
+    return Statements(tuple(stated), tuple(_changes(clauses))) if stated else NOTHING
 
 
 def changes_value(text: str, role: str) -> bool:
@@ -172,7 +174,7 @@ def changes_value(text: str, role: str) -> bool:
     """
     if role not in SPEAKING or not _is_hinted(head := text[:READ]):
         return False
-    return any(_changes(sentences(head.replace("’", "'"))))
+    return any(_changes(Clauses(head.replace("’", "'"))))
 
 
 def _is_hinted(text: str) -> bool:
@@ -180,8 +182,9 @@ def _is_hinted(text: str) -> bool:
     return not _HINTS.isdisjoint(text.lower().split()) and has_value(text)
 
 
-def _changes(parts: Sequence[str]) -> Iterator[Change]:
+def _changes(clauses: Clauses) -> Iterator[Change]:
     """Yield the values that sentences set in the place of others."""
+    parts = clauses.sentences
     short = sum(map(len, parts)) <= SHORT
     for at, sentence in enumerate(parts):
         whole = short and _WHOLE.search(" ".join(parts[max(at - 1, 0) : at + 2])) is not None
@@ -192,14 +195,16 @@ def _changes(parts: Sequence[str]) -> Iterator[Change]:
         new = [one for one in found if one not in old and _is_governed(sentence, one)]
         if not new and not whole:
             continue
-        for one in stated_in(parts, at):
+        stated = clauses.stated(at)
+        for one in stated:
             place = (one.start, one.end)
             if any((other.start, other.end) == place for other in old):
                 continue
             if (whole and one.kind) or any((other.start, other.end) == place for other in new):
                 spans = {(other.start, other.end) for other in old}
-                named = [two for two in stated_in(parts, at) if (two.start, two.end) in spans]
-                yield Change(one, frozenset(two.text for two in named if two.kind == one.kind))
+                named = [two for two in stated if (two.start, two.end) in spans]
+                replaced = frozenset(two.text for two in named if two.kind == one.kind)
+                yield Change(one, replaced, " ".join(parts[max(at - 1, 0) : at + 2]))
 
 
 def _is_governed(sentence: str, one: Found) -> bool:
@@ -212,19 +217,6 @@ def _is_governed(sentence: str, one: Found) -> bool:
 def _left(sentence: str, one: Found) -> str:
     """Return what stands before a value, as far as it may govern it."""
     return sentence[max(one.start - REACH, 0) : one.start]
-
-
-def keys_of(said: Statements) -> set[tuple[str, str]]:
-    """Return by what a turn that changes values is found: their kinds, with what they speak of.
-
-    Of a turn that it changes, one of the values has one of these kinds, with that word around it.
-    """
-    return {
-        (change.new.kind, word)
-        for change in said.changes
-        for word in (change.new.around if change.old else change.new.words)
-        if _tells(word)
-    }
 
 
 def superseded(earlier: Statements, later: Statements) -> bool:

@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Final
+from typing import Final, NamedTuple
 
 from warmset.text.stopwords import EMPTY, NO_NAMES, OPENERS
 from warmset.text.values import CALENDAR, NUMBERS, UNITS, values_in
-
-if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
 
 _WEIGHS: Final = re.compile(
     r"\b(?:could|would|might|maybe|perhaps|what if|what about|how about|suggest(?:ed|s|ion)?"
@@ -41,6 +38,24 @@ _SIGNS: Final = frozenset(
 )
 """Words of a change, and of values at large: they do not tell what it is that changes."""
 
+_EMPTY: Final = frozenset((*EMPTY, *NUMBERS, *_SIGNS, *UNITS))
+
+
+_OPENING: Final = (", ", "; ", ": ", " - ", "(")
+_CLOSING: Final = (", ", "; ", " - ", ")")
+"""What a clause begins behind, and what it ends before."""
+
+_OF: Final = frozenset({"of", "for", "in", "on", "at"})
+
+
+class _Word(NamedTuple):
+    """A word of a sentence, with its stem; without one if it does not tell what this is about."""
+
+    start: int
+    end: int
+    text: str
+    stem: str
+
 
 @dataclass(frozen=True, slots=True)
 class Stated:
@@ -70,43 +85,104 @@ class Stated:
     )
 
 
-def sentences(text: str) -> list[str]:
-    """Return the sentences of a text; a line's end ends one."""
-    return [part for part in _SENTENCE.split(text) if part]
-
-
 def sets(sentence: str) -> bool:
     """Return whether a sentence may set something: it asks, weighs, refuses and keeps nothing."""
     return not sentence.rstrip().endswith("?") and _WEIGHS.search(sentence) is None
 
 
-def stated_in(parts: Sequence[str], at: int) -> list[Stated]:
-    """Return the values of a sentence, in order.
+class Clauses:
+    """The sentences of a turn; what each speaks of is read once.
 
     Args:
-        parts: The sentences of a turn.
-        at: The position of the sentence.
+        text: The turn's text.
     """
-    sentence = parts[at]
-    found = values_in(sentence)
-    if not found:
-        return []
-    around, names = frozenset(words_of(" ".join(parts[max(at - 1, 0) : at + 2]))), _names(sentence)
-    beside = _beside(sentence)
-    out: list[Stated] = []
-    for start, end, named, text in found:
-        kind = _kind(named)
-        left = max(sentence.rfind(mark, 0, start) for mark in (", ", "; ", ": ", " - ", "(")) + 1
-        right = min(
-            (at for mark in (", ", "; ", " - ", ")") if (at := sentence.find(mark, end)) >= 0),
-            default=len(sentence),
-        )
-        counted = frozenset({kind} if kind and kind not in _MEASURES else ())
-        near = frozenset(words_of(sentence[left:start] + " " + sentence[end:right]))
-        words = near | counted or frozenset(words_of(sentence[:start]))
-        words = words or frozenset(words_of(sentence[end:]))
-        out.append(Stated(kind, text, start, end, words, around, names, beside))
-    return out
+
+    def __init__(self, text: str) -> None:
+        self.sentences: Final = [part for part in _SENTENCE.split(text) if part]
+        self._stems: dict[str, str] = {}
+        self._words: dict[int, list[_Word]] = {}
+        self._stated: dict[int, list[Stated]] = {}
+
+    def stated(self, at: int) -> list[Stated]:
+        """Return the values of the sentence at a position, in order."""
+        known = self._stated.get(at)
+        if known is None:
+            known = self._stated[at] = self._read(at)
+        return known
+
+    def _read(self, at: int) -> list[Stated]:
+        sentence = self.sentences[at]
+        found = values_in(sentence)
+        if not found:
+            return []
+        words, beside, names = self._words_of(at), self._beside(at), _names(sentence)
+        near = range(max(at - 1, 0), min(at + 2, len(self.sentences)))
+        around = frozenset(one.stem for place in near for one in self._words_of(place) if one.stem)
+        out: list[Stated] = []
+        for start, end, named, text in found:
+            kind = _kind(named)
+            left = max(sentence.rfind(mark, 0, start) for mark in _OPENING) + 1
+            right = min(
+                (at for mark in _CLOSING if (at := sentence.find(mark, end)) >= 0),
+                default=len(sentence),
+            )
+            there = self._without(sentence, words, start, end)
+            counted = frozenset({kind} if kind and kind not in _MEASURES else ())
+            said = frozenset(
+                one.stem for one in there if one.stem and left <= one.start and one.end <= right
+            )
+            said = said | counted or frozenset(
+                one.stem for one in there if one.stem and one.end <= start
+            )
+            said = said or frozenset(one.stem for one in there if one.stem and one.start >= end)
+            out.append(Stated(kind, text, start, end, said, around, names, beside))
+        return out
+
+    def _without(self, sentence: str, words: list[_Word], start: int, end: int) -> list[_Word]:
+        """Return the words of a sentence without a value, which may be part of one: "30-minute"."""
+        out: list[_Word] = []
+        for one in words:
+            if one.end <= start or one.start >= end:
+                out.append(one)
+                continue
+            if one.start < start:
+                out += self._read_words(sentence, one.start, start)
+            if one.end > end:
+                out += self._read_words(sentence, end, one.end)
+        return out
+
+    def _words_of(self, at: int) -> list[_Word]:
+        known = self._words.get(at)
+        if known is None:
+            sentence = self.sentences[at]
+            known = self._words[at] = self._read_words(sentence, 0, len(sentence))
+        return known
+
+    def _read_words(self, text: str, start: int, end: int) -> list[_Word]:
+        stems, out = self._stems, list[_Word]()
+        for match in _WORD.finditer(text, start, end):
+            word = match.group().lower()
+            root = stems.get(word)
+            if root is None:
+                root = stems[word] = stem(word) if _tells(word) else ""
+            out.append(_Word(match.start(), match.end(), word, root))
+        return out
+
+    def _beside(self, at: int) -> dict[str, frozenset[str]]:
+        """Return, for each word, those that tell which one it is: before it, or behind "of"."""
+        sentence, words = self.sentences[at], self._words_of(at)
+        found: dict[str, set[str]] = {}
+        for place, one in enumerate(words):
+            if not one.stem:
+                continue
+            before = words[place - 1] if place else None
+            if before and before.stem and sentence[before.end : one.start].isspace():
+                found.setdefault(one.stem, set()).add(before.stem)
+            if place + 1 < len(words) and words[place + 1].text in _OF:
+                named = [other.stem for other in words[place + 2 : place + 4] if other.stem]
+                if named:
+                    found.setdefault(one.stem, set()).add(named[0])
+        return {word: frozenset(beside) for word, beside in found.items()}
 
 
 def _kind(named: str) -> str:
@@ -129,39 +205,7 @@ def stem(word: str) -> str:
 
 
 def _tells(word: str) -> bool:
-    return (
-        len(word) > 2  # noqa: PLR2004
-        and word not in EMPTY
-        and word not in NUMBERS
-        and word not in _SIGNS
-        and word not in UNITS
-        and CALENDAR.fullmatch(word) is None
-    )
-
-
-def words_of(text: str) -> Iterator[str]:
-    """Yield the stems of the words that tell what a text is about."""
-    for match in _WORD.finditer(text.lower()):
-        if _tells(match.group()):
-            yield stem(match.group())
-
-
-def _beside(sentence: str) -> dict[str, frozenset[str]]:
-    """Return, for each word, those that tell which one it is: right before it, or behind "of"."""
-    found: dict[str, set[str]] = {}
-    matches = list(_WORD.finditer(sentence.lower()))
-    words, spans = [match.group() for match in matches], [match.span() for match in matches]
-    for at, word in enumerate(words):
-        if not _tells(word):
-            continue
-        if at and _tells(words[at - 1]) and sentence[spans[at - 1][1] : spans[at][0]].isspace():
-            found.setdefault(stem(word), set()).add(stem(words[at - 1]))
-        rest = words[at + 1 : at + 4]
-        if rest and rest[0] in ("of", "for", "in", "on", "at"):
-            named = [one for one in rest[1:] if _tells(one)]
-            if named:
-                found.setdefault(stem(word), set()).add(stem(named[0]))
-    return {word: frozenset(beside) for word, beside in found.items()}
+    return len(word) > 2 and word not in _EMPTY and CALENDAR.fullmatch(word) is None  # noqa: PLR2004
 
 
 def _names(text: str) -> frozenset[str]:

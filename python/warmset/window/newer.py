@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
     from warmset.engine.engine import Engine
     from warmset.quote.cache import Cards
-    from warmset.quote.changers import Changers
+    from warmset.retrieve.changers import Changers
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
 

@@ -19,7 +19,7 @@ from warmset.options import (
     grown,
 )
 from warmset.pick import Candidate, Picked, ScorePicker, ask_picker
-from warmset.quote.changers import changers_of
+from warmset.retrieve.changers import changers_of
 from warmset.state.branches import ROOT
 from warmset.state.prompt_prefix import Known
 from warmset.text.decisions import brief_task
@@ -221,7 +221,7 @@ def quote_and_index(
         fits = cost_of_all(engine, ledger, call) <= call.budget
         fill = None if fits else int((left - reserve) * FILL_SHARE)
         pool = gather(ledger, found, picked, weights, fill)
-        changers, held = changers_of(engine.cards, ledger), decisions_of(engine.cards, ledger)
+        changers, held = changers_of(engine, ledger), decisions_of(engine.cards, ledger)
     if pool.filled:
         left = int(left * FILL_SHARE)
     quoted = choose_quotes(engine, pool, left - reserve)
@@ -290,6 +290,8 @@ def _more_recent(
         return draft
     taken = sum(cost(unit) for unit in parts.recent)
     room = int((left + taken) * RECENT_SHARE) - taken
+    if cost(older[-1]) > room:
+        return draft
     room = min(room, int(call.budget * FILL_SHARE) - write(engine, call, draft).tokens)
     added: list[list[Entry]] = []
     for unit in reversed(older):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warmset.text.changes import changes_value, statements, superseded
-from warmset.text.clauses import words_of
+from warmset.text.clauses import Clauses
 
 CHANGED = [
     ("The retry limit is 5 attempts.", "Make it 7 attempts from now on."),
@@ -118,8 +118,31 @@ def test_an_old_value_that_is_named_must_be_the_one():
 
 
 def test_words_have_one_form():
-    assert set(words_of("limits limited limiting raise raised the of")) == {"limit"}
-    assert list(words_of("Thursday 5 May at noon, two seconds")) == []
+    (forms,) = Clauses("limits limited limiting raise raised the of 7").stated(0)
+    assert forms.words == forms.around == {"limit"}
+    assert {one.around for one in Clauses("Thursday 5 May at noon, two seconds").stated(0)} == {
+        frozenset()
+    }
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("The 30-minute-check of the pump, daily", {"check", "pump"}),  # it is part of a word
+        ("Hurry, the pump waits 9 s, the colour is grey", {"pump", "wait"}),
+        ("Pump: 9 s wait, grey", {"wait"}),
+        ("The wait is 9 s, the colour is grey", {"wait"}),
+        ("It is 9 s, the colour is grey", {"colour", "grey"}),  # nothing else tells of what
+    ],
+)
+def test_a_value_belongs_to_its_clause(text, words):
+    assert [one.words for one in Clauses(text).stated(0)] == [words]
+
+
+def test_what_a_value_is_said_with_are_the_neighbours_of_its_sentence():
+    read = Clauses("Far.\nThe pump is old. Its wait is 9 s. Paint it!\nGrey.")
+    assert [one.around for one in read.stated(2)] == [{"pump", "old", "wait", "paint"}]
+    assert read.stated(1) == []
 
 
 def test_long_turns_are_read_at_their_beginning():

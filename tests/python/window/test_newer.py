@@ -9,6 +9,7 @@ import pytest
 
 from warmset import Memory, count_tokens
 from warmset.messages import Facts, validate
+from warmset.retrieve import changers
 from warmset.state.entry import Entry
 from warmset.window.newer import newer_first
 
@@ -228,3 +229,20 @@ def test_the_newer_one_stands_before_the_older_one_in_the_order_of_leaving():
     assert [unit[0].id for unit in ordered] == [9, 2, 1, 4]
     both = newer_first([(one(1), one(4)), (one(2), one(3))], {1: one(2), 3: one(4)})
     assert len(both) == 2, "units that changed each other end the search"
+
+
+def test_a_change_said_before_a_restart_is_found_by_and_by(tmp_path, monkeypatch):
+    monkeypatch.setattr(changers, "MOST", 4)
+    with Memory.open(tmp_path / "store", embedder="lexical") as memory:
+        old, new = told(memory.conversation("log"), OLD, NEW)
+    with Memory.open(tmp_path / "store", embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        older = len(chat.ids) - 4
+        for at in range(older):
+            made = chat.window(f"When does the alert of the ledger fire? {at}", budget=900)
+            if f"[changed later: #{new}]" in text_of(made):
+                break
+        else:
+            pytest.fail("it was never found")
+        assert older - 1 > at > 0
+        assert old in made.report.picked

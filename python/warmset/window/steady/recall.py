@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
-from warmset.quote.changers import changers_of
+from warmset.retrieve.changers import changers_of
 from warmset.store.epochs import Insertion
 from warmset.window.assemble import marks_of, quote_block
 from warmset.window.candidates import gather
@@ -93,7 +93,7 @@ def recalled(
         quoted = choose_quotes(engine, pool, room)
     verbatim = [live[at] for at in epoch.held] + live[epoch.start :]
     known = [*verbatim, *(live[at] for at in sorted(epoch.quoted))]
-    changers = changers_of(engine.cards, ledger)
+    changers = changers_of(engine, ledger)
     quoted, changed = with_newer(engine, ledger, quoted, changers, known, room)
     known += [one for unit in quoted for one in unit]
     lines, more = lines_with_newer(engine, lines, changers, known, lines_room)

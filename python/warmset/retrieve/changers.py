@@ -1,0 +1,98 @@
+"""The turns of a conversation that changed a value, each with the turns that set it before."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from warmset.options import ONLY_WORDS, Filter
+from warmset.retrieve.cues import Cue
+from warmset.text.changes import superseded
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from warmset.engine.engine import Engine
+    from warmset.state.entry import Entry
+    from warmset.state.ledger import Ledger
+
+MOST: Final = 256
+"""The newest messages of a conversation that are read at first: the first window waits for it."""
+
+MORE: Final = 1
+"""Older messages that each further window reads, until all are."""
+
+NEAREST: Final = 64
+"""Messages, the nearest by words, among which the old values of a change are looked for."""
+
+
+class Changers:
+    """The turns of one conversation's current path that changed a value.
+
+    The newest messages are read at first, new ones and some older ones at each call; a path that
+    was cut is read anew. Changes are rare, so the search begins with them: what a message that is
+    shown states need not be read.
+
+    Args:
+        engine: The store and its index.
+        ledger: The conversation.
+    """
+
+    def __init__(self, engine: Engine, ledger: Ledger) -> None:
+        self._engine = engine
+        self._ledger = ledger
+        self._count = 0
+        self._last = 0
+        self._first = 0
+        self._newer: dict[int, Entry] = {}
+
+    def take(self) -> None:
+        """Take up the messages of the current path; the caller holds the engine's lock."""
+        live = self._ledger.live()
+        if self._count > len(live) or (self._count and live[self._count - 1].id != self._last):
+            self._count, self._newer = 0, {}
+        if not self._count:
+            self._first = self._count = max(len(live) - MOST, 0)
+        older = max(self._first - MORE, 0)
+        for entry in (*live[older : self._first], *live[self._count :]):
+            if self._engine.cards.changes(entry):
+                self._find(entry, live)
+        self._first = older
+        self._count, self._last = len(live), live[-1].id if live else 0
+
+    def newer(self, old: Entry) -> Entry | None:
+        """Return the newest turn that changed a value of a message, also by way of others."""
+        found = None
+        while (more := self._newer.get((found or old).id)) is not None:
+            found = more
+        return found
+
+    def _find(self, changer: Entry, live: Sequence[Entry]) -> None:
+        """Note the earlier messages of which a turn changes a value."""
+        cards, ledger, newer = self._engine.cards, self._ledger, self._newer
+        change = cards.statements(changer)
+        for words in {one.said for one in change.changes}:
+            for id_ in self._nearest(words):
+                known = newer.get(id_)
+                if id_ >= changer.id or (known is not None and known.id > changer.id):
+                    continue
+                at = ledger.place(id_)
+                if at is not None and superseded(cards.statements(live[at]), change):
+                    newer[id_] = changer
+
+    def _nearest(self, words: str) -> list[int]:
+        """Return the messages of the conversation with most of the words, by id."""
+        tenant, conversation = self._ledger.numbers
+        where = Filter(tenant=tenant, conversation=conversation)
+        search = self._engine.retriever.search
+        ids, _, _ = search(None, words, NEAREST, where=where, weights=ONLY_WORDS, cue=Cue())
+        found: list[int] = ids.tolist()
+        return found
+
+
+def changers_of(engine: Engine, ledger: Ledger) -> Changers:
+    """Return a conversation's turns that changed a value; the caller holds the engine's lock."""
+    kept = ledger.changers
+    if not isinstance(kept, Changers):
+        kept = ledger.changers = Changers(engine, ledger)
+    kept.take()
+    return kept
