@@ -7,7 +7,6 @@ import contextvars
 import json
 import queue
 import threading
-import time
 
 import pytest
 
@@ -224,8 +223,10 @@ def test_tokens_are_counted_here_where_nobody_reports_them():
         assert picked.by == "score"
         assert (picked.usage.input, picked.usage.output) == (spent.input, count_tokens(answer))
         assert output <= picked.usage.output + 1
-    slow = LLMPicker(lambda _prompt: time.sleep(0.4) or "", timeout=0.05)
+    over = threading.Event()
+    slow = LLMPicker(lambda _prompt: over.wait(60) and "", timeout=0.05)
     assert ask_picker(slow, "which?", candidates(), limit=3).usage.input == spent.input
+    over.set()
     failed = ask_picker(LLMPicker(Model(ValueError("no"))), "which?", candidates(), limit=3)
     assert failed.usage.tokens == 0, "a request that failed is not charged"
 
@@ -274,7 +275,7 @@ def test_calls_that_never_end_do_not_pile_up():
     release, begun = threading.Event(), queue.Queue()
 
     def complete(_prompt):
-        begun.put(True)
+        begun.put(threading.current_thread())
         release.wait(60)
         return '{"ids": [2]}'
 
@@ -283,18 +284,16 @@ def test_calls_that_never_end_do_not_pile_up():
         picked = ask_picker(picker, "?", candidates(), limit=3)
         assert picked.by == "score"
     assert "have not ended" in picked.why
-    for _ in range(8):
-        assert begun.get(timeout=30)
+    calls = [begun.get(timeout=30) for _ in range(8)]
     assert begun.empty()
     release.set()
     patient = LLMPicker(complete, timeout=20)
     assert ask_picker(patient, "?", candidates(), limit=3).ids == (2,)
-    for _ in range(500):
-        if "have not ended" not in (ask_picker(picker, "?", candidates(), limit=3).why or ""):
-            break
-        time.sleep(0.01)
-    else:
-        pytest.fail("calls that ended still count")
+    for call in calls:
+        call.join(30)
+        assert not call.is_alive()
+    again = ask_picker(picker, "?", candidates(), limit=3)
+    assert "have not ended" not in (again.why or ""), "calls that ended do not count"
 
 
 def test_the_caller_s_context_reaches_the_model():
