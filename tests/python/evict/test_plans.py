@@ -372,15 +372,16 @@ def sizes(messages):
     return sum(len(one["content"] or "") for one in messages if "[offloaded" not in str(one))
 
 
-@pytest.mark.parametrize("lines", [1, 3, 4, 5, 6, 7, 20])
-def test_no_line_is_shown_twice_beside_a_handle(lines):
-    result = "".join(f"line {at}\n" for at in range(lines))
-    policy = OffloadLarge(over=200, lines=3, store=BlobStore(), always=True)
-    messages = [said("user", "t"), *step(1, result=result + " " * 300), said("user", "now")]
+@pytest.mark.parametrize(("lines", "head", "tail"), [(1, 1, 1), (2, 2, 1), (3, 3, 0), (9, 3, 0)])
+def test_a_line_of_the_head_is_not_shown_in_the_tail_again(lines, head, tail):
+    parts = ["first\n", "b" * 300 + "\n", "last"]
+    policy = OffloadLarge(over=200, lines=lines, store=BlobStore(), always=True)
+    messages = [said("user", "t"), *step(1, result="".join(parts)), said("user", "now")]
     made = fit(messages, budget=LARGE, policy=policy, counter=sizes)
-    shown = made.messages[2]["content"].splitlines()[1:]
-    found = [one for one in shown if one.startswith("line ")]
-    assert len(found) == len(set(found))
+    shown = made.messages[2]["content"].partition("\n")[2]
+    begin, _, end = shown.partition("\n[…]\n")
+    assert begin == "".join(parts[:head])[:50]
+    assert end == "".join(parts[len(parts) - tail :] if tail else [])[-50:]
 
 
 def test_a_placeholder_takes_the_place_of_what_is_longer():
