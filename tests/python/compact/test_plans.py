@@ -72,8 +72,8 @@ def talk(rng):
 def turns(rng):
     """Make up an Anthropic list, in which neighbours of a role need a filler message."""
     out = [{"role": "user", "content": "The task: count the crates."}]
-    for at in range(rng.randint(8, 16)):
-        role = ("assistant", "user")[at % 2]
+    for at in range(rng.randint(8, 16)):  # some neighbours of a role are the caller's own
+        role = ("assistant", "user")[at % 2] if rng.random() < 0.7 else "user"
         out.append({"role": role, "content": " ".join(rng.choices(WORDS, k=rng.randint(1, 25)))})
     return out
 

@@ -523,3 +523,46 @@ def test_a_summary_is_no_neighbour_of_what_stood_beside_the_messages_it_replaces
     assert [one.kind for one in made.inserted] == ["gap", "summary", "gap"]
     assert [one["role"] for one in made.messages] == ["user", "assistant"] * 2 + ["user"]
     assert made.messages[1]["content"] == FILLER
+
+
+def test_the_newest_message_stays_where_nobody_asked():
+    messages = [said("system", "Be brief."), *(said("assistant", f"{at} " * 20) for at in range(4))]
+    made = fit(messages, budget=count([messages[0], messages[-1]]))
+    assert made.messages == [messages[0], messages[-1]]
+    made = fit(messages, budget=count(messages) - 1, policy=Salience([0, 4, 3, 2, 1]))
+    assert made.messages[-1] == messages[-1]
+
+
+def test_white_space_at_the_end_of_the_last_message_is_the_callers():
+    messages = [said("user", "task"), said("assistant", "old " * 40), said("user", "go on")]
+    messages.append(said("assistant", "so "))
+    made = fit(messages, budget=count(messages, "anthropic") - 1, dialect="anthropic", protect=[3])
+    assert made.messages[-1] is messages[-1]
+    assert len(made.evicted) == 1
+
+
+def test_another_round_frees_what_filler_messages_take():
+    """The final count is lower than the messages' own, which have to fit as well."""
+    messages = [said("user", "task"), *(said("assistant", f"{at} " * 20) for at in range(6))]
+    messages.append(said("user", "now"))
+
+    def counter(given):
+        return sum(len(one["content"]) for one in given) // (2 if len(given) > 1 else 1)
+
+    alone = [len(one["content"]) for one in messages]
+    for budget in range(sum(alone) // 3, sum(alone), 7):
+        made = fit(messages, budget=budget, counter=counter)
+        assert sum(len(one["content"]) for one in made.messages) <= budget
+        assert made.messages[-1] == messages[-1]
+
+
+def test_calls_of_one_id_in_a_message_are_answered_in_their_order():
+    first, second = step(1, query="first")[0], step(1, query="second")[0]
+    both = {**first, "tool_calls": [*first["tool_calls"], *second["tool_calls"]]}
+    results = [{"role": "tool", "tool_call_id": "c1", "content": f"{one} result"} for one in "ab"]
+    messages = [said("user", "t"), both, *results, said("user", "now")]
+    policy = CollapseCalls(keep=0, always=True)
+    made = fit(messages, budget=LARGE, policy=policy, counter=lambda given: 99 * len(given))
+    lines = made.messages[1]["content"].splitlines()[1:]
+    assert ["first" in lines[0], "a result" in lines[0]] == [True, True]
+    assert ["second" in lines[1], "b result" in lines[1]] == [True, True]
