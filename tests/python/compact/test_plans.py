@@ -290,3 +290,22 @@ def test_an_error_names_the_place_in_the_whole_list():
         with pytest.raises(InvalidMessageError) as error:
             read_list([*given, broken], "openai", "o200k_base")
         assert error.value.index == 6
+
+
+def test_the_tokens_of_thinking_that_leaves_are_not_counted():
+    rng = Random(3)
+
+    def thought(at):
+        text = " ".join(rng.choices(WORDS, k=20))
+        thinking = {"type": "thinking", "thinking": f"hm {at} " * 20, "signature": "c2ln"}
+        return {"role": "assistant", "content": [thinking, {"type": "text", "text": text}]}
+
+    given = [{"role": "user", "content": "The task: count the crates."}]
+    for at in range(8):
+        given += [thought(at), {"role": "user", "content": f"{at} " * 20}]
+    made = compact_context(given, dialect="anthropic", target_ratio=0.6)
+    assert made.dropped
+    assert made.thinking.changed
+    assert made.stats.after_tokens == count_tokens(made.messages)
+    for one in made.inserted:
+        assert made.messages[one.index]["content"] == FILLER

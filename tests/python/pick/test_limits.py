@@ -140,3 +140,10 @@ def test_an_object_in_another_is_no_answer():
 def test_a_picker_s_name_has_a_kind_and_a_model(spec):
     with pytest.raises(InvalidInputError, match="openai:model"):
         picker_named(spec)
+
+
+def test_an_answer_is_read_up_to_20000_signs():
+    answer = '{"ids": [3]}'
+    assert parse(" " * (20_000 - len(answer)) + answer) == [3]
+    with pytest.raises(PickerError, match="not JSON"):
+        parse(" " * (20_001 - len(answer)) + answer)
