@@ -291,3 +291,33 @@ def test_a_call_is_no_answer():
 @pytest.mark.parametrize("role", ["user", "assistant"])
 def test_a_sentence_is_a_constraint_or_a_task_and_not_both(text, role):
     assert len(open_of([{"role": role, "content": text}])) == 1
+
+
+def test_an_open_request_tells_where_it_is():
+    asked = {"role": "user", "content": "Hm. Which colour has the boat?"}
+    [task] = [one for one in audit([*TALK, asked], "").lost if "colour" in one.text]
+    assert (task.kind, task.at, task.role) == ("task", len(TALK), "user")
+
+
+# --- what a summarizer is told, and what it tells ------------------------------------------------
+
+
+def test_a_summarizer_without_such_arguments_gets_the_earlier_summary_and_no_focus():
+    seen = []
+
+    def plain(messages, *, max_tokens):  # noqa: ARG001 - a summarizer's
+        seen.append(messages)
+        return GOOD
+
+    made = summary_of(TALK, plain, previous=EARLIER, focus="the pool")
+    assert seen[0][0]["content"] == f"{HEADING}\n{EARLIER}"
+    assert seen[0][1:] == TALK
+    assert any("takes no focus" in note for note in made.notes)
+    assert not summary_of(TALK, plain).notes
+
+
+@pytest.mark.parametrize(("one", "other"), [(True, False), (False, True), (False, False)])
+def test_counts_are_estimated_where_one_of_them_is(one, other):
+    refused = SummaryReply("Error code: 503", Usage(30, 10, estimated=one))
+    reply = SummaryReply(GOOD, Usage(200, 20, estimated=other))
+    assert summary_of(TALK, by(refused), fallback=by(reply)).usage.estimated == (one or other)
