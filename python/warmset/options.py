@@ -175,7 +175,8 @@ class Weights:
     A turn's base score is the sum of the first eight, its score adds the two that follow.
 
     Args:
-        dense: The mean of the cosines with the turn and with its context.
+        dense: The mean of the cosines with the turn and with its context; weighted, if the
+            embedder asks for it.
         lexical: BM25, divided by the highest score that the query could reach.
         speaker: The query names the turn's speaker.
         date: The turn was sent on, or mentions, a day that the query mentions.

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Literal, Protocol, TypeAlias, runtime_checkable
+from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -14,6 +14,9 @@ if TYPE_CHECKING:
 
 Vectors: TypeAlias = NDArray[np.float32]
 """Shape (n, dim), f32, C-contiguous, every row of length one."""
+
+CONTEXT_SHARE: Final = 0.5
+"""The part of a searched vector that is the context's, where an embedder asks for no other."""
 
 Stage: TypeAlias = Literal["download", "build", "quantise"]
 """What a model goes through before its first use on a machine."""
@@ -110,6 +113,24 @@ class Embedder(Protocol):
             A text too long for 32 is sampled evenly, its beginning and its end included.
         """
         ...
+
+
+@runtime_checkable
+class Contextual(Protocol):
+    """An embedder that asks for another part of the context than half."""
+
+    @property
+    def context_share(self) -> float:
+        """The part of a turn's searched vector that is its context's, from 0 to 1.
+
+        The context is the turn among its neighbours; the rest is the vector of the turn alone.
+        """
+        ...
+
+
+def context_share(embedder: Embedder) -> float:
+    """Return the part of the context that an embedder asks for; see `Contextual`."""
+    return embedder.context_share if isinstance(embedder, Contextual) else CONTEXT_SHARE
 
 
 def listed(texts: Sequence[str]) -> list[str]:

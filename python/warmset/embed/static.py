@@ -2,6 +2,9 @@
 
 A text's vector is the mean of its pieces' rows, of length one, as model2vec defines it. What
 weighs a piece by how rare it is lies in the table already, so there is nothing to run but a sum.
+A query's vector lacks the directions in which the words of the table differ most: they tell kinds
+of words apart, not subjects (Mu and Viswanath, "All-but-the-Top", 2018). As only queries lack them,
+stored vectors are model2vec's.
 """
 
 from __future__ import annotations
@@ -30,6 +33,13 @@ if TYPE_CHECKING:
 WIDTH: Final = 256
 MAX_PIECES: Final = 512
 """What model2vec reads of a text by default."""
+
+COMMON: Final = 3
+"""Directions that queries lack: one for a hundred dimensions, as the paper has it."""
+
+SHARE: Final = 0.7
+"""The part of a searched vector that is the context's: a table knows a short turn by few words, and
+its neighbours say what they are about."""
 
 _PASSAGE = 200
 _SHARED = 40
@@ -65,6 +75,7 @@ class StaticEmbedder:
         self._files = weights.resolve(POTION, path=path, progress=progress)
         self._lock = Lock()
         self._loaded: tuple[WordPieces, NDArray[np.float32]] | None = None
+        self._common: NDArray[np.float32] | None = None
 
     def __repr__(self) -> str:
         return "StaticEmbedder()"
@@ -89,6 +100,11 @@ class StaticEmbedder:
         """False: texts do not leave the process."""
         return False
 
+    @property
+    def context_share(self) -> float:
+        """Always 0.7: 0.7 of a turn's searched vector is its context's."""
+        return SHARE
+
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed texts; see `Embedder.embed`.
 
@@ -112,8 +128,14 @@ class StaticEmbedder:
         return checked(sums, len(batch), WIDTH)
 
     def embed_query(self, texts: Sequence[str]) -> Vectors:
-        """Embed queries like other texts: the table knows no prompts. See `embed`."""
-        return self.embed(texts)
+        """Embed queries, without the directions in which words differ most; see `embed`."""
+        rows = self.embed(texts)
+        if not len(rows):
+            return rows
+        common = self._directions()
+        parts = (rows[:, None] * common).sum(axis=2)  # each row by itself, whatever the batch is
+        rest = rows - (parts[:, :, None] * common).sum(axis=1)
+        return checked(rest, len(rows), WIDTH)
 
     def split(self, text: str) -> list[str]:
         """Cut a text into passages of up to 200 word pieces that share up to 40 with the next."""
@@ -130,3 +152,12 @@ class StaticEmbedder:
                 table = np.vstack([table, table.mean(axis=0)]).astype(np.float32)
                 self._loaded = WordPieces(self._files.tokenizer), table
             return self._loaded
+
+    def _directions(self) -> NDArray[np.float32]:
+        """Return the directions in which the table's rows differ most, one a row, orthonormal."""
+        _, table = self._load()
+        with self._lock:
+            if self._common is None:
+                _, found = np.linalg.eigh(table.T @ table)  # ascending; the rows' mean is near 0
+                self._common = np.ascontiguousarray(found[:, -COMMON:].T)
+            return self._common

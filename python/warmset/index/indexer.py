@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._support.ending import ENDING
 from warmset._support.log import event, room, watched
+from warmset.embed.base import context_share
 from warmset.index.at_exit import stop_at_exit
 from warmset.index.batch_size import Pace
 from warmset.index.queue import Backlog, delay_after
@@ -62,7 +63,12 @@ class Indexer:
         self._embeds = embeds
         self.vectorizer = vectorizer
         self.book = VectorBook(store, vectorizer)
-        self._searched = Searched(retriever, self.book, contexts=vectorizer.contexts)
+        self._searched = Searched(
+            retriever,
+            self.book,
+            contexts=vectorizer.contexts,
+            share=context_share(vectorizer.embedder),
+        )
         self._wanted = wanted
         self._backlog = Backlog(QUEUED)
         self._pace = Pace()

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from warmset.embed.base import CONTEXT_SHARE
 from warmset.store.records import Job
 
 if TYPE_CHECKING:
@@ -17,18 +18,27 @@ if TYPE_CHECKING:
 
 
 class Searched:
-    """Publishes vectors: a turn's own rows, or the mean of its row and its context's.
+    """Publishes vectors: a turn's own rows, or the weighted mean of its row and its context's.
 
     Args:
         retriever: Searches the rows.
         book: Reads the stored vectors.
         contexts: Whether contexts are used.
+        share: The part of the mean that is the context's.
     """
 
-    def __init__(self, retriever: Retriever, book: VectorBook, *, contexts: bool) -> None:
+    def __init__(
+        self,
+        retriever: Retriever,
+        book: VectorBook,
+        *,
+        contexts: bool,
+        share: float = CONTEXT_SHARE,
+    ) -> None:
         self._retriever = retriever
         self._book = book
         self._contexts = contexts
+        self._share = share
         self._rows: dict[int, Vectors] = {}
 
     def clear(self) -> None:
@@ -71,7 +81,7 @@ class Searched:
         return self._book.read(Job(id_, "context")) if self._contexts else None
 
     def _put(self, id_: int, own: Vectors, context: Vectors | None) -> None:
-        self._retriever.put_vectors(id_, mean(own, context))
+        self._retriever.put_vectors(id_, mean(own, context, self._share))
         # A single passage waits for its context, which exists after the next message.
         if self._contexts and context is None and len(own) == 1:
             self._rows[id_] = own
@@ -79,9 +89,15 @@ class Searched:
             self._rows.pop(id_, None)
 
 
-def mean(own: Vectors, context: Vectors | None) -> Vectors:
-    """Return the rows to search: the mean of turn and context, or the turn's passages."""
+def mean(own: Vectors, context: Vectors | None, share: float = CONTEXT_SHARE) -> Vectors:
+    """Return the rows to search: the mean of turn and context, or the turn's passages.
+
+    Args:
+        own: The rows of the turn's passages.
+        context: The row of its context, if there is one.
+        share: The part of the mean that is the context's.
+    """
     if context is None or len(own) != 1:
         return own
-    both: Vectors = (own + context) * np.float32(0.5)
+    both: Vectors = own * np.float32(1 - share) + context * np.float32(share)
     return both

@@ -2,13 +2,15 @@
 
 Each turn has the rows of its own passages and, once the next message is there, one of the turn
 among its neighbours; what is searched is their mean, half the cosine with the turn and half with
-its context. A store remembers which embedder made its vectors, and no other one adds to them.
+its context unless the embedder asks for another part. A store remembers which embedder made its
+vectors, and no other one adds to them.
 """
 
 from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, Protocol
 
+from warmset.embed.base import CONTEXT_SHARE, context_share
 from warmset.embed.function import FunctionEmbedder
 from warmset.errors import EmbedderMismatch
 from warmset.store.records import Draft, Identity, Job, VectorMeta
@@ -100,8 +102,10 @@ class Vectorizer:
         stored = self.identity
         if stored is None:
             return ""
-        alone = "" if self.contexts else ", turns alone"
-        return f"{stored.generation} {stored.fingerprint or stored.name}{alone}"
+        share = context_share(self.embedder)
+        views = "" if share == CONTEXT_SHARE else f", contexts {share:g}"
+        views = views if self.contexts else ", turns alone"
+        return f"{stored.generation} {stored.fingerprint or stored.name}{views}"
 
     def wanted(self, jobs: Sequence[Job]) -> Sequence[Job]:
         """Leave out the views that are not embedded."""

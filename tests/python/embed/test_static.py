@@ -13,6 +13,7 @@ import pytest
 
 from warmset import Memory
 from warmset.embed import Embedder, StaticEmbedder, named, safetensors, weights as weights_module
+from warmset.embed.base import Contextual, context_share
 from warmset.embed.pins import POTION
 from warmset.embed.static import MAX_PIECES
 from warmset.embed.wordpiece import WordPieces
@@ -97,13 +98,40 @@ def test_a_vector_depends_on_its_text_alone(static):
     np.testing.assert_array_equal(
         together, np.concatenate([static.embed([text]) for text in TEXTS])
     )
-    np.testing.assert_array_equal(static.embed_query(TEXTS), together)
+    queries = static.embed_query(TEXTS)
+    np.testing.assert_array_equal(
+        queries, np.concatenate([static.embed_query([text]) for text in TEXTS])
+    )
+
+
+def test_queries_lack_the_three_directions_in_which_words_differ_most(static, files):
+    table = ByHand(files).table
+    values, directions = np.linalg.svd(table, full_matrices=False)[1:]
+    assert values[2] > 1.02 * values[3]  # so that it is clear which three they are
+    rows = static.embed(TEXTS).astype(np.float64)
+    rest = rows - rows @ directions[:3].T @ directions[:3]
+    wanted = rest / np.linalg.norm(rest, axis=1, keepdims=True)
+    found = static.embed_query(TEXTS)
+    np.testing.assert_allclose(found, wanted, atol=1e-4)
+    assert np.abs(found - rows).max() > 0.01
+    np.testing.assert_allclose(found @ directions[:3].T, 0, atol=1e-4)
+    assert np.abs(found @ directions[3]).max() > 0.01
+    assert (found.dtype, found.flags.c_contiguous) == (np.float32, True)
+    assert static.embed_query([]).shape == (0, 256)
+    with pytest.raises(InvalidInputError):
+        static.embed_query("a text")
+
+
+def test_it_asks_for_more_of_the_context(static):
+    assert isinstance(static, Contextual)
+    assert context_share(static) == 0.7
 
 
 def test_a_text_without_known_pieces_has_a_vector_all_the_same(static):
     rows = static.embed(["", " \n", "\ud800", "a" * 150, "\U00013000"])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)
     np.testing.assert_array_equal(rows[0], rows[1])
+    np.testing.assert_allclose(np.linalg.norm(static.embed_query([""]), axis=1), 1, rtol=1e-6)
     assert static.embed([]).shape == (0, 256)
     with pytest.raises(InvalidInputError):
         static.embed("a text")
@@ -124,7 +152,8 @@ def test_long_texts_are_split(static):
 def test_threads_share_it(files):
     fresh = StaticEmbedder(path=files.tensors.parent)
     found = []
-    threads = [threading.Thread(target=lambda: found.append(fresh.embed(TEXTS))) for _ in range(6)]
+    make = fresh.embed_query
+    threads = [threading.Thread(target=lambda: found.append(make(TEXTS))) for _ in range(6)]
     for thread in threads:
         thread.start()
     for thread in threads:

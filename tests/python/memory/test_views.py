@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from bag import Bag
 from cold_rows import everything
 
 from warmset import Memory
+from warmset.embed.base import context_share
 from warmset.errors import InvalidInputError
 from warmset.index import batch_size as pace, indexer as indexing
 from warmset.index.batch_size import LEAST, MOST, QUICK, Pace
 from warmset.index.rows import mean
 from warmset.index.vectorizer import Vectorizer
+from warmset.lab.corpus.remembering import Remembering
 from warmset.native import ColdStore
 from warmset.store.records import Job, VectorMeta
 
@@ -34,6 +37,12 @@ def views(path):
 def dense(memory, query="a boat"):
     """What each turn's rows score, by id."""
     return {hit.id: hit.terms["dense"] for hit in memory.search(query, k=20)}
+
+
+class Asking(Bag):
+    """Asks for a part of the context."""
+
+    context_share = 0.7
 
 
 # --- views ----------------------------------------------------------------------------------------
@@ -167,6 +176,39 @@ def test_a_turn_is_published_once_with_all_that_came(bag, monkeypatch):
         assert np.array_equal(mean(*first[1:]), ((own + context) * np.float32(0.5))[None])
         assert [id_ for id_, *_ in puts] == [1, 2, 3]
         assert last[2] is None
+
+
+def test_an_embedder_may_ask_for_more_of_the_context(tmp_path, bag):
+    texts = ["a car", "a boat on the lake", "a plane"]
+
+    def scores(embedder):
+        with Memory.open(tmp_path, embedder=embedder) as memory:
+            log = memory.conversation("log")
+            if not log.ids:
+                log.append([said(text) for text in texts * 40])
+            assert memory.flush(20)
+            return dense(memory)
+
+    half = scores(bag)
+    query = bag.embed(["a boat"])[0]
+    own = bag.embed([texts[1]])[0] @ query
+    context = bag.embed(["\n".join(texts)])[0] @ query
+    assert half[2] == pytest.approx(own * 0.5 + context * 0.5, abs=1e-5)
+    more = scores(Asking())  # the same vectors: the saved index alone differs
+    assert more[2] == pytest.approx(own * 0.3 + context * 0.7, abs=1e-5)
+    assert abs(more[2] - half[2]) > 0.01
+    assert scores(Asking()) == more
+    assert scores(bag) == half
+
+
+def test_a_turn_without_context_is_itself_whatever_is_asked_for(bag):
+    own, context = bag.embed(["one"]), bag.embed(["one two"])
+    assert np.array_equal(mean(own, None, 0.7), own)
+    passages = bag.embed(["one", "two"])
+    assert np.array_equal(mean(passages, context, 0.7), passages)
+    assert context_share(bag) == 0.5
+    assert context_share(Remembering(bag)) == 0.5
+    assert context_share(Remembering(Asking())) == 0.7
 
 
 def test_an_erasure_waits_for_a_batch_of_any_size(bag, monkeypatch):

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from warmset.embed import checked
+from warmset.embed.base import context_share
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -43,6 +44,11 @@ class Remembering:
     def remote(self) -> bool:
         """The inner one's."""
         return self._inner.remote
+
+    @property
+    def context_share(self) -> float:
+        """The inner one's."""
+        return context_share(self._inner)
 
     def embed(self, texts: Sequence[str]) -> Vectors:
         """Embed what was not embedded before; see `Embedder.embed`."""
