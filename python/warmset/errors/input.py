@@ -27,7 +27,13 @@ class DimensionError(InvalidInputError):
 
 
 class NotFiniteError(InvalidInputError):
-    """A vector or a message holds a NaN or an infinity."""
+    """A vector or a message holds a NaN or an infinity.
+
+    Attributes:
+        index: Position of the message in the list that was given; None for a vector.
+    """
+
+    index: int | None = None
 
 
 class ZeroNormError(InvalidInputError):

@@ -146,7 +146,9 @@ def _plain(message: object, index: int) -> Message:
         why = fault.text()
         if fault.finite:
             raise InvalidMessageError(index, why) from None
-        raise NotFiniteError(f"message {index}: {why}") from None
+        error = NotFiniteError(f"message {index}: {why}")
+        error.index = index
+        raise error from None
     if not isinstance(plain, dict):
         why = f"expected a mapping with a role, found a {type(message).__name__}"
         raise InvalidMessageError(index, why)

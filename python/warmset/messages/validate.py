@@ -61,7 +61,7 @@ def validate(
     try:
         plain = accept(messages)
     except InvalidInputError as error:
-        index = getattr(error, "index", 0)
+        index = getattr(error, "index", None) or 0
         return [Violation("shape", index, str(error), "send plain JSON values")]
     chosen = choose(plain, dialect)
     malformed = [
