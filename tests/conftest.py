@@ -7,6 +7,7 @@ import os
 import sys
 from typing import TYPE_CHECKING, Any
 
+import checked_locks  # noqa: F401 - before anything of warmset
 import pytest
 from bag import Bag
 from hypothesis import settings
@@ -31,6 +32,16 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     if PROFILE == "deep":
         for item in items:
             item.add_marker(pytest.mark.timeout(0))
+
+
+@pytest.fixture(autouse=True)
+def locks_are_held() -> Iterator[None]:
+    """What is guarded was used under its lock, also where the error of a check was caught."""
+    yield
+    if lock_checks := sys.modules.get("warmset._support.lock_checks"):
+        found = list(lock_checks.FOUND)
+        lock_checks.FOUND.clear()
+        assert not found, "\n".join(found)
 
 
 @pytest.fixture

@@ -6,7 +6,6 @@ cached by a key of its whole content, in two generations; entries in use stay.
 
 from __future__ import annotations
 
-import threading
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, overload
@@ -15,6 +14,7 @@ import numpy as np
 
 from warmset._core import content_hash, message_keys
 from warmset._support.forks import in_child
+from warmset._support.locks import guarded, lock
 from warmset.compact.weights import ROLES
 from warmset.errors import InvalidInputError, InvalidMessageError
 from warmset.evict.slots import read as read_facts
@@ -98,6 +98,10 @@ class Reads(Sequence[Read]):
         return found
 
 
+@guarded(
+    "readings",
+    calls=("add",),
+)
 class _Table:
     """A table of what was read of messages: one row each, which never changes."""
 
@@ -121,11 +125,15 @@ class _Table:
         self.numbers[start : len(self.row)] = _numbers(made)
 
 
+@guarded(
+    "self._lock",
+    fields=("_young", "_old"),
+)
 class Readings:
     """The cache of one dialect and one vocabulary."""
 
     def __init__(self) -> None:
-        self._lock = threading.Lock()
+        self._lock = lock("readings")
         self._young, self._old = _Table(), _Table()
 
     def look(self, keys: Sequence[bytes | None]) -> tuple[_Table, list[int]]:

@@ -7,13 +7,13 @@ itself without a search.
 
 from __future__ import annotations
 
-import threading
 from itertools import count
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from warmset._core import HotIndex, content_hash
+from warmset._support.locks import guarded, rlock
 from warmset.compact.passages import whole_texts
 from warmset.compact.twins import Twins
 from warmset.errors import EmbedderError
@@ -37,6 +37,22 @@ _BATCH: Final = 256
 _QUERIES: Final = 128
 
 
+@guarded(
+    "self._lock",
+    fields=(
+        "_digest",
+        "_next",
+        "_free",
+        "_rows",
+        "_used",
+        "_serial",
+        "_tick",
+        "_index",
+        "_twins",
+        "_queries",
+    ),
+    calls=("_found", "_make", "_add", "_forget"),
+)
 class VectorCache:
     """The vector cache of one embedder.
 
@@ -49,7 +65,7 @@ class VectorCache:
 
     def __init__(self, embedder: Embedder) -> None:
         self.embedder = embedder
-        self._lock = threading.RLock()
+        self._lock = rlock("text_vectors")
         self._slot: dict[bytes, int] = {}
         self._digest: dict[int, bytes] = {}
         self._next = 0

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset import messages
 from warmset._core import Retriever, count_text
+from warmset._support.locks import guarded, rlock
 from warmset.engine.notices import Notices
 from warmset.errors import Erased, NotFound, StoreError
 from warmset.index.labels import Numbers
@@ -56,6 +56,22 @@ class Follows(Protocol):
         ...
 
 
+@guarded(
+    "self.lock",
+    fields=("ledgers", "asked", "listed", "epochs", "choices", "_old_choices", "item_indexes"),
+    writes=("loaded", "derived", "numbers"),
+    calls=(
+        "epochs_of",
+        "outdated",
+        "take_choices",
+        "end_choices",
+        "drop_choices",
+        "take_epoch",
+        "drop_epochs",
+        "take_description",
+        "drop_description",
+    ),
+)
 class Catalog:
     """An open store with its conversations.
 
@@ -73,7 +89,7 @@ class Catalog:
         self, path: str | PathLike[str] | None, *, opening: StoreOptions, encoding: str
     ) -> None:
         known_encoding(encoding)
-        self.lock = threading.RLock()
+        self.lock = rlock("engine")
         self.cards = Cards(self.text, encoding, self.parts_of)
         self.copies = Copies(self._sized)
         self._pid = os.getpid()

@@ -12,6 +12,7 @@ from collections import Counter, deque
 from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset._support.locks import condition, guarded
 from warmset._support.log import kind, room, watched
 from warmset.errors import Erased, NotFound, StoreError, WarmsetError
 from warmset.index.at_exit import stop_at_exit
@@ -38,6 +39,12 @@ TIMEOUT: Final = 60.0
 """Seconds that a callable may take for one turn."""
 
 
+@guarded(
+    "self._changed",
+    fields=("_waiting", "_working", "_failed"),
+    writes=("_thread", "_closed"),
+    calls=("_is_idle",),
+)
 class DescribeQueue:
     """Turns that wait for their description, and the thread that describes them.
 
@@ -51,7 +58,7 @@ class DescribeQueue:
         self._callables = describers.given()
         self._names = describers.names()
         self._deadline = Deadline(TIMEOUT)
-        self._changed = threading.Condition()
+        self._changed = condition("descriptions")
         self._waiting: deque[int] = deque()
         self._working = 0
         self._failed: set[int] = set()

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset import messages
 from warmset._core import content_hash
+from warmset._support.locks import guarded
 from warmset.engine.describing import DescribeQueue
 from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
@@ -37,6 +38,10 @@ if TYPE_CHECKING:
 _NOTHING: Final = ErasureResult(0, 0, 0)
 
 
+@guarded(
+    "self.lock",
+    calls=("append", "move", "_keep", "follow_all", "_links"),
+)
 class Engine(Library):
     """A store, its index and its conversations.
 
@@ -73,7 +78,8 @@ class Engine(Library):
         self.index = IndexFile(self, self.follow_all)
         self._follower = Follower(self, self.index)
         try:
-            self._follower.start()
+            with self.lock:
+                self._follower.start()
         except BaseException:
             self.store.close()
             raise

@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import lock_file
+from warmset._support.locks import guarded, lock
 from warmset._support.log import kind, room, watched
 from warmset.engine.digest import digest, names
 from warmset.errors import NewerIndex, WarmsetError
@@ -52,6 +53,11 @@ class _NoFileError(_UnfitError):
     """There is no file, as it is with new and small stores and those in memory."""
 
 
+@guarded(
+    "self._busy",
+    calls=("_write",),
+    writes=("_saved",),
+)
 class IndexFile:
     """Loads and saves the index of an engine.
 
@@ -77,7 +83,7 @@ class IndexFile:
         self._pid = os.getpid()
         self._turns = 0
         self._changes = -1  # of the retriever, when the file was as it is; -1 without a file
-        self._busy = threading.Lock()
+        self._busy = lock("index_file")
         self._thread: threading.Thread | None = None
 
     # --- taking up --------------------------------------------------------------------------------

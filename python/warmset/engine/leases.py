@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-import threading
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from warmset._support.forks import Lock, in_child
+from warmset._support.locks import guarded, rlock
 from warmset.engine.engine import Engine
 from warmset.errors import InvalidInputError
 from warmset.index.query_vectors import QueryVectors
@@ -21,6 +21,10 @@ if TYPE_CHECKING:
     from warmset.text.describe import Describers
 
 
+@guarded(
+    "self.lock",
+    fields=("first", "shares"),
+)
 class _Place:
     """The engine of a path while it is open, and those who share it.
 
@@ -32,7 +36,7 @@ class _Place:
     """
 
     def __init__(self) -> None:
-        self.lock = threading.RLock()
+        self.lock = rlock("place")
         self.first: Lease | None = None
         self.shares = 0
         self.visitors = 0

@@ -6,6 +6,7 @@ import time
 from typing import TYPE_CHECKING
 
 from warmset import messages
+from warmset._support.locks import guarded
 from warmset.engine.catalog import Catalog
 from warmset.index.indexer import Indexer
 from warmset.index.labels import TURN_KIND, Numbers, role_number
@@ -28,6 +29,10 @@ _WORDS_INDEXED = 200_000
 """Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
 
 
+@guarded(
+    "self.lock",
+    calls=("place", "relink", "admit", "index_again", "drop", "release"),
+)
 class Library(Catalog):
     """An open store with what is known of its records.
 

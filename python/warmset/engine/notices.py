@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import logging
 import os
-import threading
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset._support.locks import guarded, lock
 from warmset._support.log import Later, room
 
 if TYPE_CHECKING:
@@ -26,6 +26,12 @@ _LISTED: Final = 16
 """Offsets and files that one event lists; its counts are those of all."""
 
 
+@guarded(
+    "self._one_at_a_time",
+    fields=("_cuts", "_known"),
+    writes=("_seen", "_unread"),
+    calls=("_look", "_damages"),
+)
 class Notices:
     """Logs what a store and its engine notice, each once.
 
@@ -39,7 +45,7 @@ class Notices:
         self._lost = lost
         self._path = None if store.path is None else os.fspath(store.path)
         self._later = Later()
-        self._one_at_a_time = threading.Lock()
+        self._one_at_a_time = lock("notices")
         self._seen: tuple[int, ...] | None = None
         self._cuts = self._unread = 0
         self._known: set[tuple[str, tuple[int, int], str]] = set()

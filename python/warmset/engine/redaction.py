@@ -12,6 +12,7 @@ import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
+from warmset._support.locks import guarded, lock
 from warmset._support.log import event, room
 from warmset.errors import InvalidInputError, RedactionError
 from warmset.llm.deadline import Deadline, OutOfTimeError, TooManyCallsError
@@ -41,6 +42,9 @@ class RedactionCounts:
     private: int = 0
 
 
+@guarded(
+    "self._lock",
+)
 class Redactor:
     """Leaves out private parts, and passes what is left through the caller's function.
 
@@ -63,7 +67,7 @@ class Redactor:
         self._hook = hook
         self._private = private
         self._deadline = Deadline(timeout)
-        self._lock = threading.Lock()
+        self._lock = lock("redaction")
         self.counts = RedactionCounts()
 
     def text(self, text: str) -> str:

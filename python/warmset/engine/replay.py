@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final
 
 from warmset import messages
+from warmset._support.locks import guarded
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.state.branch_records import Links
 from warmset.store.derived import KINDS
@@ -57,6 +58,11 @@ class _News:
     erased: bool = False
 
 
+@guarded(
+    "self._engine.lock",
+    fields=("_next",),
+    calls=("catch_up", "start", "index_again", "passed"),
+)
 class Follower:
     """Reads the records of a store, each once.
 

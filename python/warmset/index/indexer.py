@@ -13,6 +13,7 @@ import time
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.ending import ENDING
+from warmset._support.locks import condition, guarded, lock
 from warmset._support.log import event, room, watched
 from warmset.embed.base import context_share
 from warmset.index.at_exit import stop_at_exit
@@ -40,6 +41,16 @@ ROOM: Final = 0.25
 """Seconds that an append waits for room in a queue that is full."""
 
 
+@guarded(
+    "self._wake",
+    fields=("_backlog", "_outages", "_held"),
+    writes=("_closed", "_thread"),
+    calls=("_resting", "_begin", "_next_work"),
+)
+@guarded(
+    "self._work",
+    calls=("_make",),
+)
 class Indexer:
     """Embeds in a thread of its own; its state can be read at any time.
 
@@ -75,8 +86,8 @@ class Indexer:
         self._outages, self._held = 0, 0.0
         self._closed = False
         self._thread: threading.Thread | None = None
-        self._wake = threading.Condition()
-        self._work = threading.Lock()
+        self._wake = condition("jobs")
+        self._work = lock("embedding")
 
     def restore(self, id_: int) -> None:
         """Load a turn's vectors from the store, if they are there.

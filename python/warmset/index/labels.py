@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Final
+
+from warmset._support.locks import guarded, lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -20,13 +21,17 @@ def role_number(role: str) -> int:
     return ROLES.index(role) if role in ROLES else len(ROLES)
 
 
+@guarded(
+    "self._lock",
+    fields=("_known", "_last"),
+)
 class Numbers:
     """Assigns a small integer to each name in each column; never 0, which means no name."""
 
     def __init__(self) -> None:
         self._known: dict[tuple[str, ...], int] = {}
         self._last = 0
-        self._lock = threading.Lock()
+        self._lock = lock("numbers")
 
     def of(self, *name: str) -> int:
         """Return the number of a name; its first part is the column, so no two columns mix."""

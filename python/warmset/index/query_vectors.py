@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import logging
-import threading
 from collections import OrderedDict
 from concurrent.futures import Future, ThreadPoolExecutor, TimeoutError as FutureTimeoutError
 from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset._support.locks import guarded, lock
 from warmset._support.log import event, kind, room
 from warmset.errors import EmbedderMismatch, InvalidInputError, WarmsetError
 
@@ -24,12 +24,17 @@ LOG: Final = room("index")
 CACHED: Final = 512
 
 
+@guarded(
+    "self._lock",
+    fields=("_kept",),
+    writes=("_pool",),
+)
 class QueryVectors:
     """A cache of the last 512 query vectors; concurrent requests for one query share one call."""
 
     def __init__(self, vectorizer: Vectorizer) -> None:
         self._vectorizer = vectorizer
-        self._lock = threading.Lock()
+        self._lock = lock("query_vectors")
         self._kept: OrderedDict[str, Future[Vectors]] = OrderedDict()
         self._pool: ThreadPoolExecutor | None = None
 

@@ -6,13 +6,13 @@ An index is built from the records and follows their changes.
 
 from __future__ import annotations
 
-import threading
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from warmset._core import HotIndex, LexicalIndex, Sayings, content_hash
+from warmset._support.locks import guarded, rlock
 from warmset.compact.near import COVERS, NearMemories
 from warmset.compact.shared import cache_of
 from warmset.errors import Erased, NotFound
@@ -31,6 +31,22 @@ if TYPE_CHECKING:
     from warmset.store.derived import Made
 
 
+@guarded(
+    "self.lock",
+    fields=(
+        "_texts",
+        "_said",
+        "_hard",
+        "_words",
+        "_vectors",
+        "_made_by",
+        "_sayings",
+        "_near",
+        "_there",
+        "_version",
+    ),
+    calls=("text", "known_as", "_embed"),
+)
 class ItemIndex:
     """The memories of one scope.
 
@@ -45,7 +61,7 @@ class ItemIndex:
         self._engine = engine
         self.tenant = tenant
         self._conversation = conversation
-        self.lock = threading.RLock()
+        self.lock = rlock("items")
         self._texts: dict[int, str] = {}
         self._said: dict[tuple[str | None, bytes], int] = {}
         self._hard: dict[int, frozenset[str]] = {}

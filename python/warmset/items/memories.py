@@ -124,9 +124,12 @@ class Memories:
         fresh = replace(
             fresh, sources=old.sources, replaces=there[id_].hash, memory_id=named(there[id_])
         )
-        new = index.known_as(old.conversation, fresh.text)
-        if new is None or new == id_ or fresh.memory_id is not None:
-            [new] = put(engine, [fresh.draft(self._handle.tenant, old.conversation, time.time())])
+        with index.lock:
+            index.refresh()  # others may have stored the same meanwhile
+            new = index.known_as(old.conversation, fresh.text)
+            if new is None or new == id_ or fresh.memory_id is not None:
+                draft = fresh.draft(self._handle.tenant, old.conversation, time.time())
+                [new] = put(engine, [draft])
         engine.erase(records=[id_])
         return new
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import time
-from threading import Lock
 from typing import TYPE_CHECKING
 
+from warmset._support.locks import guarded, lock
 from warmset.money.bill import Totals
 
 if TYPE_CHECKING:
@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     from warmset.money.bill import Bill
 
 
+@guarded(
+    "self._lock",
+    fields=("_last", "_total"),
+)
 class Spending:
     """Adds up the settled calls of a conversation; thread-safe.
 
@@ -27,7 +31,7 @@ class Spending:
 
     def __init__(self, clock: Callable[[], float] = time.monotonic) -> None:
         self.clock = clock
-        self._lock = Lock()
+        self._lock = lock("spending")
         self._last: float | None = None
         self._total = Totals()
 

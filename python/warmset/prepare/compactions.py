@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from warmset import summarize
+from warmset._support.locks import guarded
 from warmset._support.log import kind
 from warmset.errors import StoreError, SummarizerError, WarmsetError
 from warmset.messages.prefix import Prefix
@@ -71,6 +72,12 @@ class Asked:
             claimed.__exit__(None, None, None)
 
 
+@guarded(
+    "self._engine.lock",
+    fields=("_arrived", "_failures", "_again", "_closed", "_seen"),
+    writes=("asked", "why"),
+    calls=("look", "give_up", "applied", "close", "forget"),
+)
 class ProviderCompactions:
     """The compactions of one conversation; decisions are made under the engine's lock.
 

@@ -15,6 +15,7 @@ from __future__ import annotations
 from threading import TIMEOUT_MAX
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.locks import guarded
 from warmset.errors import BudgetTooSmall, Erased
 from warmset.prepare.apply import Cut, fitted
 from warmset.prepare.compactions import ProviderCompactions
@@ -51,6 +52,11 @@ JIT_SHARE: Final = 0.25
 LATE: Final = "no summary was ready in time"
 
 
+@guarded(
+    "self._engine.lock",
+    fields=("_left",),
+    calls=("_write", "unused", "forget"),
+)
 class Preparation:
     """The preparation of one conversation; see `of`.
 

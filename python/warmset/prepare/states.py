@@ -18,8 +18,12 @@ A ready summary that a newer one replaces is discarded; its cost is counted as w
 
 from __future__ import annotations
 
+from collections import deque
+from contextlib import suppress
 from dataclasses import dataclass, field, fields
 from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
+
+from warmset._support.locks import guarded
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -124,6 +128,7 @@ class Counters:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
+@guarded("engine", writes=("state", "_unsent"), calls=("turn",))
 @dataclass(slots=True)
 class Track:
     """The state of a conversation's preparation, and its events and counts.
@@ -137,7 +142,7 @@ class Track:
     tenant: str
     conversation: str
     state: State = "idle"
-    _unsent: list[Event] = field(default_factory=list)
+    _unsent: deque[Event] = field(default_factory=deque)
 
     def turn(
         self,
@@ -174,9 +179,11 @@ class Track:
 
     def tell(self, callback: Callable[[Event], object] | None, counters: Counters) -> None:
         """Send the pending events; hold no lock, because the callback is user code."""
-        events, self._unsent = self._unsent, []
-        for event in events if callback is not None else ():
-            try:
-                callback(event)  # type: ignore[misc]  # there is one
-            except Exception:  # noqa: BLE001 - a window is not lost over a callback
-                counters.faults += 1
+        with suppress(IndexError):  # several threads may tell at once, and others note more
+            while True:
+                event = self._unsent.popleft()
+                try:
+                    if callback is not None:
+                        callback(event)
+                except Exception:  # noqa: BLE001 - a window is not lost over a callback
+                    counters.faults += 1

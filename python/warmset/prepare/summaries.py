@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.locks import guarded
 from warmset._support.log import room
 from warmset.errors import WarmsetError
 from warmset.prepare.apply import beside, size
@@ -68,6 +69,10 @@ class Unused:
         )
 
 
+@guarded(
+    "self.engine.lock",
+    fields=("ready", "used", "settled", "unrecorded", "gone", "_counters", "_seen", "_path"),
+)
 @dataclass(slots=True)
 class Summaries:
     """The valid summaries of one conversation; callers hold the engine's lock.

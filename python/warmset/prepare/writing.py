@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.locks import guarded
 from warmset._support.log import kind
 from warmset.errors import SummaryRefused, WarmsetError
 from warmset.prepare.apply import beside, size
@@ -56,6 +57,12 @@ class Order:
     prefix: PrefixOf | None = None
 
 
+@guarded(
+    "self.engine.lock",
+    writes=("job", "why"),
+    fields=("_room", "_failures", "_again", "_closed"),
+    calls=("_begin", "_keep", "_fail", "_note", "_drop"),
+)
 @dataclass(slots=True)
 class Writing:
     """The summary of a conversation that is being written; at most one at a time.

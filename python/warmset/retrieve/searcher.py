@@ -46,7 +46,8 @@ class Searcher:
         query = self._handle.redactor.text(query)
         name = where.conversation if isinstance(where, Filter) else None
         tenant = self._handle.tenant
-        ledger = engine.ledgers.get((tenant, name)) if isinstance(name, str) else None
+        with engine.lock:
+            ledger = engine.ledgers.get((tenant, name)) if isinstance(name, str) else None
         return retrieve(
             engine,
             self._handle.query_vectors,

@@ -10,6 +10,8 @@ from __future__ import annotations
 import hashlib
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from warmset._support.locks import guarded
+
 if TYPE_CHECKING:
     from collections.abc import Collection, ItemsView, Iterator, Mapping, Sequence
 
@@ -31,6 +33,25 @@ class Step(NamedTuple):
     variant: Variant
 
 
+@guarded(
+    "engine",
+    writes=("_stale", "path", "steps", "awaited", "awaited_after", "heirs", "branched"),
+    fields=("_following", "_child"),
+    calls=(
+        "add",
+        "expect",
+        "relink",
+        "contents",
+        "move",
+        "digests",
+        "digest",
+        "among",
+        "following",
+        "ancestors",
+        "heir",
+        "children",
+    ),
+)
 class History:
     """A tree of messages by content hash, and its current path.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from warmset._support.locks import guarded
 from warmset.text.timestamps import day_of
 
 if TYPE_CHECKING:
@@ -29,6 +30,7 @@ _COLUMNS: Final = (
 )
 
 
+@guarded("engine", writes=(*_COLUMNS, "count"), calls=("take", "decide", "note_quoted"))
 class Columns:
     """One row a message, by its position on the path, and one row a unit, by its number.
 
@@ -120,6 +122,17 @@ class Columns:
         np.add.at(self._sizes, units, 1)
         np.logical_or.at(self._settles, units, self._decides[start:end])
         self.count = end
+
+    def note_quoted(self, count: int, units: NDArray[np.int64], costs: NDArray[np.int64]) -> None:
+        """Note what units cost where they are quoted, unless one may have grown meanwhile.
+
+        Args:
+            count: How many messages there were when that was counted.
+            units: The units' numbers.
+            costs: What the messages of each cost.
+        """
+        if self.count == count:
+            self._quoted[units] = costs
 
     def decide(self, place: int, id_: int, *, decision: bool) -> None:
         """Change whether a message settles something, if it is known.

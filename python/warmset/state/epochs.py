@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final, NamedTuple
 
+from warmset._support.locks import guarded
 from warmset.store.epochs import decode_step, head_of
 
 if TYPE_CHECKING:
@@ -32,6 +33,10 @@ class Recorded(NamedTuple):
     made_of: tuple[int, ...] = ()
 
 
+@guarded(
+    "engine",
+    fields=("_chains", "built", "noted"),
+)
 class Epochs:
     """The chains of a conversation's epoch records, one for each dialect and model."""
 

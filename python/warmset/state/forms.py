@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.locks import guarded
 from warmset.errors import Erased, NotFound
 from warmset.messages.canonical import Form, form_of
 
@@ -22,6 +23,10 @@ _GONE: Final = Form(b"erased")
 """The form of a message that was erased meanwhile: no message is like it."""
 
 
+@guarded(
+    "engine",
+    fields=("_of", "_ahead"),
+)
 class StoredForms:
     """The canonical forms of stored messages; they are kept in memory only."""
 

@@ -6,6 +6,7 @@ from bisect import bisect_left
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
+from warmset._support.locks import guarded
 from warmset.messages import STORED
 from warmset.money.spending import Spending
 from warmset.options import SESSION_GAP
@@ -34,6 +35,33 @@ if TYPE_CHECKING:
     from warmset.store.records import TurnMeta
 
 
+@guarded(
+    "engine",
+    writes=(
+        "dialect",
+        "history",
+        "entries",
+        "speakers",
+        "addressed",
+        "variants",
+        "forms",
+        "frozen",
+        "changers",
+        "decisions",
+        "auto",
+        "valid_in",
+        "sent",
+        "snapshot",
+        "windows",
+        "sent_lists",
+        "path_hash",
+        "began_here",
+        "standing",
+        "columns",
+    ),
+    fields=("_accounts", "_session", "_live"),
+    calls=("admit", "describe", "live", "accounts", "branch", "together", "around", "jobs"),
+)
 @dataclass(slots=True)
 class Ledger:
     """The messages of one conversation: what each is, which are current, what belongs together.

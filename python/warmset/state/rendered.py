@@ -11,6 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final, Protocol
 
+from warmset._support.locks import guarded
 from warmset.messages.canonical import SAME
 from warmset.state.branches import ROOT
 
@@ -180,6 +181,10 @@ class _Walk:
         return self._likeness.variant(at, one.turn) if one.turn else None
 
 
+@guarded(
+    "engine",
+    fields=("_held",),
+)
 class LastWindows:
     """The last windows of a conversation that were not simply its messages."""
 

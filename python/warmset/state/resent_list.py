@@ -11,6 +11,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any, Final
 
+from warmset._support.locks import guarded
+
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
@@ -18,6 +20,10 @@ MAX_MESSAGES: Final = 200_000
 """Messages of one list that are held; the rest is hashed each time."""
 
 
+@guarded(
+    "engine",
+    writes=("_held",),
+)
 class Snapshot:
     """Copies of a list's messages with their content hashes."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from warmset._support.locks import guarded
 from warmset.messages.prefix import PrefixHash
 from warmset.messages.thinking import THOUGHTS
 from warmset.state.branches import ROOT
@@ -53,6 +54,10 @@ class SentList:
         return made
 
 
+@guarded(
+    "engine",
+    fields=("_last", "_several", "ever"),
+)
 class SentLists:
     """What is known of the lists that a conversation's next reply may be made behind.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from warmset._core import Roll
+from warmset._support.locks import guarded
 from warmset.messages import Bonds, Unit, is_unfinished, kind_of, units
 
 if TYPE_CHECKING:
@@ -16,6 +17,11 @@ if TYPE_CHECKING:
     from warmset.messages import Facts, UnitKind
 
 
+@guarded(
+    "engine",
+    calls=("take", "parted"),
+    fields=("_waiting", "_open", "_last", "_bonds"),
+)
 class Accounts:
     """The units of one conversation's current path, kept up to date."""
 

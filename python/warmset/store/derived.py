@@ -11,6 +11,7 @@ from collections import defaultdict
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
+from warmset._support.locks import guarded
 from warmset.errors import InvalidInputError
 from warmset.store.records import dump, key_of, load
 from warmset.text.timestamps import FIRST, LAST
@@ -87,6 +88,12 @@ def key_of_scope(tenant: str, conversation: str | None) -> list[bytes]:
     return key[:1] if conversation is None else key
 
 
+@guarded(
+    "engine",
+    fields=("_lists", "_held"),
+    writes=("last",),
+    calls=("take", "forget", "of", "held"),
+)
 class Derived:
     """The derived records of a store by kind, tenant and conversation, in the order of their ids.
 

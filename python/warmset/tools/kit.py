@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import threading
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.aio import twin
+from warmset._support.locks import guarded, lock
 from warmset.errors import InvalidInputError
 from warmset.options import least_score
 from warmset.quote.format import index_line
@@ -41,6 +41,11 @@ _WIDEST: Final = 64
 _CUT: Final = " …"
 
 
+@guarded(
+    "self._lock",
+    writes=("_spent",),
+    calls=("_fetch", "_search", "_compacted"),
+)
 class TurnTools:
     """The tools of a conversation; see `Conversation.tools`.
 
@@ -66,7 +71,7 @@ class TurnTools:
     ) -> None:
         self._reader = reader
         self._compact = compact
-        self._lock = threading.Lock()
+        self._lock = lock("tools")
         self._spent = 0
         self._granted: dict[int, None] = {}
         self.budget = input_tokens(budget)

@@ -15,6 +15,7 @@ from warmset.state.ledger import columns_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable
+    from contextlib import AbstractContextManager
 
     from numpy.typing import NDArray
 
@@ -63,7 +64,9 @@ class Pool:
     least: float
     filled: bool
 
-    def cost(self, cards: Cards, ranks: NDArray[np.int64]) -> int:
+    def cost(
+        self, cards: Cards, ranks: NDArray[np.int64], lock: AbstractContextManager[object]
+    ) -> int:
         """Return the approximate tokens of quoting units, with the lines that name the days.
 
         A unit belongs to the day of its first message.
@@ -71,6 +74,7 @@ class Pool:
         Args:
             cards: Makes quotes.
             ranks: The units.
+            lock: The engine's lock, under which the tokens are noted.
         """
         units = np.sort(self.units[ranks])
         costs = self.columns.quoted[units]
@@ -78,8 +82,8 @@ class Pool:
             fresh = np.flatnonzero(costs == 0)
             made = self._members(units[fresh])
             costs[fresh] = [sum([cards.quote(one).tokens for one in unit]) for unit in made]
-            if self.columns.count == self.count:  # otherwise a unit may have grown meanwhile
-                self.columns.quoted[units] = costs
+            with lock:
+                self.columns.note_quoted(self.count, units, costs)
         days = self.columns.days[units]
         begins = [*days[:1].tolist(), *days[1:][days[1:] != days[:-1]].tolist()]
         return int(costs.sum()) + sum([cards.day(day).tokens for day in begins])

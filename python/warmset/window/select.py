@@ -41,7 +41,7 @@ def choose_quotes(engine: Engine, pool: Pool, room: int) -> tuple[tuple[Entry, .
     taken = pack(costs, pool.values, free)
     # Turns of one day share the line that names the day, so the tokens of these lines are known
     # only after a choice: choose, count, and choose again with that many tokens less.
-    actual, planned = pool.cost(cards, taken), int(costs[taken].sum())
+    actual, planned = pool.cost(cards, taken, engine.lock), int(costs[taken].sum())
     left = free - (actual - planned)
     if actual > free or left - planned >= least:
         taken = pack(costs, pool.values, max(left, 0))

@@ -262,7 +262,9 @@ def _dated(engine: Engine, ledger: Ledger, ask: Ask, draft: Draft) -> Draft:
     if ask.options.dates == "none":
         return draft
     shown = (entry for unit in draft.frame.units() for entry in unit)
-    dates = day_lines(engine, draft.frame) if several_days(ledger.live(), shown) else ()
+    with engine.lock:
+        several = several_days(ledger.live(), shown)
+    dates = day_lines(engine, draft.frame) if several else ()
     return replace(draft, dates=dates)
 
 

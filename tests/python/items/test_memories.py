@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import threading
+
 import numpy as np
 import pytest
 from busy import held_elsewhere
@@ -134,6 +136,22 @@ def test_an_edit_that_says_what_another_says_leaves_one(memory):
     first, second = memory.remember(FERRY), memory.remember(MAST)
     assert memory.revise(second, FERRY.upper()) == first
     assert [one.id for one in memory.memories()] == [first]
+
+
+def test_two_edits_at_once_that_say_the_same_leave_one(memory, monkeypatch):
+    first, second = memory.remember("The kite is red"), memory.remember("The kite is blue")
+    other = threading.Thread(target=memory.revise, args=(second, "The kite is green"))
+
+    def late(engine, drafts):
+        if other.ident is None:
+            other.start()
+            other.join(0.5)  # it is done by then, unless it waits for us
+        return put(engine, drafts)
+
+    monkeypatch.setattr("warmset.items.memories.put", late)
+    memory.revise(first, "The kite is green")
+    other.join(20)
+    assert [one.text for one in memory.memories()] == ["The kite is green"]
 
 
 def test_an_edit_that_was_cut_short_shows_the_new_words_alone(memory, monkeypatch):
