@@ -17,6 +17,7 @@ from warmset._support.locks import ORDER
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
     from warmset._support.locks import Name
 
@@ -29,11 +30,15 @@ _RANK: Final = {name: at for at, name in enumerate(ORDER)}
 
 
 class _Thread(threading.local):
-    """What the thread that asks holds, in the order in which it was taken, and what it makes."""
+    """What the thread that asks holds, in the order in which it was taken, and what it makes.
+
+    It `looks` while a test has called a method of something by itself, for which it needs no lock.
+    """
 
     def __init__(self) -> None:
         self.held: list[CheckedLock] = []
         self.made: list[int] = []
+        self.looks = 0
 
 
 _thread: Final = _Thread()
@@ -114,18 +119,41 @@ def check_class(
     cls.__init__ = _making(cls.__init__)  # type: ignore[misc]  # of this class alone
 
 
-def _check(by: str) -> Callable[[object, str], None]:
-    """Return what raises an error unless the lock of an object is held."""
+def _check(by: str) -> Callable[[object, str], bool]:
+    """Return what raises an error unless a lock is held; it returns whether a test looks."""
     way = attrgetter(by.removeprefix("self.")) if by.startswith("self.") else None
 
-    def check(one: object, name: str) -> None:
+    def check(one: object, name: str) -> bool:
         if id(one) in _thread.made:
-            return
+            return False
         named = way is None and any(lock.name == by for lock in _thread.held)
-        if not named and (way is None or not _is_owned(way(one))):
+        if named or _thread.looks or (way is not None and _is_owned(way(one))):
+            return False
+        if not _is_looked_at(one):
             _found(f"{type(one).__name__}.{name} is used without its lock, {by}")
+        return True
 
     return check
+
+
+def _is_looked_at(one: object) -> bool:
+    """Return whether something of the package is used by code outside of it: a test looks at it."""
+    return _is_ours(type(one).__module__) and not _is_ours(_user(one).f_globals["__name__"])
+
+
+def _is_ours(module: str) -> bool:
+    return module.partition(".")[0] == __name__.partition(".")[0]
+
+
+def _user(one: object = None) -> FrameType:
+    """Return the frame that uses what is guarded: not one of this file, nor a method of it."""
+    frame = sys._getframe()  # noqa: SLF001 - there is no other way
+    while frame.f_back is not None and (
+        frame.f_code.co_filename == __file__
+        or (one is not None and frame.f_locals.get("self") is one)
+    ):
+        frame = frame.f_back
+    return frame
 
 
 def _is_owned(lock: Any) -> bool:
@@ -137,9 +165,7 @@ def _is_owned(lock: Any) -> bool:
 
 
 def _found(what: str) -> None:
-    frame = sys._getframe(2)  # noqa: SLF001 - for the report
-    while frame.f_back is not None and frame.f_code.co_filename == __file__:
-        frame = frame.f_back
+    frame = _user()
     what = f"{what} ({frame.f_code.co_filename}:{frame.f_lineno})"
     FOUND.append(what)
     sys.stderr.write(f"{what}\n")  # also from a process that a test begins
@@ -150,7 +176,7 @@ class _Attribute:
     """An attribute that is set, and read if that is wanted, by who holds its lock."""
 
     def __init__(
-        self, cls: type, name: str, check: Callable[[object, str], None], *, reads: bool
+        self, cls: type, name: str, check: Callable[[object, str], bool], *, reads: bool
     ) -> None:
         slot = cls.__dict__.get(name)
         self._name = name
@@ -185,11 +211,15 @@ class _Attribute:
             del one.__dict__[self._name]
 
 
-def _checked(plain: Callable[..., _T], check: Callable[[object, str], None]) -> Callable[..., _T]:
+def _checked(plain: Callable[..., _T], check: Callable[[object, str], bool]) -> Callable[..., _T]:
     @functools.wraps(plain)
     def call(one: object, /, *args: Any, **options: Any) -> _T:
-        check(one, plain.__name__)
-        return plain(one, *args, **options)
+        looks = check(one, plain.__name__)
+        _thread.looks += looks
+        try:
+            return plain(one, *args, **options)
+        finally:
+            _thread.looks -= looks
 
     return call
 

@@ -15,6 +15,8 @@ from warmset import Memory
 from warmset._support import lock_checks
 from warmset._support.forks import Lock
 from warmset._support.locks import ORDER, condition, guarded, lock, rlock
+from warmset.state.ledger import columns_of
+from warmset.window.request import read_request
 
 PACKAGE = Path(lock_checks.__file__).parents[1]
 
@@ -152,12 +154,16 @@ def test_who_makes_an_object_needs_no_lock_and_another_error_ends_that(refused):
         _ = Shelf(lock("items")).kept
 
 
-def test_what_is_guarded_in_a_memory_is_checked(refused):
+def test_what_is_guarded_in_a_memory_is_checked_and_a_test_may_look_at_it(refused):
     with Memory.open(None, embedder="lexical") as memory:
         log = memory.conversation("log")
         log.append({"role": "user", "content": "hello"})
+        assert len(log._ledger.live()) == 1
+        assert memory._engine.outdated() == []
+        with refused("Ledger.accounts is used without its lock, engine"):
+            columns_of(log._ledger)
         with refused("Ledger.live is used without its lock, engine"):
-            log._ledger.live()
+            read_request(memory._engine, log._ledger, None)
 
 
 PLAIN = """

@@ -243,9 +243,7 @@ def test_the_columns_follow_a_decision():
         assert memory.flush(20)
         assert columns.decides.tolist() == [False] * 4 + [True] + [False] * 16
         assert columns.settles[columns.homes].tolist() == columns.decides.tolist()
-        with memory._engine.lock:
-            live = log._ledger.live()
-        assert [one.decision for one in live] == columns.decides.tolist()
+        assert [one.decision for one in log._ledger.live()] == columns.decides.tolist()
 
 
 async def later(text):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from checked_locks import alone
 
 from warmset import Memory
 from warmset.state.epochs import Epochs
@@ -64,6 +65,7 @@ def test_of_two_that_continue_one_the_first_holds():
     assert [one.step.token for one in epochs.before(KEY)] == ["a", "b"]
 
 
+@alone()
 def test_other_models_have_chains_of_their_own():
     epochs = chain_of((1, step("a", begins=True)), (2, step("b", begins=True, model="n")))
     assert (tokens(epochs), tokens(epochs, ("openai", "n"))) == (["a"], ["b"])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from checked_locks import alone
 from hypothesis import given, strategies as st
 from unit_facts import FACTS, fact
 
@@ -78,6 +79,7 @@ def parted(facts, recent, appended):
 
 
 @given(st.lists(FACTS, max_size=14), st.integers(0, 5), st.booleans())
+@alone()
 def test_a_frame_is_what_the_whole_list_says(facts, recent, appended):
     made = frame(ledger_of(facts), recent=recent, since=None, appended=appended)
     places = {
@@ -93,6 +95,7 @@ def test_a_frame_is_what_the_whole_list_says(facts, recent, appended):
 
 
 @pytest.mark.parametrize("kept", [0, 2, 3])
+@alone()
 def test_a_branch_is_read_anew(kept):
     ledger = ledger_of([fact("user", (), (), True), fact("assistant", ["a"], (), False)] * 2)
     assert [entry.id for entry in ledger.live()] == [1, 2, 3, 4]

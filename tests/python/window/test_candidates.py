@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import replace
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from checked_locks import alone
 from hypothesis import given, strategies as st
 from unit_facts import FACTS, fact
 
@@ -52,6 +54,7 @@ def walked(ledger, hits, picked):
     st.sampled_from(["score", "picker"]),
     st.integers(0, 5),
 )
+@alone()
 def test_units_and_lines_are_those_of_a_walk(facts, ids, scores, by, most):
     ledger, hits = Ledger("t", "c", (0, 0)), found(ids, scores)
     cards = Cards("We decided it in meeting {}.".format, "o200k_base")
@@ -78,6 +81,7 @@ def test_units_and_lines_are_those_of_a_walk(facts, ids, scores, by, most):
 
 
 @given(st.lists(st.tuples(FACTS, st.integers(0, 2)), min_size=1, max_size=14), st.data())
+@alone()
 def test_quotes_cost_what_they_add_up_to(facts, data):
     """It is asked after every message, so what is kept of a unit must go where the unit grows."""
     ledger, day = Ledger("t", "c", (0, 0)), 19_000
@@ -94,9 +98,10 @@ def test_quotes_cost_what_they_add_up_to(facts, data):
         first = sorted((unit[0] for unit in units), key=lambda entry: entry.id)
         lines = sum(line.tokens for line in cards.quotes(first))
         rest = sum(cards.quote(entry).tokens for unit in units for entry in unit[1:])
-        assert pool.cost(cards, np.array(ranks, np.int64)) == lines + rest
+        assert pool.cost(cards, np.array(ranks, np.int64), nullcontext()) == lines + rest
 
 
+@alone()
 def test_a_path_that_was_cut_is_read_anew():
     ledger, meta = Ledger("t", "c", (0, 0)), TurnMeta(at=0.0, dialect="openai")
     for at in range(1, 301):

@@ -8,6 +8,7 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from bag import Bag
+from checked_locks import alone
 from hypothesis import given, strategies as st
 from unit_facts import fact
 
@@ -85,6 +86,7 @@ class Stub(SimpleNamespace):
         return len(self.ids)
 
 
+@alone()
 def pool_of(scores, tokens, room, *, by="lexical", signals=None, weights=PLAIN):
     ledger = Ledger("t", "c", (0, 0))
     for at, cost in enumerate(tokens, start=1):

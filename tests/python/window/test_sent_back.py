@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 
 import pytest
+from checked_locks import alone
 
 from warmset import Memory, PreparedCompaction
 from warmset.quote.format import TAG
@@ -203,6 +204,7 @@ def test_a_request_that_was_replaced_is_not_stored(memory):
     assert found == [*history, said("user", "Which cranes?")]
 
 
+@alone()
 def test_a_window_stands_for_all_that_there_was():
     history = History()
     for id_ in range(1, 10):

@@ -6,6 +6,7 @@ from itertools import pairwise
 from random import Random
 
 import pytest
+from checked_locks import alone
 from growing_oracle import pieces
 from preparing import LINE, Clock, Hand, Writer
 
@@ -465,7 +466,8 @@ def kept(memory):
     """The epoch of the conversation as it is recorded, and its messages."""
     engine = memory._engine
     ledger = engine.ledger("default", "log")
-    return recorded(engine, ledger, ("openai", "")), ledger
+    with engine.lock:
+        return recorded(engine, ledger, ("openai", "")), ledger
 
 
 @pytest.mark.parametrize("share", [0.1, 0.3, 0.34])
@@ -539,6 +541,7 @@ def test_an_epoch_knows_what_it_shows():
     assert [at for at in range(9) if one.has(at)] == [0, 2, 4, 5, 6, 7, 8]
 
 
+@alone()
 def test_an_epoch_of_which_a_message_is_gone_does_not_stand():
     history = History()
     for id_ in (1, 2, 3):

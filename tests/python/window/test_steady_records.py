@@ -13,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from busy import held_elsewhere
+from checked_locks import alone, elsewhere
 from other_process import SUPPORT
 from preparing import LINE, Clock, Hand, process
 
@@ -281,7 +282,8 @@ def meanwhile(monkeypatch, memory, does):
     def late(given, **options):
         drafts.extend(given)
         if len(drafts) == 1:
-            does()
+            with elsewhere():
+                does()
         return put(given, **options)
 
     monkeypatch.setattr(memory._engine, "put", late)
@@ -573,6 +575,7 @@ def tokens(made):
     return [one.step.token for one in made.chain(KEY)]
 
 
+@alone()
 def test_records_that_continue_each_other_are_a_chain():
     made = epochs((1, step("a", "", begins=1)), (2, step("b", "a")), (3, step("c", "b")))
     assert tokens(made) == ["a", "b", "c"]
