@@ -257,6 +257,8 @@ class Engine(Library):
         self._must_write()
         # In this order: whoever makes vectors asks for texts, and those for the lock.
         with self.index.erasing(), self.paused(), self.lock:
+            if self.store.spooled():  # the links below hold for the path that it leads to
+                self.store.sync()
             self._follower.catch_up()
             if links := self._links(records or ()):
                 self.store.append(links)

@@ -109,3 +109,22 @@ def test_a_spooled_branch_whose_parent_was_erased_stays_on_its_path(memory, plac
     assert taken_up(memory) == ["a", "Q"], "after a, as p was"
     with Memory.open(place, embedder="lexical", on_busy="spool") as again:
         assert texts(again.conversation("log")) == ["a", "Q"]
+
+
+@pytest.mark.parametrize(
+    ("given", "gone", "expected"),
+    [(("a", "B"), 2, ["a", "B"]), (("a", "b", "c", "x"), 1, ["a", "c", "x"])],
+    ids=["an edit", "an append"],
+)
+def test_an_erasure_keeps_the_path_that_waits_in_the_spool(memory, place, given, gone, expected):
+    log = memory.conversation("log")
+    for other in (("a", "b", "d"), ("a", "b", "c")):  # it has a branch
+        log.sync(said(*other))
+    ids = log.ids
+    with held_elsewhere(place):
+        log.sync(said(*given))
+    memory.erase(ids=[ids[gone]])
+    assert texts(log) == expected
+    memory.close()
+    with Memory.open(place, embedder="lexical") as again:
+        assert texts(again.conversation("log")) == expected
