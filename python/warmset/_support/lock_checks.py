@@ -97,6 +97,37 @@ class CheckedLock:
         _thread.held.extend([self] * state[1])
 
 
+def _step(plain: Any) -> Any:
+    """Return a method of `dict` that a `CheckedDict` checks first."""
+
+    def call(self: CheckedDict, *given: Any) -> Any:
+        if not _is_owned(self._lock) and _is_ours(_user().f_globals["__name__"]):
+            _found(f"a dict is used without its lock: {plain.__name__}")
+        return plain(self, *given)
+
+    return call
+
+
+class CheckedDict(dict[Any, Any]):
+    """A dict of a module, which is used by who holds a lock.
+
+    Args:
+        lock: The lock.
+    """
+
+    def __init__(self, lock: object) -> None:
+        super().__init__()
+        self._lock = lock
+
+    __getitem__ = _step(dict.__getitem__)
+    __setitem__ = _step(dict.__setitem__)
+    __delitem__ = _step(dict.__delitem__)
+    __iter__ = _step(dict.__iter__)
+    get = _step(dict.get)
+    pop = _step(dict.pop)
+    setdefault = _step(dict.setdefault)
+
+
 def check_class(
     cls: type,
     by: str,

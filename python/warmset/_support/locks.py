@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import os
 import threading
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias, TypeVar, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar, get_args
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -64,6 +64,15 @@ def rlock(name: Name) -> threading.RLock:
 def condition(name: Name) -> threading.Condition:
     """Return a condition with a lock of its own, which its holder may take again."""
     return threading.Condition(rlock(name))
+
+
+def guarded_dict(by: object) -> dict[Any, Any]:
+    """Return a dict of a module that is used under a lock; `clear` needs none, after a fork."""
+    if CHECKED:
+        from warmset._support.lock_checks import CheckedDict  # noqa: PLC0415 - for tests alone
+
+        return CheckedDict(by)
+    return {}
 
 
 def guarded(

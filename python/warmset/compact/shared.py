@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.forks import Lock, in_child
+from warmset._support.locks import guarded_dict
 from warmset.compact.vectors import VectorCache
 
 if TYPE_CHECKING:
@@ -15,8 +16,8 @@ if TYPE_CHECKING:
 _MOST: Final = 8
 """The most embedders whose vectors are cached."""
 
-_SHARED: Final[dict[Any, VectorCache]] = {}
 _SHARED_LOCK: Final = Lock()
+_SHARED: Final[dict[Any, VectorCache]] = guarded_dict(_SHARED_LOCK)
 
 
 in_child(_SHARED.clear)  # another thread of the parent may have been in the middle of one

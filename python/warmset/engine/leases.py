@@ -7,7 +7,7 @@ from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING
 
 from warmset._support.forks import Lock, in_child
-from warmset._support.locks import guarded, rlock
+from warmset._support.locks import guarded, guarded_dict, rlock
 from warmset.engine.engine import Engine
 from warmset.errors import InvalidInputError
 from warmset.index.query_vectors import QueryVectors
@@ -42,9 +42,10 @@ class _Place:
         self.visitors = 0
 
 
-_places: dict[str, _Place] = {}
 _registry = Lock()
 """Protects the dict and the counts of visitors, and is never held while anything else happens."""
+
+_places: dict[str, _Place] = guarded_dict(_registry)
 
 
 @dataclass(slots=True)

@@ -7,6 +7,7 @@ import re
 import subprocess
 import sys
 import threading
+from contextlib import nullcontext
 from pathlib import Path
 
 import pytest
@@ -15,6 +16,7 @@ from warmset import Memory
 from warmset._support import lock_checks
 from warmset._support.forks import Lock
 from warmset._support.locks import ORDER, condition, guarded, lock, rlock
+from warmset.compact import shared
 from warmset.state.ledger import columns_of
 from warmset.window.request import read_request
 
@@ -108,6 +110,17 @@ def test_a_part_is_guarded_by_the_name_of_a_lock(refused):
         part.number = 3
     with rlock("items"), refused("Part.number"):
         part.number = 3
+
+
+def test_a_dict_of_a_module_is_used_under_its_lock(bag, refused, monkeypatch):
+    assert type(shared._SHARED) is lock_checks.CheckedDict
+    cache = shared.cache_of(bag, bag)
+    assert shared.cache_of(bag, bag) is cache
+    shared.forget_vectors()
+    assert shared.cache_of(bag, bag) is not cache
+    monkeypatch.setattr(shared, "_SHARED_LOCK", nullcontext())
+    with refused("a dict is used without its lock: pop"):
+        shared.cache_of(bag, bag)
 
 
 def test_locks_are_taken_in_one_order(refused):
