@@ -1,0 +1,61 @@
+"""Which tests a mutant of a Python file meets."""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+from tests.mutants.tree import TESTS
+
+if TYPE_CHECKING:
+    from tests.mutants.mutant import Mutant
+    from tests.mutants.record import Record
+    from tests.mutants.tree import Tree
+
+SECONDS = 20.0  # worth of tests that a mutant meets
+SHARE_OF_ROOM = 0.5  # of these for the tests of its own room, if there are so many
+MOST = 400  # tests: each also costs time before it runs
+MIN_SECONDS = 0.002  # what a test costs at least, around what was measured
+
+
+def choose(mutant: Mutant, record: Record, seconds: float = SECONDS) -> list[str]:
+    """Choose the tests that execute the mutated line, fastest first, up to some seconds' worth.
+
+    Half of the time goes to tests of the mutant's own room, which check what it promises; tests of
+    other rooms fill the rest. If no recorded test executes the line (it runs at import, or in
+    another process), these are the tests of its function, then those of its file. The list is
+    empty if there are none; see `folders_for`.
+    """
+    found = record.tests_of(mutant.file, mutant.line) or record.tests_of_file(mutant.file)
+    home = f"{TESTS}/{mutant.room}/"
+    ordered = sorted(found, key=lambda test: (record.seconds.get(test, math.inf), test))
+    own = [test for test in ordered if test.startswith(home)]
+    first = _worth(own, seconds * SHARE_OF_ROOM, record)
+    rest = [test for test in ordered if test not in set(first)]
+    left = seconds - sum(_cost(test, record) for test in first)
+    return [*first, *_worth(rest, left, record, most=MOST - len(first))]
+
+
+def folders_for(mutant: Mutant, tree: Tree) -> list[str]:
+    """Name the folder of tests of a mutant's room, or that of `memory`, which uses every room."""
+    for room in (mutant.room, "memory"):
+        if (tree.root / TESTS / room).is_dir():
+            return [f"{TESTS}/{room}"]
+    return [TESTS]
+
+
+def _cost(test: str, record: Record) -> float:
+    return max(record.seconds.get(test, math.inf), MIN_SECONDS)
+
+
+def _worth(tests: list[str], seconds: float, record: Record, most: int = MOST) -> list[str]:
+    """Take tests from the front while they fit; at least one, so that a slow test alone runs."""
+    taken: list[str] = []
+    for test in tests[:most]:
+        seconds -= _cost(test, record)
+        if seconds < 0 and taken:
+            break
+        taken.append(test)
+        if seconds < 0:
+            break
+    return taken

@@ -1,0 +1,84 @@
+"""A copy of the tree in which mutants are made, so that the working tree is never touched."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import tempfile
+from contextlib import contextmanager
+from importlib import metadata
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from tests.mutants.tree import PACKAGE, UsageError
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from tests.mutants.tree import Tree
+
+BUILT = ("_core*.so", "_core*.pyd")  # the compiled core, which git ignores
+
+
+class Copy:
+    """A directory with the files of a tree, in which one file at a time is changed."""
+
+    def __init__(self, root: Path) -> None:
+        self.root = root
+        self._versions = 0
+
+    @contextmanager
+    def changed(self, file: str, after: str) -> Iterator[None]:
+        """Give a file other contents within the block.
+
+        Python takes a compiled file for that of a source by the source's time and size. Two
+        mutants may have the same size, so each gets a time of its own, in whole seconds.
+        """
+        path = self.root / file
+        before, times = path.read_bytes(), path.stat()
+        self._versions += 1
+        own = int(times.st_mtime) - self._versions
+        try:
+            path.write_bytes(after.encode())
+            os.utime(path, (own, own))
+            yield
+        finally:
+            path.write_bytes(before)
+            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+
+
+def _compiled(tree: Tree) -> list[Path]:
+    """Find the compiled core: beside the sources, or where pip installed it.
+
+    Raises:
+        UsageError: There is none, and the tree has one to be built.
+    """
+    beside = [path for pattern in BUILT for path in (tree.root / PACKAGE).glob(pattern)]
+    if beside or not (tree.root / "rust").is_dir():
+        return beside
+    try:
+        files = metadata.files("warmset") or []
+    except metadata.PackageNotFoundError:
+        files = []
+    found = [Path(str(one.locate())) for one in files if any(map(one.match, BUILT))]
+    if not found:
+        raise UsageError("the core is not built: run `maturin develop --release`, or pip install .")
+    return found
+
+
+@contextmanager
+def copy_of(tree: Tree) -> Iterator[Copy]:
+    """Copy what git tracks or would track, and the compiled core; remove it in the end."""
+    place = Path(tempfile.mkdtemp(prefix="warmset-mutants-"))
+    try:
+        for name in tree.files():
+            source, target = tree.root / name, place / name
+            if not os.path.lexists(source):
+                continue  # removed, but not yet for git
+            target.parent.mkdir(parents=True, exist_ok=True)
+            shutil.copy2(source, target, follow_symlinks=False)
+        for core in _compiled(tree):
+            shutil.copy2(core, place / PACKAGE)
+        yield Copy(place)
+    finally:
+        shutil.rmtree(place, ignore_errors=True)
