@@ -24,7 +24,7 @@ def choose(mutant: Mutant, record: Record, seconds: float = SECONDS) -> list[str
     Half of the time goes to tests of the mutant's own room, which check what it promises; tests of
     other rooms fill the rest. If no recorded test executes the line (it runs at import, or in
     another process), these are the tests of its function, then those of its file. The list is
-    empty if there are none; see `folders_for`.
+    empty if there are none; see `folder_for`.
     """
     found = record.tests_of(mutant.file, mutant.line) or record.tests_of_file(mutant.file)
     home = f"{TESTS}/{mutant.room}/"
@@ -36,12 +36,12 @@ def choose(mutant: Mutant, record: Record, seconds: float = SECONDS) -> list[str
     return [*first, *_worth(rest, left, record, most=MOST - len(first))]
 
 
-def folders_for(mutant: Mutant, tree: Tree) -> list[str]:
+def folder_for(mutant: Mutant, tree: Tree) -> str:
     """Name the folder of tests of a mutant's room, or that of `memory`, which uses every room."""
     for room in (mutant.room, "memory"):
         if (tree.root / TESTS / room).is_dir():
-            return [f"{TESTS}/{room}"]
-    return [TESTS]
+            return f"{TESTS}/{room}"
+    return TESTS
 
 
 def _cost(test: str, record: Record) -> float:

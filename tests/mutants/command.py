@@ -14,8 +14,8 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
 
 from tests.mutants import report
-from tests.mutants.by_hand import mistakes
 from tests.mutants.equivalent import equivalents
+from tests.mutants.lists import mistakes
 from tests.mutants.run import Run
 from tests.mutants.tree import Tree, UsageError
 from tests.mutants.trial import TIMEOUT

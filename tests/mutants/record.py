@@ -100,6 +100,10 @@ class Record:
     def _home_of(self, folder: str) -> Path:
         return self.home / folder.removeprefix("tests/").replace("/", "-")
 
+    def has(self, folder: str) -> bool:
+        """Whether a folder of tests is recorded."""
+        return any(part.home == self._home_of(folder) for part in self.parts)
+
     def stale(self, only: Iterable[str] = ()) -> list[str]:
         """List the folders that have to be recorded, among those named, or among all.
 

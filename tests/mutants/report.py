@@ -32,7 +32,7 @@ def score(results: Sequence[Result]) -> float | None:
 
     Mutants that took too long count as found; equivalent, stale and broken ones do not count.
     """
-    counts = Counter(one.outcome for one in results)
+    counts = Counter[str](one.outcome for one in results)
     tried = sum(counts[name] for name in SCORED)
     return sum(counts[name] for name in SEEN) / tried if tried else None
 
@@ -56,7 +56,7 @@ def show(results: Sequence[Result], unmatched: Sequence[Equivalent], console: Co
     for room, own in [*rooms.items(), ("all", list(results))]:
         if room == "all":
             table.add_section()
-        counts = Counter(one.outcome for one in own)
+        counts = Counter[str](one.outcome for one in own)
         cells = [str(counts[name] or "") for name in COLUMNS]
         cells.append(_percent(own))
         if fresh:
@@ -122,7 +122,7 @@ def as_json(
 def _counts(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
     rows = {}
     for room, own in [*by_room(results).items(), ("all", list(results))]:
-        counts = Counter(one.outcome for one in own)
+        counts = Counter[str](one.outcome for one in own)
         found = score(own)
         rows[room] = {
             **{name: counts[name] for name in COLUMNS},

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from tests.mutants.by_hand import try_mistake
 from tests.mutants.changed import base, changed_lines
-from tests.mutants.chosen import choose, folders_for
+from tests.mutants.chosen import choose, folder_for
 from tests.mutants.copies import copy_of
 from tests.mutants.equivalent import equivalents
+from tests.mutants.lists import try_mistake
 from tests.mutants.mutant import Result
 from tests.mutants.operators import mutants_of
 from tests.mutants.record import Record
@@ -22,10 +23,10 @@ if TYPE_CHECKING:
     import argparse
     from collections.abc import Sequence
 
-    from rich.progress import Progress
+    from rich.progress import Progress, TaskID
 
-    from tests.mutants.by_hand import Mistake
     from tests.mutants.copies import Copy
+    from tests.mutants.lists import Mistake
     from tests.mutants.mutant import Mutant
     from tests.mutants.tree import Tree
 
@@ -54,8 +55,7 @@ class Run:
             task = self.bar.add_task("by hand", total=len(mistakes))
             for one in mistakes:
                 self.bar.update(task, description=one.room)
-                self.results.append(try_mistake(self.tree, bench, one))
-                self.bar.advance(task)
+                self._done(try_mistake(self.tree, bench, one), task)
 
     def automatic(self, options: argparse.Namespace) -> None:
         """Try a sample, what is mutable on changed lines, or a sample of that."""
@@ -75,12 +75,7 @@ class Run:
                 self._try_python(python, copy, no_record=options.no_record)
             if core := [one for one in tried if is_core(one.file)]:
                 task = self.bar.add_task("rust", total=len(core))
-
-                def done(result: Result) -> None:
-                    self.results.append(result)
-                    self.bar.advance(task)
-
-                rust.try_all(core, done)
+                rust.try_all(core, lambda result: self._done(result, task))
 
     def _gather(
         self, options: argparse.Namespace, languages: Sequence[str], rust: RustMutants
@@ -129,16 +124,20 @@ class Run:
         task = self.bar.add_task("python", total=len(mutants))
         for one in mutants:
             self.bar.update(task, description=one.room)
-            chosen = choose(one, record)
-            if chosen:
-                worth = sum(record.seconds[test] for test in chosen)
-                tests = Suite(arguments=tuple(chosen), sound=True)
-                timeout = START_SECONDS + SLOWER * worth
-            else:
-                tests = Suite(arguments=tuple(folders_for(one, self.tree)))
-                timeout = self.seconds
-            self.results.append(bench.try_one(one, tests, timeout))
-            self.bar.advance(task)
+            self._done(self._try_one(one, record, bench), task)
+
+    def _try_one(self, mutant: Mutant, record: Record, bench: Bench) -> Result:
+        """Try recorded tests, then the room's folder if it is not recorded or there are none."""
+        tried: Result | None = None
+        if chosen := choose(mutant, record):
+            worth = sum(record.seconds[test] for test in chosen)
+            suite = Suite(arguments=tuple(chosen), sound=True)
+            tried = bench.try_one(mutant, suite, START_SECONDS + SLOWER * worth)
+        folder = folder_for(mutant, self.tree)
+        if tried is None or (tried.outcome == "lived" and not record.has(folder)):
+            more = bench.try_one(mutant, Suite(arguments=(folder,)))
+            tried = replace(more, seconds=more.seconds + (tried.seconds if tried else 0.0))
+        return tried
 
     def _bring_up(self, record: Record, copy: Copy, only: Sequence[str]) -> None:
         stale = record.stale(only)
@@ -153,6 +152,15 @@ class Run:
 
         record.bring_up(copy, stale, begin)
         self.bar.remove_task(task)
+
+    def _done(self, result: Result, task: TaskID) -> None:
+        """Keep a result; a log, which shows no bar that moves, gets a line."""
+        self.results.append(result)
+        self.bar.advance(task)
+        if not self.bar.console.is_terminal:
+            place = f"{result.mutant.file}:{result.mutant.line}"
+            said = f"{result.outcome} {place} {result.mutant.operator} ({result.seconds:.0f} s)"
+            self.bar.console.print(said, markup=False, highlight=False, soft_wrap=True)
 
     def _bench(self, copy: Copy) -> Bench:
         return Bench(copy, self.tree.cache / "cargo", self.seconds)

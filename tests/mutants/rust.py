@@ -162,7 +162,7 @@ def _lines(
     order = sorted(places)
     chance.shuffle(order)
     for place in order:
-        yield chance.choice(places[place])
+        yield chance.choice(sorted(places[place], key=lambda one: one.after))
 
 
 def is_core(file: str) -> bool:

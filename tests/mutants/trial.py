@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.mutants.copies import Copy
-    from tests.mutants.mutant import Mutant
+    from tests.mutants.mutant import Mutant, Outcome
 
 TIMEOUT = 300.0  # seconds that the tests of a mutant may take, where nothing else is known
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
@@ -68,7 +68,7 @@ class Bench:
             return Result(mutant=mutant, outcome="unviable", seconds=ran.seconds)
         if wrong := self._wrong_without(tests):
             return Result(mutant=mutant, outcome="broken", seconds=ran.seconds, by=wrong)
-        outcome = "timeout" if ran.code is None else "found"
+        outcome: Outcome = "timeout" if ran.code is None else "found"
         return Result(mutant=mutant, outcome=outcome, seconds=ran.seconds, by=by)
 
     def _wrong_without(self, tests: Suite) -> str:

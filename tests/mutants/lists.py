@@ -16,7 +16,7 @@ see a mistake; `fresh = true`, that it was written after the tests that the list
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from tests.mutants.mutant import Mutant, Result
@@ -24,7 +24,7 @@ from tests.mutants.tree import TESTS, UsageError
 from tests.mutants.trial import Suite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from tests.mutants.tree import Tree
@@ -107,7 +107,9 @@ def _read(path: Path) -> Iterator[Mistake]:
         yield Mistake(room=room, tests=tests, **fields)
 
 
-def _check(place: str, said: dict[str, Any], known: dict[str, type], needed: Sequence[str]) -> None:
+def _check(
+    place: str, said: dict[str, Any], known: Mapping[str, type], needed: Sequence[str]
+) -> None:
     if other := sorted(set(said) - set(known)):
         raise UsageError(f"{place}: no such key: {', '.join(other)}; known: {', '.join(known)}")
     if missing := [key for key in needed if key not in said]:
@@ -127,10 +129,4 @@ def try_mistake(tree: Tree, bench: Bench, mistake: Mistake) -> Result:
         by = mistake.equivalent
         return Result(mutant=mutant, outcome="equivalent", by=by, fresh=mistake.fresh)
     tried = bench.try_one(mutant, mistake.tests)
-    return Result(
-        mutant=mutant,
-        outcome=tried.outcome,
-        seconds=tried.seconds,
-        by=tried.by,
-        fresh=mistake.fresh,
-    )
+    return replace(tried, fresh=mistake.fresh)
