@@ -80,7 +80,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int
     if [options.by_hand, automatic, options.record].count(True) != 1:
         console.print("say one of --by-hand, --sample N, --changed [REV], --record", markup=False)
         return 2
-    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    # Both, also where a shell has a background command ignore Ctrl-C: the tests would inherit it.
+    for end in (signal.SIGINT, signal.SIGTERM):
+        signal.signal(end, signal.default_int_handler)
     try:
         return _run(Tree(root), options, console, arguments)
     except UsageError as error:

@@ -134,7 +134,8 @@ class Run:
             suite = Suite(arguments=tuple(chosen), sound=True)
             tried = bench.try_one(mutant, suite, START_SECONDS + SLOWER * worth)
         folder = folder_for(mutant, self.tree)
-        if tried is None or (tried.outcome == "lived" and not record.has(folder)):
+        own = folder.endswith(f"/{mutant.room}")
+        if tried is None or (tried.outcome == "lived" and own and not record.has(folder)):
             more = bench.try_one(mutant, Suite(arguments=(folder,)))
             tried = replace(more, seconds=more.seconds + (tried.seconds if tried else 0.0))
         return tried

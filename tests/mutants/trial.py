@@ -66,19 +66,19 @@ class Bench:
             return Result(mutant=mutant, outcome="lived", seconds=ran.seconds)
         if tests.shell and DOES_NOT_COMPILE.search(ran.output):
             return Result(mutant=mutant, outcome="unviable", seconds=ran.seconds)
-        if wrong := self._wrong_without(tests):
+        if wrong := self._wrong_without(tests, ran):
             return Result(mutant=mutant, outcome="broken", seconds=ran.seconds, by=wrong)
         outcome: Outcome = "timeout" if ran.code is None else "found"
         return Result(mutant=mutant, outcome=outcome, seconds=ran.seconds, by=by)
 
-    def _wrong_without(self, tests: Suite) -> str:
-        """Say what is wrong with tests by themselves; "" if they pass."""
+    def _wrong_without(self, tests: Suite, with_it: Ran) -> str:
+        """Say what is wrong with tests by themselves; "" if they pass, and in time."""
         if tests.sound:
             return ""
         if tests not in self._sound:
-            ran = self._run(tests, None)
-            why = "" if ran.code == 0 else f"fails without it: {_first_failure(ran)}"
-            self._sound[tests] = "no tests collected" if ran.code == NO_TESTS else why
+            # Tests that took too long with a mutant may always do.
+            ran = self._run(tests, with_it.seconds if with_it.code is None else None)
+            self._sound[tests] = _wrong(ran)
         return self._sound[tests]
 
     def _run(self, tests: Suite, timeout: float | None) -> Ran:
@@ -88,6 +88,14 @@ class Bench:
         }
         command = tests.command(self.copy.root)
         return run(command, cwd=self.copy.root, env=env, timeout=timeout)
+
+
+def _wrong(ran: Ran) -> str:
+    if ran.code == NO_TESTS:
+        return "no tests collected"
+    if ran.code is None:
+        return f"takes more than {ran.seconds:.0f} s without it too; see --timeout"
+    return f"fails without it: {_first_failure(ran)}" if ran.code else ""
 
 
 def _first_failure(ran: Ran) -> str:

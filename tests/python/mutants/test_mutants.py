@@ -308,12 +308,17 @@ def test_the_record_finds_lines_again_by_their_text(root: Path) -> None:
 
 def test_what_takes_too_long_counts_as_found_and_is_listed_apart(root: Path) -> None:
     listed(root)
-    loop = '[[mistake]]\nfile = "python/warmset/loop/__init__.py"\nwhat = "without end"\n'
-    loop += 'find = "steps = steps - 1"\nmake = "steps = steps + 1"\n'
-    (Tree(root).lists / "scale.toml").write_text(f'room = "scale"\n{loop}', encoding="utf-8")
-    _code, made = ran(root, "--by-hand", "--timeout", "3")
-    assert outcomes(made) == {"without end": "timeout"}
-    assert made["rooms"]["scale"]["score"] == 1.0
+    text = "room = 'loop'\n"
+    for what, run in (
+        ("without end", "grep -q 'steps - 1' python/warmset/loop/__init__.py || sleep 60"),
+        ("also slow without it", "sleep 60"),
+    ):
+        text += f'[[mistake]]\nfile = "python/warmset/loop/__init__.py"\nwhat = "{what}"\n'
+        text += f'find = "steps = steps - 1"\nmake = "steps = steps + 1"\nrun = "{run}"\n'
+    (Tree(root).lists / "scale.toml").write_text(text, encoding="utf-8")
+    _code, made = ran(root, "--by-hand", "--timeout", "1")
+    assert outcomes(made) == {"without end": "timeout", "also slow without it": "broken"}
+    assert made["rooms"]["loop"]["score"] == 1.0
 
 
 def test_equivalent_mutants_are_left_out_and_entries_without_a_mutant_reported(
