@@ -15,7 +15,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 
 from tests.mutants import report
 from tests.mutants.equivalent import equivalents
-from tests.mutants.lists import mistakes
+from tests.mutants.lists import mistakes, part
 from tests.mutants.run import Run
 from tests.mutants.tree import Tree, UsageError
 from tests.mutants.trial import TIMEOUT
@@ -52,6 +52,12 @@ def parser() -> argparse.ArgumentParser:
     add("--seed", type=int, default=0, metavar="S", help="of the sample (default 0)")
     add("--language", choices=("python", "rust", "both"), help="default: python; both if --changed")
     add("-k", dest="holds", default="", metavar="TEXT", help="lists: mistakes that hold a text")
+    add(
+        "--part",
+        type=_part,
+        metavar="K/N",
+        help="lists: part K of N, a room in one part as a whole",
+    )
     add("--no-record", action="store_true", help="choose tests by what is recorded already")
     add("--timeout", type=float, default=TIMEOUT, metavar="S", help="lists: seconds for a mistake")
     add("--json", type=Path, metavar="F", help="write every result")
@@ -65,6 +71,13 @@ def _count(text: str) -> int:
     if number < 1:
         raise argparse.ArgumentTypeError("expected at least 1")
     return number
+
+
+def _part(text: str) -> tuple[int, int]:
+    number, parts = map(int, text.split("/"))
+    if not 1 <= number <= parts:
+        raise argparse.ArgumentTypeError("expected K/N, with K from 1 to N")
+    return number, parts
 
 
 def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int:
@@ -107,7 +120,8 @@ def _run(
                 run.record(options.rooms)
                 return 0
             if options.by_hand:
-                run.by_hand(mistakes(tree, options.rooms, options.holds))
+                listed = mistakes(tree, options.rooms, options.holds)
+                run.by_hand(part(listed, *options.part) if options.part else listed)
             else:
                 run.automatic(options)
     except KeyboardInterrupt:

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import json
 import math
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import given, strategies as st
 
 from tests.mutants.chosen import MIN_SECONDS, MOST, SECONDS, choose
+from tests.mutants.lists import part
 from tests.mutants.mutant import Mutant, Result
 from tests.mutants.operators import mutants_of, operators
 from tests.mutants.removals import REMOVALS
@@ -144,6 +146,13 @@ def test_every_operator_is_one_that_cosmic_ray_has() -> None:
 def test_rooms(file: str, room: str) -> None:
     assert room_of(file) == room
     assert is_core(file) == (room.startswith("rust/") and room != "rust/py")
+
+
+def test_parts_have_whole_rooms_and_together_everything() -> None:
+    rooms = ["a", "b", "b", "c", "d", "e", "a"]
+    listed: list[Any] = [SimpleNamespace(room=room) for room in rooms]
+    parts = [[one.room for one in part(listed, number, 3)] for number in (1, 2, 3)]
+    assert parts == [["a", "d", "a"], ["b", "b", "e"], ["c"]]
 
 
 def results(*outcomes: Outcome) -> list[Result]:
