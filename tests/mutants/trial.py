@@ -18,6 +18,7 @@ if TYPE_CHECKING:
 
 TIMEOUT = 300.0  # seconds that the tests of a mutant may take, where nothing else is known
 PYTEST = ("-m", "pytest", "-x", "-q", "-p", "no:cacheprovider", "--no-header", "--tb=line")
+UNUSED = ("-p", "no:langsmith_plugin")  # comes with langchain-core, and is half of pytest's start
 NO_TESTS = 5  # pytest: nothing was collected
 WRONG_USE = 4  # pytest: a path that does not exist, or a conftest.py that cannot be imported
 FAILED = re.compile(r"^(?:FAILED|ERROR) (\S.*?)(?: - .*)?$", re.MULTILINE)
@@ -38,7 +39,7 @@ class Suite:
             return ["bash", "-c", self.shell]
         listed = place / ".mutants-tests"
         listed.write_text("\n".join(self.arguments), "utf-8")
-        return [sys.executable, *PYTEST, f"@{listed.name}"]
+        return [sys.executable, *PYTEST, *UNUSED, f"@{listed.name}"]
 
 
 @dataclass
