@@ -48,7 +48,7 @@ def changed_lines(tree: Tree, revision: str) -> dict[str, set[int]]:
             first, count = int(hunk[1]), int(hunk[2] or 1)
             lines[file].update(range(first, first + count))
     for name in _new(tree):
-        lines[name].update(range(1, tree.read(name).count("\n") + 2))
+        lines[name].update(range(1, len(tree.read(name).splitlines()) + 1))
     return {name: at for name, at in lines.items() if at and name != "/dev/null"}
 
 

@@ -109,7 +109,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class A:
-    a: int | None = 7
+    a: Literal[3] | None = 7
     def f(self, x: int | str = 8) -> int | None:
         y: int | None
         return x
@@ -119,8 +119,8 @@ if __name__ == "__main__":
 """
     made = {(one.line, one.made) for one in mutants_of("a.py", source)}
     assert made == {
-        (9, "a: int | None = 8"),
-        (9, "a: int | None = 6"),
+        (9, "a: Literal[3] | None = 8"),
+        (9, "a: Literal[3] | None = 6"),
         (10, "def f(self, x: int | str = 9) -> int | None:"),
         (10, "def f(self, x: int | str = 7) -> int | None:"),
     }

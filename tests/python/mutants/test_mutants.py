@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from tests.mutants.changed import changed_lines
 from tests.mutants.command import main
 from tests.mutants.record import Record
 from tests.mutants.sample import sample
@@ -234,6 +235,8 @@ def test_changed_lines_alone_are_mutated(root: Path) -> None:
     path = root / "python/warmset/scale/sizes.py"
     path.write_text(SOURCE.replace("size <= LIMIT", "size < LIMIT + 1"), encoding="utf-8")
     (root / "python/warmset/plain/new.py").write_text("A = 1\n", encoding="utf-8")
+    lines = changed_lines(Tree(root), "HEAD")
+    assert lines == {"python/warmset/scale/sizes.py": {12}, "python/warmset/plain/new.py": {1}}
     code, made = ran(root, "--changed", "HEAD", "--language", "python", "scale")
     assert {one["line"] for one in made["mutants"]} == {12}
     assert outcomes(made) == {
@@ -259,6 +262,9 @@ def test_a_sample_is_that_of_its_seed(root: Path) -> None:
 
     assert drawn(5, 1) == drawn(5, 1)
     assert any(drawn(5, 1) != drawn(5, seed) for seed in range(2, 6))
+    [room] = [[file] for file in files if file.endswith("sizes.py")]
+    firsts = {sample(tree, 1, seed, room)[0].after for seed in range(9)}
+    assert len(firsts) > 1, "also within a room"
     everything = drawn(10_000, 3)
     assert len(everything) == len({at[:2] for at in everything}), "one on each line"
     assert {one[0] for one in drawn(3, 1)} == {
@@ -292,17 +298,17 @@ def test_a_sample_meets_the_tests_that_execute_its_lines(root: Path) -> None:
 def test_the_record_finds_lines_again_by_their_text(root: Path) -> None:
     assert main(["--record", "tests/python/scale"], root) == 0
     path = root / "python/warmset/scale/sizes.py"
-    moved = SOURCE.replace("LIMIT: int", "MORE = 1\nLIMIT: int")
+    moved = SOURCE.replace("LIMIT: int", "M = 1\nO = 1\nR = 1\nE = 1\nLIMIT: int")
     moved = moved.replace("size <= L", "size < 1 + L")
     path.write_text(moved, encoding="utf-8")
     record = Record(Tree(root))
     file = "python/warmset/scale/sizes.py"
     test = "tests/python/scale/test_sizes.py::test_"
-    assert record.tests_of(file, 18) == {f"{test}total"}
-    assert record.tests_of(file, 24) == set()
+    assert record.tests_of(file, 20) == {f"{test}total"}
+    assert record.tests_of(file, 27) == set()
     path.write_text(moved.replace("out += size", "out = size + out"), encoding="utf-8")
     changed = Record(Tree(root))
-    assert changed.tests_of(file, 19) == {f"{test}total"}, "a new line has those of its function"
+    assert changed.tests_of(file, 21) == {f"{test}total"}, "a new line has those of its function"
     assert changed.stale() == ["tests/python/broken"]
 
 
