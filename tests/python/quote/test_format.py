@@ -10,6 +10,7 @@ from hypothesis import given, strategies as st
 
 from warmset import Memory, count_tokens
 from warmset._core import count_text
+from warmset.errors import NotFound
 from warmset.messages import Facts
 from warmset.quote.cache import Cards
 from warmset.quote.format import (
@@ -227,11 +228,14 @@ def test_what_was_erased_is_not_shown_again():
             )
         first = one.window("What is the plan?", budget=400, recent=1)
         assert first.report.picked
+        cards, live = memory._engine.cards, memory._engine.ledger("default", "one").live()
+        kept = [one for one in live if one.id in first.report.picked]
+        assert all("plan" in cards.quote(one).text for one in kept)
         memory.erase(conversation="one")
-        assert not any(
-            "plan" in line.text
-            for line in (*memory._engine.cards._young.values(), *memory._engine.cards._old.values())
-        )
+        for one in kept:
+            for made_of in (cards.quote, cards.line, cards.topics, cards.statements, cards.changes):
+                with pytest.raises(NotFound):
+                    made_of(one)
         again = other.window("What is the plan?", budget=400, recent=1)
         assert again.tokens == count_tokens(again.messages)
         assert again.tokens == PER_REPLY + sum(part.tokens for part in again.parts)
