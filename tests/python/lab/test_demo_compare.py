@@ -3,23 +3,21 @@
 from __future__ import annotations
 
 import json
-from pathlib import Path
 
 import numpy as np
 import pytest
+from eval_material import locomo
 
 from warmset.lab.corpus.plain import PlainDense
 from warmset.lab.corpus.remembering import Remembering
 from warmset.lab.corpus.shown import shown
 from warmset.lab.corpus.stage import stage
 from warmset.lab.demo import transcripts
-from warmset.lab.demo.compare import compare
+from warmset.lab.demo.compare import Method, Outcome, _fill, compare
 from warmset.lab.demo.figures import Figures
 from warmset.lab.demo.run import Options, measure
 from warmset.options import Weights
 
-ROOT = Path(__file__).parents[3]
-LOCOMO = ROOT.parent / "shared" / "data" / "locomo_half_a.json"
 LONG = "The tide came in at six and the boats lay still in the harbour. " * 12
 
 
@@ -158,16 +156,29 @@ def test_figures_are_json(words):
 # --- LoCoMo --------------------------------------------------------------------------------------
 
 
-@pytest.mark.usefixtures("weights")
-def test_locomo_at_equal_tokens():
-    if not LOCOMO.exists():
-        pytest.skip(f"LoCoMo is not shipped (CC BY-NC); put it at {LOCOMO} to run this")
-    figures = measure(Options(file=LOCOMO, limit=30), quiet)
-    recall = {method.name: method.recall for method in figures.methods}
-    assert len(figures.questions) == 30
+def test_a_file_in_the_form_of_locomo_is_compared_at_equal_tokens(tmp_path):
+    figures = measure(Options(file=locomo(tmp_path), words_only=True, budget=500), quiet)
+    by_name = {method.name: method for method in figures.methods}
+    assert list(by_name) == ["full", "recency", "plain BM25", "jit"]
+    assert len(figures.questions) == 3, "those without evidence, and those of category 5, are not"
     assert figures.several
-    assert recall["full"] == 1.0
-    assert recall["jit"] > max(recall[n] for n in ("recency", "plain BM25", "plain dense")) + 0.1
-    assert found(figures)["jit"] > max(
-        found(figures)[name] for name in ("recency", "plain BM25", "plain dense")
-    )
+    assert by_name["full"].recall == 1.0
+    assert by_name["recency"].found == 0
+    for name in ("plain BM25", "jit"):
+        assert by_name[name].found >= 2
+        assert all(outcome.tokens <= 500 for outcome in by_name[name].outcomes)
+
+
+def test_a_question_is_found_with_all_of_its_evidence_alone():
+    method = Method("some", [Outcome(1, 1.0), Outcome(3, 0.5), Outcome(5, 0.0)])
+    assert (method.tokens, method.found, method.recall) == (3, 1, 0.5)
+    assert [one.found for one in method.outcomes] == [True, False, False]
+
+
+def test_a_plain_ranking_fills_the_window_with_as_many_as_fit(words):
+    (plain,) = [method for method in words.methods if method.name == "plain BM25"]
+    assert max(one.tokens for one in plain.outcomes) >= 0.95 * words.budget
+    with stage(transcripts.sample(), store=None, model=None, progress=quiet) as on:
+        made = _fill(on, words.questions[0].text, 6_000, list(reversed(on.ids)))
+    assert len(made.report.picked) > 12, "not as many as a picker may pick otherwise"
+    assert made.tokens >= 0.9 * 6_000

@@ -54,11 +54,29 @@ def test_queries_replace_the_questions():
     assert all(picture.picks for picture in figures.pictures)
 
 
-def test_tool_results_that_come_with_their_call_have_no_score():
-    figures = measure(Options(queries=("Which gauge had 1.0.9-rc3?",), words_only=True), quiet)
-    picks = figures.pictures[0].picks
+def test_tool_results_that_come_with_their_call_have_no_score(tmp_path):
+    """The call is the best hit; its result has no word of the request, and 300 others have one."""
+    use = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    rows = [
+        {"role": ("user", "assistant")[n % 2], "content": f"zebra {n} of the zoo"}
+        for n in range(301)
+    ]
+    rows[151:151] = [
+        {"role": "assistant", "content": "the zebra sleeps", "tool_calls": [use]},
+        {"role": "tool", "tool_call_id": "c", "content": "nothing"},
+        {"role": "assistant", "content": "Noted."},
+        {"role": "user", "content": "And?"},
+    ]
+    file = tmp_path / "a.json"
+    file.write_text(json.dumps(rows))
+    asked = Options(file=file, queries=("Which zebra sleeps?",), words_only=True, budget=400)
+    picks = measure(asked, quiet).pictures[0].picks
     assert picks == sorted(picks, key=lambda pick: (-(pick.score or 0), pick.id))
     assert all((pick.score is None) == (not pick.terms) for pick in picks)
+    assert picks[0].head.startswith("the zebra sleeps")
+    (result,) = [pick for pick in picks if pick.who == "tool"]
+    assert (result.score, result.terms, result.head) == (None, {}, "nothing")
+    assert result == picks[-1]
 
 
 def test_a_default_budget_grows_by_what_must_stay_and_a_given_one_does_not(tmp_path):
