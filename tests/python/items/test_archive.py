@@ -1,0 +1,69 @@
+"""What a compaction stores of the messages that it drops: each once, and nothing of ours."""
+
+from __future__ import annotations
+
+import pytest
+
+from warmset import Memory, compact_context
+from warmset.errors import Erased, NotFound
+from warmset.summarize import HEADING
+
+
+def talk(count=24):
+    return [
+        {
+            "role": "assistant" if at % 2 else "user",
+            "content": f"We decided that part {at} goes to {at + 100} " + f"word{at} " * 8,
+        }
+        for at in range(count)
+    ]
+
+
+@pytest.fixture
+def memory():
+    with Memory.open(None, embedder="lexical") as made:
+        yield made
+
+
+def stored(memory):
+    return [one.id for one in memory._engine.derived.of("item", memory.tenant)]
+
+
+def test_a_message_that_is_dropped_twice_is_stored_once(memory):
+    given = talk()
+    given[3:3] = [dict(given[2]), dict(given[2])]
+    made = compact_context(given, memory=memory, target_ratio=0.05)
+    handles = {drop.id: drop.handle for drop in made.dropped}
+    assert {2, 3, 4} <= set(handles)
+    assert handles[2] == handles[3] == handles[4]
+    assert len(stored(memory)) == len(set(handles.values())) == len(handles) - 2
+    again = compact_context(given, memory=memory, target_ratio=0.05)
+    assert [drop.handle for drop in again.dropped] == [drop.handle for drop in made.dropped]
+    assert len(stored(memory)) == len(set(handles.values()))
+
+
+def test_what_stands_for_other_messages_becomes_no_memory(memory):
+    given = talk()
+    text = f"{HEADING}\nWe decided that part 99 goes to 199, and that it stays there for good."
+    given[2] = {"role": "user", "content": text}
+    made = compact_context(given, memory=memory, distill_novel=True, target_ratio=0.05)
+    assert 2 in made.dropped.ids
+    distilled = [one.text for one in memory.memories(k=99)]
+    assert distilled
+    assert not any("part 99" in one for one in distilled)
+    handle = next(drop.handle for drop in made.dropped if drop.id == 2)
+    assert memory.restore(handle) == given[2], "it is stored all the same"
+
+
+def test_a_handle_is_that_of_a_dropped_turn_of_its_tenant_and_of_nothing_else(memory):
+    made = compact_context(talk(), memory=memory, target_ratio=0.05)
+    handle = made.dropped[0].handle
+    mark = handle.rpartition(":")[2]
+    other = memory.remember("The ferry leaves at 7:35 from the northern pier.")
+    wrong = [f"kept:{other}:{mark}", f"kept:0:{mark}", f"kept:{10**30}:{mark}", "kept:1:", "1"]
+    for one in (*wrong, handle.replace("kept", "held"), f"kept:{stored(memory)[0]}:0"):
+        with pytest.raises(NotFound):
+            memory.restore(one)
+    memory.erase(ids=[stored(memory)[0]])
+    with pytest.raises(Erased):
+        memory.restore(f"kept:{handle.split(':')[1]}:{mark}")
