@@ -8,6 +8,7 @@ from vectors_by_word import WordEmbedder
 from warmset import Memory, compact_context
 from warmset.compact import forget_vectors
 from warmset.errors import StoreError
+from warmset.items.vectors import turn_vectors
 from warmset.store.records import EMBEDDING
 
 SAID = ["the ferry leaves at 7:35", "the mast of the boat was repaired by Olga", "dawn is at six"]
@@ -225,3 +226,26 @@ def test_what_was_looked_up_is_not_where_a_memory_comes_from(tmp_path):
         before = {one.text for one in memory.memories(k=99)}
         memory.erase(conversation="source")
         assert {one.text for one in memory.memories(k=99)} == before
+
+
+def test_vectors_of_turns_of_another_dialect_are_not_looked_up(tmp_path):
+    """What a turn says depends on its dialect, and so does its vector."""
+    with opened(tmp_path, WordEmbedder()) as memory:
+        use = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+        result = {"type": "tool_result", "tool_use_id": "t", "content": "none"}
+        id_, *_ = memory.conversation("log").append(
+            [
+                {"role": "user", "content": SAID[0]},
+                {"role": "assistant", "content": [use]},
+                {"role": "user", "content": [result]},
+            ]
+        )
+        assert memory.flush(20)
+        engine, embedder = memory._engine, memory._engine.indexer.vectorizer.embedder
+        hashes = [engine.store.hash_of(id_)]
+        assert memory.conversation("log").dialect == "anthropic"
+        found = {
+            dialect: len(turn_vectors(engine, memory.tenant, embedder, hashes, dialect))
+            for dialect in ("anthropic", "openai")
+        }
+    assert found == {"anthropic": 1, "openai": 0}
