@@ -6,12 +6,14 @@ import threading
 
 import pytest
 
-from warmset import Memory
+from warmset import Memory, window as room
 from warmset.window import pipeline, stages
 from warmset.window.steady import recall, windows
 
 WORDS = ("crane", "steel", "harbour", "lamp", "teapot", "garden", "bicycle", "umbrella", "boat")
 HELD = [
+    (room, "cut_conversation"),
+    (room, "note_cut"),
     (pipeline, "read_request"),
     (pipeline, "stay"),
     (pipeline, "again"),
@@ -85,5 +87,6 @@ def test_windows_of_every_mode_hold_the_lock(called):
             chat.append(said("user", f"which boat has the rope, number {at - 20}?"))
             for mode in ("jit", "jit", "steady", "auto", "full", "recency"):
                 chat.window(budget=1_200 if mode != "full" else 100_000, mode=mode)
+            chat.fit(budget=600)
             chat.append(said("assistant", "None."))
     assert names == {f"{where.__name__}.{name}" for where, name in HELD}, "all were called"
