@@ -291,11 +291,11 @@ def test_what_is_appended_after_the_hits_were_gathered_is_not_in_the_pool():
     result = admit(ledger, 4, fact("tool", (), ("a",), False))
     new = admit(ledger, 5, Facts("user", "we decided it", request=True))
     assert new.decision, "the test would show nothing otherwise"
+    now = gather(ledger, hits, picked, PLAIN)  # another window reads the path meanwhile
     assert before.chosen(np.array([0, 1])) == [(call,), (other,)]
     assert before.cost(engine.cards, np.array([0, 1])) == sum(quotes) + day
     held = decisions_of(engine.cards, ledger)
     assert new not in before.decisions(held, ())
-    now = gather(ledger, hits, picked, PLAIN)
     assert now.chosen(np.array([0, 1])) == [(call, result), (other,)]
     more = engine.cards.quote(result).tokens
     assert now.cost(engine.cards, np.array([0, 1])) == sum(quotes) + more + day, "counted anew"

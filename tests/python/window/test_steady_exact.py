@@ -5,6 +5,8 @@ from __future__ import annotations
 import pytest
 
 from warmset import Memory, count_tokens
+from warmset.store.epochs import Insertion
+from warmset.window.steady.epoch import Epoch
 
 PLAIN = {"mode": "steady", "recall_share": 0, "index_share": 0, "dates": "none"}
 OVERHEAD = 3
@@ -115,3 +117,17 @@ def test_a_recall_is_said_as_soon_as_it_has_room():
         assert recall == (need if room >= need else 0)
         rooms[room < need] = True
     assert set(rooms) == {True, False}
+
+
+def test_a_path_that_leaves_an_epoch_keeps_what_is_before_it():
+    ours = [
+        Insertion(name="summary", at=3, text="s"),
+        Insertion(name="recall", at=3, text="a"),
+        Insertion(name="recall", at=5, text="b"),
+    ]
+    epoch = Epoch(start=3, held=(0,), lead=1, insertions=tuple(ours), count=6, head=60, asked="x")
+    assert epoch.cut(2, 20) is None, "its front is not whole"
+    for count, kept in ((3, ours[:1]), (4, ours[:2]), (5, ours[:2]), (6, ours)):
+        made = epoch.cut(count, 10 * count)
+        assert (list(made.insertions), made.count, made.head) == (kept, count, 10 * count)
+        assert (made.start, made.asked) == (3, None)
