@@ -147,3 +147,27 @@ def test_recent_units_come_back_as_soon_as_there_is_room(chat):
         assert count == max(most, first), budget
         seen.add(count)
     assert seen >= {0, 2, 3, 4}
+
+
+def test_recent_units_come_back_up_to_a_share_of_the_budget(chat):
+    """What was retrieved has nearly all of the room; a tenth is for the steps of the exchange."""
+    chat.append([said("user", "Count crates."), said("assistant", "Yes.")])
+    for at in range(60):
+        chat.append(said(("user", "assistant")[at % 2], f"zebra {at % 7} sleeps at pier {at}"))
+    for _ in range(4):
+        chat.append(said("user", "lamp" + " lamp" * 9))
+    cost, seen = 14, set()
+    for budget in range(150, 700, 7):
+        made = chat.window("Which zebra sleeps?", budget=budget, index_share=0, dates="none")
+        parts = tokens_of(made)
+        count = len(made.report.recent)
+        assert parts.get("recent", 0) == cost * count
+        left = budget - (made.tokens - cost * count - parts.get("retrieved", 0))
+        first = int(left * 0.5 * (budget / SMALL_BUDGET) ** 2) // cost
+        first = first or int(cost <= left // 4)
+        if count > first:
+            assert made.tokens <= int(budget * 0.9)
+            seen.add("more")
+        elif (left - 4) // 2 >= cost * (count + 1):
+            seen.add("full")
+    assert seen == {"more", "full"}
