@@ -49,6 +49,8 @@ def test_the_newest_change_counts_and_only_for_what_was_said_before_it():
     assert log.newer(newest) is None
     again = log.say(OLD)
     assert log.newer(again) is None, "nothing changed it since"
+    both = log.say("The alert fires above 30 s, so raise the alert to 90 s, not above 30 s.")
+    assert log.newer(both) is None, "no message changes itself"
 
 
 def test_a_change_is_found_by_way_of_others():
