@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from warmset.messages import Facts
@@ -63,6 +65,16 @@ def test_a_change_is_found_by_way_of_others():
     third = log.say("The boathouse meeting moved to 12 May 2023.")
     assert log.newer(second) == third
     assert log.newer(first) == third
+
+
+def test_of_two_changes_of_one_message_the_newest_counts():
+    """The second one changed nothing that the first one says."""
+    log = Log()
+    old = log.say("The alert of the ledger fires above 30 s, the timeout of the backup is 40 s.")
+    first = log.say("Raise the alert of the ledger to 90 s.")
+    second = log.say("Raise the timeout of the backup to 120 s.")
+    assert log.newer(first) is None
+    assert log.newer(old) == second
 
 
 def test_what_a_tool_returned_changes_nothing_in_any_dialect():
@@ -129,6 +141,9 @@ def test_names_that_the_line_has_are_not_listed_again():
     assert "Okonjo" not in index_line(one, "We met Maria Okonjo.", {"summary_line": "A meeting.",
                                                                    "entities": []})  # fmt: skip
     assert "(Ann)" in index_line(one, "We met.", {"entities": ["Ann"]})
+    assert index_line(one, "We met.") == "#1 user: We met.\n"
+    settles = replace(one, decision=True)
+    assert index_line(settles, "We met.") == "#1 user [decision]: We met.\n"
 
 
 def test_a_speakers_name_ends_no_line_and_closes_no_quotation():

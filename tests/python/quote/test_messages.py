@@ -76,6 +76,16 @@ def test_what_is_not_asked_for_again_leaves():
     assert source.read == [1, 1], "very large ones are not kept"
 
 
+def test_a_message_that_is_asked_for_twice_takes_its_room_once():
+    source = Source(LARGEST)
+    copies = Copies(source)
+    copies.get([id_ for id_ in range(1, 9) for _ in (0, 1)])  # half of the room
+    copies.get(range(9, 17))
+    source.read.clear()
+    copies.get([1])
+    assert source.read == []
+
+
 def test_a_message_that_is_erased_while_it_is_read_is_not_kept():
     source = Source()
     copies = Copies(source)

@@ -34,6 +34,7 @@ LIKE_WORDS = ("Brian", "Steven")
         # several that fit: nobody, unless the whole name is written
         (SMITHS, "What did John eat?", "What did John eat?", []),
         (SMITHS, "What did Jonh eat?", "What did Jonh eat?", []),
+        (LIKE_WORDS, "What did Birax eat?", "What did Birax eat?", []),
         (SMITHS, "What did Smith eat?", "What did eat?", ["john smith"]),
         (SMITHS, "What did John Doe eat?", "What did eat?", ["john doe"]),
         (JOHNS, "What did John Smith eat?", "What did eat?", ["john smith"]),

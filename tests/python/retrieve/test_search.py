@@ -35,6 +35,7 @@ def waits(monkeypatch):
         settle = indexer.await_turns
 
         def watching(wanted, left):
+            assert not wanted(10**9), "a turn that was erased meanwhile is not waited for"
             found.append((left, indexer.pending()))
             return settle(wanted, left)
 
@@ -130,7 +131,13 @@ def test_hits_outlive_the_store_and_tables_are_cut():
     with Memory.open(None, embedder="lexical") as memory:
         log = memory.conversation("log")
         log.append([said(f"boat {at}") for at in range(60)])
-        made = memory.search("boat", k=55)
+        log.append(said("a boat of a boat builder"))
+        made = memory.search("boat builder", k=55)
+        assert made[0].terms != made[1].terms
+        for at, hit in enumerate(made):
+            assert hit.terms == made.terms(at)
+            assert (hit.id, hit.score) == (made.ids[at], made.scores[at])
+            assert hit.terms["lexical"] == made.signal("lexical")[at]
         copied = pickle.loads(pickle.dumps(made))  # noqa: S301 - made here
         assert list(copied) == list(made)
         assert len(copied) == 55
