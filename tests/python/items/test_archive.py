@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from preparing import BUDGET, opened, talk as prepared_talk
 
 from warmset import Memory, compact_context
 from warmset.errors import Erased, NotFound
@@ -67,3 +68,29 @@ def test_a_handle_is_that_of_a_dropped_turn_of_its_tenant_and_of_nothing_else(me
     memory.erase(ids=[stored(memory)[0]])
     with pytest.raises(Erased):
         memory.restore(f"kept:{handle.split(':')[1]}:{mark}")
+
+
+def test_an_edited_memory_is_still_made_of_its_sources(memory):
+    chat = memory.conversation("log")
+    chat.append(talk())
+    compact_context(talk(), memory=chat, distill_novel=True, target_ratio=0.05)
+    before = memory.memories(k=99)
+    one = before[0]
+    assert one.sources
+    new = memory.revise(one.id, "We decided that the last part goes to 700.")
+    (edited,) = [other for other in memory.memories(k=99) if other.id == new]
+    assert (edited.sources, edited.conversation) == (one.sources, one.conversation)
+    memory.erase(ids=one.sources)
+    assert new not in [other.id for other in memory.memories(k=99)]
+    assert len(memory.memories(k=99)) == len(before) - 1
+
+
+def test_runs_and_the_events_of_prepared_summaries_are_episodes(made, hand):
+    store, chat = opened(made())
+    with store:
+        prepared_talk(chat, 30)
+        chat.window("Begin.", budget=BUDGET)
+        hand.run()
+        compact_context(talk(), memory=chat, target_ratio=0.05)
+        assert {one.what for one in store.episodes()} >= {"prepared", "compaction"}
+        assert store.episodes(conversation="other") == []
