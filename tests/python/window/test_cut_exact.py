@@ -71,3 +71,24 @@ def test_what_has_to_stay_since_the_cut_stays_before_it(chat):
     assert not again.moved
     assert {call, late} <= set(again.ids), "the call waits for its other result"
     assert again.ids == sorted({*made.ids, call, late})
+
+
+def test_a_task_in_one_line_is_not_counted_as_a_whole_one_in_the_cache(chat):
+    chat.append([said("user", "Count the crates of the harbour. " * 60), said("assistant", "Yes.")])
+    before, moved = None, 0
+    for at in range(60):
+        chat.append(said("assistant" if at % 2 else "user", f"boat {at} lies at quay {at}"))
+        made = chat.fit(budget=200)
+        if before is not None:
+            same = 0
+            for one, other in zip(before.messages, made.messages, strict=False):
+                if one != other:
+                    break
+                same += 1
+            front = count_tokens(made.messages[:same]) - count_tokens([])
+            assert 0 <= made.cached <= front
+            assert made.cached + made.rewritten + count_tokens([]) == made.tokens
+            moved += made.moved
+        before = made
+    assert moved > 2, "the test would show nothing otherwise"
+    assert len(before.messages[0]["content"]) < 600, "the task is one line"

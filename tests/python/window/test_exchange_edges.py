@@ -68,3 +68,47 @@ def test_another_process_chooses_anew_where_a_chosen_message_was_erased(tmp_path
         assert Best.asked == (1 if what == "nothing" else 2)
         assert len(made.report.picked) == len(first.report.picked)
         assert (made.messages == first.messages) == (what == "nothing")
+
+
+def test_a_window_that_follows_the_whole_list_is_repeated_by_another_process(tmp_path):
+    Best.asked = 0
+    options = {"budget": 900, "picker": Best(), "min_saving": 0.99}
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        for at in range(50):
+            chat.append(said("assistant" if at % 2 else "user", f"boat {at} lies at quay {at % 5}"))
+        chat.append(said("user", "Which boat lies at quay 3?"))
+        assert not chat.window(**options).report.active
+        chat.append({"role": "assistant", "content": None, "tool_calls": calls("a")})
+        chat.append({"role": "tool", "tool_call_id": "a", "content": "crate " * 300})
+        first = chat.window(**options)
+        assert first.report.active
+        assert first.report.picked
+        assert Best.asked == 1
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        again = memory.conversation("log").window(**options)
+        assert Best.asked == 1
+        assert again.messages == first.messages
+
+
+@pytest.mark.parametrize(("own", "given", "limit"), [(None, None, 6), (2, None, 2), (2, 3, 3)])
+def test_a_picker_picks_as_many_as_it_may(own, given, limit):
+    limits = []
+
+    class Picks:
+        def pick(self, _request, candidates, /, limit):
+            limits.append(limit)
+            return [one.id for one in candidates[:limit]]
+
+    picker = Picks()
+    if own is not None:
+        picker.max_picked = own
+    with Memory.open(None, embedder="lexical") as memory:
+        chat = memory.conversation("log")
+        for at in range(140):
+            text = f"boat {at} lies at quay {at % 5}, says the harbour master"
+            chat.append(said("assistant" if at % 2 else "user", text))
+        options = {} if given is None else {"max_picked": given}
+        made = chat.window("Which boat lies at quay 3?", budget=900, picker=picker, **options)
+    assert limits == [limit]
+    assert len(made.report.picked) == limit
