@@ -171,3 +171,13 @@ def test_recent_units_come_back_up_to_a_share_of_the_budget(chat):
         elif (left - 4) // 2 >= cost * (count + 1):
             seen.add("full")
     assert seen == {"more", "full"}
+
+
+@pytest.mark.parametrize("mode", ["full", "recency", "jit", "steady"])
+def test_a_request_that_is_sent_last_counts_as_a_turn_that_is_sent(chat, mode):
+    fill(chat, 30)
+    for query in ("zebra crossing", None):
+        made = chat.window(query, budget=400 if mode != "full" else 10_000, mode=mode)
+        names = ("all", "system", "anchor", "recent", "current", "retrieved")
+        shown = {id_ for part in made.parts if part.name in names for id_ in part.ids}
+        assert made.report.turns_sent == len(shown) + (query is not None)
