@@ -6,6 +6,7 @@ import threading
 from datetime import UTC, datetime
 
 import pytest
+from preparing import opened, talk
 
 from warmset import Memory, memory as module
 from warmset.errors import InvalidInputError
@@ -116,3 +117,24 @@ def test_a_compaction_that_is_none_is_refused(memory):
         chat.window(budget=100, compaction=object())
     with pytest.raises(InvalidInputError, match="compaction"):
         chat.compact_now()
+
+
+def test_tools_are_in_the_conversations_dialect(memory):
+    use = {"type": "tool_use", "id": "t", "name": "look", "input": {}}
+    result = {"type": "tool_result", "tool_use_id": "t", "content": "none"}
+    chat = memory.conversation("log")
+    assert all("function" in one for one in chat.tools().definitions)
+    chat.append([said("Look."), {"role": "assistant", "content": [use]}])
+    chat.append({"role": "user", "content": [result]})
+    assert all("input_schema" in one for one in chat.tools().definitions)
+    assert all("function" in one for one in chat.tools(dialect="openai").definitions)
+
+
+def test_a_policy_that_is_given_writes_instead_of_the_memorys(made, hand):
+    usual, other = made(), made()
+    store, chat = opened(usual)
+    with store:
+        talk(chat, 30)
+        chat.compact_now(wait=False, compaction=other)
+        hand.run()
+        assert (len(usual.summarizer.asked), len(other.summarizer.asked)) == (0, 1)
