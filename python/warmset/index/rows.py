@@ -99,5 +99,7 @@ def mean(own: Vectors, context: Vectors | None, share: float = CONTEXT_SHARE) ->
     """
     if context is None or len(own) != 1:
         return own
-    both: Vectors = own * np.float32(1 - share) + context * np.float32(share)
+    both: Vectors = (own * np.float32(1 - share) + context * np.float32(share)).astype(
+        np.float32, copy=False
+    )
     return both

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Final
 
+from warmset._support.locks import guarded
 from warmset.options import ONLY_WORDS, Filter
 from warmset.retrieve.cues import Cue
 from warmset.text.changes import superseded
@@ -25,6 +26,10 @@ NEAREST: Final = 64
 """Messages, the nearest by words, among which the old values of a change are looked for."""
 
 
+@guarded(
+    "engine",
+    calls=("take",),
+)
 class Changers:
     """The turns of one conversation's current path that changed a value.
 

@@ -47,7 +47,9 @@ def with_newer(
     units: list[tuple[Entry, ...]] = []
     for unit in quoted:
         missing = {new.id for one in unit if (new := changed.get(one.id)) and new.id not in shown}
-        for more in ledger.together(sorted(missing)):
+        with engine.lock:
+            found = ledger.together(sorted(missing)) if missing else []
+        for more in found:
             if sum(cards.quote(one).tokens for one in more) > room // 2:
                 break
             units.append(tuple(more))

@@ -130,7 +130,7 @@ def test_tools_are_in_the_conversations_dialect(memory):
     assert all("function" in one for one in chat.tools(dialect="openai").definitions)
 
 
-def test_a_policy_that_is_given_writes_instead_of_the_memorys(made, hand):
+def test_a_policy_that_is_given_writes_in_place_of_that_of_the_memory(made, hand):
     usual, other = made(), made()
     store, chat = opened(usual)
     with store:

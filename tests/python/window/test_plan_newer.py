@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from warmset._support.locks import rlock
 from warmset.messages import Facts
 from warmset.quote.cache import Cards
 from warmset.quote.format import changed_line
@@ -28,7 +29,7 @@ class Talk:
             meta = TurnMeta(at=DAY * 86_400.0, dialect="openai")
             self.ledger.admit(id_, b"%d" % id_, facts, meta, 9)
         self.cards = Cards(texts.__getitem__, "o200k_base")
-        self.engine = SimpleNamespace(cards=self.cards)
+        self.engine = SimpleNamespace(cards=self.cards, lock=rlock("engine"))
         changed = {old: self[new] for old, new in changed.items()}
         self.changers = SimpleNamespace(newer=lambda one: changed.get(one.id))
 

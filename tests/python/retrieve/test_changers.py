@@ -1,0 +1,135 @@
+"""Which turn changed a value of an earlier one: of long paths and of branches."""
+
+from __future__ import annotations
+
+import pytest
+
+from warmset import Memory
+from warmset.retrieve import changers
+from warmset.retrieve.changers import changers_of
+
+OLD = "Replica lag of the ledger: the alert fires above 30 s."
+NEW = "It harms nobody at night, raise the alert to 90 s."
+NEWEST = "Let us raise the alert to 120 s, then."
+
+
+class Log:
+    """A conversation whose changes are asked for by the texts' ids."""
+
+    def __init__(self, memory):
+        self.memory, self.chat = memory, memory.conversation("log")
+
+    def say(self, text, role="user"):
+        (id_,) = self.chat.append({"role": role, "content": text})
+        return id_
+
+    def fill(self, count):
+        self.chat.append(
+            [
+                {"role": "user", "content": f"The boat number {at} was painted."}
+                for at in range(count)
+            ]
+        )
+
+    def newer(self, id_):
+        engine = self.memory._handle.engine
+        with engine.lock:
+            ledger = engine.owner(id_)
+            found = changers_of(engine, ledger).newer(ledger.entries[id_])
+        return found and found.id
+
+
+@pytest.fixture
+def log():
+    with Memory.open(None, embedder="lexical") as memory:
+        yield Log(memory)
+
+
+def test_the_newest_change_counts_and_only_for_what_was_said_before_it(log):
+    old, new = log.say(OLD), log.say(NEW)
+    assert log.newer(old) == new
+    assert log.newer(new) is None
+    newest = log.say(NEWEST)
+    assert log.newer(old) == log.newer(new) == newest
+    assert log.newer(newest) is None
+    again = log.say(OLD)
+    assert log.newer(again) is None, "nothing changed it since"
+    both = log.say("The alert fires above 30 s, so raise the alert to 90 s, not above 30 s.")
+    assert log.newer(both) is None, "no message changes itself"
+
+
+def test_several_messages_of_one_value_are_all_changed(log):
+    ids = [log.say(OLD) for _ in range(3)]
+    log.fill(20)
+    new = log.say(NEW)
+    assert [log.newer(id_) for id_ in ids] == [new] * 3
+
+
+def test_a_change_is_found_by_way_of_others(log):
+    """What the last one speaks of, only the second one speaks of."""
+    first = log.say("The review of the harbour plan is on 3 May 2023.")
+    second = log.say(
+        "The review of the harbour plan moved to 9 May 2023, in the boathouse meeting."
+    )
+    third = log.say("The boathouse meeting moved to 12 May 2023.")
+    assert log.newer(second) == third
+    assert log.newer(first) == third
+
+
+def test_of_two_changes_of_one_message_the_newest_counts(log):
+    """The second one changed nothing that the first one says."""
+    old = log.say("The alert of the ledger fires above 30 s, the timeout of the backup is 40 s.")
+    first = log.say("Raise the alert of the ledger to 90 s.")
+    second = log.say("Raise the timeout of the backup to 120 s.")
+    assert log.newer(first) is None
+    assert log.newer(old) == second
+
+
+def test_a_value_of_another_conversation_is_not_changed(log):
+    other = Log(log.memory)
+    other.chat = log.memory.conversation("other")
+    theirs = other.say(OLD)
+    old, new = log.say(OLD), log.say(NEW)
+    assert (log.newer(old), other.newer(theirs)) == (new, None)
+
+
+def test_another_branch_has_its_own_changes(log):
+    """Both paths have as many messages."""
+    messages = [{"role": "user", "content": OLD}]
+    ((old,),) = (log.chat.append(messages),)
+    new = log.say(NEW)
+    assert log.newer(old) == new
+    log.chat.sync([*messages, {"role": "user", "content": "The boat was painted."}])
+    assert log.newer(old) is None
+    newest = log.say(NEWEST)
+    assert log.newer(old) == newest
+    log.chat.sync([*messages, {"role": "user", "content": NEW}])
+    assert log.newer(old) == new
+
+
+def test_older_messages_of_a_long_path_are_read_a_few_at_a_time(log, monkeypatch):
+    monkeypatch.setattr(changers, "MOST", 8)
+    old, new = log.say(OLD), log.say(NEW)
+    log.fill(10)
+    calls = 0
+    while (found := log.newer(old)) is None:
+        calls += 1
+        assert calls < 10
+    assert found == new
+    assert calls == 2, "not at once: the first window waits for it"
+
+
+def test_a_change_that_is_said_of_much_is_found_among_the_nearest(log):
+    old = log.say(OLD)
+    log.fill(300)
+    for at in range(100):
+        log.say(f"The alert of crane {at} was quiet.")
+    new = log.say("Raise the alert of the ledger's replica lag to 90 s.")
+    assert log.newer(old) == new
+
+
+def test_what_was_erased_changes_nothing(log):
+    old, new = log.say(OLD), log.say(NEW)
+    assert log.newer(old) == new
+    log.memory.erase(ids=[new])
+    assert log.newer(old) is None
