@@ -355,7 +355,7 @@ class Machine(RuleBasedStateMachine):
 
 DEEP = os.environ.get("HYPOTHESIS_PROFILE") == "deep"
 Machine.TestCase.settings = settings(
-    max_examples=3_000 if DEEP else 100,
+    max_examples=3_000 if DEEP else 80,
     stateful_step_count=50 if DEEP else 30,
     deadline=None,
 )

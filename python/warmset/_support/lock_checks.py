@@ -68,19 +68,23 @@ class CheckedLock:
         Raises:
             AssertionError: This thread holds one that is taken after it.
         """
-        if blocking and not self._is_owned():  # who does not wait keeps nobody waiting
-            later = [one.name for one in _thread.held if _RANK[one.name] >= _RANK[self.name]]
+        mine = _thread.held
+        if mine and blocking and not self._is_owned():  # who does not wait keeps nobody waiting
+            later = [one.name for one in mine if _RANK[one.name] >= _RANK[self.name]]
             if later:
                 _found(f"the lock {self.name!r} is taken by who holds {', '.join(later)}")
         taken: bool = self._lock.acquire(blocking, timeout)
         if taken:
-            _thread.held.append(self)
+            mine.append(self)
         return taken
 
     def release(self) -> None:
         """Give the lock back."""
         self._lock.release()
         held = _thread.held
+        if held[-1] is self:
+            held.pop()
+            return
         del held[len(held) - 1 - held[::-1].index(self)]
 
     def _is_owned(self) -> bool:
@@ -155,10 +159,12 @@ def _check(by: str) -> Callable[[object, str], bool]:
     way = attrgetter(by.removeprefix("self.")) if by.startswith("self.") else None
 
     def check(one: object, name: str) -> bool:
-        if id(one) in _thread.made:
-            return False
-        named = way is None and any(lock.name == by for lock in _thread.held)
-        if named or _thread.looks or (way is not None and _is_owned(way(one))):
+        state = _thread
+        lock = None if way is None else way(one) if id(one) not in state.made else one
+        for held in state.held:  # nearly always one, and the right one
+            if held is lock or (lock is None and held.name == by):
+                return False
+        if id(one) in state.made or state.looks or (lock is not None and _is_owned(lock)):
             return False
         if not _is_looked_at(one):
             _found(f"{type(one).__name__}.{name} is used without its lock, {by}")

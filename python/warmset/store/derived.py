@@ -88,7 +88,7 @@ def key_of_scope(tenant: str, conversation: str | None) -> list[bytes]:
     return key[:1] if conversation is None else key
 
 
-@guarded("engine", fields=("_held",), writes=("last",), calls=("take", "forget", "held"))
+@guarded("engine", calls=("forget", "held"))
 class Derived:
     """The derived records of a store by kind, tenant and conversation, in the order of their ids.
 
