@@ -23,9 +23,14 @@ BUILT = ("_core*.so", "_core*.pyd")  # the compiled core, which git ignores
 class Copy:
     """A directory with the files of a tree, in which one file at a time is changed."""
 
-    def __init__(self, root: Path) -> None:
+    def __init__(self, root: Path, temporary: Path) -> None:
         self.root = root
+        self.temporary = temporary
         self._versions = 0
+
+    def environment(self) -> dict[str, str]:
+        """What tests in the copy need: its package, and a place for what killed tests leave."""
+        return {"PYTHONPATH": str(self.root / "python"), "TMPDIR": str(self.temporary)}
 
     @contextmanager
     def changed(self, file: str, after: str) -> Iterator[None]:
@@ -69,8 +74,11 @@ def _compiled(tree: Tree) -> list[Path]:
 @contextmanager
 def copy_of(tree: Tree) -> Iterator[Copy]:
     """Copy what git tracks or would track, and the compiled core; remove it in the end."""
-    place = Path(tempfile.mkdtemp(prefix="warmset-mutants-"))
+    home = Path(tempfile.mkdtemp(prefix="warmset-mutants-"))
+    place = home / "tree"
     try:
+        (home / "t").mkdir()
+        place.mkdir()
         for name in tree.files():
             source, target = tree.root / name, place / name
             if not os.path.lexists(source):
@@ -79,6 +87,6 @@ def copy_of(tree: Tree) -> Iterator[Copy]:
             shutil.copy2(source, target, follow_symlinks=False)
         for core in _compiled(tree):
             shutil.copy2(core, place / PACKAGE)
-        yield Copy(place)
+        yield Copy(place, home / "t")
     finally:
-        shutil.rmtree(place, ignore_errors=True)
+        shutil.rmtree(home, ignore_errors=True)

@@ -138,7 +138,7 @@ class Record:
         command = [sys.executable, "-P", str(recorder), str(home / "lines.sqlite")]
         command += [str(home / "times.json"), PACKAGE, folder, *DOES_NOT_COUNT, "--tb=no"]
         # Only this tracer can change contexts while it runs.
-        env = {"PYTHONPATH": str(copy.root / "python"), "COVERAGE_CORE": "ctrace"}
+        env = {**copy.environment(), "COVERAGE_CORE": "ctrace"}
         ran = run(command, cwd=copy.root, env=env)
         if ran.code not in (0, 1):
             raise UsageError(f"recording {folder} ended with {ran.code}:\n{ran.output[-2000:]}")

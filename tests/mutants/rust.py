@@ -136,7 +136,8 @@ class RustMutants:
     def _cargo(self, *arguments: str, tick: Callable[[], None] | None = None) -> str:
         if not (shutil.which("cargo") and shutil.which("cargo-mutants")):
             raise UsageError(INSTALL)
-        env = {"CARGO_TARGET_DIR": str(self.cargo_target), "CARGO_TERM_COLOR": "never"}
+        env = {**self.copy.environment(), "CARGO_TARGET_DIR": str(self.cargo_target)}
+        env["CARGO_TERM_COLOR"] = "never"
         command = ["cargo", "mutants", "-d", ".", "--no-config", "--package", CRATE, *arguments]
         ran = run(command, cwd=self.copy.root, env=env, tick=tick)
         # 0: all found; 2: some lived; 3: some took too long. The rest are failures.

@@ -83,10 +83,7 @@ class Bench:
         return self._sound[tests]
 
     def _run(self, tests: Suite, timeout: float | None) -> Ran:
-        env = {
-            "PYTHONPATH": str(self.copy.root / "python"),
-            "CARGO_TARGET_DIR": str(self.cargo_target),
-        }
+        env = {**self.copy.environment(), "CARGO_TARGET_DIR": str(self.cargo_target)}
         command = tests.command(self.copy.root)
         return run(command, cwd=self.copy.root, env=env, timeout=timeout)
 
