@@ -11,6 +11,7 @@ import pytest
 from hypothesis import given, strategies as st
 
 from tests.mutants.chosen import MIN_SECONDS, MOST, SECONDS, choose
+from tests.mutants.equivalent import Equivalent
 from tests.mutants.lists import part
 from tests.mutants.mutant import Mutant, Result
 from tests.mutants.operators import mutants_of, operators
@@ -153,6 +154,17 @@ def test_parts_have_whole_rooms_and_together_everything() -> None:
     listed: list[Any] = [SimpleNamespace(room=room) for room in rooms]
     parts = [[one.room for one in part(listed, number, 3)] for number in (1, 2, 3)]
     assert parts == [["a", "d", "a"], ["b", "b", "e"], ["c"]]
+
+
+@pytest.mark.parametrize(
+    ("other", "matches"),
+    [({}, True), ({"make": "b7"}, True), ({"make": "b8"}, False), ({"line": "c"}, False)]
+    + [({"file": "python/warmset/compact/gap.py"}, False), ({"operator": "replace"}, False)],
+)
+def test_an_equivalent_matches_by_all_that_it_says(other: dict[str, str], matches: bool) -> None:
+    said = {"file": "python/warmset/compact/plan.py", "operator": "replace a by b", "line": "a"}
+    entry = Equivalent(**{**said, "reason": "so", **other})
+    assert entry.matches(mutant(line=7)) == matches
 
 
 def results(*outcomes: Outcome) -> list[Result]:

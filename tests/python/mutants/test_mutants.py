@@ -298,17 +298,17 @@ def test_a_sample_meets_the_tests_that_execute_its_lines(root: Path) -> None:
 def test_the_record_finds_lines_again_by_their_text(root: Path) -> None:
     assert main(["--record", "tests/python/scale"], root) == 0
     path = root / "python/warmset/scale/sizes.py"
-    moved = SOURCE.replace("LIMIT: int", "M = 1\nO = 1\nR = 1\nE = 1\nLIMIT: int")
+    moved = SOURCE.replace("LIMIT: int", "M = 1\n" * 10 + "LIMIT: int")
     moved = moved.replace("size <= L", "size < 1 + L")
     path.write_text(moved, encoding="utf-8")
     record = Record(Tree(root))
     file = "python/warmset/scale/sizes.py"
     test = "tests/python/scale/test_sizes.py::test_"
-    assert record.tests_of(file, 20) == {f"{test}total"}
-    assert record.tests_of(file, 27) == set()
+    assert record.tests_of(file, 26) == {f"{test}total"}
+    assert record.tests_of(file, 33) == set()
     path.write_text(moved.replace("out += size", "out = size + out"), encoding="utf-8")
     changed = Record(Tree(root))
-    assert changed.tests_of(file, 21) == {f"{test}total"}, "a new line has those of its function"
+    assert changed.tests_of(file, 28) == {f"{test}total"}, "a new line has those of its function"
     assert changed.stale() == ["tests/python/broken"]
 
 
