@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import shutil
 import tempfile
+import time
 from contextlib import contextmanager
 from importlib import metadata
 from pathlib import Path
@@ -26,7 +27,7 @@ class Copy:
     def __init__(self, root: Path, temporary: Path) -> None:
         self.root = root
         self.temporary = temporary
-        self._versions = 0
+        self._last = 0
 
     def environment(self) -> dict[str, str]:
         """What tests in the copy need: its package, and a place for what killed tests leave."""
@@ -34,22 +35,24 @@ class Copy:
 
     @contextmanager
     def changed(self, file: str, after: str) -> Iterator[None]:
-        """Give a file other contents within the block.
-
-        Python takes a compiled file for that of a source by the source's time and size. Two
-        mutants may have the same size, so each gets a time of its own, in whole seconds.
-        """
+        """Give a file other contents within the block."""
         path = self.root / file
-        before, times = path.read_bytes(), path.stat()
-        self._versions += 1
-        own = int(times.st_mtime) - self._versions
+        before = path.read_bytes()
         try:
-            path.write_bytes(after.encode())
-            os.utime(path, (own, own))
+            self._write(path, after.encode())
             yield
         finally:
-            path.write_bytes(before)
-            os.utime(path, ns=(times.st_atime_ns, times.st_mtime_ns))
+            self._write(path, before)
+
+    def _write(self, path: Path, contents: bytes) -> None:
+        """Write a version of a file with a time of its own, in whole seconds.
+
+        Python takes a compiled file for that of a source by the source's time and size, and
+        versions may have the same size. Cargo builds again what is newer than its last build.
+        """
+        path.write_bytes(contents)
+        self._last = max(int(time.time()) + 1, self._last + 1)
+        os.utime(path, (self._last, self._last))
 
 
 def _compiled(tree: Tree) -> list[Path]:
@@ -84,7 +87,8 @@ def copy_of(tree: Tree) -> Iterator[Copy]:
             if not os.path.lexists(source):
                 continue  # removed, but not yet for git
             target.parent.mkdir(parents=True, exist_ok=True)
-            shutil.copy2(source, target, follow_symlinks=False)
+            # Times are those of copying: cargo may have built another run's mutants since.
+            shutil.copy(source, target, follow_symlinks=False)
         for core in _compiled(tree):
             shutil.copy2(core, place / PACKAGE)
         yield Copy(place, home / "t")

@@ -117,6 +117,8 @@ class RustMutants:
                     done(result)
 
         picked = [part for name in by_name for part in ("--re", f"^{re.escape(name)}$")]
+        # Mutants that delete a field pass every --re (cargo-mutants 27.1), but not --file.
+        picked += [part for file in {one.file for one in mutants} for part in ("--file", file)]
         self._cargo(
             *("--in-place", "--no-shuffle", "--cap-lints=true", "-o", str(out)),
             *(f"--minimum-test-timeout={MIN_TIMEOUT_SECONDS}", *picked),

@@ -158,8 +158,14 @@ def test_parts_have_whole_rooms_and_together_everything() -> None:
 
 @pytest.mark.parametrize(
     ("other", "matches"),
-    [({}, True), ({"make": "b7"}, True), ({"make": "b8"}, False), ({"line": "c"}, False)]
-    + [({"file": "python/warmset/compact/gap.py"}, False), ({"operator": "replace"}, False)],
+    [
+        ({}, True),
+        ({"make": "b7"}, True),
+        ({"make": "b8"}, False),
+        ({"line": "c"}, False),
+        ({"file": "python/warmset/compact/gap.py"}, False),
+        ({"operator": "replace"}, False),
+    ],
 )
 def test_an_equivalent_matches_by_all_that_it_says(other: dict[str, str], matches: bool) -> None:
     said = {"file": "python/warmset/compact/plan.py", "operator": "replace a by b", "line": "a"}
