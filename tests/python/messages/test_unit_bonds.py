@@ -114,6 +114,44 @@ def test_a_unit_is_open_wherever_in_it_a_call_waits():
     assert homes(read) == ([0, 0, 0], [2])
 
 
+def reasons(own):
+    return Facts("assistant", "", bond=3, item_id=own)
+
+
+def says(own=""):
+    return Facts("assistant", "", bond=1, item_id=own)
+
+
+REFERS = Facts("assistant", "", bond=5)
+LATER = output("z")
+
+
+@pytest.mark.parametrize(
+    ("read", "parts"),
+    [
+        ([reasons("r1"), LATER, reasons(""), says("r1")], [(0,), (1,), (2, 3)]),
+        ([reasons(""), LATER, reasons("r1"), LATER, says("r1")], [(0,), (1,), (2, 4), (3,)]),
+        ([reasons("r1"), LATER, call("a"), says("r1")], [(0, 2, 3), (1,)]),
+        ([reasons("r1"), LATER, says()], [(0,), (1,), (2,)]),
+        ([call("a"), LATER, REFERS, output("a")], [(0, 3), (1,), (2,)]),
+        ([REFERS, LATER, REFERS, output("y")], [(0, 1), (2, 3)]),
+        ([REFERS, call("a"), says()], [(0, 1, 2)]),
+        ([call("a"), REFERS], [(0, 1)]),
+    ],
+)
+def test_items_apart_from_each_other_that_stay_together(read, parts):
+    assert [unit.members for unit in units(read)] == parts
+
+
+@pytest.mark.parametrize("one", IDS[1:])
+@pytest.mark.parametrize("other", IDS)
+def test_items_are_of_one_response_if_their_ids_share_twelve_characters(one, other):
+    for item in (says(other), call("a", own=other), reasons(other)):
+        together = made_together(reasons(one), item)
+        found = [unit.members for unit in units([reasons(one), LATER, item])]
+        assert found == ([(0, 2), (1,)] if together else [(0,), (1,), (2,)])
+
+
 @given(st.lists(items, max_size=8), st.booleans())
 def test_results_that_answer_stored_calls_are_those_of_a_naive_oracle(read, continues):
     found = []
