@@ -6,6 +6,7 @@ import pytest
 
 from warmset.messages.as_listed import count_thinking, with_marks, without_thinking
 from warmset.messages.canonical import SAME, Variant, form_of, variant_of
+from warmset.messages.client_only import without_client_only
 
 MARK = {"cache_control": {"type": "ephemeral"}}
 
@@ -96,3 +97,15 @@ def test_thinking_is_counted_and_taken_out_wherever_it_stands():
     assert without_thinking({"type": "reasoning", "id": "rs_1", "summary": []}) is None
     plain = reply(text("a"))
     assert without_thinking(plain) is plain
+
+
+def test_of_a_whole_reply_role_and_content_are_compared():
+    whole = reply(text("a")) | {
+        "type": "message",
+        "id": "m",
+        "model": "x",
+        "stop_reason": "end_turn",
+    }
+    assert without_client_only(whole) == reply(text("a"))
+    assert compared(whole, reply(text("a"))) == SAME
+    assert compared(whole | {"usage": {"input_tokens": 1}}, whole) == SAME

@@ -223,6 +223,10 @@ LATE = {"type": "function_call_output", "call_id": "c9", "output": "o"}
         ([UNKNOWN, said("2")], [(0,), (1,)]),
         ([UNKNOWN, thought("x"), said("x")], [(0, 1, 2)]),
         ([{"type": "item_reference", "id": "fc_1"}, LATE], [(0, 1)]),
+        (
+            [{"type": "program", "call_id": "c9"}, ASK, LATE | {"type": "program_output"}],
+            [(0, 2), (1,)],
+        ),
         ([{"type": "item_reference", "id": "fc_1"}, ASK, LATE], [(0,), (1,), (2,)]),
         ([{"type": "item_reference", "id": "msg_1"}, LATE], [(0,), (1,)]),
         ([thought("x"), said("x"), LATE, {"id": "msg_x"}], [(0, 1), (2,), (3,)]),

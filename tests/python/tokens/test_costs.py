@@ -171,3 +171,22 @@ def test_anthropics_prompt_for_tools_counts_once():
     one, two = (extra_tokens("o200k_base", tools=[tool] * n) for n in (1, 2))
     assert two - one < one
     assert Vocabulary().overhead(tools=[tool]) == PER_REPLY + one
+
+
+def test_a_message_never_costs_less_than_nothing():
+    ours = counter(lambda messages: 10 - len(messages))
+    assert ours.costs([{"role": "user", "content": "x"}] * 2) == [0, 0]
+
+
+def test_an_endpoint_is_asked_once_for_a_list_and_once_for_what_surrounds_it():
+    asked = []
+
+    class Client(Contents):
+        def count_tokens(self, *, model, contents, **more):
+            asked.append(contents)
+            return super().count_tokens(model=model, contents=contents, **more)
+
+    ours = gemini_counter(Client(), "gemini-3.8-flash")
+    given = [{"role": "user", "parts": [{"text": "hello"}]}] * 3
+    assert ours.costs(given) == ours.costs(given)
+    assert [len(one) for one in asked] == [1, 3, 3]
