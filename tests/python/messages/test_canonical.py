@@ -43,6 +43,8 @@ def use(**given):
         (reply(thought(1)), reply(thought(1), thought(2)), Variant(bare=True)),
         (reply(thought(2), thought(1)), reply(thought(1), thought(2)), None),
         (reply(thought(2)), reply(thought(1)), None),
+        (reply(text("a")), reply(text("a", **MARK)), Variant(marks=())),
+        (reply(text("a", **MARK)), reply(text("a", **MARK)), SAME),
         (reply(use(a=1)), reply(use(a=1)), SAME),
         (reply(use(a=1)), reply(use(a=1, b=None)), None),
         (reply(use(a=1)), reply(use(a=1, **MARK)), None),

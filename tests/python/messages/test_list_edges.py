@@ -71,6 +71,9 @@ def test_a_late_output_is_put_right_behind_its_call():
     given = [ASK, call, user("meanwhile"), user("and"), late]
     made = convert(given, source="responses", target="openai", lost="drop")
     assert [one["role"] for one in made.messages] == ["user", "assistant", "tool", "user", "user"]
+    given[2:2] = [{"role": "assistant", "content": "so"}]
+    made = convert(given, source="responses", target="openai", lost="drop")
+    assert [one.get("content") for one in made.messages[1:4]] == [None, "late", "so"]
 
 
 def test_an_early_result_goes_to_the_first_call_of_its_id_behind_it():
@@ -181,12 +184,13 @@ def test_an_output_behind_a_reference_to_a_call_stays():
 
 
 def test_a_placeholder_answers_its_call_by_the_new_id():
-    made = repair([ASK, item("a"), item("a"), output("a")], dialect="responses").messages
-    calls = [one["call_id"] for one in made if one.get("type") == "function_call"]
-    outputs = [one["call_id"] for one in made if one.get("type") == "function_call_output"]
-    assert len(set(calls)) == 2
-    assert sorted(outputs) == sorted(calls)
-    assert validate(made, dialect="responses") == []
+    for given in ([item("a"), item("a"), output("a")], [item("a"), output("a"), item("a")]):
+        made = repair([ASK, *given], dialect="responses").messages
+        calls = [one["call_id"] for one in made if one.get("type") == "function_call"]
+        outputs = [one["call_id"] for one in made if one.get("type") == "function_call_output"]
+        assert len(set(calls)) == 2
+        assert sorted(outputs) == sorted(calls)
+        assert validate(made, dialect="responses") == []
 
 
 def test_a_placeholder_does_not_part_reasoning_from_what_it_led_to():
@@ -201,3 +205,34 @@ def test_a_placeholder_does_not_part_reasoning_from_what_it_led_to():
     made = repair([ASK, item("a"), thought, last, user("on")], dialect="responses").messages
     kinds = [one.get("type") for one in made]
     assert kinds.index("message") - kinds.index("reasoning") == 1
+
+
+@pytest.mark.parametrize(
+    ("dialect", "given"),
+    [
+        ("anthropic", [{"role": "system", "content": "x "}, {"role": "assistant", "content": []}]),
+        (
+            "responses",
+            [
+                {"type": "reasoning", "id": "rs_b", "summary": []},
+                {"type": "reasoning", "summary": []},
+                {"type": "web_search_call", "id": "ws_b", "status": "completed"},
+                ASK,
+            ],
+        ),
+    ],
+)
+def test_what_one_change_leaves_behind_is_mended_too(dialect, given):
+    made = repair(given, dialect=dialect)
+    found = validate(made.messages, dialect=dialect)
+    assert [one for one in found if one.severity == "refused"] == []
+    assert [one.index for one in made.changes] == sorted(one.index for one in made.changes)
+    assert all(one.index < len(given) for one in made.changes)
+    assert repair(made.messages, dialect=dialect).changes == []
+
+
+def test_a_reply_without_its_calls_has_the_field_that_it_needs():
+    given = [ASK, chat("c", content=None, refusal="no")]
+    del given[1]["content"]
+    made = repair(given, dialect="openai", unanswered="drop").messages
+    assert made == [ASK, {"role": "assistant", "refusal": "no", "content": None}]

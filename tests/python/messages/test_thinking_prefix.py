@@ -142,3 +142,9 @@ def test_thinking_is_known_by_its_first_block_after_a_merge():
     merged = [given[0], {"role": "assistant", "content": given[1]["content"] + [thought(2)]}]
     witness = witness_of(given, "anthropic", Beside(model=CHECKED))
     assert witness(1, merged[1]) == behind(user("u0"), model=CHECKED)
+
+
+@pytest.mark.parametrize("name", ["CLAUDE-opus-5-5", "Claude-Opus-5-5-20260922", CHECKED, ""])
+def test_a_model_is_the_same_in_capitals_and_with_its_date(name):
+    assert not behind(model=name).is_foreign(CHECKED)
+    assert behind(model="claude-opus-4-1").is_foreign("claude-opus-4-2")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given, strategies as st
 
-from warmset.money import Prices, Spending, Surcharge, expected_money, read_usage
+from warmset.money import Prices, Spending, Surcharge, expected_money, price, read_usage
 from warmset.money.forecast import CALLS, Rhythm, growing_cost, renewed_cost
 
 PRICES = Prices(
@@ -127,3 +127,25 @@ def test_what_openai_has_written_is_not_fresh():
     usage = {"prompt_tokens": 100, "completion_tokens": 5, "prompt_tokens_details": details}
     (one,) = read_usage(usage).requests
     assert (one.fresh, one.cached, one.written, one.output) == (50, 30, 20, 5)
+
+
+def test_what_is_written_for_longer_costs_as_written_where_it_has_no_price():
+    plain = Prices(fresh=3.0, cache_read=0.5, output=10.0, cache_write=4.0)
+    assert price(plain, 0, 0, 0, 0, written_long=1_000) == pytest.approx(4_000 / 1e6)
+    assert price(PRICES, 0, 0, 0, 0, written_long=1_000) == pytest.approx(7_000 / 1e6)
+
+
+def test_gemini_reads_no_more_from_the_cache_than_it_was_sent():
+    counts = {"prompt_token_count": 10, "cached_content_token_count": 20}
+    (one,) = read_usage(counts | {"candidates_token_count": 1}).requests
+    assert (one.fresh, one.cached, one.output) == (0, 10, 1)
+
+
+@pytest.mark.parametrize(
+    ("action", "removed"), [("removed", True), ("dropped", True), ("reported", False)]
+)
+def test_only_thinking_that_the_model_did_not_get_counts_as_dropped(action, removed):
+    change = {"path": "messages.1.content.0", "reason": "prefix_mismatch", "action": action}
+    usage = {"input_tokens": 1, "output_tokens": 1}
+    found = read_usage({"usage": usage, "input_transformations": [change]})
+    assert [one.removed for one in found.transformations] == [removed]
