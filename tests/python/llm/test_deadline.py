@@ -17,7 +17,7 @@ SHORT = 0.02
 
 def give_up(deadline, until):
     with pytest.raises(OutOfTimeError) as caught:
-        deadline.run(until.wait, seconds=SHORT)
+        deadline.run(lambda: until.wait(30), seconds=SHORT)
     return caught.type
 
 
@@ -81,6 +81,10 @@ def test_a_time_out_of_the_clients_own_is_not_the_deadline():
 
     with pytest.raises(OutOfTimeError):
         Deadline(SHORT).run(waits)
+    for thread in threading.enumerate():
+        if thread.name == "warmset-llm":
+            thread.join(10)
+            assert not thread.is_alive()  # it was cancelled
 
 
 class Model:

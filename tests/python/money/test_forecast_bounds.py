@@ -139,13 +139,3 @@ def test_gemini_reads_no_more_from_the_cache_than_it_was_sent():
     counts = {"prompt_token_count": 10, "cached_content_token_count": 20}
     (one,) = read_usage(counts | {"candidates_token_count": 1}).requests
     assert (one.fresh, one.cached, one.output) == (0, 10, 1)
-
-
-@pytest.mark.parametrize(
-    ("action", "removed"), [("removed", True), ("dropped", True), ("reported", False)]
-)
-def test_only_thinking_that_the_model_did_not_get_counts_as_dropped(action, removed):
-    change = {"path": "messages.1.content.0", "reason": "prefix_mismatch", "action": action}
-    usage = {"input_tokens": 1, "output_tokens": 1}
-    found = read_usage({"usage": usage, "input_transformations": [change]})
-    assert [one.removed for one in found.transformations] == [removed]

@@ -17,6 +17,7 @@ from warmset.tokens import (
     PER_REPLY,
     Calibration,
     Vocabulary,
+    anthropic_counter,
     count_tokens,
     counter,
     extra_tokens,
@@ -100,6 +101,7 @@ def test_the_bounds_of_image_formulas():
     assert image_tokens((2_048, 768), model="gpt-4o")[0] == 85 + 170 * 4 * 2
     assert image_tokens((512, 512), model="gpt-4o")[0] == 85 + 170  # not scaled up
     assert image_tokens((48 * 32, 32 * 32), model="gpt-4.1-mini")[0] == -(-1_536 * 162 // 100)
+    assert image_tokens((48 * 32 - 1, 32 * 32), model="gpt-4.1-mini")[0] == -(-1_536 * 162 // 100)
     assert image_tokens((1_024, 1_024), model="gpt-5-mini-2026") != image_tokens(
         (1_024, 1_024), model="gpt-5"
     )
@@ -190,3 +192,20 @@ def test_an_endpoint_is_asked_once_for_a_list_and_once_for_what_surrounds_it():
     given = [{"role": "user", "parts": [{"text": "hello"}]}] * 3
     assert ours.costs(given) == ours.costs(given)
     assert [len(one) for one in asked] == [1, 3, 3]
+
+
+def test_a_system_prompt_that_is_asked_for_goes_before_the_one_of_the_fields():
+    asked = []
+
+    class Client:
+        def count_tokens(self, **request):
+            asked.append(request)
+            return {"input_tokens": 50}
+
+    client = Client()
+    client.messages = client
+    ours = anthropic_counter(client, "claude-opus-5-5", system="theirs", tools=[{"name": "f"}])
+    ours.overhead("mine")
+    ours.overhead()
+    assert [one["system"] for one in asked] == ["mine", "theirs"]
+    assert [one["tools"] for one in asked] == [[{"name": "f"}]] * 2
