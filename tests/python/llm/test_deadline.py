@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import threading
+from types import SimpleNamespace
 
 import pytest
 
-from warmset.errors import PickerError
+from warmset.errors import ModelError, PickerError
 from warmset.llm import Asker, Deadline, FunctionModel, OutOfTimeError, Prompt, Reply, Terms
+from warmset.llm.base import usage_of
 from warmset.llm.deadline import MOST, TooManyCallsError
 from warmset.usage import Usage
 
@@ -137,3 +139,35 @@ def test_a_call_that_is_given_up_is_charged():
     until.set()
     assert caught.value.usage.estimated
     assert caught.value.usage.input > 0
+
+
+def test_nonsense_is_the_providers_and_a_crash_the_clients():
+    for error, why in (
+        (ModelError("it sent nonsense"), "it sent nonsense"),
+        (OSError(), "OSError"),
+    ):
+
+        def fails(error=error):
+            raise error
+
+        with pytest.raises(PickerError) as caught:
+            Asker(Model(fails), TERMS).ask(PROMPT)
+        assert ("client failed" in str(caught.value)) == isinstance(error, OSError)
+        assert why in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("counts", "usage"),
+    [
+        ((3, 2, None), Usage(3, 2)),
+        ((3, 2, 4), Usage(7, 2)),
+        ((3, 2, -4), Usage(3, 2)),
+        ((-3, 2, 4), None),
+        ((3, -2, 4), None),
+        ((3, None, 4), None),
+        ((True, 2, 4), None),
+    ],
+)
+def test_a_usage_is_read_only_where_it_is_one(counts, usage):
+    reported = SimpleNamespace(**dict(zip(("came", "went", "more"), counts, strict=True)))
+    assert usage_of(reported, "came", "more", output="went") == usage
