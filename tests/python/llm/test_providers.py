@@ -8,6 +8,7 @@ import re
 import pytest
 from werkzeug import Response
 
+from warmset.errors import InvalidInputError
 from warmset.llm import PROVIDERS, ListRequest, Prompt, Settings
 
 anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not installed")
@@ -144,6 +145,7 @@ def test_a_list_that_begins_with_a_signed_compaction_goes_with_its_header(model_
     model, sent = model_of("anthropic")
     model.ask(Prompt("", "data", behind=behind))
     model.ask(Prompt("", "data", behind=plain))
+    assert [len(body["messages"]) for _, body in sent] == [2, 1]  # neighbours of one role are one
     assert ["anthropic-beta" in headers for headers, _ in sent] == [True, False]
 
 
@@ -160,3 +162,10 @@ def test_a_compaction_of_responses_is_made_by_the_chosen_model(model_of):
     made = model.compact(ListRequest(messages=[{"role": "user", "content": "q"}], model="list's"))
     assert made.messages == (item,)
     assert sent[0][1]["model"] == "m"
+
+
+@pytest.mark.parametrize("more", [{"api_key": "k"}, {"base_url": "http://x"}])
+def test_a_client_excludes_what_it_has_itself(more):
+    with pytest.raises(InvalidInputError, match="its own"):
+        Settings(client=object(), **more)
+    assert Settings(**more).client is None

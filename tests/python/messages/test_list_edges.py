@@ -185,7 +185,9 @@ def test_an_output_behind_a_reference_to_a_call_stays():
 
 def test_a_placeholder_answers_its_call_by_the_new_id():
     for given in ([item("a"), item("a"), output("a")], [item("a"), output("a"), item("a")]):
-        made = repair([ASK, *given], dialect="responses").messages
+        whole = repair([ASK, *given], dialect="responses")
+        assert {one.rule for one in whole.changes} == {"R2", "R8"}  # nothing is mended twice
+        made = whole.messages
         calls = [one["call_id"] for one in made if one.get("type") == "function_call"]
         outputs = [one["call_id"] for one in made if one.get("type") == "function_call_output"]
         assert len(set(calls)) == 2

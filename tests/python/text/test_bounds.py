@@ -9,7 +9,7 @@ from warmset.text.clauses import sets, stated_in
 from warmset.text.decisions import MAX_ENTITIES, entities, summarise
 from warmset.text.features import CALLS, Addressed, read
 from warmset.text.private import PRIVATE, without_private
-from warmset.text.superseding import Open, topics_of
+from warmset.text.superseding import SENTENCES, Open, topics_of
 from warmset.text.tags import tag_guard
 
 AT = 1_700_000_000.0
@@ -19,6 +19,8 @@ def test_private_parts_nest_and_an_open_one_reaches_the_end():
     inner = "<private>a<private>b</private>c</private>"
     assert without_private(f"x {inner} y") == f"x {PRIVATE} y"
     assert without_private("x <private>a") == f"x {PRIVATE}"
+    alone = "x </private> y <private>a</private> z"
+    assert without_private(alone) == f"x </private> y {PRIVATE} z"
     assert without_private("x <private>a</private> y <private>b") == f"x {PRIVATE} y {PRIVATE}"
 
 
@@ -44,6 +46,13 @@ def test_a_decision_of_two_sentences_stays_until_both_are_changed():
     assert gone((early, True), (late, True), (other, True)) == {
         0,
     }
+
+
+def test_as_many_sentences_of_a_message_are_looked_at_and_no_more():
+    said = " ".join(
+        f"The size of index {chr(97 + n)}x must be {n} mb." for n in range(SENTENCES + 1)
+    )
+    assert len(topics_of(said)) == SENTENCES == 16
 
 
 def test_a_subject_of_one_word_needs_a_number():
@@ -92,6 +101,7 @@ def test_a_caption_at_the_end_asks_nothing_and_a_long_range_is_no_hint():
 @pytest.mark.parametrize("tag", ["</ earlier-turns>", "< earlier-turns>", "<\t/\tearlierturns>"])
 def test_a_tag_is_known_with_white_space_before_its_name(tag):
     assert tag_guard(["earlier-turns"])(tag) == "‹" + tag[1:]
+    assert tag_guard(["earlier-turns"])(f"a{tag} < b{tag}") == f"a‹{tag[1:]} < b‹{tag[1:]}"
 
 
 def test_a_question_sets_nothing_and_words_behind_a_value_count():
@@ -99,3 +109,7 @@ def test_a_question_sets_nothing_and_words_behind_a_value_count():
     assert sets("The limit is 30 s.")
     (stated,) = stated_in(["Use 30 s as the search timeout."], 0)
     assert {"search", "timeout"} <= stated.words
+    (stated,) = stated_in(
+        ["It is about the search.", "Use 30 s.", "Not the index.", "Nor that."], 1
+    )
+    assert {"search", "index"} <= stated.around
