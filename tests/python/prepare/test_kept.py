@@ -66,6 +66,27 @@ def test_an_edit_before_the_mark_makes_it_void_and_one_behind_it_does_not(made, 
         assert found.report.compaction.state == "preparing"
 
 
+@pytest.mark.parametrize("reopened", [False, True])
+def test_a_summary_of_a_whole_path_is_void(made, hand, tmp_path, reopened):
+    memory, log = opened(made(), tmp_path)
+    with memory:
+        prepared(log, hand)
+        talk(log, 4, 11)
+        boundary = window(log).report.compaction.boundary
+        turns = [dict(turn) for turn in log.fetch(log.ids)]
+        log.sync(turns[:boundary])
+        hand.ends_in = None
+        if not reopened:
+            assert not shown(window(log, budget=330))
+            assert window(log, budget=330).messages[-1]["content"] == turns[boundary - 1]["content"]
+    if reopened:
+        policy = made()
+        with Memory.open(tmp_path, embedder="lexical", compaction=policy) as memory:
+            log = memory.conversation("log")
+            assert not shown(window(log, budget=330))
+            assert policy.counters.adopted == 0
+
+
 def test_a_summary_of_twins_on_another_branch_is_not_taken_up(made, hand, tmp_path):
     memory, log = opened(made(), tmp_path)
     with memory:

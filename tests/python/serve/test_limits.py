@@ -27,9 +27,7 @@ def request(method, **more):
 
 
 def called(**arguments):
-    told = answer(
-        request("tools/call", params={"name": "compact_context", "arguments": arguments})
-    )
+    told = answer(request("tools/call", params={"name": "compact_context", "arguments": arguments}))
     return told.get("result", {}).get("structuredContent"), told.get("error", {}).get("code")
 
 

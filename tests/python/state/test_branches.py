@@ -1,0 +1,328 @@
+"""The tree of a conversation's messages, against a tree that is searched without any shortcut."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+from unit_facts import FACTS, fact
+
+from warmset.messages import Facts, units
+from warmset.options import SESSION_GAP
+from warmset.state.branch_records import Links
+from warmset.state.branches import ROOT, History, Step
+from warmset.state.last_cut import Standing
+from warmset.state.ledger import Ledger, columns_of
+from warmset.state.matching import match
+from warmset.state.resent_list import Snapshot
+from warmset.state.sent_lists import SentList, SentLists
+from warmset.state.unit_costs import Accounts
+from warmset.store.descriptions import Described
+from warmset.store.records import TurnMeta
+from warmset.text.timestamps import day_of
+
+CONTENTS = (b"a", b"b", b"c")
+STEPS = st.lists(st.tuples(st.integers(0, 99), st.sampled_from(CONTENTS)), max_size=12)
+"""Where the path moves before a message of some content is added: to one of those there are."""
+
+
+def grown(steps):
+    """Grow a tree; give it with what each message follows and says, and the paths that it had."""
+    history, parents, says = History(), {}, {}
+    for id_, (at, digest) in enumerate(steps, 1):
+        heads = [ROOT, *parents, history.head]
+        head = heads[at % len(heads)] if at % 3 == 0 else history.head
+        if head != history.head:
+            before = history.path
+            left, joined = history.move(head)
+            path = chain(parents, head)
+            assert left == [one for one in before if one not in path]
+            assert joined == [one for one in path if one not in before]
+            assert history.branched
+        parents[id_], says[id_] = history.head, digest
+        history.add(id_, digest)
+        assert history.path == chain(parents, id_)
+    return history, parents, says
+
+
+def chain(parents, id_):
+    """The path to a message."""
+    path = []
+    while id_ != ROOT:
+        path.insert(0, id_)
+        id_ = parents[id_]
+    return path
+
+
+@given(STEPS, st.lists(st.sampled_from(CONTENTS), max_size=6))
+def test_a_list_is_followed_as_far_as_any_branch_has_it(steps, listed):
+    history, parents, says = grown(steps)
+    found = match(history, listed)
+    best = max(
+        (
+            [path[:n] for path in ([], *(chain(parents, id_) for id_ in parents))
+             for n in range(len(path) + 1)]
+        ),
+        key=lambda path: len(path) if [says[one] for one in path] == listed[: len(path)] else -1,
+    )  # fmt: skip
+    assert len(found.ids) == len(found.of)
+    assert [says[one] for one in found.ids] == listed[: len(found.ids)]
+    assert found.ids == chain(parents, found.ids[-1] if found.ids else ROOT)
+    path = history.path
+    common = next(
+        (at for at, (one, two) in enumerate(zip(found.ids, path, strict=False)) if one != two),
+        min(len(found.ids), len(path)),
+    )
+    assert found.branched_at == (common if common < len(path) else None)
+    shared = 0
+    while shared < min(len(path), len(listed)) and says[path[shared]] == listed[shared]:
+        shared += 1
+    assert path[:shared] == found.ids[:shared], "the path that is current comes first"
+    twins = len({(parents[one], says[one]) for one in parents}) < len(parents)
+    assert twins or len(found.ids) == len(best)
+
+
+@given(STEPS, st.sets(st.integers(1, 12)))
+def test_after_an_erasure_each_message_follows_its_nearest_ancestor_that_is_left(steps, gone):
+    history, parents, says = grown(steps)
+    gone &= parents.keys()
+    links = Links.without(history, gone)
+    left = [id_ for id_ in parents if id_ not in gone]
+    wanted = {id_: next((one for one in reversed(chain(parents, id_)[:-1]) if one in left), ROOT)
+              for id_ in parents}  # fmt: skip
+    head = next((one for one in reversed(history.path) if one in left), ROOT)
+    if links is None:
+        orphans = [id_ for id_ in left if parents[id_] in gone]
+        assert not history.branched or not (orphans or gone)
+        return
+    assert links == Links.decode({"of": [[i, *a] for i, a in links.of.items()], "head": links.head})
+    assert links.end(left) == head
+    assert {id_: links.parent(id_, left) for id_ in links.of} == {
+        id_: wanted[id_] for id_ in links.of
+    }
+    assert links.of.keys() >= {id_ for id_ in left if parents[id_] in gone} | gone
+    again = History()  # as a process that opens the store afterwards has it
+    for id_ in left:
+        again.move(parents[id_] if parents[id_] in (ROOT, *left) else again.head)
+        again.add(id_, says[id_])
+    again.heirs |= {id_: of for id_, of in links.of.items() if id_ not in again}
+    again.relink({id_: links.parent(id_, left) for id_ in links.of if id_ in left})
+    again.move(links.end(left))
+    assert again.path == [one for one in history.path if one not in gone]
+    assert {id_: next(again.ancestors(id_), ROOT) for id_ in left} == {
+        id_: wanted[id_] for id_ in left
+    }
+    assert {id_: again.heir(id_) for id_ in gone} == {id_: wanted[id_] for id_ in gone}
+    assert again.contents() == {(wanted[id_], says[id_]): id_ for id_ in left}
+    following = {one: [id_ for id_ in left if wanted[id_] == one] for one in [ROOT, *left]}
+    assert {one: list(again.following(one)) for one in following} == following
+
+
+def test_an_erased_message_that_no_link_names_is_followed_by_what_is_before_it():
+    history = History()
+    for id_ in (2, 4, 9):
+        history.add(id_, b"%d" % id_)
+    assert [history.heir(id_) for id_ in (1, 2, 3, 5, 99)] == [ROOT, 2, 2, 4, 9]
+    history.heirs = {7: (6, 4), 6: (5,), 5: (3, 2)}
+    assert [history.heir(id_) for id_ in (7, 6, 5)] == [4, 2, 2]
+
+
+def test_messages_follow_earlier_ones_only_and_steps_are_forgotten_with_their_places():
+    history = History()
+    for id_ in (1, 2, 3):
+        history.add(id_, b"%d" % id_)
+    history.steps[1, b"x"] = Step((2,), "reordered")
+    for parent in (3, 4):
+        with pytest.raises(ValueError, match="cannot follow"):
+            History.relink(history, {3: parent})
+    history.steps[1, b"x"] = Step((2,), "reordered")
+    history.relink({3: 1})
+    assert history.steps == {}
+
+
+# --- the spool ------------------------------------------------------------------------------------
+
+
+def test_what_lies_in_the_spool_is_awaited_until_it_is_taken_up():
+    history = History()
+    history.add(1, b"a")
+    history.expect(None, [b"x", b"y"])
+    assert (history.awaited_after, history.awaited) == (1, [b"x", b"y"])
+    history.add(2, b"x")
+    assert (history.awaited_after, history.awaited) == (2, [b"y"])
+    history.expect(None, [b"z"])
+    history.add(3, b"y")
+    history.add(4, b"z")
+    assert (history.awaited_after, history.awaited) == (None, []), "the mark goes with the last"
+    history.add(5, b"x")
+    assert (history.awaited_after, history.awaited) == (None, [])
+
+
+def test_what_others_append_meanwhile_is_not_what_is_awaited():
+    history = History()
+    history.add(1, b"a")
+    history.expect(None, [b"x"])
+    history.add(2, b"b")
+    history.expect(None, [b"y"])
+    assert (history.awaited_after, history.awaited) == (1, [b"x", b"y"]), "behind the first batch"
+    history.add(3, b"x")
+    assert history.awaited == [b"x", b"y"], "it follows another message"
+    history.move(1)
+    assert history.awaited_after == 1
+    history.add(4, b"x")
+    assert (history.awaited_after, history.awaited) == (4, [b"y"])
+
+
+def test_a_branch_in_the_spool_takes_the_place_of_what_was_awaited_before_it():
+    history = History()
+    for id_ in (1, 2):
+        history.add(id_, b"%d" % id_)
+    history.expect(None, [b"x"])
+    history.expect(1, [b"y"])
+    assert (history.awaited_after, history.awaited) == (1, [b"y"])
+    history.expect(1, [])
+    assert (history.awaited_after, history.awaited) == (1, [])
+    history.move(2)
+    assert history.awaited_after == 1
+    history.move(1)
+    assert history.awaited_after is None, "the move was taken up"
+
+
+# --- what is kept of a path -----------------------------------------------------------------------
+
+
+SAID = fact("user", (), (), True)
+
+
+def ledger_of(facts=(), start=1):
+    ledger = Ledger("t", "c", (0, 0))
+    for at, one in enumerate(facts, start):
+        admit(ledger, at, one)
+    return ledger
+
+
+def admit(ledger, id_, one, **meta):
+    meta = TurnMeta(**{"at": 3e4 * id_, "dialect": "openai", **meta})
+    return ledger.admit(id_, b"%d" % id_, one, meta, id_ % 7 + 1)
+
+
+@given(st.lists(st.tuples(FACTS, st.integers(0, 9), st.booleans()), max_size=14))
+def test_what_is_kept_of_a_path_is_that_of_the_path(steps):
+    ledger = ledger_of()
+    for id_, (one, at, looked) in enumerate(steps, 1):
+        heads = [ROOT, *ledger.entries]
+        if at < 3:
+            ledger.history.move(heads[at % len(heads)])
+        admit(ledger, id_, one)
+        if at == 9:
+            ledger.describe(heads[id_ // 2] or id_, Described(1, id_ % 2 == 0))
+        if looked or id_ == len(steps):
+            check(ledger)
+
+
+def check(ledger):
+    """Compare what is kept of a path with what is read of it now."""
+    path = [ledger.entries[id_] for id_ in ledger.history.path]
+    assert list(ledger.live()) == path
+    columns, accounts = columns_of(ledger), Accounts()
+    accounts.parted([one.facts for one in path], [one.tokens for one in path])
+    parts = [accounts.members(unit) for unit in range(len(accounts.roll))]
+    assert [ledger.accounts().members(unit) for unit in range(len(parts))] == parts
+    assert ledger.accounts().roll.since(0) == sum(one.tokens for one in path)
+    assert columns.ids.tolist() == [one.id for one in path]
+    assert columns.decides.tolist() == [one.decision for one in path]
+    assert columns.homes.tolist() == [accounts.home(at) for at in range(len(path))]
+    for unit, members in enumerate(parts):
+        own = [path[at] for at in members]
+        assert columns.tokens[unit] == sum(one.tokens for one in own)
+        assert columns.sizes[unit] == len(own)
+        assert columns.days[unit] == day_of(own[0].at)
+        assert columns.settles[unit] == any(one.decision for one in own)
+    for place, one in enumerate(path):
+        near = [path[at] if 0 <= at < len(path) else None for at in (place - 1, place + 1)]
+        wanted = tuple(
+            other.id if other and other.session == one.session and not other.blank else None
+            for other in near
+        )
+        assert ledger.around(one.id) == wanted
+        assert ledger.place(one.id) == place
+    assert len(units([one.facts for one in path])) == len(parts)
+
+
+@pytest.mark.parametrize("batch", [1, 63, 64, 65, 128])
+def test_columns_grow_with_the_path(batch):
+    ledger = ledger_of()
+    for id_ in range(1, 2 * batch + 2):
+        admit(ledger, id_, SAID)
+        if id_ % batch == 0:
+            assert columns_of(ledger).ids.tolist() == ledger.history.path
+    assert columns_of(ledger).ids.tolist() == ledger.history.path
+    ids = np.array([0, 1, 2 * batch + 1, 2 * batch + 2])
+    assert columns_of(ledger).places(ids).tolist() == [-1, 0, 2 * batch, -1]
+
+
+@pytest.mark.parametrize(("pause", "sessions"), [(0, 1), (SESSION_GAP, 1), (SESSION_GAP + 1, 2)])
+def test_a_session_ends_with_a_longer_pause_than_the_gap(pause, sessions):
+    ledger = ledger_of()
+    admit(ledger, 1, SAID, at=5.0)
+    admit(ledger, 2, SAID, at=5.0 + pause)
+    assert len({one.session for one in ledger.entries.values()}) == sessions
+    assert ledger.around(1) == ((None, None) if sessions == 2 else (None, ledger.around(1)[1]))
+
+
+def test_contexts_have_neighbours_of_their_session_that_say_something():
+    ledger = ledger_of()
+    for id_, (session, text) in enumerate(["ax", "ay", "a ", "az", "bx", "by"], 1):
+        one = Facts("user", text, (), ())
+        admit(ledger, id_, one, session=session)
+    around = [ledger.around(id_) for id_ in range(1, 7)]
+    n = None
+    assert around == [(n, 2), (1, n), (2, 4), (n, n), (n, 6), (5, n)]
+
+
+def test_a_branch_takes_what_was_sent_behind_it_out_of_the_last_cut():
+    ledger = ledger_of([SAID] * 5)
+    tokens = [one.tokens for one in ledger.live()]
+    for common in range(6):
+        ledger.standing = Standing(
+            key=(), start=1, held=(), moves=2, sent=np.array([0, 2, 3]), tokens=99, brief=False
+        )
+        ledger.branch(common)
+        sent = [at for at in (0, 2, 3) if at < common]
+        assert (ledger.standing.sent.tolist(), ledger.standing.start) == (sent, None)
+        assert ledger.standing.tokens == sum(tokens[at] for at in sent)
+
+
+# --- lists ----------------------------------------------------------------------------------------
+
+
+def test_a_message_that_was_changed_in_place_is_read_again():
+    snapshot = Snapshot()
+    given = [{"role": "user", "content": [{"type": "text", "text": "a"}]} for _ in range(3)]
+    digests = [b"1", b"2", b"3"]
+    assert snapshot.known(given) == [None] * 3
+    snapshot.take(given, [None] * 3, digests)
+    assert snapshot.known(given) == digests
+    given[1] = {"content": given[1]["content"], "role": "user"}  # the same with other bytes
+    given[2]["content"][0]["text"] = "b"
+    assert snapshot.known(given) == [b"1", None, None]
+    snapshot.take(given, snapshot.known(given), [b"1", b"4", b"5"])
+    assert snapshot.known(given) == [b"1", b"4", b"5"]
+    assert snapshot.known([*given, given[0]]) == [b"1", b"4", b"5", None]
+    for value in (1, 1.0, True):
+        odd = [{"role": "user", "content": "a", "n": value}]
+        snapshot.take(odd, [None], [b"6"])
+        assert snapshot.known(odd) == [None]
+
+
+def test_a_reply_is_made_behind_the_one_list_there_was_since_the_last_one():
+    one, two = (SentList("anthropic", [], until=7, model=model) for model in "ab")
+    lists = SentLists()
+    assert (lists.only(7), lists.unknown, lists.ever) == (None, True, False)
+    lists.note(one)
+    lists.note(one)
+    assert (lists.only(7), lists.only(6), lists.unknown, lists.ever) == (one, None, False, True)
+    lists.note(two)
+    assert (lists.only(7), lists.unknown) == (None, False), "it may have been either"
+    lists.replied()
+    assert (lists.only(7), lists.unknown, lists.ever) == (None, True, True)
