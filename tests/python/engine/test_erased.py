@@ -1,0 +1,86 @@
+"""What is known of a conversation when a part of it was erased, and what is forgotten."""
+
+from __future__ import annotations
+
+import pytest
+from bag import Bag
+
+from warmset import Memory
+from warmset.native import ColdStore
+
+MODEL = "claude-opus-5-5"
+
+
+def said(*texts):
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def thought(n):
+    thinking = {"type": "thinking", "thinking": "hm", "signature": f"s{n}"}
+    return {"role": "assistant", "content": [thinking, {"type": "text", "text": f"a{n}"}]}
+
+
+def window(log):
+    return log.window(mode="full", budget=9_999, dialect="anthropic", model=MODEL)
+
+
+@pytest.mark.parametrize("whole", [False, True])
+@pytest.mark.parametrize("asked", [False, True])
+def test_that_lists_were_made_is_known_after_an_erasure(whole, asked):
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append(said("t", "u"))
+        if asked:
+            window(log)
+        memory.erase(**({"conversation": "log"} if whole else {"ids": log.ids[1:]}))
+        if not whole:
+            memory.erase(ids=log.ids)
+        log.append([*said("v"), thought(1), *said("w")])
+        assert window(log).report.thinking.kept == (0 if asked else 1), "behind one of ours, or not"
+
+
+@pytest.mark.parametrize("kind", ["lexical", "bag"])
+def test_the_rest_of_a_conversation_is_found_and_not_embedded_again(tmp_path, kind):
+    embedder = Bag() if kind == "bag" else "lexical"
+    with Memory.open(tmp_path, embedder=embedder) as memory:
+        log = memory.conversation("log")
+        ids = log.append(said("a car", "a boat", "a plane", "a train"))
+        assert memory.flush(30)
+        made = len(embedder.texts) if kind == "bag" else 0
+        memory.erase(ids=ids[:1])
+        assert memory.flush(30)
+        assert list(memory.search("car", k=9).ids) == [] or kind == "bag"
+        assert ids[0] not in memory.search("car", k=9).ids
+        for at, word in enumerate(["boat", "plane", "train"], 1):
+            assert memory.search(word, k=1)[0].id == ids[at]
+        if kind == "bag":
+            again = [text for text in embedder.texts[made:] if "\n" in text]
+            assert again == ["a boat\na plane"], "the one context that had words of it"
+            assert memory.stats()["rows"] == 3
+
+
+def test_records_of_windows_that_nobody_needs_are_erased_with_anything(tmp_path):
+    def choices():
+        with ColdStore.open(tmp_path, mode="read") as store:
+            return [one.seq for one in store.page() if b'"choices"' in one.meta]
+
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        for n in range(40):
+            log.append(said(f"Question {n} of the boats in the harbour? " * 4))
+            log.append({"role": "assistant", "content": f"Answer {n} of the crane. " * 6})
+        (gone,) = memory.conversation("other").append(said("a secret"))
+        for n in range(3):
+            log.append(said(f"What about question {n}?"))
+            log.window(budget=1_500)
+            log.append({"role": "assistant", "content": f"It is {n}."})
+        before = choices()
+        assert len(before) == 3
+        memory.erase(ids=[gone])
+        assert choices() == before[-1:]
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append(said("And now?"))
+        log.window(budget=1_500)
+        memory.erase(ids=[log.ids[-1]])
+        assert not set(choices()) & {*before}

@@ -1,0 +1,259 @@
+"""Two engines on one store, as two processes have it: each comes to what the other one did."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack, contextmanager
+
+import pytest
+from bag import Bag
+from guarded import guard
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+from warmset import Memory
+from warmset.engine import Engine, Handle
+from warmset.index.query_vectors import QueryVectors
+from warmset.memory_options import MemoryOptions
+from warmset.native import ColdStore
+from warmset.store.derived import derived_draft
+from warmset.store.forgetting import when_erased
+from warmset.store.options import StoreOptions
+from warmset.store.records import TurnMeta
+
+
+class Share:
+    """A share in an engine of one's own."""
+
+    def __init__(self, engine):
+        self.engine = engine
+        indexer = engine.indexer
+        self.vectors = None if indexer is None else QueryVectors(indexer.vectorizer)
+
+    def release(self, timeout):
+        self.engine.close(timeout)
+
+
+@contextmanager
+def process(path, embedder=None, **options):
+    """Open a store with an engine that shares nothing with others but the files."""
+    engine = Engine(
+        path, embedder=embedder, opening=StoreOptions(durability="os"), encoding="o200k_base"
+    )
+    guard(engine)
+    options = MemoryOptions(embedder=embedder or "lexical", **options)
+    with Memory(Handle(Share(engine), options.tenant, options.redactor()), options) as memory:
+        yield memory
+
+
+@pytest.fixture
+def pair(tmp_path):
+    """Make two memories, the first with an embedder."""
+    with process(tmp_path, Bag()) as one, process(tmp_path) as two:
+        yield one, two
+
+
+def said(*texts):
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def texts(memory, name="log"):
+    log = memory.conversation(name)
+    return [turn["content"] for turn in log.fetch(log.ids)]
+
+
+def embedded(memory):
+    return memory._engine.indexer.vectorizer.embedder.texts
+
+
+# --- vectors --------------------------------------------------------------------------------------
+
+
+def test_what_another_process_appends_gives_the_turn_before_it_its_context(pair):
+    one, two = pair
+    one.conversation("log").append(said("the first"))
+    assert one.flush(30)
+    assert embedded(one) == ["the first"]
+    two.conversation("log").append(said("the second", "the third"))
+    assert texts(one) == ["the first", "the second", "the third"]
+    assert one.flush(30)
+    assert sorted(embedded(one)) == sorted(
+        [
+            *("the first", "the second", "the third"),
+            *("the first\nthe second", "the first\nthe second\nthe third"),
+        ]
+    )
+
+
+def test_vectors_of_another_process_are_searched_and_not_made_again(tmp_path):
+    with process(tmp_path, Bag()) as one, process(tmp_path, Bag()) as two:
+        two.conversation("log").append(said("a car", "a boat", "a plane"))
+        assert two.flush(30)
+        made = len(embedded(two))
+        assert one.search("automobile", k=1)[0].id == two.conversation("log").ids[0]
+        assert one.flush(30)
+        assert embedded(one) == ["automobile"]
+        assert one.stats()["rows"] == two.stats()["rows"] == 3
+        two.erase(ids=two.conversation("log").ids[:1])
+        assert one.search("ship boat", k=1)[0].id == two.conversation("log").ids[0]
+        assert one.flush(30)
+        assert one.stats()["rows"] == two.stats()["rows"] == 2
+        assert made == len(embedded(two)) - 1, "the context that had words of it"
+
+
+def test_nothing_is_asked_of_an_embedder_that_is_not_the_stores(tmp_path):
+    with process(tmp_path, Bag()) as one:
+        one.conversation("log").append(said("a car"))
+        assert one.flush(30)
+    other = Bag(fingerprint="other")
+    with process(tmp_path, other) as one, process(tmp_path) as two:
+        two.conversation("log").append(said("a boat"))
+        assert texts(one) == ["a car", "a boat"]
+        stats = one.stats()
+        assert (stats["pending"], stats["failed"], other.texts) == (0, {}, [])
+
+
+def test_a_turn_that_came_and_was_erased_is_not_waited_for(pair):
+    one, two = pair
+    one.conversation("log").append(said("a"))
+    two.conversation("log").append(said("b"))
+    two.conversation("gone").append(said("c"))
+    two.erase(conversation="gone")
+    two.erase(ids=two.conversation("log").ids[-1:])
+    assert texts(one) == ["a"]
+    assert one.flush(30)
+    assert (one.stats()["pending"], one.stats()["failed"]) == (0, {})
+    assert not {"b", "c"} & {*embedded(one)}
+
+
+# --- records --------------------------------------------------------------------------------------
+
+
+def test_records_are_taken_up_in_their_order_whoever_wrote_them(pair):
+    one, two = pair
+    log = one.conversation("log")
+    log.append(said("a"))
+    two.conversation("log").append(said("b"))
+    two.conversation("log").append({"role": "assistant", "content": "c"})
+    # Without a look at the store first: another process may have written since the last one.
+    engine = one._engine
+    with engine.lock:
+        ledger = engine.ledger("default", "log")
+        engine.append(ledger, said("d"), [TurnMeta(at=5.0)])
+        assert [engine.message(id_)["content"] for id_ in ledger.history.path] == [*"abcd"]
+    assert texts(two) == texts(one) == [*"abcd"]
+
+
+def test_a_derived_record_is_there_as_soon_as_it_is_stored(pair):
+    one, two = pair
+    two._engine.put([derived_draft("item", "default", "log", {"what": "x"}, b"1")])
+    ids = one._engine.put([derived_draft("item", "default", "log", {"what": "x"}, b"2")])
+    assert ids[0] in one._engine.derived
+    assert [made.id for made in one._engine.derived.of("item", "default")] == [1, 2]
+
+
+def test_texts_of_an_erasure_are_forgotten_in_every_process(pair):
+    one, two = pair
+    calls = []
+    when_erased(lambda: calls.append("first"))
+    when_erased(lambda: calls.append("second"))
+
+    class Work:
+        def forget(self):
+            calls.append("work")
+
+        def close(self, timeout, /):
+            pass
+
+    one._engine.attached["work",] = Work()
+    one.conversation("log").append(said("a", "b"))
+    assert texts(two) == ["a", "b"]
+    two.erase(ids=two.conversation("log").ids[:1])
+    assert sorted({*calls}) == ["first", "second"]
+    calls.clear()
+    assert texts(one) == ["b"]
+    assert sorted(calls) == ["first", "second", "work"]
+    calls.clear()
+    one.conversation("log").append(said("c"))
+    assert calls == [], "nothing more was erased"
+
+
+def test_a_reply_of_another_process_ends_what_was_sent_before_it(tmp_path):
+    def thought(n):
+        thinking = {"type": "thinking", "thinking": "hm", "signature": f"s{n}"}
+        return {"role": "assistant", "content": [thinking, {"type": "text", "text": f"a{n}"}]}
+
+    def sent(memory):
+        log = memory.conversation("log")
+        return log.window(mode="full", budget=9_999, dialect="anthropic", model="claude-opus-5-5")
+
+    with process(tmp_path) as one, process(tmp_path) as two:
+        one.conversation("log").append(said("u"))
+        sent(one)
+        two.conversation("log").append([{"role": "assistant", "content": "plain"}, *said("v")])
+        sent(one)
+        one.conversation("log").append(thought(1))
+        one.conversation("log").append(said("w"))
+        assert sent(one).report.thinking.kept == 1
+
+
+# --- everything at once ---------------------------------------------------------------------------
+
+WORDS = ("ant", "bee", "cow", "dog", "eel", "fox")
+DEEDS = st.lists(
+    st.tuples(
+        st.integers(0, 1),
+        st.sampled_from(["append", "append", "edit", "cut", "back", "erase", "drop", "look"]),
+        st.integers(0, 5),
+    ),
+    max_size=10,
+)
+
+
+@settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(deeds=DEEDS)
+def test_two_processes_and_a_third_one_have_the_same(deeds, tmp_path_factory):
+    path = tmp_path_factory.mktemp("two")
+    now, lists = [], [[]]
+    with ExitStack() as open_:
+        both = [open_.enter_context(process(path)) for _ in range(2)]
+        for who, deed, n in deeds:
+            memory, log = both[who], both[who].conversation("log")
+            match deed:
+                case "append":
+                    log.append(said(WORDS[n]))
+                    now = [*now, WORDS[n]]
+                case "edit":
+                    now = [*now[:n], WORDS[n], WORDS[0]]
+                    log.sync(said(*now))
+                case "cut":
+                    now = now[:n]
+                    log.sync(said(*now))
+                case "back":
+                    now = lists[n % len(lists)]
+                    log.sync(said(*now))
+                case "erase" if now:
+                    memory.erase(ids=[log.ids[n % len(now)]])
+                    now = [one for at, one in enumerate(now) if at != n % len(now)]
+                case "drop":
+                    memory.erase(conversation="log")
+                    now = []
+                case _:
+                    assert texts(memory) == now
+            lists.append(now)
+        for memory in both:
+            alike(memory, now)
+    with process(path) as memory:
+        alike(memory, now)
+    with ColdStore.open(path, mode="read") as store:
+        assert not store.report()["damages"]
+
+
+def alike(memory, now):
+    """Check what a process has of the conversation, and what it finds."""
+    log = memory.conversation("log")
+    assert texts(memory) == now
+    assert log.ids == sorted(log.ids)
+    for word in WORDS:
+        found = {hit.id for hit in memory.search(word, k=20)}
+        assert found == {id_ for id_, text in zip(log.ids, now, strict=True) if text == word}
+    assert memory.stats()["failed"] == {}
+    assert memory.stats()["damaged"] == []

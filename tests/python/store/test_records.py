@@ -1,0 +1,136 @@
+"""Records by themselves: limits, sources, what a newer version wrote, and which twin is which."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from warmset.errors import InvalidInputError, TooLarge
+from warmset.native import ColdStore
+from warmset.options import MAX_TURN
+from warmset.store.derived import Derived, derived_draft
+from warmset.store.descriptions import Described, described, description_draft, read_parts, turn_of
+from warmset.store.records import Identity, TurnMeta, VectorMeta, load, turn_draft
+
+KEY = [b"t", b"c"]
+
+
+def test_a_message_may_have_as_many_bytes_as_are_allowed():
+    payload = bytes(MAX_TURN)
+    assert turn_draft(KEY, TurnMeta(at=1.0), payload)[3] is payload
+    with pytest.raises(TooLarge):
+        turn_draft(KEY, TurnMeta(at=1.0), payload + b"x")
+
+
+def test_a_dialect_that_only_a_newer_version_knows_is_none():
+    data = TurnMeta(at=1.0, dialect="openai", parent=3).encode()
+    assert TurnMeta.decode(data) == TurnMeta(at=1.0, dialect="openai", parent=3)
+    newer = data.replace(b"openai", b"of 2030")
+    assert TurnMeta.decode(newer) == TurnMeta(at=1.0, parent=3)
+
+
+def test_vectors_have_all_turns_of_which_they_have_words_as_sources():
+    meta = VectorMeta(of=5, view="context", dim=2, generation=3)
+    rows = np.array([[1, 2], [3, 4]], np.float32)
+    kind, key, data, payload, sources = meta.draft(KEY, rows, [4, 6])
+    assert (kind, key, sources) == ("embedding", KEY, (5, 4, 6))
+    assert VectorMeta.decode(data) == meta
+    assert np.array_equal(meta.rows(payload), rows)
+
+
+@pytest.mark.parametrize("probe", [None, np.array([0.6, 0.8], np.float32)])
+def test_an_embedder_is_read_as_it_was_written(probe):
+    one = Identity(name="n", fingerprint=None, dim=2, generation=4, probe=probe)
+    _, _, meta, payload, _ = one.draft()
+    read = Identity.decode(load(meta), payload)
+    assert (read.name, read.fingerprint, read.dim, read.generation) == ("n", None, 2, 4)
+    assert (read.probe is None) == (probe is None)
+    assert probe is None or np.array_equal(read.probe, probe)
+
+
+# --- derived --------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def store():
+    with ColdStore.open(None) as made:
+        yield made
+
+
+def put(store, derived, kind="item", tenant="t", conversation="c", *, payload=b"p", **fields):
+    (id_,) = store.append([derived_draft(kind, tenant, conversation, fields, payload)])
+    (record,) = (one for one in store.page(id_) if one.seq == id_)
+    return derived.take(record), record
+
+
+def test_records_are_listed_by_kind_tenant_and_conversation(store):
+    derived = Derived()
+    wanted = {}
+    for kind in ("item", "summary"):
+        for tenant in ("t", "u"):
+            for conversation in ("c", "d", None):
+                made, record = put(store, derived, kind, tenant, conversation)
+                wanted[kind, tenant, conversation] = made.id
+                version = derived.version(kind, tenant)
+                assert derived.take(record) is None, "it is there already"
+                assert derived.version(kind, tenant) == version
+    assert (len(derived), derived.last) == (12, made.id)
+    for (kind, tenant, conversation), id_ in wanted.items():
+        if conversation is not None:
+            assert [one.id for one in derived.of(kind, tenant, conversation)] == [id_]
+        whole = [id_ for (k, t, _), id_ in wanted.items() if (k, t) == (kind, tenant)]
+        assert [one.id for one in derived.of(kind, tenant)] == whole
+
+
+def test_what_is_erased_is_neither_listed_nor_held_and_its_twin_is(store):
+    derived = Derived()
+    old, _ = put(store, derived, what="w")
+    new, _ = put(store, derived, what="w")
+    other, _ = put(store, derived, what="w", payload=b"q")
+    assert set(derived.held("t", "c", "w").values()) == {new.id, other.id}
+    version = derived.version("item", "t")
+    assert [one.id for one in derived.forget(lambda id_: id_ == old.id)] == [old.id]
+    assert derived.version("item", "t") != version
+    assert set(derived.held("t", "c", "w").values()) == {new.id, other.id}
+    assert (old.id in derived, new.id in derived) == (False, True)
+    derived.forget(lambda id_: id_ in (new.id, other.id))
+    assert (dict(derived.held("t", "c", "w")), len(derived)) == ({}, 0)
+    assert list(derived.of("item", "t")) == []
+
+
+@pytest.mark.parametrize("confidence", [0.0, 1.0, -0.001, 1.001, True, "1"])
+def test_a_confidence_is_from_0_to_1(store, confidence):
+    good = confidence in (0.0, 1.0) and not isinstance(confidence, (bool, str))
+    derived = Derived()
+    if good:
+        assert put(store, derived, "distilled", confidence=confidence)[0] is not None
+    else:
+        with pytest.raises(InvalidInputError):
+            put(store, derived, "distilled", confidence=confidence)
+
+
+# --- descriptions ---------------------------------------------------------------------------------
+
+
+def test_a_description_counts_if_the_callables_in_use_made_all_of_it(store):
+    names = {"summary_line": "a", "decisions": "b"}
+    derived = Derived()
+    parts = {"summary_line": "a line", "decisions": False}
+    (id_,) = store.append([("turn", KEY, b"{}", b"{}", ())])
+    (seq,) = store.append([description_draft("t", "c", id_, names, parts)])
+    (record,) = store.page(seq)
+    made = derived.take(record)
+    assert turn_of(made) == id_
+    assert described(made, names) == Described(seq, decision=False), "not left to the rule"
+    for other in (
+        {},
+        {"summary_line": "a"},
+        {**names, "entities": "c"},
+        {**names, "decisions": "c"},
+    ):
+        assert described(made, other) is None
+    assert read_parts(record.payload) == {"summary_line": "a line"}
+    plain = description_draft("t", "c", id_, {"summary_line": "a"}, {"summary_line": "a line"})
+    (seq,) = store.append([plain])
+    made = derived.take(store.page(seq)[0])
+    assert described(made, {"summary_line": "a"}) == Described(seq, decision=None)
