@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from tempfile import TemporaryDirectory
+
 import pytest
 from bag import Bag
 
@@ -78,9 +80,34 @@ def test_records_of_windows_that_nobody_needs_are_erased_with_anything(tmp_path)
         assert len(before) == 3
         memory.erase(ids=[gone])
         assert choices() == before[-1:]
+        log.window(budget=1_500)
+        assert choices() == before[-1:], "it is used again"
     with Memory.open(tmp_path, embedder="lexical") as memory:
         log = memory.conversation("log")
         log.append(said("And now?"))
         log.window(budget=1_500)
         memory.erase(ids=[log.ids[-1]])
         assert not set(choices()) & {*before}
+
+
+def test_the_description_of_other_callables_may_go():
+    def one(text):
+        return f"one {text}"
+
+    def two(text):
+        return f"two {text}"
+
+    with TemporaryDirectory() as path:
+        for call in (one, two):
+            with Memory.open(path, embedder="lexical", summary_line=call) as memory:
+                memory.conversation("log").sync(said("a boat"))
+                assert memory.flush(30)
+        with Memory.open(path, embedder="lexical", summary_line=two) as memory:
+            old, new = (made.id for made in memory._engine.derived.of("summary", "default"))
+            assert memory.search("boat")[0].summary == "two a boat"
+            memory.erase(ids=[old])
+            assert memory.search("boat")[0].summary == "two a boat"
+            memory.erase(ids=[new])
+            assert memory.search("boat")[0].summary == "a boat"
+        with Memory.open(path, embedder="lexical") as memory:
+            assert memory.search("boat")[0].summary == "a boat"

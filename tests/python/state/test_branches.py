@@ -293,6 +293,36 @@ def test_a_branch_takes_what_was_sent_behind_it_out_of_the_last_cut():
         assert ledger.standing.tokens == sum(tokens[at] for at in sent)
 
 
+CALL, RESULT = fact("assistant", ("a",), (), False), fact("tool", (), ("a",), False)
+
+
+def test_a_unit_settles_something_while_any_of_its_messages_does():
+    ledger = ledger_of([SAID, CALL, RESULT])
+    columns = columns_of(ledger)
+    for first, second in ((True, False), (True, True), (False, True), (False, False)):
+        ledger.describe(2, Described(9, first))
+        ledger.describe(3, Described(9, second))
+        assert columns.settles[:2].tolist() == [False, first or second]
+        assert columns.decides.tolist() == [False, first, second]
+
+
+@pytest.mark.parametrize(
+    ("facts", "pins", "wanted"),
+    [
+        ([SAID, CALL, SAID], (), [0, 2]),  # a call that was left
+        ([SAID, CALL], (), [0, 1]),  # one that waits for its result
+        ([SAID, CALL, RESULT], (), [0]),
+        ([SAID, CALL, RESULT, SAID, SAID], (), [0, 3]),
+        ([SAID, CALL, RESULT, SAID, SAID], (2,), [0, 1, 3]),
+        ([fact("system", (), (), False), fact("assistant", (), (), False)] * 2, (), [0, 2, 3]),
+        ([fact("assistant", (), (), False), fact("system", (), (), False)], (), [0, 1]),
+    ],
+)
+def test_what_must_stay(facts, pins, wanted):
+    accounts = ledger_of(facts).accounts()
+    assert accounts.protected(pins) == wanted
+
+
 # --- lists ----------------------------------------------------------------------------------------
 
 

@@ -1,0 +1,126 @@
+"""One engine: shared by handles, saved at its limits, and what it says of itself."""
+
+from __future__ import annotations
+
+import pytest
+from bag import Bag
+
+from warmset import Memory
+from warmset.engine import index_file
+from warmset.errors import Closed, EmbedderError
+
+
+def said(*texts):
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def test_a_store_is_closed_with_its_last_handle(tmp_path):
+    handles = [Memory.open(tmp_path, embedder="lexical") for _ in range(3)]
+    log = handles[2].conversation("log")
+    for gone in (0, 0, 1):
+        handles[gone].close()
+        log.append(said("the others are closed"))
+    assert len(log) == 3
+    handles[2].close()
+    with pytest.raises(Closed):
+        log.append(said("x"))
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert len(memory.conversation("log")) == 3
+
+
+def test_figures_are_of_one_tenant(tmp_path):
+    with (
+        Memory.open(tmp_path, embedder="lexical") as one,
+        Memory.open(tmp_path, embedder="lexical", tenant="t") as two,
+    ):
+        one.conversation("a").append(said("a", "b"))
+        two.conversation("a").append(said("c"))
+        two.conversation("b").append(said("d"))
+        figures = [memory.stats() for memory in (one, two)]
+        assert [(f["messages"], f["conversations"]) for f in figures] == [(2, 1), (2, 2)]
+
+
+@pytest.mark.parametrize(("turns", "saved"), [(99, False), (100, True)])
+def test_an_index_is_saved_from_a_hundred_turns_on(tmp_path, turns, saved):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.conversation("log").append(said(*(f"turn {n}" for n in range(turns))))
+    assert (tmp_path / "index").exists() == saved
+    assert index_file.LEAST == 100
+
+
+def test_an_index_is_saved_again_when_more_than_one_in_a_hundred_changed(tmp_path):
+    def write(*texts):
+        with Memory.open(tmp_path, embedder="lexical") as memory:
+            memory.conversation("log").append(said(*texts))
+            assert memory.search(texts[-1].split()[-1], k=1)[0].id == len(
+                memory.conversation("log")
+            )
+        return (tmp_path / "index").stat().st_ino
+
+    first = write(*(f"turn word{n}" for n in range(350)))
+    assert write("one kayak") == first
+    assert write("two canoes", "and a zeppelin") != first
+
+
+def test_an_index_that_is_rebuilt_finds_the_current_path(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.sync(said("a", "boat", "car"))
+        log.sync(said("a", "plane"))
+        memory.rebuild_index()
+        assert list(memory.search("boat").ids) == list(memory.search("car").ids) == []
+        assert memory.search("plane").ids == log.ids[-1:]
+        log.sync(said("a", "boat", "car"))
+        assert memory.search("boat").ids == log.ids[1:2]
+        assert list(memory.search("plane").ids) == []
+
+
+def test_everything_is_flushed_or_a_flush_tells_that_it_is_not():
+    bag = Bag()
+
+    def fail(_texts):
+        raise EmbedderError("no")
+
+    with Memory.open(None, embedder=bag, summary_line=lambda text: f"line {text}") as memory:
+        log = memory.conversation("log")
+        log.append(said("a"))
+        assert memory.flush(30)
+        bag.before = fail
+        log.append(said("b"))
+        assert memory.flush(30) is False
+        assert memory.stats()["undescribed"] == 0
+        bag.before = lambda _texts: None
+        assert memory.flush(30)
+        assert memory.search("b", k=1)[0].summary == "line b"
+
+
+def test_a_turn_that_could_not_be_described_is_tried_again_by_a_flush():
+    failing = [True]
+
+    def line(text):
+        if failing[0] and text == "b":
+            raise ValueError(text)
+        return f"line {text}"
+
+    with Memory.open(
+        None, embedder="lexical", summary_line=line, decisions=lambda _text: True
+    ) as memory:
+        memory.conversation("log").append(said("a", "b", "c"))
+        assert memory.flush(30) is False
+        assert memory.stats()["undescribed"] == 1
+        assert memory.search("b", k=1)[0].summary == "b"
+        assert list(memory._engine.described) == [1, 3], "all parts or none"
+        failing[0] = False
+        assert memory.flush(30)
+        assert (memory.stats()["undescribed"], memory.search("b", k=1)[0].summary) == (0, "line b")
+
+
+def test_each_turn_has_the_context_that_will_not_change():
+    bag = Bag()
+    with Memory.open(None, embedder=bag) as memory:
+        log = memory.conversation("log")
+        for batch in (["a"], ["b", "c"], ["d"]):
+            log.append(said(*batch))
+            assert memory.flush(30)
+        assert sorted(bag.texts) == sorted([*"abcd", "a\nb", "a\nb\nc", "b\nc\nd"])
+        assert memory.stats()["rows"] == 4

@@ -1,0 +1,177 @@
+"""Messages on their way in: where they land, what is refused, and what happens in between."""
+
+from __future__ import annotations
+
+import pytest
+from guarded import guard
+
+from warmset import Memory
+from warmset.errors import InvalidInputError, InvalidMessageError
+from warmset.ingest import Synced
+from warmset.quote.format import TAG
+
+
+def said(*texts):
+    return [{"role": "user", "content": text} for text in texts]
+
+
+def texts(log):
+    return [turn["content"] for turn in log.fetch(log.ids)]
+
+
+@pytest.fixture
+def memory():
+    with Memory.open(None, embedder="lexical") as made:
+        guard(made._engine)
+        yield made
+
+
+LISTS = ["abc", "aBC", "aBCde", "ABC", "a", "", "xyz", "abcd"]
+
+
+@pytest.mark.parametrize("first", LISTS)
+@pytest.mark.parametrize("second", LISTS)
+def test_a_list_says_what_it_kept_and_left_and_a_reopened_store_has_it(first, second, tmp_path):
+    with Memory.open(tmp_path, embedder="lexical", durability="os") as memory:
+        guard(memory._engine)
+        log = memory.conversation("log")
+        log.sync(said(*first))
+        made = log.sync(said(*second))
+        kept = 0
+        while kept < min(len(first), len(second)) and first[kept] == second[kept]:
+            kept += 1
+        left = len(first) - kept
+        assert (made.kept, len(made.appended)) == (kept, len(second) - kept)
+        assert (made.branched_at, made.left) == (kept if left else None, left)
+        assert texts(log) == [*second]
+    with Memory.open(tmp_path, embedder="lexical", durability="os") as memory:
+        assert texts(memory.conversation("log")) == [*second]
+
+
+@pytest.mark.parametrize(
+    ("at", "left", "most"), [(2, 2, False), (2, 3, True), (0, 1, True), (None, 0, False)]
+)
+def test_a_list_that_leaves_more_than_half_is_noticed(at, left, most):
+    assert Synced(2, [], at, left=left).left_most == most
+
+
+def test_a_message_that_is_refused_is_named_by_its_place_in_the_list(memory):
+    log = memory.conversation("log")
+    listed = said("a", "b", "c")
+    log.sync(listed)
+    call = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    other = {"role": "assistant", "content": [call]}
+    log.sync([*listed, {"role": "assistant", "content": None, "tool_calls": [], "refusal": None}])
+    for place in (1, 3):
+        given = [*listed[:place], {"role": "tool", "tool_call_id": "x", "content": "r"}, other]
+        with pytest.raises(InvalidMessageError) as caught:
+            log.sync(given)
+        assert caught.value.index == place + 1
+        with pytest.raises(InvalidMessageError) as caught:
+            log.sync([*listed[:place], {"role": 7}])
+        assert caught.value.index == place
+
+
+def test_fields_of_a_turn_are_the_callers_own(memory):
+    log = memory.conversation("log")
+    (id_,) = log.append(said("a"), meta={"tags": ["x"]})
+    log.fetch(id_).meta["tags"].append("y")
+    assert log.fetch(id_).meta == {"tags": ["x"]}
+
+
+@pytest.mark.parametrize("session", [True, False, 1.5, ["a"]])
+def test_a_session_is_a_name_or_a_number(memory, session):
+    log = memory.conversation("log")
+    with pytest.raises(InvalidInputError, match="session"):
+        log.append(said("a"), session=session)
+    assert len(log) == 0
+    log.append(said("a"), session=1)
+
+
+def test_a_speaker_of_whom_nothing_is_left_is_none():
+    with Memory.open(
+        None, embedder="lexical", redact=lambda text: text.replace("Ann", " ")
+    ) as memory:
+        log = memory.conversation("log")
+        ids = [*log.append(said("a"), speaker="Ann"), *log.append(said("b"), speaker="Ann B")]
+        assert [log.fetch(id_).speaker for id_ in ids] == [None, "B"]
+
+
+@pytest.mark.parametrize("verb", ["append", "sync"])
+def test_a_conversation_may_be_erased_while_a_message_is_read(verb):
+    erased = []
+
+    def hook(text):
+        if text == "go" and not erased:
+            erased.append(text)
+            memory.erase(conversation="log")
+        return text
+
+    with Memory.open(None, embedder="lexical", redact=hook) as memory:
+        guard(memory._engine)
+        log = memory.conversation("log")
+        log.append(said("a", "b"))
+        getattr(log, verb)(said("go"))
+        assert texts(log) == texts(memory.conversation("log")) == ["go"]
+        assert memory.search("go").ids == log.ids
+        log.append(said("c"))
+        assert texts(log) == ["go", "c"]
+
+
+# --- windows that come back -----------------------------------------------------------------------
+
+
+def talk():
+    made = [
+        {"role": "system", "content": "You are brief."},
+        {"role": "system", "content": "It is noon."},
+        {"role": "user", "content": "Count the boats in the harbour."},
+    ]
+    for at in range(40):
+        made.append({"role": "assistant", "content": f"Answer {at} on the crane and boats. " * 4})
+        made.append({"role": "user", "content": f"Question {at} about boats in the harbour? " * 4})
+    return made
+
+
+@pytest.mark.parametrize("place", [0, 1, 2])
+@pytest.mark.parametrize("redact", [None, str.upper])
+def test_a_window_that_comes_back_edited_at_its_front_is_the_conversation(place, redact):
+    history = talk()
+    with Memory.open(None, embedder="lexical", redact=redact) as memory:
+        log = memory.conversation("c")
+        window = memory.process(history, conversation="c", budget=2_500)
+        front = next(at for at, one in enumerate(window.messages) if TAG in str(one["content"]))
+        if front <= place:
+            pytest.skip("the message stands elsewhere")
+        shown = [dict(one) for one in window.messages]
+        shown[place]["content"] = "It is one o'clock."
+        made = log.sync([*shown, {"role": "assistant", "content": "Seven."}])
+        history[place] = {**history[place], "content": "It is one o'clock."}
+        wanted = [one["content"] for one in [*history, {"content": "Seven."}]]
+        assert texts(log) == [redact(one) if redact else one for one in wanted]
+        assert made.recognised == len(shown)
+
+
+def test_a_request_of_a_window_is_stored_with_the_window(memory):
+    log = memory.conversation("c")
+    log.append(talk())
+    window = log.window("And the boats of question 7?", budget=2_500)
+    made = log.sync([*window.messages, {"role": "assistant", "content": "None."}])
+    assert texts(log)[-2:] == ["And the boats of question 7?", "None."]
+    assert len(texts(log)) == len(talk()) + 2
+    assert len(made.appended) == 2
+    again = log.sync([*window.messages, {"role": "assistant", "content": "None."}])
+    assert again.appended == []
+
+
+def test_what_is_ours_is_stored_nowhere(memory):
+    log = memory.conversation("c")
+    log.append(talk())
+    window = log.window("And the boats of question 7?", budget=2_500)
+    ours = [one for one in window.messages if TAG in str(one["content"])]
+    assert ours
+    blocks = [{**one, "content": [{"type": "text", "text": one["content"]}]} for one in ours]
+    for block in (*ours, *blocks):
+        before = texts(log)
+        log.sync([*(dict(one) for one in log.fetch(log.ids)), block, *said("new")])
+        assert texts(log) == [*before, "new"]
