@@ -32,7 +32,7 @@ def choices(draw):
         changed=draw(st.lists(st.tuples(st.integers(1, 30), st.integers(1, 30)), max_size=3)),
         by=draw(st.sampled_from(["score", "picker"])),
         why=draw(st.none() | st.just("why")),
-        least=draw(st.none() | st.floats(allow_nan=False)),
+        least=draw(st.sampled_from([None, 0.0, 0.25, float("inf"), float("-inf")])),
         unused=draw(st.none() | st.just("unused")),
     )
 
