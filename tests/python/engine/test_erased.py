@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import gc
 from tempfile import TemporaryDirectory
 
 import pytest
 from bag import Bag
 
 from warmset import Memory
+from warmset.errors import NotFound
 from warmset.native import ColdStore
 
 MODEL = "claude-opus-5-5"
@@ -88,6 +90,61 @@ def test_records_of_windows_that_nobody_needs_are_erased_with_anything(tmp_path)
         log.window(budget=1_500)
         memory.erase(ids=[log.ids[-1]])
         assert not set(choices()) & {*before}
+
+
+HIDDEN = "rabiznaz"
+"""A word, spelled backwards so that the test itself does not have it."""
+
+
+def anywhere():
+    """Give the types of all objects of this process that refer to a text with the word."""
+    word = HIDDEN[::-1]
+    gc.collect()
+    pairs = ((one, text) for one in gc.get_objects() for text in gc.get_referents(one))
+    return [
+        (type(one), text[:40])
+        for one, text in pairs
+        if type(text) is str and word in text and text != word
+    ]
+
+
+@pytest.mark.parametrize("way", ["ids", "conversation"])
+def test_no_text_of_what_was_erased_is_left_in_the_process(tmp_path, way):
+    def secret(n):
+        return f"message {n} of {HIDDEN[::-1]} in the harbour, where the boats are. " * 4
+
+    with Memory.open(tmp_path, embedder="lexical", summary_line=lambda text: text[:30]) as memory:
+        log = memory.conversation("log")
+        log.append(said("the task"))
+        ids = log.append([message for n in range(12) for message in said(secret(n))])
+        log.append(said(*(f"plain {n} of the boats" for n in range(9))))
+        listed = [dict(turn) for turn in log.fetch(log.ids)]
+        log.sync(listed)
+        assert memory.flush(30)
+        log.window("boats in the harbour?", budget=1_000)
+        log.window(budget=1_000, mode="steady")
+        log.fit(budget=700)
+        assert memory.search("harbour")[0].summary
+        memory.remember(secret(0))
+        assert memory.memories(query="harbour")
+        del listed[:]
+        assert anywhere()
+        memory.erase(ids=[one.id for one in memory.memories(k=99)])
+        memory.erase(**({"ids": ids} if way == "ids" else {"conversation": "log"}))
+        assert anywhere() == []
+
+
+def test_nothing_is_erased_where_an_id_is_somebody_elses(tmp_path):
+    with (
+        Memory.open(tmp_path, embedder="lexical") as one,
+        Memory.open(tmp_path, embedder="lexical", tenant="t") as two,
+    ):
+        mine = one.conversation("log").append(said("a"))
+        theirs = two.conversation("log").append(said("b"))
+        for ids in (theirs, [*mine, *theirs], [*theirs, *mine]):
+            with pytest.raises(NotFound):
+                one.erase(ids=ids)
+        assert (len(one.conversation("log")), len(two.conversation("log"))) == (1, 1)
 
 
 def test_the_description_of_other_callables_may_go():

@@ -142,6 +142,20 @@ def test_records_are_taken_up_in_their_order_whoever_wrote_them(pair):
     assert texts(two) == texts(one) == [*"abcd"]
 
 
+def test_an_erasure_knows_what_others_wrote_until_then(pair):
+    one, two = pair
+    (gone,) = one.conversation("log").append(said("a"))
+    (id_,) = two.conversation("log").append(said("b"))
+    seen = []
+
+    def copies():
+        seen.append(one._engine.knows(id_))
+        return ()
+
+    one._engine.erase(records=[gone], copies=copies)
+    assert seen == [True]
+
+
 def test_a_derived_record_is_there_as_soon_as_it_is_stored(pair):
     one, two = pair
     two._engine.put([derived_draft("item", "default", "log", {"what": "x"}, b"1")])
