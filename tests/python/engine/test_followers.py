@@ -214,7 +214,7 @@ def test_a_record_that_cannot_be_read_costs_no_other(tmp_path, id_):
 
 
 def test_messages_cost_the_same_in_every_process(pair):
-    one, two = pair
+    _, two = pair
     text = "Überraschungsgäste übernachten wöchentlich in Приморье, 東京都に行きました。 " * 9
     two.conversation("log").append(said(f"boats {text}"))
     found = [memory.search("boats")[0] for memory in pair]
