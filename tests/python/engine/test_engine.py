@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import logging
+
 import pytest
 from bag import Bag
 
 from warmset import Memory
-from warmset.engine import index_file
+from warmset.engine import index_file, lease
 from warmset.errors import Closed, EmbedderError
+from warmset.store.options import StoreOptions
 
 
 def said(*texts):
@@ -26,6 +29,35 @@ def test_a_store_is_closed_with_its_last_handle(tmp_path):
         log.append(said("x"))
     with Memory.open(tmp_path, embedder="lexical") as memory:
         assert len(memory.conversation("log")) == 3
+
+
+def test_a_share_is_given_back_once(tmp_path):
+    options = {"embedder": None, "opening": StoreOptions(), "encoding": "o200k_base"}
+    one, two = (lease(tmp_path, **options) for _ in range(2))
+    for _ in range(3):
+        one.release(1.0)
+    assert two.engine.store.stats()["records"] == 0
+    two.release(1.0)
+    with pytest.raises(Closed):
+        two.engine.store.stats()
+
+
+def test_damage_is_logged_once(tmp_path, caplog):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        for n in range(5):
+            memory.conversation("log").append(said(f"message {n}"))
+    (segment,) = tmp_path.glob("*.seg")
+    data = bytearray(segment.read_bytes())
+    data[data.index(b"message 2")] ^= 1
+    segment.write_bytes(data)
+    caplog.set_level(logging.ERROR, "warmset.store")
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        for n in range(3):
+            memory.conversation("log").append(said(f"more {n}"))
+        assert len(memory.conversation("log")) == 7
+        assert len(memory.stats()["damaged"]) == 1
+    told = [one for one in caplog.records if one.getMessage().startswith("damaged")]
+    assert len(told) == 1
 
 
 def test_figures_are_of_one_tenant(tmp_path):

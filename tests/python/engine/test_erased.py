@@ -157,12 +157,16 @@ def test_the_description_of_other_callables_may_go():
     with TemporaryDirectory() as path:
         for call in (one, two):
             with Memory.open(path, embedder="lexical", summary_line=call) as memory:
-                memory.conversation("log").sync(said("a boat"))
+                memory.conversation("log").sync(said("a boat", "a car"))
                 assert memory.flush(30)
         with Memory.open(path, embedder="lexical", summary_line=two) as memory:
-            old, new = (made.id for made in memory._engine.derived.of("summary", "default"))
+            boat, car = memory.conversation("log").ids
+            made = memory._engine.derived.of("summary", "default")
+            old, new = (one.id for one in made if one.sources == (boat,))
             assert memory.search("boat")[0].summary == "two a boat"
             memory.erase(ids=[old])
+            assert memory.search("boat")[0].summary == "two a boat"
+            memory.erase(ids=[car])  # the rest is read again
             assert memory.search("boat")[0].summary == "two a boat"
             memory.erase(ids=[new])
             assert memory.search("boat")[0].summary == "a boat"

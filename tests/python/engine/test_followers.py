@@ -7,7 +7,7 @@ from contextlib import ExitStack, contextmanager
 import pytest
 from bag import Bag
 from guarded import guard
-from hypothesis import HealthCheck, given, settings, strategies as st
+from hypothesis import HealthCheck, example, given, settings, strategies as st
 
 from warmset import Memory
 from warmset.engine import Engine, Handle
@@ -223,6 +223,42 @@ def test_messages_cost_the_same_in_every_process(pair):
     assert windows[0].tokens == windows[1].tokens
 
 
+def test_a_move_is_of_the_conversation_as_it_is_by_then(pair):
+    one, two = pair
+    ids = one.conversation("log").append(said(*"abc"))
+    engine = one._engine
+    with engine.lock:
+        ledger = engine.ledger("default", "log")
+        two.erase(ids=ids[2:])
+        engine.move(ledger, ids[0])
+    assert texts(one) == texts(two) == ["a"]
+    assert list(two.search("b").ids) == []
+
+
+def test_the_choices_of_another_process_stay_when_older_ones_are_erased(pair, tmp_path):
+    def choices():
+        with ColdStore.open(tmp_path, mode="read") as store:
+            return [one.seq for one in store.page() if b'"choices"' in one.meta]
+
+    one, two = pair
+    log = two.conversation("log")
+    for n in range(40):
+        log.append(said(f"Question {n} of the boats in the harbour? " * 4))
+        log.append({"role": "assistant", "content": f"Answer {n} of the crane. " * 6})
+    (gone,) = two.conversation("other").append(said("a secret"))
+    for n in range(2):
+        log.append(said(f"What about question {n}?"))
+        shown = log.window(budget=1_500).messages
+        if n == 0:
+            log.append({"role": "assistant", "content": "It is 0."})
+    assert len(one.conversation("log")) == 83
+    assert len(choices()) == 2
+    two.erase(ids=[gone])
+    assert len(choices()) == 1
+    assert one.conversation("log").window(budget=1_500).messages == shown
+    assert len(choices()) == 1, "they are used again"
+
+
 def test_an_erasure_knows_what_others_wrote_until_then(pair):
     one, two = pair
     (gone,) = one.conversation("log").append(said("a"))
@@ -303,6 +339,9 @@ DEEDS = st.lists(
 )
 
 
+@example(deeds=[(0, "append", 1), (0, "append", 2), (0, "edit", 0)])
+@example(deeds=[(0, "append", 1), (1, "look", 0), (0, "edit", 0), (1, "append", 2)])
+@example(deeds=[(0, "append", 1), (0, "append", 2), (0, "cut", 0), (1, "append", 3)])
 @settings(max_examples=40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(deeds=DEEDS)
 def test_two_processes_and_a_third_one_have_the_same(deeds, tmp_path_factory):
