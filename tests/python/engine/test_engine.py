@@ -9,7 +9,7 @@ from bag import Bag
 
 from warmset import Memory
 from warmset.engine import index_file, lease
-from warmset.errors import Closed, EmbedderError
+from warmset.errors import Closed, EmbedderError, InvalidInputError
 from warmset.store.options import StoreOptions
 
 
@@ -92,6 +92,55 @@ def test_an_index_is_saved_again_when_more_than_one_in_a_hundred_changed(tmp_pat
     first = write(*(f"turn word{n}" for n in range(350)))
     assert write("one kayak") == first
     assert write("two canoes", "and a zeppelin") != first
+
+
+def crc32c(data):
+    """The checksum, bit by bit."""
+    crc = 0xFFFFFFFF
+    for byte in data:
+        crc ^= byte
+        for _ in range(8):
+            crc = (crc >> 1) ^ (0x82F63B78 if crc & 1 else 0)
+    return crc ^ 0xFFFFFFFF
+
+
+def test_the_index_of_a_newer_version_is_left_to_that(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.conversation("log").append(said(*(f"turn word{n}" for n in range(150))))
+    data = bytearray((tmp_path / "index").read_bytes())
+    data[8] = 9
+    data[60:64] = crc32c(data[:60]).to_bytes(4, "little")
+    (tmp_path / "index").write_bytes(data)
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        assert memory.stats()["index"]["source"] == "records"
+        assert "9.0" in memory.stats()["index"]["why"]
+        assert memory.search("word7").ids == [8]
+        assert (tmp_path / "index").read_bytes() == data
+
+
+@pytest.mark.parametrize(
+    "other",
+    [{"durability": "os"}, {"on_busy": "spool"}, {"read": "pread"}, {"views": "turn"}],
+)
+def test_handles_on_one_path_have_the_same_options(tmp_path, other):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        with pytest.raises(InvalidInputError, match=next(iter(other))):
+            Memory.open(tmp_path, embedder="lexical", **other)
+        Memory.open(tmp_path, embedder="lexical").close()
+        memory.conversation("log").append(said("it is open"))
+
+
+def test_turns_that_say_nothing_are_not_described(tmp_path):
+    seen = []
+    for _ in range(2):
+        with Memory.open(
+            tmp_path, embedder="lexical", summary_line=lambda text: seen.append(text) or "line"
+        ) as memory:
+            log = memory.conversation("log")
+            log.append([*said("a", " ", ""), {"role": "assistant", "content": None}])
+            assert memory.flush(30)
+            assert memory.stats()["undescribed"] == 0
+    assert seen == ["a", "a"]
 
 
 def test_an_index_that_is_rebuilt_finds_the_current_path(tmp_path):
