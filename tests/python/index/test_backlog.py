@@ -152,6 +152,27 @@ def test_of_those_that_are_due_the_ones_that_failed_least_go_first():
     assert [job.id for job in waiting.take(9)] == [2, 3, 1]
 
 
+def test_what_is_tried_again_is_pending_and_the_first_that_is_due_goes_first():
+    waiting = queue(9, 1)
+    fail(waiting, 0.0)
+    assert (waiting.pending(), waiting.idle) == (0, True)
+    waiting.wake(1.0)
+    assert (waiting.pending(), waiting.idle) == (1, False)
+    fail(waiting, 1.0)
+    waiting.wake(3.0)
+    waiting.add(turns(2), nowhere)
+    jobs = waiting.take(2)
+    assert [job.id for job in jobs] == [1, 2]
+    waiting.done(Outcome(dict.fromkeys(reversed(jobs), "no")), 10.0)  # due at 14 and at 11
+    assert waiting.wake(10.5) == 11.0
+    fail_late = queue(9, 1, 2)
+    fail(fail_late, 0.0)
+    fail(fail_late, 5.0)
+    assert fail_late.wake(0.5) == 1.0
+    assert fail_late.wake(1.0) == 6.0
+    assert fail_late.take(9) == turns(1)
+
+
 def test_a_success_and_a_flush_forgive_the_failures_before_them():
     for forgiven in ("success", "flush"):
         waiting = queue(4, 1)
@@ -191,6 +212,17 @@ def test_a_failing_job_affects_only_itself_unless_a_service_is_away(remote, bad)
     assert calls == [[1, 2, 3, 4], *(alone if any(bad) else [])]
     assert not made.hopeless
     assert made.error == ("EmbedderError" if any(bad) else "")
+
+
+def test_a_job_alone_is_tried_once():
+    calls = []
+
+    def work(some):
+        calls.append(some)
+        raise EmbedderError("no")
+
+    made = attempt(turns(1), work, remote=True, stopped=lambda: False)
+    assert (len(calls), made.failed, made.spared) == (1, {turns(1)[0]: "no"}, set())
 
 
 @pytest.mark.parametrize("error", [Erased(1), NotFound("gone")])

@@ -133,7 +133,24 @@ def test_vectors_of_earlier_embedders_are_erased_and_no_others():
         assert np.array_equal(book.read(Job(1, "turn")), np.full((1, 2), 2.0))
         assert (Job(1, "turn") in book, Job(2, "turn") in book) == (True, False)
         assert book.erase_older() == 0
-        assert made.begin(2).generation == 3
+        made.seen(7)
+        made.seen(5)
+        assert made.begin(2).generation == 8
+
+
+def test_vectors_that_were_erased_with_a_neighbour_are_to_be_made_again():
+    made = Vectorizer(Bag(), Turns("a", "b"), durable=False)
+    made.remember(Identity(name="bag", fingerprint="bag", dim=2, generation=1))
+    job = Job(1, "context")
+    with ColdStore.open(None) as store:
+        store.append([("turn", KEY, b"{}", b"{}", ()) for _ in "ab"])
+        book = VectorBook(store, made)
+        meta = VectorMeta(of=1, view="context", dim=2, generation=1)
+        (seq,) = store.append([meta.draft(KEY, np.ones((1, 2), np.float32), [2])])
+        assert book.note(meta, seq)
+        assert (book.read(job) is None, job in book) == (False, True)
+        store.erase(records=[2])
+        assert (book.read(job) is None, job in book) == (True, False)
 
 
 def test_names_get_numbers_of_their_own_after_an_index_was_loaded():

@@ -6,7 +6,7 @@ import pytest
 from guarded import guard
 
 from warmset import Memory
-from warmset.errors import InvalidInputError, InvalidMessageError
+from warmset.errors import InvalidInputError, InvalidMessageError, NotFound
 from warmset.ingest import Synced
 from warmset.quote.format import TAG
 
@@ -79,6 +79,25 @@ def test_fields_of_a_turn_are_the_callers_own(memory):
     assert log.fetch(id_).meta == {"tags": ["x"]}
 
 
+@pytest.mark.parametrize("meta", [5, "x", [("a", 1)], {"a": object()}])
+def test_fields_are_a_mapping_of_plain_values(memory, meta):
+    log = memory.conversation("log")
+    with pytest.raises(InvalidInputError, match="meta"):
+        log.append(said("a"), meta=meta)
+    assert len(log) == 0
+
+
+def test_a_message_belongs_to_its_conversation_and_its_branch(memory):
+    one, two = memory.conversation("one"), memory.conversation("two")
+    ids = list(one.sync(said("a", "b")).appended)
+    (other,) = two.append(said("a"))
+    one.sync(said("a", "c"))
+    assert [one.fetch(id_).live for id_ in ids] == [True, False]
+    for log, id_ in ((two, ids[0]), (one, other)):
+        with pytest.raises(NotFound):
+            log.fetch(id_)
+
+
 @pytest.mark.parametrize("session", [True, False, 1.5, ["a"]])
 def test_a_session_is_a_name_or_a_number(memory, session):
     log = memory.conversation("log")
@@ -95,6 +114,24 @@ def test_a_speaker_of_whom_nothing_is_left_is_none():
         log = memory.conversation("log")
         ids = [*log.append(said("a"), speaker="Ann"), *log.append(said("b"), speaker="Ann B")]
         assert [log.fetch(id_).speaker for id_ in ids] == [None, "B"]
+
+
+def test_a_conversation_that_was_erased_meanwhile_may_begin_in_another_dialect():
+    erased = []
+
+    def hook(text):
+        if "go" in text and not erased:
+            erased.append(text)
+            memory.erase(conversation="log")
+        return text
+
+    call = {"id": "c", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    use = {"type": "tool_use", "id": "t", "name": "f", "input": {}}
+    with Memory.open(None, embedder="lexical", redact=hook) as memory:
+        log = memory.conversation("log")
+        log.append([*said("a"), {"role": "assistant", "content": None, "tool_calls": [call]}])
+        log.append({"role": "assistant", "content": [{"type": "text", "text": "go"}, use]})
+        assert len(log) == 1
 
 
 @pytest.mark.parametrize("verb", ["append", "sync"])
@@ -161,7 +198,7 @@ def test_a_request_of_a_window_is_stored_with_the_window(memory):
     assert len(texts(log)) == len(talk()) + 2
     assert len(made.appended) == 2
     again = log.sync([*window.messages, {"role": "assistant", "content": "None."}])
-    assert again.appended == []
+    assert (again.appended, again.kept) == ([], len(window.messages) + 1)
 
 
 def test_what_is_ours_is_stored_nowhere(memory):
@@ -175,3 +212,37 @@ def test_what_is_ours_is_stored_nowhere(memory):
         before = texts(log)
         log.sync([*(dict(one) for one in log.fetch(log.ids)), block, *said("new")])
         assert texts(log) == [*before, "new"]
+
+
+# --- what replies were made behind ----------------------------------------------------------------
+
+SENT = {"budget": 9_999, "dialect": "anthropic", "model": "claude-opus-5-5"}
+
+
+def thought(n):
+    thinking = {"type": "thinking", "thinking": "hm", "signature": f"s{n}"}
+    return {"role": "assistant", "content": [thinking, {"type": "text", "text": f"a{n}"}]}
+
+
+def test_a_branch_at_the_front_is_no_beginning(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.conversation("log").append([*said("a"), thought(1), *said("b")])
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.sync(said("x"))
+        log.append([thought(2), *said("y")])  # another process may have made the list
+        assert log.window(mode="full", **SENT).report.thinking.kept == 0
+
+
+@pytest.mark.parametrize(
+    ("asked", "kept"), [("and now?", 1), ("and then?", 0), (None, 0), ("and now? and then?", 0)]
+)
+def test_a_reply_in_another_process_is_behind_the_list_with_its_request(tmp_path, asked, kept):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([*said("a"), {"role": "assistant", "content": "ok"}])
+        log.window("and now?", mode="steady", **SENT)
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([*said(*([asked] if asked else [])), thought(1), *said("c")])
+        assert log.window(mode="full", **SENT).report.thinking.kept == kept

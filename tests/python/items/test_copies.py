@@ -114,3 +114,19 @@ def restored(memory, handle):
         return memory.restore(handle)
     except Erased:
         return None
+
+
+def test_copies_count_once_where_they_are_named_or_in_the_conversation(tmp_path):
+    with Memory.open(tmp_path, **OPTIONS) as memory:
+        copies = [int(one.split(":")[1]) for one in dropped(memory, *WORDS).values()]
+        (id_,) = memory.conversation("a").append(said(WORDS[0]))
+        gone = memory.erase(ids=[id_, copies[0]])
+        assert (gone.records, gone.derived) == (2, 0)
+        log = memory.conversation("b")
+        log.append(said("task"))
+        dropped(log, *WORDS)
+        log.append([said(word) for word in WORDS])
+    with ColdStore.open(tmp_path) as store:
+        inside = [one for one in store.page() if one.key[1:2] == (b"b",)]
+        gone = erase_conversation(store, "default", "b")
+        assert (gone.records, gone.derived) == (len(inside), 2), "and two copies of the tenant's"

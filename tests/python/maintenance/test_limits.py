@@ -76,6 +76,14 @@ def test_what_has_vectors_alone_is_there_and_has_no_lines():
         assert written(store, prefix=[b"u"])[1] == []
 
 
+def test_an_export_has_the_named_conversation_and_no_other():
+    keys = [[b"t", b"a"], [b"t", b"ab"], [b"t", b"a/b"], [b"ta", b"a"], [b"t"], [b"u", b"a"]]
+    with ColdStore.open(None) as store:
+        store.append([row(kind="item", key=key) for key in keys])
+        for prefix, ids in (([b"t", b"a"], [1]), ([b"t"], [1, 2, 3, 5]), ([], range(1, 7))):
+            assert [line["id"] for line in written(store, prefix=prefix)[1][1:]] == [*ids]
+
+
 def test_a_list_that_was_emptied_comes_through_a_file_empty(tmp_path):
     with Memory.open(tmp_path / "one", embedder="lexical") as memory:
         log = memory.conversation("log")

@@ -58,6 +58,10 @@ def test_a_line_may_have_as_many_levels_as_are_allowed(deepest, make):
     assert read(json.dumps([0, make(value)]).encode(), deepest=deepest).flaw is not None
 
 
+def test_a_byte_order_mark_is_passed_over():
+    assert read(b'\xef\xbb\xbf{"a": 1}').value == {"a": 1}
+
+
 def test_of_several_flaws_the_first_is_named():
     assert "1e999" in read(b'[1e999, {"a": 1, "a": 2}, 1e998]').flaw
     assert "1e999" not in read(b'[{"a": 1, "a": 2}, 1e999]').flaw

@@ -14,12 +14,14 @@ from warmset.state.branches import ROOT, History, Step
 from warmset.state.last_cut import Standing
 from warmset.state.ledger import Ledger, columns_of
 from warmset.state.matching import match
+from warmset.state.prompt_prefix import Sent
 from warmset.state.resent_list import Snapshot
 from warmset.state.sent_lists import SentList, SentLists
 from warmset.state.unit_costs import Accounts
 from warmset.store.descriptions import Described
 from warmset.store.records import TurnMeta
 from warmset.text.timestamps import day_of
+from warmset.tokens import extra_tokens, message_tokens
 
 CONTENTS = (b"a", b"b", b"c")
 STEPS = st.lists(st.tuples(st.integers(0, 99), st.sampled_from(CONTENTS)), max_size=12)
@@ -42,6 +44,11 @@ def grown(steps):
         parents[id_], says[id_] = history.head, digest
         history.add(id_, digest)
         assert history.path == chain(parents, id_)
+        for one in (ROOT, id_ // 2):
+            assert list(history.following(one)) == [i for i in parents if parents[i] == one]
+    assert history.among(CONTENTS[:2]) == {
+        digest: id_ for id_, digest in says.items() if digest in CONTENTS[:2]
+    }
     return history, parents, says
 
 
@@ -356,3 +363,20 @@ def test_a_reply_is_made_behind_the_one_list_there_was_since_the_last_one():
     assert (lists.only(7), lists.unknown) == (None, False), "it may have been either"
     lists.replied()
     assert (lists.only(7), lists.unknown, lists.ever) == (None, True, True)
+
+
+def test_what_is_the_same_at_the_front_of_two_lists():
+    texts = ["a word", "two words more", "and three"]
+    listed = [{"role": "user", "content": text} for text in texts]
+    other = [*listed[:2], {"role": "user", "content": "else"}]
+    beside = [{"system": "Be brief."}, {"system": "Be long."}, {}, {"tools": [{"name": "f"}]}]
+    counts = [message_tokens([one], "o200k_base")[0] for one in listed]
+    for one in beside:
+        around = extra_tokens("o200k_base", system=one.get("system"), tools=one.get("tools"))
+        for two in beside:
+            before = Sent(listed, **one)
+            before.cached(listed, Sent(), "o200k_base")
+            for now, same in ((listed, 3), (other, 2), (listed[:1], 1), ([*listed, *other], 3)):
+                found = Sent(now, **two).cached(now, before, "o200k_base")
+                assert found == (around + sum(counts[:same]) if one is two else 0)
+    assert Sent(listed).cached(listed, Sent(), "o200k_base") == 0

@@ -134,3 +134,18 @@ def test_a_description_counts_if_the_callables_in_use_made_all_of_it(store):
     (seq,) = store.append([plain])
     made = derived.take(store.page(seq)[0])
     assert described(made, {"summary_line": "a"}) == Described(seq, decision=None)
+
+
+@pytest.mark.parametrize(
+    ("payload", "parts"),
+    [
+        (b"", {}),
+        (b"{", {}),
+        (b"[]", {}),
+        (b'{"summary_line": 1, "entities": ["a"]}', {"entities": ["a"]}),
+        (b'{"summary_line": "a", "entities": ["a", 1]}', {"summary_line": "a"}),
+        (b'{"entities": "a"}', {}),
+    ],
+)
+def test_parts_of_another_form_are_left_out(payload, parts):
+    assert read_parts(payload) == parts
