@@ -6,11 +6,12 @@ import numpy as np
 import pytest
 
 from warmset.errors import InvalidInputError, TooLarge
+from warmset.messages.prefix import Prefix, PrefixHash
 from warmset.native import ColdStore
 from warmset.options import MAX_TURN
 from warmset.store.derived import Derived, derived_draft
 from warmset.store.descriptions import Described, described, description_draft, read_parts, turn_of
-from warmset.store.records import Identity, TurnMeta, VectorMeta, load, turn_draft
+from warmset.store.records import Identity, TurnMeta, VectorMeta, dump, load, turn_draft
 
 KEY = [b"t", b"c"]
 
@@ -20,6 +21,19 @@ def test_a_message_may_have_as_many_bytes_as_are_allowed():
     assert turn_draft(KEY, TurnMeta(at=1.0), payload)[3] is payload
     with pytest.raises(TooLarge):
         turn_draft(KEY, TurnMeta(at=1.0), payload + b"x")
+
+
+def test_the_meta_of_a_turn_is_read_as_it_was_written():
+    behind = Prefix.decode(PrefixHash(system="s").prefix().encode())
+    one = TurnMeta(
+        at=1.5, speaker="Ann", session="3", dialect="gemini", parent=0, extra={"a": [1]},
+        behind=behind,
+    )  # fmt: skip
+    assert TurnMeta.decode(one.encode()) == one
+    assert TurnMeta.decode(TurnMeta(at=1.5).encode()) == TurnMeta(at=1.5)
+    for name in ("by", "session", "parent", "meta"):
+        with pytest.raises(InvalidInputError, match=name):
+            TurnMeta.decode(dump({"at": 1.0, name: 1.5}))
 
 
 def test_a_dialect_that_only_a_newer_version_knows_is_none():

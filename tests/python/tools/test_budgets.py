@@ -8,6 +8,7 @@ import re
 import pytest
 
 from warmset import Memory, count_tokens
+from warmset.messages import DIALECTS
 from warmset.tools.schema import MAX_FOCUS, MAX_HITS, MAX_IDS, MAX_QUERY, UnusableError, focus_of
 
 LEAST = 48
@@ -93,6 +94,9 @@ def test_a_beginning_is_as_long_as_the_budget_allows(talk):
 
 def test_a_turn_that_is_cut_is_not_among_those_that_are_not_shown(talk):
     long, other = talk.ids[-1], talk.ids[16]
+    _, text, kit = run(talk, 160, FETCH, {"ids": [long, 999_999]})
+    assert kit.granted == (long,)
+    assert "no turns #999999" in text
     _, text, kit = run(talk, 150, FETCH, {"ids": [long, other]})
     if kit.granted == (other,):
         _, text, kit = run(talk, 150, FETCH, {"ids": [long]})
@@ -103,7 +107,26 @@ def test_a_turn_that_is_cut_is_not_among_those_that_are_not_shown(talk):
 
 @pytest.mark.parametrize("name", ["unknown", FETCH, SEARCH])
 def test_refusals_count_against_the_budget(talk, name):
-    assert run(talk, 1_000, name, {"ids": [], "query": ""})[2].spent > 0
+    for budget in (1_000, 5):
+        kit = run(talk, budget, name, {"ids": [], "query": ""})[2]
+        assert kit.spent > 5
+        assert kit.left == max(0, budget - kit.spent)
+
+
+def test_definitions_are_the_callers_own(talk):
+    for dialect in DIALECTS:
+        first, second = (talk.tools(budget=9, dialect=dialect).definitions for _ in range(2))
+        assert first == second
+        emptied(first)
+        assert talk.tools(budget=9, dialect=dialect).definitions == second
+
+
+def emptied(value):
+    """Empty every container in a value."""
+    for one in value.values() if isinstance(value, dict) else value:
+        if isinstance(one, (dict, list)):
+            emptied(one)
+    value.clear()
 
 
 def test_as_many_as_are_allowed(talk):
