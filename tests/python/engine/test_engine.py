@@ -10,6 +10,7 @@ from bag import Bag
 from warmset import Memory
 from warmset.engine import index_file, lease
 from warmset.errors import Closed, EmbedderError, InvalidInputError
+from warmset.native import ColdStore
 from warmset.store.options import StoreOptions
 
 
@@ -54,10 +55,14 @@ def test_damage_is_logged_once(tmp_path, caplog):
     with Memory.open(tmp_path, embedder="lexical") as memory:
         for n in range(3):
             memory.conversation("log").append(said(f"more {n}"))
+            with ColdStore.open(tmp_path) as store:
+                meta = b'{"what":"head","id":99}'
+                store.append([("checkpoint", [b"default", b"log"], meta, b"", ())])
         assert len(memory.conversation("log")) == 7
-        assert len(memory.stats()["damaged"]) == 1
-    told = [one for one in caplog.records if one.getMessage().startswith("damaged")]
-    assert len(told) == 1
+        assert len(memory.stats()["damaged"]) == 4
+    told = [one.getMessage() for one in caplog.records if one.levelno == logging.ERROR]
+    assert sum("damages=1" in one for one in told) == 1
+    assert len(told) == 4, "each record that cannot be read, once"
 
 
 def test_figures_are_of_one_tenant(tmp_path):

@@ -8,6 +8,7 @@ from guarded import guard
 from warmset import Memory
 from warmset.errors import InvalidInputError, InvalidMessageError, NotFound
 from warmset.ingest import Synced
+from warmset.messages.prefix import UNKNOWN
 from warmset.quote.format import TAG
 
 
@@ -245,4 +246,6 @@ def test_a_reply_in_another_process_is_behind_the_list_with_its_request(tmp_path
     with Memory.open(tmp_path, embedder="lexical") as memory:
         log = memory.conversation("log")
         log.append([*said(*([asked] if asked else [])), thought(1), *said("c")])
-        assert log.window(mode="full", **SENT).report.thinking.kept == kept
+        found = log.window(mode="full", **SENT).report.thinking
+        assert found.kept == kept
+        assert (found.why == (UNKNOWN,)) == (asked not in ("and now?", None))
