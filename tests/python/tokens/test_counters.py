@@ -305,7 +305,7 @@ def test_the_bound_holds_for_like_requests(seed, factor, spread):
         abs(count - real) > count.error * real + 1
         for count, (_, real) in zip(counts, pairs[200:], strict=True)
     )
-    assert outside <= 30
+    assert outside <= 40  # ten are expected; seven standard deviations more, whatever the seed
     assert made.error <= 2.5 * spread + 0.02
 
 
