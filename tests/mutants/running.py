@@ -36,6 +36,7 @@ def run(
     env: Mapping[str, str] | None = None,
     timeout: float | None = None,
     tick: Callable[[], None] | None = None,
+    grace: float = 0.0,
 ) -> Ran:
     """Run a command, and end it with its children when it takes too long or we are interrupted.
 
@@ -45,6 +46,7 @@ def run(
         env: What is added to the environment.
         timeout: Seconds that it may take.
         tick: Called about twice a second while it runs.
+        grace: Seconds that it has after a Ctrl-C of ours, for one that has to end others itself.
     """
     began = time.monotonic()
     with tempfile.TemporaryFile() as output:
@@ -61,7 +63,7 @@ def run(
             _limit_memory(process.pid)
             code = _wait(process, began, timeout, tick)
         finally:
-            _end(process)
+            _end(process, grace)
         output.seek(0)
         said = output.read().decode(errors="replace")
     return Ran(code, said, time.monotonic() - began)
@@ -85,8 +87,12 @@ def _wait(
                 tick()
 
 
-def _end(process: subprocess.Popen[bytes]) -> None:
-    """Kill what is left of the command's own session: also children that outlived it."""
+def _end(process: subprocess.Popen[bytes], grace: float) -> None:
+    """Kill what is left of the command's process group: also children that outlived it."""
+    if grace and process.poll() is None:
+        process.send_signal(signal.SIGINT if sys.platform != "win32" else signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            process.wait(grace)
     if sys.platform == "win32":
         process.kill()
     else:

@@ -31,6 +31,7 @@ CRATE = "warmset-core"
 INSTALL = "cargo-mutants is not installed: cargo install --locked cargo-mutants"
 ALSO = {"hot": ("simd",), "simd": ("hot",)}  # binaries that test a stage beside its own
 MIN_TIMEOUT_SECONDS = 60
+GRACE_SECONDS = 20.0  # cargo-mutants runs tests in groups of their own, which it ends itself
 OUTCOMES: dict[str, Outcome] = {
     "CaughtMutant": "found",
     "MissedMutant": "lived",
@@ -141,7 +142,7 @@ class RustMutants:
         env = {**self.copy.environment(), "CARGO_TARGET_DIR": str(self.cargo_target)}
         env["CARGO_TERM_COLOR"] = "never"
         command = ["cargo", "mutants", "-d", ".", "--no-config", "--package", CRATE, *arguments]
-        ran = run(command, cwd=self.copy.root, env=env, tick=tick)
+        ran = run(command, cwd=self.copy.root, env=env, tick=tick, grace=GRACE_SECONDS)
         # 0: all found; 2: some lived; 3: some took too long. The rest are failures.
         if ran.code not in (0, 2, 3):
             raise UsageError(f"cargo mutants ended with {ran.code}:\n{ran.output[-3000:]}")
