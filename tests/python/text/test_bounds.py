@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warmset.options import SUMMARY_CHARS
-from warmset.text.clauses import sets, stated_in
+from warmset.text.clauses import Clauses, sets
 from warmset.text.decisions import MAX_ENTITIES, entities, summarise
 from warmset.text.features import CALLS, Addressed, read
 from warmset.text.private import PRIVATE, without_private
@@ -107,9 +107,8 @@ def test_a_tag_is_known_with_white_space_before_its_name(tag):
 def test_a_question_sets_nothing_and_words_behind_a_value_count():
     assert not sets("The limit is 30 s?")
     assert sets("The limit is 30 s.")
-    (stated,) = stated_in(["Use 30 s as the search timeout."], 0)
+    (stated,) = Clauses("Use 30 s as the search timeout.").stated(0)
     assert {"search", "timeout"} <= stated.words
-    (stated,) = stated_in(
-        ["It is about the search.", "Use 30 s.", "Not the index.", "Nor that."], 1
-    )
+    read = Clauses("It is about the search. Use 30 s. Not the index. Nor that.")
+    (stated,) = read.stated(1)
     assert {"search", "index"} <= stated.around
