@@ -147,6 +147,50 @@ def test_messages_follow_earlier_ones_only_and_steps_are_forgotten_with_their_pl
     assert history.steps == {}
 
 
+class Alike:
+    """Says which stored messages a list may have in another form, and which are thinking alone."""
+
+    def __init__(self, alike=(), alone=()):
+        self._alike, self._alone = alike, alone
+
+    def variant(self, _at, id_, /):
+        return "other" if id_ in self._alike else None
+
+    def is_alone(self, id_, /):
+        return id_ in self._alone
+
+    def is_thinking(self, _at, /):
+        return False
+
+
+@pytest.mark.parametrize(
+    ("alone", "ids"), [((), [1]), ((2,), [1]), ((3,), [1]), ((2, 3), [1, 2, 3])]
+)
+def test_only_thinking_may_be_missing_at_the_end(alone, ids):
+    history = History()
+    for id_ in (1, 2, 3):
+        history.add(id_, b"%d" % id_)
+    found = match(history, [b"1"], Alike(alone=alone))
+    assert (found.ids, found.branched_at) == (ids, None if len(ids) == 3 else 1)
+    assert found.of == [1]
+
+
+def test_of_messages_that_are_alike_the_one_on_the_current_path_is_meant():
+    history = History()
+    history.add(1, b"1")
+    history.add(2, b"2")
+    likeness = Alike(alike=(2, 3))
+    assert match(history, [b"1", b"x"], likeness).ids == [1, 2]
+    history.move(1)
+    history.add(3, b"3")
+    found = match(history, [b"1", b"x"], likeness)
+    assert (found.ids, found.branched_at) == ([1, 3], None)
+    found = match(history, [b"1", b"2"], likeness)
+    assert (found.ids, found.branched_at) == ([1, 3], None), "in another form, but here"
+    history.move(2)
+    assert match(history, [b"1", b"x"], likeness).ids == [1, 2]
+
+
 # --- the spool ------------------------------------------------------------------------------------
 
 
