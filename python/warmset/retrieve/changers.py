@@ -26,10 +26,7 @@ NEAREST: Final = 64
 """Messages, the nearest by words, among which the old values of a change are looked for."""
 
 
-@guarded(
-    "engine",
-    calls=("take",),
-)
+@guarded("engine", calls=("take", "newer"))
 class Changers:
     """The turns of one conversation's current path that changed a value.
 

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
+from warmset._support.locks import guarded
 from warmset.state.ledger import columns_of
 from warmset.text.superseding import Open
 
@@ -23,6 +24,7 @@ MOST: Final = 256
 Older ones are taken to hold."""
 
 
+@guarded("engine", calls=("take",))
 class Decisions:
     """The decisions of one conversation's current path; only new ones are read.
 

@@ -24,7 +24,7 @@ def with_newer(
     known: Iterable[Entry],
     room: int,
 ) -> tuple[tuple[tuple[Entry, ...], ...], tuple[tuple[int, int], ...]]:
-    """Add to quoted units those that changed their values.
+    """Add to quoted units those that changed their values; the caller holds the engine's lock.
 
     Args:
         engine: The store, from which texts are read.
@@ -47,9 +47,7 @@ def with_newer(
     units: list[tuple[Entry, ...]] = []
     for unit in quoted:
         missing = {new.id for one in unit if (new := changed.get(one.id)) and new.id not in shown}
-        with engine.lock:
-            found = ledger.together(sorted(missing)) if missing else []
-        for more in found:
+        for more in ledger.together(sorted(missing)):
             if sum(cards.quote(one).tokens for one in more) > room // 2:
                 break
             units.append(tuple(more))

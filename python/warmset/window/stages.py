@@ -239,11 +239,12 @@ def quote_and_index(
     why = _unused(found, picked, pool, len(quoted))
     verbatim = [one for unit in parts.units() for one in unit]
     quotes_room = left - lines_tokens(engine, lines)
-    quoted, changed = with_newer(engine, ledger, quoted, changers, verbatim, quotes_room)
-    known = (*verbatim, *(one for unit in quoted for one in unit))
-    there = {one.id for one in known}
-    lines = tuple(entry for entry in lines if entry.id not in there)
-    lines, more = lines_with_newer(engine, lines, changers, known, room)
+    with engine.lock:
+        quoted, changed = with_newer(engine, ledger, quoted, changers, verbatim, quotes_room)
+        known = (*verbatim, *(one for unit in quoted for one in unit))
+        there = {one.id for one in known}
+        lines = tuple(entry for entry in lines if entry.id not in there)
+        lines, more = lines_with_newer(engine, lines, changers, known, room)
     draft = replace(
         base,
         quoted=quoted,

@@ -29,7 +29,8 @@ class Talk:
             meta = TurnMeta(at=DAY * 86_400.0, dialect="openai")
             self.ledger.admit(id_, b"%d" % id_, facts, meta, 9)
         self.cards = Cards(texts.__getitem__, "o200k_base")
-        self.engine = SimpleNamespace(cards=self.cards, lock=rlock("engine"))
+        self.engine = SimpleNamespace(cards=self.cards)
+        self.lock = rlock("engine")
         changed = {old: self[new] for old, new in changed.items()}
         self.changers = SimpleNamespace(newer=lambda one: changed.get(one.id))
 
@@ -39,7 +40,8 @@ class Talk:
     def quotes(self, quoted, room, known=()):
         units = [tuple(map(self.__getitem__, unit)) for unit in quoted]
         shown = [self[id_] for id_ in known]
-        made, marks = with_newer(self.engine, self.ledger, units, self.changers, shown, room)
+        with self.lock:
+            made, marks = with_newer(self.engine, self.ledger, units, self.changers, shown, room)
         return [tuple(one.id for one in unit) for unit in made], dict(marks)
 
     def lines(self, lines, room, known=()):
