@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 MOST: Final = 256
 """The newest messages of a conversation that are read at first: the first window waits for it."""
 
-MORE: Final = 1
+MORE: Final = 2
 """Older messages that each further window reads, until all are."""
 
 NEAREST: Final = 64

@@ -109,6 +109,7 @@ def test_another_branch_has_its_own_changes(log):
 
 def test_older_messages_of_a_long_path_are_read_a_few_at_a_time(log, monkeypatch):
     monkeypatch.setattr(changers, "MOST", 8)
+    monkeypatch.setattr(changers, "MORE", 1)
     old, new = log.say(OLD), log.say(NEW)
     log.fill(10)
     calls = 0
