@@ -135,6 +135,109 @@ fn crowded_texts_have_the_twins_that_are_given() {
     assert_eq!(now(&[given, back]), [0.9, 0.0, 0.0]);
 }
 
+/// The coverage of turns, none of which says the same as another, by memories alone.
+fn by_memories(sayings: &Sayings, ids: &[u64], cosines: &[f32], counts: &[usize]) -> Vec<f64> {
+    let texts: Vec<Option<u64>> = (0..).map(Some).take(counts.len()).collect();
+    let listed = Listed {
+        texts: &texts,
+        sayings,
+        crowded: &[],
+        same: 0.8,
+        check: true,
+    };
+    let near = Near {
+        sayings,
+        ids,
+        cosines,
+        counts,
+    };
+    Coverage::new(listed, Some(near)).unwrap().now()
+}
+
+#[test]
+fn three_memories_of_a_turn_are_looked_at_and_a_coverage_is_at_most_one() {
+    let sayings = Sayings::default();
+    let cosines = [0.5, 0.4, 0.3, 0.9, 0.8, 0.7];
+    for count in [3, 4, 6] {
+        let found = by_memories(&sayings, &[7; 6], &cosines, &[count, 3]);
+        assert_eq!(found, [0.5, f64::from(0.9_f32)], "{count}");
+    }
+    // Turns that another one could cover, were it not struck.
+    let listed = Listed {
+        texts: &[Some(0), Some(0)],
+        sayings: &sayings,
+        crowded: &[],
+        same: 0.8,
+        check: true,
+    };
+    for count in [3, 4, 6] {
+        let near = Near {
+            sayings: &sayings,
+            ids: &[7; 6],
+            cosines: &cosines,
+            counts: &[count, 3],
+        };
+        let mut coverage = Coverage::new(listed, Some(near)).unwrap();
+        coverage.strike(&[true, false]).unwrap();
+        assert_eq!(coverage.now(), [0.5, f64::from(0.9_f32)], "{count}");
+    }
+    let over = 1.0_f32.next_up();
+    assert_eq!(by_memories(&sayings, &[7; 3], &[over; 3], &[1]), [1.0]);
+}
+
+#[test]
+fn facts_are_looked_for_in_the_three_nearest_covers() {
+    let mut sayings = Sayings::default();
+    let twin = |text| Twin { cosine: 0.9, text };
+    sayings.state(0, vec![7]);
+    sayings.state(9, vec![7]);
+    sayings.relate(0, vec![twin(1), twin(2), twin(3)]);
+    for other in 1..4 {
+        sayings.relate(other, vec![twin(0)]);
+    }
+    let texts = [Some(0), Some(1), Some(2), Some(3)];
+    for (cosine, covered) in [(0.5, 0.0), (0.95, 0.95), (0.9_f32.next_down(), 0.0)] {
+        let listed = Listed {
+            texts: &texts,
+            sayings: &sayings,
+            crowded: &[],
+            same: 0.8,
+            check: true,
+        };
+        let near = Near {
+            sayings: &sayings,
+            ids: &[9; 12],
+            cosines: &[cosine; 12],
+            counts: &[1, 0, 0, 0],
+        };
+        let now = Coverage::new(listed, Some(near)).unwrap().now();
+        assert!((now[0] - covered).abs() < 1e-6, "{now:?} with {cosine}");
+    }
+}
+
+#[test]
+fn a_text_that_was_forgotten_has_no_twins_when_it_comes_back() {
+    let mut sayings = Sayings::default();
+    let twin = |text| Twin { cosine: 0.9, text };
+    let texts = [Some(1), Some(2)];
+    let now = |sayings: &Sayings| {
+        let listed = Listed {
+            texts: &texts,
+            sayings,
+            crowded: &[],
+            same: 0.8,
+            check: true,
+        };
+        Coverage::new(listed, None).unwrap().now()
+    };
+    sayings.relate(1, vec![twin(2)]);
+    sayings.relate(2, vec![twin(1)]);
+    assert_eq!(now(&sayings), [0.9, 0.0]);
+    sayings.forget(1);
+    sayings.state(1, vec![]);
+    assert_eq!(now(&sayings), [0.0, 0.0]);
+}
+
 #[test]
 fn what_was_forgotten_is_lacking_and_lengths_must_agree() {
     let mut sayings = Sayings::default();

@@ -105,11 +105,13 @@ pub fn keep_worthy(turns: Worthy<'_>, budget: u64) -> Result<Stays> {
     super::same_length("must", turns.must.len(), count)?;
     let mut all = gather(turns)?;
     let need: u128 = all.iter().filter(|one| one.must).map(|one| one.cost).sum();
-    let mut left = u128::from(budget).saturating_sub(need);
+    let room = u128::from(budget).checked_sub(need);
+    let mut left = room.unwrap_or_default();
     let mut order: Vec<usize> = (0..all.len()).collect();
+    // Without room nothing else stays, not even what costs nothing.
     order.retain(|at| {
-        all.get(*at)
-            .is_some_and(|one| one.first.is_some() && !one.must)
+        let one = all.get(*at);
+        room.is_some() && one.is_some_and(|one| one.first.is_some() && !one.must)
     });
     order.sort_by(|a, b| {
         let (Some(a), Some(b)) = (all.get(*a), all.get(*b)) else {
