@@ -50,7 +50,8 @@ prop_compose! {
     fn case()(n in 0_usize..24)(
         costs in prop::collection::vec(0_u64..40, n),
         // Few distinct values, so that ties are common.
-        values in prop::collection::vec((-3_i8..4).prop_map(f64::from), n),
+        values in prop::collection::vec(
+            prop::sample::select(vec![-3.0, -1.0, -0.0, 0.0, 1.0, 2.5]), n),
         groups in prop::collection::vec(0_i64..8, n),
         budget in 0_u64..300,
         must in prop::collection::vec(0..n.max(1), 0..3),
@@ -75,9 +76,22 @@ proptest! {
     }
 
     #[test]
+    fn without_groups_each_item_is_its_own((costs, values, _, budget, must) in case()) {
+        let own: Vec<i64> = (0..).take(costs.len()).collect();
+        let items = Items { costs: &costs, values: &values, groups: None };
+        let twice = [&must[..], &must].concat();
+        let got = match pack(items, budget, &twice) {
+            Ok(chosen) => Ok(chosen),
+            Err(Error::BudgetTooSmall { need, have }) => Err((need, have)),
+            Err(other) => panic!("{other}"),
+        };
+        prop_assert_eq!(got, oracle(&costs, &values, &own, budget, &must));
+    }
+
+    #[test]
     fn a_group_is_worth_its_best_member(
         homes in prop::collection::vec(0_i64..6, 0..12),
-        ranked in prop::collection::vec((0_i64..30, 0_u8..4), 0..14),
+        ranked in prop::collection::vec((0_i64..30, -2_i8..4), 0..14),
         raised in prop::collection::vec(any::<bool>(), 6),
     ) {
         let ids: Vec<i64> = (0..).map(|at| at * 2 + 1).take(homes.len()).collect();
