@@ -180,13 +180,14 @@ mod tests {
     use super::*;
     use crate::tokens::Encoding;
 
-    const TEXTS: [&str; 14] = [
+    const TEXTS: [&str; 15] = [
         "The pool ran out of connections because every worker kept one open during the call.",
         "fn main() { let x = vec![1, 2, 3]; println!(\"{:?}\", x.iter().sum::<i32>()); }",
         "{\"id\": 17, \"name\": \"part-17\", \"price\": 12.5, \"tags\": [\"a\", null]}",
         "会議は来週の火曜日に延期されました。資料は金曜日までに送ってください。",
         "数据库连接池的大小从二十改为十二，因为最大连接数只有八十。",
         "Встреча перенесена на следующий вторник, материалы пришлите до пятницы.",
+        "🙂🚀🎉🔥✅👍🏽🧑‍💻🌍📎🗂️",
         "Die Besprechung wurde auf nächsten Dienstag verschoben, bitte schickt die Unterlagen.",
         "회의는 다음 주 화요일로 연기되었습니다. 자료는 금요일까지 보내 주세요.",
         "تم تأجيل الاجتماع إلى يوم الثلاثاء المقبل، يرجى إرسال المواد قبل الجمعة.",
@@ -223,6 +224,15 @@ mod tests {
             ("\n", 1),
             ("\n    x", 3),
             ("....", 3),
+            ("aaaaa", 1),
+            ("aaaaaa", 2),
+            ("xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx", 16),
+            ("a.b.c.d", 6),
+            ("\n                                x", 5),
+            ("äöüß", 4),
+            ("ÄÖ", 1),
+            ("🙂🙂", 6),
+            ("中中中中", 5),
         ];
         for (text, tokens) in cases {
             assert_eq!(estimate(text), tokens, "{text:?}");

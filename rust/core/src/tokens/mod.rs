@@ -147,6 +147,15 @@ mod tests {
     }
 
     #[test]
+    fn only_a_vocabulary_is_exact_and_every_name_is_found_again() {
+        let exact = Encoding::ALL.into_iter().filter(|one| one.is_exact());
+        assert!(exact.eq([Encoding::O200kBase, Encoding::Cl100kBase]));
+        for one in Encoding::ALL {
+            assert_eq!(Encoding::named(one.name()).unwrap(), one);
+        }
+    }
+
+    #[test]
     fn an_unknown_name_lists_the_known() {
         let error = Encoding::named("p50k").unwrap_err().to_string();
         assert!(error.contains("o200k_base"), "{error}");
