@@ -48,6 +48,25 @@ fn code(packing: Packing, block: &[Group], row: usize, dimension: usize) -> i64 
     }
 }
 
+#[test]
+fn each_part_of_a_margin_widens_it() {
+    let terms = Terms {
+        reach: 2.0,
+        miss: 4.0,
+        rest: 8.0,
+        grain: 0.125,
+    };
+    let margins = [
+        [0.0, 0.0, 0.0],
+        [1.0, 0.0, 0.0],
+        [0.0, 1.0, 0.0],
+        [0.0, 0.0, 1.0],
+    ];
+    let found = margins.map(|factors| margin(factors, &terms).to_bits());
+    assert_eq!(found, [0.125_f32, 2.125, 4.125, 8.125].map(f32::to_bits));
+    assert_eq!(estimate(-6, 0.5, 0.25).to_bits(), (-0.75_f32).to_bits());
+}
+
 proptest! {
     #![proptest_config(ProptestConfig::with_cases(96))]
 

@@ -261,6 +261,18 @@ mod tests {
     }
 
     #[test]
+    fn the_best_tier_is_the_fastest_and_each_is_known_by_its_name_alone() {
+        let tiers = Tier::available();
+        assert_eq!(Some(&Scanner::best().tier()), tiers.last());
+        for tier in tiers {
+            assert_eq!(Scanner::named(tier.name()).unwrap().tier(), tier);
+        }
+        for other in ["", "best", "AVX2", "scalar "] {
+            assert!(Scanner::named(other).is_err(), "{other}");
+        }
+    }
+
+    #[test]
     fn an_unknown_tier_is_refused_with_the_list() {
         let error = Scanner::named("mmx").unwrap_err().to_string();
         assert!(error.contains("scalar") && error.contains("mmx"), "{error}");

@@ -187,6 +187,19 @@ mod tests {
         }
 
         #[test]
+        fn what_the_scale_loses_when_it_is_rounded_is_missed(value in 0.1_f32..9.0, count in 1_usize..70) {
+            for tier in Tier::available() {
+                let blocks = lanes(&vec![value; count]);
+                let mut codes = vec![0; blocks.len() * LANES];
+                let scanner = Scanner::of(tier).unwrap();
+                let fit = scanner.fit(Packing::Eight, count, &blocks, &mut codes);
+                let one = f64::from(value) - 127.0 * f64::from(fit.scale);
+                let norm = u32::try_from(count).map(f64::from).unwrap().sqrt();
+                prop_assert!((fit.missed - one.abs() * norm).abs() <= 1e-12 * fit.norm);
+            }
+        }
+
+        #[test]
         fn a_mix_is_the_sum_of_what_is_mixed(
             count in 0_usize..200,
             width in 1_usize..4,
