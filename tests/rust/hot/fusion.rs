@@ -310,6 +310,181 @@ fn what_stands_beside_the_best_is_found_however_weak_it_is_alone() {
     assert_eq!([apart[0].id, apart[1].id], [500, 0]);
 }
 
+/// Entries whose one row scores so much by itself, all of one session.
+fn scoring(scores: impl Iterator<Item = f32>) -> Retriever {
+    let mut retriever = Retriever::new().unwrap();
+    for (id, score) in (0..).zip(scores) {
+        let labels = Labels {
+            role: u16::from(id % 5 == 0),
+            ..Labels::default()
+        };
+        retriever.add(id, labels, &terms("boat")).unwrap();
+        retriever.put_vectors(id, &[score, 0.0], 2).unwrap();
+    }
+    retriever
+}
+
+#[test]
+fn more_may_be_asked_for_than_the_pool_takes_from_each_list() {
+    let ladder = (0..400_u16).map(|at| 1.0 - f32::from(at) / 500.0);
+    let retriever = scoring(ladder);
+    let weights = Weights {
+        dense: 1.0,
+        ..Weights::default()
+    };
+    for k in [255, 256, 257, 399, 400, 500] {
+        let query = Some(&[1.0, 0.0][..]);
+        let found = retriever.search(query, &Cue::default(), &Filter::default(), k, weights);
+        let ids: Vec<u64> = found.unwrap().iter().map(|hit| hit.id).collect();
+        assert!(ids.iter().copied().eq((0..400).take(k)), "{k}");
+    }
+}
+
+#[test]
+fn what_is_found_by_words_alone_has_the_score_of_its_best_row() {
+    for rows in [[0.25, -0.5], [-0.5, 0.25], [0.25, 0.25]] {
+        let mut retriever = scoring(std::iter::repeat_n(0.5, 600));
+        retriever
+            .add(7_000, Labels::default(), &terms("anchor"))
+            .unwrap();
+        let both = [rows[0], 0.0, rows[1], 0.0];
+        retriever.put_vectors(7_000, &both, 2).unwrap();
+        let cue = Cue {
+            terms: terms("anchor"),
+            ..Cue::default()
+        };
+        let weights = Weights {
+            near: 0.0,
+            ..WEIGHTS
+        };
+        let found = retriever.search(Some(&[1.0, 0.0]), &cue, &Filter::default(), 1, weights);
+        let found = found.unwrap();
+        assert_eq!(
+            (found[0].id, found[0].dense.to_bits()),
+            (7_000, 0.25_f32.to_bits())
+        );
+    }
+}
+
+#[test]
+fn what_a_filter_leaves_out_is_not_found_beside_the_best() {
+    let retriever = scoring((0..1_000).map(|id| if id == 501 { 1.0 } else { 0.2 }));
+    let filters = [
+        Filter {
+            roles: Some(vec![0]),
+            ..Filter::default()
+        },
+        Filter {
+            except: vec![500, 505],
+            ..Filter::default()
+        },
+    ];
+    for filter in filters {
+        let query = Some(&[1.0, 0.0][..]);
+        let found = retriever.search(query, &Cue::default(), &filter, 400, WEIGHTS);
+        let ids: Vec<u64> = found.unwrap().iter().map(|hit| hit.id).collect();
+        assert!(ids.contains(&502) && ids.contains(&499));
+        assert!(!ids.contains(&500) && !ids.contains(&505), "{filter:?}");
+    }
+}
+
+#[test]
+fn four_entries_to_either_side_are_close() {
+    let mut retriever = Retriever::new().unwrap();
+    for id in 0..1_000_u64 {
+        let toward = match id {
+            500 => 1.0,
+            490..=510 => -0.05,
+            _ => 0.2,
+        };
+        retriever.add(id, Labels::default(), &[]).unwrap();
+        retriever.put_vectors(id, &[toward, 0.0], 2).unwrap();
+    }
+    let found = retriever
+        .search(
+            Some(&[1.0, 0.0]),
+            &Cue::default(),
+            &Filter::default(),
+            10,
+            WEIGHTS,
+        )
+        .unwrap();
+    let ids: Vec<u64> = found.iter().map(|hit| hit.id).collect();
+    assert_eq!(ids, [500, 496, 497, 498, 499, 501, 502, 503, 504, 0]);
+}
+
+#[test]
+fn a_session_is_one_of_its_conversation_and_a_role_stands_for_no_other_speaker() {
+    let mut retriever = Retriever::new().unwrap();
+    for (id, conversation, speaker, words) in [
+        (1, 1, 3, "pool pool"),
+        (2, 1, 0, "boat"),
+        (3, 2, 0, "boat"),
+        (4, 2, 3, "boat"),
+    ] {
+        let labels = Labels {
+            conversation,
+            speaker,
+            role: 2,
+            ..Labels::default()
+        };
+        retriever.add(id, labels, &terms(words)).unwrap();
+    }
+    let cue = Cue {
+        terms: terms("pool boat"),
+        roles: vec![2],
+        ..Cue::default()
+    };
+    let found = retriever.search(None, &cue, &Filter::default(), 9, WEIGHTS);
+    let found: BTreeMap<u64, Scored> = found.unwrap().iter().map(|hit| (hit.id, *hit)).collect();
+    let named = found.values().map(|hit| hit.speaker.to_bits());
+    assert!(named.eq([0.0, 1.0, 1.0, 0.0].map(f32::to_bits)));
+    let best = |conversation: [u64; 2]| {
+        let base = |id: &u64| found[id].lexical + 0.25 * found[id].speaker;
+        conversation.iter().map(base).fold(f32::MIN, f32::max)
+    };
+    for (id, conversation) in [(1, [1, 2]), (2, [1, 2]), (3, [3, 4]), (4, [3, 4])] {
+        assert!(
+            (found[&id].session - best(conversation)).abs() < 1e-6,
+            "{id}"
+        );
+    }
+    assert!((best([1, 2]) - best([3, 4])).abs() > 0.01);
+}
+
+#[test]
+fn times_before_1970_have_days_too() {
+    let mut retriever = Retriever::new().unwrap();
+    let times = [-DAY - 1, -DAY, -1, 0, DAY - 1, DAY];
+    for (id, at) in (1..).zip(times) {
+        let labels = Labels {
+            at,
+            ..Labels::default()
+        };
+        retriever.add(id, labels, &terms("pool")).unwrap();
+    }
+    for (day, ids) in [
+        (-2, vec![1]),
+        (-1, vec![2, 3]),
+        (0, vec![4, 5]),
+        (1, vec![6]),
+    ] {
+        let cue = Cue {
+            days: vec![(day, day)],
+            ..cue()
+        };
+        let found = retriever.search(None, &cue, &Filter::default(), 9, WEIGHTS);
+        let mut dated: Vec<u64> = found
+            .unwrap()
+            .iter()
+            .filter(|hit| hit.date > 0.0)
+            .map(|hit| hit.id)
+            .collect();
+        dated.sort_unstable();
+        assert_eq!(dated, ids, "day {day}");
+    }
+}
+
 #[test]
 fn a_new_description_takes_the_place_of_the_old_one_and_leaves_with_its_entry() {
     let mut noise = Noise(3);

@@ -113,6 +113,34 @@ fn ties_go_to_the_lower_id_whatever_the_order_of_arrival() {
 }
 
 #[test]
+fn ties_among_more_than_are_asked_for_go_to_the_lower_id() {
+    let mut index = LexicalIndex::new(Bm25::default()).unwrap();
+    let entries: Vec<_> = (0..900).rev().map(|id| entry(id, &[3, 4])).collect();
+    index.add(&entries).unwrap();
+    for index in [&index, &open(written(&index)).unwrap()] {
+        for k in [1, 7, 40] {
+            let found = index.search(&terms("fox dog"), k).unwrap();
+            assert!(found.iter().map(|hit| hit.0).eq((0..900).take(k)), "{k}");
+        }
+    }
+}
+
+#[test]
+fn who_has_a_common_term_most_often_is_found_behind_many_others() {
+    let mut index = LexicalIndex::new(Bm25::default()).unwrap();
+    let mut entries: Vec<_> = (0..1_200).map(|id| entry(id, &[4, 4, 4])).collect();
+    entries.push(entry(5_000, &[4; 60]));
+    entries.extend((6_000..6_040).map(|id| entry(id, &[4, 3, 9])));
+    index.add(&entries).unwrap();
+    for index in [&index, &open(written(&index)).unwrap()] {
+        let found = index.search(&terms("dog"), 1).unwrap();
+        let all = index.search(&terms("dog"), 2_000).unwrap();
+        assert_eq!((found[0].0, all.len()), (5_000, 1_241));
+        assert_eq!(found[0], all[0]);
+    }
+}
+
+#[test]
 fn an_index_goes_on_after_it_was_opened() {
     let mut plain = filled(0..500);
     let mut saved = open(written(&plain)).unwrap();

@@ -4,8 +4,10 @@
 #![expect(clippy::unwrap_used, reason = "a test may panic")]
 #![expect(clippy::indexing_slicing, reason = "a test may panic")]
 
+mod codes;
 mod exact;
 mod fusion;
+mod holes;
 mod index;
 mod lexical;
 mod retriever_saved;

@@ -298,5 +298,19 @@ fn ties_go_by_id_where_the_best_of_a_signal_end() {
             let ids: Vec<u64> = found.unwrap().iter().map(|hit| hit.id).collect();
             assert_eq!(ids, [1, 2, 3, 4, 5]);
         }
+        // Ids that ascend, saved; then some that lie below them.
+        let mut later = Retriever::new().unwrap();
+        for id in (10..=400).chain(1..=3) {
+            if id == 1 {
+                later = open(saved(&later)).unwrap();
+            }
+            later.add(id, Labels::default(), &terms("ok")).unwrap();
+            later.put_vectors(id, &row, DIM).unwrap();
+        }
+        for one in [&later, &open(saved(&later)).unwrap()] {
+            let found = one.search(query, words, &Filter::default(), 5, weights);
+            let ids: Vec<u64> = found.unwrap().iter().map(|hit| hit.id).collect();
+            assert_eq!(ids, [1, 2, 3, 10, 11]);
+        }
     }
 }
