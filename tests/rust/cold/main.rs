@@ -18,6 +18,8 @@ mod defects;
 #[cfg(not(feature = "defects"))]
 mod crash;
 #[cfg(not(feature = "defects"))]
+mod edges;
+#[cfg(not(feature = "defects"))]
 mod erase;
 #[cfg(not(feature = "defects"))]
 mod every_fault;

@@ -199,6 +199,36 @@ mod tests {
     use crate::entry::Kind;
 
     #[test]
+    fn a_writer_that_stops_in_a_group_writes_none_of_it_alone() {
+        let draft = Draft {
+            kind: Kind::Turn,
+            key: &[b"k"],
+            meta: &[],
+            sources: &[],
+            payload: b"x",
+        };
+        let store = Store::in_memory(Options::default()).unwrap();
+        let (shelf, queue) = (&store.shelf, Queue::default());
+        for _ in 0..3 {
+            let packet = Packet::new(&shelf.press(false).unwrap(), &[draft]).unwrap();
+            queue.push(packet, Ack::Durable);
+        }
+        let mut writer = Writer::new(None);
+        writer.begin(shelf).unwrap();
+        writer.stopped = Some("as after a sync that failed".into());
+        let tickets = queue.take_all();
+        writer.commit_all(shelf, &tickets);
+        for ticket in tickets {
+            let answer = ticket.take_answer();
+            assert!(matches!(
+                answer,
+                Some(Answer::Done(Err(Error::Poisoned { .. })))
+            ));
+        }
+        assert_eq!(store.stats().unwrap().records, 0);
+    }
+
+    #[test]
     fn a_group_is_synced_if_one_of_it_asks_for_it() {
         let draft = Draft {
             kind: Kind::Turn,
