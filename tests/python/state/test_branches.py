@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from checked_locks import alone
 from hypothesis import given, strategies as st
 from unit_facts import FACTS, fact
 
@@ -22,6 +23,13 @@ from warmset.store.descriptions import Described
 from warmset.store.records import TurnMeta
 from warmset.text.timestamps import day_of
 from warmset.tokens import extra_tokens, message_tokens
+
+
+@pytest.fixture(autouse=True)
+def _no_engine():
+    with alone():
+        yield
+
 
 CONTENTS = (b"a", b"b", b"c")
 STEPS = st.lists(st.tuples(st.integers(0, 99), st.sampled_from(CONTENTS)), max_size=12)
