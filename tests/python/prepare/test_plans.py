@@ -119,7 +119,7 @@ class Told:
 
 @pytest.fixture
 def stored():
-    """Stores lists, each in a conversation of its own; returns the engine and the conversation."""
+    """Stores lists, each in a conversation of its own; returns the engine and its ledger."""
     with Memory.open(None, embedder="lexical") as memory:
 
         def store(said, name):
@@ -127,7 +127,8 @@ def stored():
             return memory._engine, memory._engine.ledger("default", name)
 
         store.memory = memory
-        yield store
+        with memory._engine.lock:  # as who plans holds it
+            yield store
 
 
 @pytest.mark.parametrize("seed", SEEDS)

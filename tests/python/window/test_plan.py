@@ -6,12 +6,14 @@ Rooms are tried one token after the other, so that every exact boundary is met.
 from __future__ import annotations
 
 import math
+from contextlib import nullcontext
 from dataclasses import replace
 from random import Random
 from types import SimpleNamespace
 
 import numpy as np
 import pytest
+from checked_locks import alone
 from hypothesis import given, strategies as st
 from unit_facts import fact
 
@@ -30,6 +32,13 @@ from warmset.window.decisions import decisions_of
 from warmset.window.layout import Frame, fit_tail, must_stay
 from warmset.window.select import choose_lines, choose_quotes, lines_tokens
 
+
+@pytest.fixture(autouse=True)
+def _no_engine():
+    with alone():
+        yield
+
+
 DAY = 86_400.0
 PLAIN = Weights(decision=0)
 
@@ -42,7 +51,7 @@ def entry(id_, tokens, facts=None, *, decision=False):
 def shop(texts):
     """An engine whose messages say these texts, and what a line of ours costs."""
     cards = Cards(texts.__getitem__, "o200k_base")
-    return SimpleNamespace(cards=cards), lambda text: cards.plain(text).tokens
+    return SimpleNamespace(cards=cards, lock=nullcontext()), lambda text: cards.plain(text).tokens
 
 
 # --- the verbatim tail ----------------------------------------------------------------------------
@@ -293,12 +302,14 @@ def test_what_is_appended_after_the_hits_were_gathered_is_not_in_the_pool():
     assert new.decision, "the test would show nothing otherwise"
     now = gather(ledger, hits, picked, PLAIN)  # another window reads the path meanwhile
     assert before.chosen(np.array([0, 1])) == [(call,), (other,)]
-    assert before.cost(engine.cards, np.array([0, 1])) == sum(quotes) + day
+    assert before.cost(engine.cards, np.array([0, 1]), engine.lock) == sum(quotes) + day
     held = decisions_of(engine.cards, ledger)
     assert new not in before.decisions(held, ())
     assert now.chosen(np.array([0, 1])) == [(call, result), (other,)]
     more = engine.cards.quote(result).tokens
-    assert now.cost(engine.cards, np.array([0, 1])) == sum(quotes) + more + day, "counted anew"
+    assert now.cost(engine.cards, np.array([0, 1]), engine.lock) == sum(quotes) + more + day, (
+        "counted anew"
+    )
     assert now.decisions(decisions_of(engine.cards, ledger), ())[0] == new
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
+from checked_locks import alone
 
 from warmset.messages import Facts
 from warmset.quote.cache import Cards
@@ -20,6 +21,13 @@ from warmset.window.days import (
     tail_lines,
 )
 from warmset.window.decisions import MOST, decisions_of
+
+
+@pytest.fixture(autouse=True)
+def _no_engine():
+    with alone():
+        yield
+
 
 DAY = 86_400.0
 OLD = "The port of the crane must be 8080."
