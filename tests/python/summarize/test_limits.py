@@ -5,6 +5,7 @@ from __future__ import annotations
 from copy import deepcopy
 
 import pytest
+from summary_texts import GOOD, TALK
 
 from warmset import count_tokens, summary_of
 from warmset.errors import SummarizerError, SummaryRefused
@@ -22,13 +23,6 @@ from warmset.summarize.prompt import chunks
 from warmset.summarize.topic import check_topic
 from warmset.usage import Usage
 
-TALK = [
-    {"role": "user", "content": "Move the ledger to Postgres 16. Never touch src/auth/login.py."},
-    {"role": "assistant", "content": "We decided to keep the pool at 12. " + "Some talk. " * 60},
-    {"role": "user", "content": "Fine. " + "And more of the same, as ever. " * 40},
-    {"role": "assistant", "content": "TODO: write the rollback script for ticket LED-42."},
-]
-GOOD = "The user moves the ledger to Postgres 16; never touch src/auth/login.py; the pool is 12."
 EARLIER = "Before, the user named the ship Halcyon, and asked for 7 crates."
 FRAME, REPLY = 4, 3
 """Tokens that every message has besides its text, and every list besides its messages."""

@@ -9,6 +9,7 @@ import threading
 from types import SimpleNamespace
 
 import pytest
+from summary_texts import GOOD, TALK
 
 from warmset import Summarize, count_tokens, fit, summary_of
 from warmset.errors import InvalidInputError, SummarizerError, SummaryRefused
@@ -25,14 +26,6 @@ from warmset.summarize import (
 from warmset.summarize.checks import checked_text
 from warmset.summarize.prompt import chunks
 from warmset.usage import Usage
-
-TALK = [
-    {"role": "user", "content": "Move the ledger to Postgres 16. Never touch src/auth/login.py."},
-    {"role": "assistant", "content": "We decided to keep the pool at 12. " + "Some talk. " * 60},
-    {"role": "user", "content": "Fine. " + "And more of the same, as ever. " * 40},
-    {"role": "assistant", "content": "TODO: write the rollback script for ticket LED-42."},
-]
-GOOD = "The user moves the ledger to Postgres 16; never touch src/auth/login.py; the pool is 12."
 
 ERRORS = {
     "openai": "Error code: 429 - {'error': {'message': 'Rate limit reached', 'code': 429}}",

@@ -1,31 +1,9 @@
 //! Sizes that fit exactly, and what somebody left half done.
 
-use std::time::Duration;
-
 use crate::support::faulty::Faulty;
-use crate::support::{anywhere, append, copy, draft, of, open, segment, tiny};
-use warmset_core::cold::{
-    Appended, Draft, Encryption, Medium, Mode, OnBusy, Options, Ram, Read, Scope, Store,
-};
+use crate::support::{anywhere, append, copy, draft, of, open, segment, spool, spooling, tiny};
+use warmset_core::cold::{Draft, Encryption, Medium, Mode, Options, Ram, Read, Scope, Store};
 use warmset_core::{Error, Kind, Seq};
-
-fn spooling() -> Options {
-    Options {
-        on_busy: OnBusy::Spool,
-        lock_wait: Duration::ZERO,
-        ..Options::default()
-    }
-}
-
-/// Leaves a batch in the spool and gives its file's name.
-fn spool(ram: &Ram, store: &Store, batch: &[Draft<'_>]) -> String {
-    let hold = ram.try_lock().unwrap().unwrap();
-    let Appended::Spooled(token) = store.append_or_spool(batch).unwrap() else {
-        panic!("it was stored");
-    };
-    drop(hold);
-    format!("spool/{:032x}.spl", u128::from_be_bytes(token))
-}
 
 /// What was said, without the store's own bookkeeping.
 fn payloads(store: &Store) -> Vec<Vec<u8>> {

@@ -3,30 +3,12 @@
 use std::fs;
 use std::time::Duration;
 
-use crate::support::{append, draft, open, pages};
+use crate::support::{append, draft, open, pages, spool, spooling};
 use warmset_core::cold::{
-    Access, Appended, DamageKind, Draft, Encryption, Medium, Notices, OnBusy, OpenReport, Options,
-    Ram, Scope, Store,
+    Access, Appended, DamageKind, Draft, Encryption, Medium, Notices, OpenReport, Options, Ram,
+    Scope, Store,
 };
 use warmset_core::{Error, Seq};
-
-fn options() -> Options {
-    Options {
-        on_busy: OnBusy::Spool,
-        lock_wait: Duration::ZERO,
-        ..Options::default()
-    }
-}
-
-/// Leaves a batch in the spool and gives its file's name.
-fn spool(ram: &Ram, store: &Store, batch: &[Draft<'_>]) -> String {
-    let hold = ram.try_lock().unwrap().unwrap();
-    let Appended::Spooled(token) = store.append_or_spool(batch).unwrap() else {
-        panic!("it was stored");
-    };
-    drop(hold);
-    format!("spool/{:032x}.spl", u128::from_be_bytes(token))
-}
 
 /// The one damage, which is of a batch in the spool.
 fn told(report: &OpenReport) -> String {
@@ -41,8 +23,8 @@ fn told(report: &OpenReport) -> String {
 #[test]
 fn a_damaged_batch_is_damage_for_as_long_as_its_name_is_there() {
     let ram = Ram::new();
-    let store = open(&ram, options());
-    let other = open(&ram, options());
+    let store = open(&ram, spooling());
+    let other = open(&ram, spooling());
     append(&store, &[b"before"]);
     let name = spool(&ram, &other, &[draft(b"plaintext of it")]);
     let mut bytes = ram.read(&name).unwrap();
@@ -61,7 +43,7 @@ fn a_damaged_batch_is_damage_for_as_long_as_its_name_is_there() {
     store.compact().unwrap();
     assert_eq!(ram.read(own), Some(vec![]));
     for _ in 0..2 {
-        let late = open(&ram, options());
+        let late = open(&ram, spooling());
         assert_eq!(told(&late.report()), aside);
         assert_eq!(late.verify().unwrap().damages, late.report().damages);
         append(&late, &[b"goes on"]);
@@ -74,12 +56,12 @@ fn what_is_no_batch_stays_in_the_spool_and_stops_nobody() {
     use std::os::unix::ffi::OsStrExt as _;
     for bad in [&b"x.spl"[..], b"\xff\xfe.spl"] {
         let dir = tempfile::tempdir().unwrap();
-        let store = Store::open(dir.path(), options()).unwrap();
+        let store = Store::open(dir.path(), spooling()).unwrap();
         append(&store, &[b"before"]);
         let left = {
             let holder = Options {
                 mode: warmset_core::cold::Mode::Exclusive,
-                ..options()
+                ..spooling()
             };
             let _holder = Store::open(dir.path(), holder).unwrap();
             store.append_or_spool(&[draft(b"left")]).unwrap()
@@ -95,7 +77,7 @@ fn what_is_no_batch_stays_in_the_spool_and_stops_nobody() {
             fs::write(&path, "whatever").unwrap();
         }
         for _ in 0..2 {
-            let store = Store::open(dir.path(), options()).unwrap();
+            let store = Store::open(dir.path(), spooling()).unwrap();
             append(&store, &[b"after"]);
             assert!(told(&store.report()).contains(".spl"));
             assert_eq!(store.verify().unwrap().damages, store.report().damages);
@@ -116,7 +98,7 @@ fn made(sources: &[Seq]) -> Draft<'_> {
 #[test]
 fn a_record_is_made_from_earlier_ones_only() {
     let ram = Ram::new();
-    let (store, other) = (open(&ram, options()), open(&ram, options()));
+    let (store, other) = (open(&ram, spooling()), open(&ram, spooling()));
     let first = append(&store, &[b"first"])[0];
     // The other handle has not looked since.
     let of_first = [Seq(first)];
@@ -153,7 +135,7 @@ fn a_conversation_that_was_erased_does_not_come_back_from_the_spool() {
         let ram = Ram::new();
         let with_key = Options {
             encryption: Encryption::Master([7; 32]),
-            ..options()
+            ..spooling()
         };
         let store = open(&ram, with_key);
         append(&store, &[b"before"]);
@@ -162,7 +144,7 @@ fn a_conversation_that_was_erased_does_not_come_back_from_the_spool() {
         let name = spool(&ram, &hook, &[of(&one), of(&two)]);
         drop(hook);
         // Whoever has no key cannot take it up, and erases all the same.
-        let other = open(&ram, options());
+        let other = open(&ram, spooling());
         for _ in 0..appended {
             append(&other, &[b"between"]);
         }
@@ -188,8 +170,8 @@ fn a_conversation_that_was_erased_does_not_come_back_from_the_spool() {
 #[test]
 fn what_no_answer_tells_is_counted() {
     let ram = Ram::new();
-    let store = open(&ram, options());
-    let other = open(&ram, options());
+    let store = open(&ram, spooling());
+    let other = open(&ram, spooling());
     append(&store, &[b"before"]);
     let begun = store.notices();
     append(&store, &[b"and more"]);
@@ -227,7 +209,7 @@ fn what_no_answer_tells_is_counted() {
         &ram,
         Options {
             lock_wait: Duration::from_secs(30),
-            ..options()
+            ..spooling()
         },
     );
     let hold = ram.try_lock().unwrap().unwrap();

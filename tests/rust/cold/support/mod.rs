@@ -19,12 +19,34 @@ pub(crate) mod workloads;
 pub(crate) mod world;
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
-use warmset_core::cold::{Draft, Medium, Options, Ram, Read, Store, content_hash};
+use warmset_core::cold::{
+    Appended, Draft, Medium, OnBusy, Options, Ram, Read, Store, content_hash,
+};
 use warmset_core::{Error, Kind, Seq};
 
 /// Ids with their payloads: the oracle.
 pub(crate) type Truth = BTreeMap<u64, Vec<u8>>;
+
+/// Options of a store that spools at once what it cannot write.
+pub(crate) fn spooling() -> Options {
+    Options {
+        on_busy: OnBusy::Spool,
+        lock_wait: Duration::ZERO,
+        ..Options::default()
+    }
+}
+
+/// Leaves a batch in the spool and gives its file's name.
+pub(crate) fn spool(ram: &Ram, store: &Store, batch: &[Draft<'_>]) -> String {
+    let hold = ram.try_lock().unwrap().unwrap();
+    let Appended::Spooled(token) = store.append_or_spool(batch).unwrap() else {
+        panic!("it was stored");
+    };
+    drop(hold);
+    format!("spool/{:032x}.spl", u128::from_be_bytes(token))
+}
 
 /// The name of a segment, written down here once more so that the tests share no code with it.
 pub(crate) fn segment(number: u64) -> String {
