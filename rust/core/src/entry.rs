@@ -46,12 +46,26 @@ pub enum Kind {
     Seal,
     /// The head of a batch that came through the spool.
     Spooled,
+    /// A version of a cell of the log: the newest one of a key wins.
+    Cell,
+    /// An entry of a list of the log that is no message.
+    Entry,
+    /// A change of the columns or the expiry of a cell or an entry, without its payload.
+    Patch,
+    /// The removal of cells, entries or whole prefixes: they count as absent at once.
+    Removed,
+    /// Where the path of a list ends, if that is not its newest entry.
+    Head,
+    /// Facts that were worked out of a batch of turns, and can be worked out again.
+    Facts,
+    /// Bytes between two copies of one record, so that no sector holds both.
+    Filler,
     /// A kind of a newer version: kept, never interpreted.
     Other(u16),
 }
 
 impl Kind {
-    const TABLE: [(Self, u16, &'static str); 13] = [
+    const TABLE: [(Self, u16, &'static str); 20] = [
         (Self::Turn, 1, "turn"),
         (Self::BatchMember, 2, "batch_member"),
         (Self::BatchCommit, 3, "batch_commit"),
@@ -65,13 +79,43 @@ impl Kind {
         (Self::Checkpoint, 11, "checkpoint"),
         (Self::Seal, 12, "seal"),
         (Self::Spooled, 13, "spooled"),
+        (Self::Cell, 14, "cell"),
+        (Self::Entry, 15, "entry"),
+        (Self::Patch, 16, "patch"),
+        (Self::Removed, 17, "removed"),
+        (Self::Head, 18, "head"),
+        (Self::Facts, 19, "facts"),
+        (Self::Filler, 20, "filler"),
     ];
 
-    /// Whether only the store itself writes records of this kind.
+    /// Whether records of this kind are the store's own bookkeeping: nobody else writes them, they are
+    /// never encrypted, and no erasure concerns them.
     #[must_use]
     pub fn is_own(self) -> bool {
-        let own = [Self::Tombstone, Self::Seal, Self::Spooled];
-        own.iter().any(|kind| kind.code() == self.code())
+        matches!(
+            self.known(),
+            Self::Tombstone | Self::Seal | Self::Spooled | Self::Filler
+        )
+    }
+
+    /// Whether only the log writes records of this kind.
+    #[must_use]
+    pub fn is_of_log(self) -> bool {
+        matches!(
+            self.known(),
+            Self::Cell | Self::Entry | Self::Patch | Self::Removed | Self::Head
+        )
+    }
+
+    /// Whether a record of this kind says nothing but what ids and keys say, and is never encrypted.
+    #[must_use]
+    pub fn is_plain(self) -> bool {
+        self.is_own() || matches!(self.known(), Self::Removed | Self::Head)
+    }
+
+    /// The kind that its number has in this version.
+    fn known(self) -> Self {
+        Self::from_code(self.code())
     }
 
     /// The number on disk.
@@ -128,5 +172,16 @@ mod tests {
             assert_eq!(Kind::from_code(code), kind);
         }
         assert_eq!(Kind::from_name("other"), None);
+    }
+
+    #[test]
+    fn who_may_write_a_kind_is_told_by_its_number() {
+        for (kind, code, _) in Kind::TABLE {
+            let other = Kind::Other(code);
+            let told = |kind: Kind| (kind.is_own(), kind.is_of_log(), kind.is_plain());
+            assert_eq!(told(other), told(kind), "{kind:?}");
+            assert!(kind.is_plain() || !kind.is_own());
+        }
+        assert!(Kind::Head.is_plain() && !Kind::Cell.is_plain());
     }
 }

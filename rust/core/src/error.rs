@@ -101,6 +101,28 @@ pub enum Error {
         /// The id that was asked for.
         seq: Seq,
     },
+    /// A condition of a batch did not hold: nothing of it was written.
+    #[error("{}: {reason}, found {}; read it again and decide anew", shown(key), current.map_or_else(|| "none".to_owned(), |id| id.to_string()))]
+    Conflict {
+        /// The row of the batch; `None` for what the batch as a whole expected.
+        row: Option<usize>,
+        /// The key of the cell or the list.
+        key: Vec<Vec<u8>>,
+        /// What did not hold: "present", "version", "tail" or "uid".
+        reason: &'static str,
+        /// The id of what is there.
+        current: Option<Seq>,
+    },
+    /// A record that may have changed this is damaged, so that nobody knows whether it is the newest.
+    #[error(
+        "record {seq} is damaged and may have changed this; {version} is what was known before it"
+    )]
+    Uncertain {
+        /// The damaged record.
+        seq: Seq,
+        /// The newest version that is known; id 0 for none.
+        version: Seq,
+    },
     /// The record was erased.
     #[error("record {seq} was erased")]
     Erased {
@@ -274,3 +296,12 @@ impl Error {
 
 /// The core's result.
 pub type Result<T> = std::result::Result<T, Error>;
+
+/// A key in words.
+fn shown(key: &[Vec<u8>]) -> String {
+    let parts: Vec<_> = key
+        .iter()
+        .map(|part| String::from_utf8_lossy(part))
+        .collect();
+    format!("({})", parts.join(", "))
+}

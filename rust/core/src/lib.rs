@@ -5,6 +5,7 @@
 //! | stage | promise |
 //! |---|---|
 //! | [`cold`] | what was acknowledged is never lost; bytes before the tail never change |
+//! | [`log`] | the newest version of a key wins; a condition holds when its batch is written, or nothing of it is |
 //! | [`hot`] | exact nearest neighbours and BM25 in a total order |
 //! | [`tokens`] | byte-pair counts that equal the reference's; an honest estimate otherwise |
 //! | [`pack`] | the chosen never exceed the budget |
@@ -21,6 +22,7 @@ pub mod file;
 pub mod fork;
 pub mod hot;
 pub mod interrupt;
+pub mod log;
 pub mod pack;
 pub mod simd;
 pub mod tokens;

@@ -97,7 +97,7 @@ fn a_newer_major_is_refused_and_left_byte_for_byte() {
                 found, supported, ..
             }) => {
                 assert!(found.starts_with("9."), "{found}");
-                assert_eq!(supported, "1.0");
+                assert_eq!(supported, "1.1");
             }
             other => panic!("{other:?}"),
         }

@@ -148,9 +148,10 @@ fn fifty_megabytes_are_legal_and_sixty_five_are_not() {
 }
 
 #[test]
-fn a_seal_and_an_unknown_id_are_refused() {
+fn a_seal_a_cell_and_an_unknown_id_are_refused() {
     let store = Store::in_memory(Options::default()).unwrap();
-    for kind in [Kind::Seal, Kind::Other(Kind::Seal.code())] {
+    let (seal, cell) = (Kind::Seal.code(), Kind::Cell.code());
+    for kind in [Kind::Seal, Kind::Other(seal), Kind::Cell, Kind::Other(cell)] {
         let seal = Draft { kind, ..draft(b"") };
         assert!(matches!(store.append(&[seal]), Err(Error::Argument { .. })));
     }

@@ -40,7 +40,7 @@ impl Store {
     /// [`Error::Truncated`] if it is damaged; [`Error::Io`]; [`Error::Closed`].
     pub fn get(&self, seq: Seq) -> Result<Record> {
         let (source, entry) = self.place(seq)?;
-        self.visible(&source, entry)?.ok_or(Error::Erased { seq })
+        self.visible(&source, entry)
     }
 
     /// The [`content_hash`](super::content_hash) of a record's payload, from its verified header where
@@ -51,9 +51,11 @@ impl Store {
     /// As [`get`](Self::get).
     pub fn hash_of(&self, seq: Seq) -> Result<u128> {
         let (source, entry) = self.place(seq)?;
-        if self.shelf.known()?.erasures.version() == 0
-            && let Some(hash) = source.hash(entry)?
-        {
+        let all_visible = {
+            let index = self.shelf.known()?;
+            index.erasures.version() == 0 && !index.removals.any()
+        };
+        if all_visible && let Some(hash) = source.hash(entry)? {
             return Ok(hash);
         }
         self.get(seq).map(|record| record.hash)
@@ -61,7 +63,7 @@ impl Store {
 
     /// The next records from an id on, in order, verified: as many as fit in `max_bytes`, and one at
     /// least. Empty only at the end. Damaged records are left out and reported, and so are those whose
-    /// key is gone, where this handle has the store's other keys; erased ones are left out.
+    /// key is gone, where this handle has the store's other keys; erased and removed ones are left out.
     ///
     /// # Errors
     ///
@@ -79,7 +81,8 @@ impl Store {
             for (source, entry) in places {
                 crate::interrupt::check()?;
                 match self.visible(&source, entry) {
-                    Ok(record) => records.extend(record),
+                    Ok(record) => records.push(record),
+                    Err(Error::Erased { .. } | Error::NotFound { .. }) => {}
                     Err(error) => self.skip(&source, entry, error)?,
                 }
             }
@@ -183,24 +186,35 @@ impl Store {
         })
     }
 
-    /// A record, if it is not erased.
-    fn visible(&self, source: &Source, entry: Entry) -> Result<Option<Record>> {
+    /// A record, unless it was erased or removed.
+    fn visible(&self, source: &Source, entry: Entry) -> Result<Record> {
         let record = source.record(entry, &self.shelf.keyring);
         let index = match &record {
             // Another process may have erased it since: its tombstone came before the key went.
             Err(Error::NoKey { .. }) => self.shelf.fresh()?,
             _ => self.shelf.known()?,
         };
-        let erased = index.erasures.covers_seq(entry.seq)
-            || match &record {
-                Ok(record) => index.erasures.covers(entry.seq, &record.key),
-                // The key may be gone because the record was erased.
-                Err(Error::NoKey { .. }) => {
-                    index.erasures.covers(entry.seq, &source.origin(entry)?.0)
-                }
-                Err(_) => false,
-            };
-        if erased { Ok(None) } else { record.map(Some) }
+        let seq = Seq(entry.seq);
+        if index.erasures.covers_seq(entry.seq) {
+            return Err(Error::Erased { seq });
+        }
+        let hidden = |key: &[Vec<u8>]| {
+            if index.erasures.covers(entry.seq, key) {
+                return Some(Error::Erased { seq });
+            }
+            let removed = index.removals.covers(entry.seq, key);
+            removed.then_some(Error::NotFound { seq })
+        };
+        let hidden = match &record {
+            Ok(record) => hidden(&record.key),
+            // The key may be gone because the record was erased.
+            Err(Error::NoKey { .. }) => hidden(&source.origin(entry)?.0),
+            Err(_) => None,
+        };
+        match hidden {
+            Some(error) => Err(error),
+            None => record,
+        }
     }
 
     fn place(&self, seq: Seq) -> Result<(Arc<Source>, Entry)> {

@@ -2,6 +2,8 @@
 
 use crate::entry::{Kind, Seq};
 
+use crate::cold::format::links::Links;
+
 /// The 128-bit hash by which the store knows a payload: xxh3-128. It finds accidents, not forgers.
 #[must_use]
 pub fn content_hash(payload: &[u8]) -> u128 {
@@ -43,10 +45,29 @@ pub struct Record {
     pub meta: Vec<u8>,
     /// Ids of the records that it was made from.
     pub sources: Vec<Seq>,
+    /// What it is tied to, if it is a record of the log.
+    pub links: Links,
+    /// How many parts of its key name whose it is; 0 for the usual number, two.
+    pub depth: u8,
     /// The payload.
     pub payload: Vec<u8>,
     /// The payload's [`content_hash`].
     pub hash: u128,
+}
+
+/// What the log knows a record by, without its payload.
+#[derive(Clone, Debug)]
+pub(crate) struct Outline {
+    pub(crate) seq: Seq,
+    pub(crate) kind: Kind,
+    pub(crate) key: Vec<Vec<u8>>,
+    pub(crate) links: Links,
+    /// Whether it is the second copy of a record, which its links name.
+    pub(crate) is_copy: bool,
+    /// `None` where it cannot be read.
+    pub(crate) meta: Option<Vec<u8>>,
+    /// That of a kind that is never encrypted.
+    pub(crate) payload: Vec<u8>,
 }
 
 /// What became of a batch.

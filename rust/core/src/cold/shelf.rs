@@ -28,6 +28,8 @@ pub(super) struct Shelf {
     index: RwLock<Index>,
     cuts: Mutex<Vec<Cut>>,
     pub(super) counters: Counters,
+    /// The time in the name of the newest batch that this handle left in the spool.
+    pub(super) left: Mutex<u64>,
     closed: AtomicBool,
     pub(super) pid: u32,
 }
@@ -55,6 +57,7 @@ impl Shelf {
             index: RwLock::default(),
             cuts: Mutex::default(),
             counters,
+            left: Mutex::default(),
             closed: AtomicBool::new(false),
             pid: std::process::id(),
         };
@@ -215,6 +218,7 @@ impl Shelf {
         let mut index = self.write();
         index.segments = Vec::new();
         index.erasures = Arc::default();
+        index.removals = Arc::default();
         index.file = None;
         drop(index);
         self.keyring.forget();

@@ -4,6 +4,7 @@
 //! short lock and read the file without one.
 
 use std::fmt;
+use std::ops::Range;
 use std::path::{Path, absolute};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -22,8 +23,8 @@ use super::options::{Ack, Durability, Mode, OnBusy, Options};
 use super::record::{Appended, Draft};
 use super::shelf::Shelf;
 use super::write::leave;
-use super::write::packet::Packet;
-use super::write::queue::{Answer, Queue};
+use super::write::packet::{Packet, Row};
+use super::write::queue::{Answer, Judge, Queue};
 use super::write::syncer::Syncer;
 use super::write::writer::Writer;
 
@@ -167,16 +168,43 @@ impl Store {
     ///
     /// As [`append`](Self::append).
     pub fn append_with(&self, batch: &[Draft<'_>], ack: Ack) -> Result<Vec<Seq>> {
+        let ids = self.commit(ack, None, || Packet::new(&self.shelf.press(false)?, batch))?;
+        Ok(ids.map(Seq).collect())
+    }
+
+    /// Appends what the log makes of a batch, as its judge decides; gives the ids of what was written.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Self::append), and what the judge answers.
+    pub(crate) fn append_judged(
+        &self,
+        rows: &[Row<'_>],
+        ack: Ack,
+        judge: &Arc<dyn Judge>,
+    ) -> Result<Range<u64>> {
+        self.commit(ack, Some(judge), || {
+            Packet::own(&self.shelf.press(false)?, rows)
+        })
+    }
+
+    /// Puts a packet into the queue until it is answered; it is made anew where its keys are gone.
+    fn commit(
+        &self,
+        ack: Ack,
+        judge: Option<&Arc<dyn Judge>>,
+        make: impl Fn() -> Result<Packet>,
+    ) -> Result<Range<u64>> {
         // Before any lock: a thread of the parent may have held it when the process forked.
         if self.shelf.is_forked() {
             return Err(Error::Forked);
         }
         loop {
-            let packet = Packet::new(&self.shelf.press(false)?, batch)?;
-            if batch.is_empty() {
-                return Ok(Vec::new());
+            let packet = make()?;
+            if packet.count() == 0 {
+                return Ok(0..0);
             }
-            let ticket = self.queue.push(packet, ack);
+            let ticket = self.queue.push(packet, ack, judge.cloned());
             let mut slot = self.writer()?;
             if ticket.is_open() {
                 let writer = slot.as_mut().ok_or(Error::Closed)?;
@@ -184,7 +212,7 @@ impl Store {
             }
             drop(slot);
             match ticket.take_answer() {
-                Some(Answer::Done(ids)) => return ids.map(|ids| ids.map(Seq).collect()),
+                Some(Answer::Done(ids)) => return ids,
                 Some(Answer::Stale) => self.shelf.keyring.forget(),
                 None => return Err(Error::Closed),
             }

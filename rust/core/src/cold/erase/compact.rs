@@ -117,7 +117,7 @@ fn rewrite(shelf: &Shelf, at: usize, goes: &dyn Fn(u64) -> bool, how: End) -> Re
         let Some(segment) = index.segments.get(at) else {
             return Ok((0, 0));
         };
-        let (header, bytes, contents) = without(segment, goes, shelf.uuid, how)?;
+        let (header, bytes, contents) = without(segment, goes, how)?;
         (header, bytes, contents, segment.len)
     };
     let medium = &*shelf.medium;
@@ -161,12 +161,11 @@ fn rewrite(shelf: &Shelf, at: usize, goes: &dyn Fn(u64) -> bool, how: End) -> Re
 fn without(
     segment: &Segment,
     goes: &dyn Fn(u64) -> bool,
-    uuid: [u8; 16],
     how: End,
 ) -> Result<(Header, Vec<u8>, Contents)> {
     let old = &segment.source.header;
     let listing = segment.listing()?;
-    let header = Header::new(uuid, old.number, old.first_seq, old.left_at);
+    let header = old.again();
     let mut out = header.encode();
     let mut contents = Contents {
         entries: Vec::new(),

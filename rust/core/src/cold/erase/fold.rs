@@ -17,7 +17,10 @@ use crate::error::{Error, Result};
 
 use crate::cold::erase::copy;
 use crate::cold::erase::erasures::{Erasures, Tombstone};
+use crate::cold::format::footer::Entry;
 use crate::cold::read::segment::Segment;
+use crate::cold::read::source::Source;
+use crate::cold::removal::{Removal, Removals};
 use crate::cold::report::{Damage, DamageKind};
 use crate::cold::shelf::Shelf;
 use crate::cold::write::leave;
@@ -27,7 +30,7 @@ use crate::cold::write::writer::Writer;
 /// How many bytes of tombstones a compaction leaves as they are; a sixteenth of a segment at most.
 const LEFT: u64 = 4096;
 
-/// What the tombstones of segments cover, and those that cannot be read.
+/// What the tombstones of segments cover, and what their removals cover, and those that cannot be read.
 ///
 /// # Errors
 ///
@@ -35,18 +38,13 @@ const LEFT: u64 = 4096;
 pub(in crate::cold) fn gather(
     segments: &[Segment],
     uuid: [u8; 16],
-) -> Result<(Erasures, Vec<Damage>)> {
-    let code = Kind::Tombstone.code();
-    let (mut found, mut broken) = (Erasures::new(uuid), Vec::new());
-    for segment in segments.iter().filter(|s| s.has_tombstones()) {
-        let entries = &segment.listing()?.contents.entries;
-        for entry in entries.iter().filter(|entry| entry.kind == code) {
-            match segment.source.payload(*entry) {
-                Ok(payload) => {
-                    if let Some(tombstone) = Tombstone::decode(&payload) {
-                        found.add(&tombstone);
-                    }
-                }
+) -> Result<(Erasures, Removals, Vec<Damage>)> {
+    let (mut found, mut removed) = (Erasures::new(uuid), Removals::new(uuid));
+    let mut broken = Vec::new();
+    for segment in segments.iter().filter(|s| s.takes_away()) {
+        for entry in &segment.listing()?.contents.entries {
+            match take(&segment.source, *entry, &mut found, &mut removed) {
+                Ok(_) => {}
                 Err(Error::Corrupt { detail, .. }) => {
                     let bytes = entry.offset..entry.offset.saturating_add(entry.len);
                     let seqs = entry.seq..=entry.seq;
@@ -57,7 +55,41 @@ pub(in crate::cold) fn gather(
             }
         }
     }
-    Ok((found, broken))
+    Ok((found, removed, broken))
+}
+
+/// Takes up what a record takes away, if it is one that does; `false` if it makes no sense.
+///
+/// # Errors
+///
+/// [`Error::Corrupt`] or [`Error::Truncated`]; what the operating system answers.
+pub(in crate::cold) fn take(
+    source: &Source,
+    entry: Entry,
+    erased: &mut Erasures,
+    removed: &mut Removals,
+) -> Result<bool> {
+    match Kind::from_code(entry.kind) {
+        Kind::Tombstone => {
+            let found = Tombstone::decode(&source.payload(entry)?);
+            let Some(found) = found else {
+                return Ok(false);
+            };
+            erased.add(&found);
+        }
+        Kind::Removed => {
+            let said = Removal::decode(&source.payload(entry)?);
+            let (key, links) = source.ties(entry)?;
+            // A second copy says what the first one did, of that time.
+            let seq = links.of.map_or(entry.seq, |first| first.0);
+            let Some(said) = said else {
+                return Ok(false);
+            };
+            removed.add(seq, &key, &said);
+        }
+        _ => {}
+    }
+    Ok(true)
 }
 
 /// Writes one tombstone for those of the segments at these places, if that is worth it; gives the ids
@@ -108,8 +140,9 @@ pub(super) fn fold(writer: &mut Writer, shelf: &Shelf, places: &[usize]) -> Resu
 ///
 /// What the operating system answers.
 pub(super) fn settle(shelf: &Shelf) -> Result<()> {
-    let (found, _) = gather(&shelf.known()?.segments, shelf.uuid)?;
+    let (found, removed, _) = gather(&shelf.known()?.segments, shelf.uuid)?;
     copy::write(&*shelf.medium, &found, shelf.uuid)?;
-    shelf.write().erasures = Arc::new(found);
+    let mut index = shelf.write();
+    (index.erasures, index.removals) = (Arc::new(found), Arc::new(removed));
     Ok(())
 }

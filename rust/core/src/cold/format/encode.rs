@@ -2,10 +2,16 @@
 
 use crate::entry::Seq;
 
-use crate::cold::format::bytes::{Slots, narrow, wide};
+use crate::cold::format::bytes::{Fields, Slots, narrow, wide};
 use crate::cold::format::frame::{HEADER, MAGIC, TRAILER, record_len};
 use crate::cold::format::header::Identity;
+use crate::cold::format::links::{Links, Tie};
 use crate::cold::record::content_hash;
+
+/// Where a header has the lengths of key and meta, the checksum over them, and the number of sources.
+const KEY_LEN: usize = 36;
+const BODY_CRC: usize = 44;
+const SOURCES: usize = 72;
 
 /// What the writer knows about a record and its parts do not.
 #[derive(Clone, Copy, Debug)]
@@ -24,6 +30,7 @@ pub(in crate::cold) struct Parts<'a> {
     pub(in crate::cold) key: &'a [u8],
     pub(in crate::cold) meta: &'a [u8],
     pub(in crate::cold) sources: &'a [Seq],
+    pub(in crate::cold) links: Links,
     pub(in crate::cold) payload: &'a [u8],
 }
 
@@ -32,7 +39,8 @@ pub(in crate::cold) struct Parts<'a> {
 pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &Parts<'_>) -> Option<u64> {
     let key_len = u32::try_from(parts.key.len()).ok()?;
     let meta_len = u32::try_from(parts.meta.len()).ok()?;
-    let sources = u32::try_from(parts.sources.len()).ok()?;
+    let links = parts.links.words();
+    let sources = u32::try_from(parts.sources.len().checked_add(links.len())?).ok()?;
     let body = u64::from(key_len) + u64::from(meta_len) + u64::from(sources) * 8;
     let len = record_len(body, wide(parts.payload.len()))?;
     let start = out.len();
@@ -42,6 +50,9 @@ pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &Parts<'_>) -> Option<u6
     out.extend_from_slice(parts.meta);
     for source in parts.sources {
         out.extend(source.0.to_le_bytes());
+    }
+    for word in links {
+        out.extend(word.to_le_bytes());
     }
     let body_crc = crc32c::crc32c(out.get(start + HEADER..)?);
     out.extend_from_slice(parts.payload);
@@ -61,6 +72,24 @@ pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &Parts<'_>) -> Option<u6
     header.put(&content_hash(parts.payload).to_le_bytes())?;
     header.put(&sources.to_le_bytes())?;
     Some(len)
+}
+
+/// Fills in an id that the record at the beginning of these bytes is tied to; `None` if the record has no
+/// place for it, or is not whole. Its own place is given afterwards, because the header covers both.
+pub(in crate::cold) fn set_tie(record: &mut [u8], tie: Tie, id: Seq) -> Option<()> {
+    let mut fields = Fields::new(record.get(KEY_LEN..HEADER)?);
+    let (key, meta) = (fields.u32()?, fields.u32()?);
+    let mut fields = Fields::new(record.get(SOURCES..HEADER)?);
+    let start = HEADER.checked_add(narrow(u64::from(key) + u64::from(meta)))?;
+    let end = start.checked_add(narrow(u64::from(fields.u32()?) * 8))?;
+    let (words, _) = record.get_mut(start..end)?.as_chunks_mut::<8>();
+    let mut words = words.iter_mut();
+    let word = words.find(|word| Links::is_word(tie, u64::from_le_bytes(**word)))?;
+    *word = Links::word(tie, id).to_le_bytes();
+    let crc = crc32c::crc32c(record.get(HEADER..end)?);
+    let slot = record.get_mut(BODY_CRC..)?.first_chunk_mut()?;
+    *slot = crc.to_le_bytes();
+    Some(())
 }
 
 /// Gives the record at the beginning of these bytes its place in a segment; a later stamp replaces an

@@ -12,6 +12,7 @@ use crate::cold::format::PREAMBLE;
 use crate::cold::format::bytes::{Fields, wide};
 use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
 use crate::cold::format::header::Identity;
+use crate::cold::format::links::Links;
 
 const MAGIC: [u8; 8] = *b"wsegend\0";
 /// The end block's length.
@@ -57,6 +58,15 @@ pub(in crate::cold) struct End {
     pub(in crate::cold) first: u64,
     pub(in crate::cold) last: u64,
     pub(in crate::cold) tombstones: u32,
+    /// How many records of kind `removed` there are; 0 in a segment of version 1.0.
+    pub(in crate::cold) removed: u32,
+}
+
+impl End {
+    /// Whether there are records that take others away.
+    pub(in crate::cold) fn takes_away(&self) -> bool {
+        self.tombstones > 0 || self.removed > 0
+    }
 }
 
 impl Contents {
@@ -110,6 +120,7 @@ pub(in crate::cold) fn seal(
         key: &0_u32.to_le_bytes(),
         meta: &[],
         sources: &[],
+        links: Links::default(),
         payload: &footer,
     };
     // Everything before a seal was synced before it is written.
@@ -123,14 +134,20 @@ pub(in crate::cold) fn seal(
     let len = encode(&mut out, &parts)?;
     stamp(&mut out, identity, offset, place)?;
     let start = out.len();
-    let tombstone = Kind::Tombstone.code();
-    let tombstones = contents.entries.iter().filter(|e| e.kind == tombstone);
+    let of = |kind: Kind| {
+        contents
+            .entries
+            .iter()
+            .filter(move |e| e.kind == kind.code())
+    };
     out.extend(MAGIC);
     for field in [offset, len, wide(count), first_seq, last] {
         out.extend(field.to_le_bytes());
     }
-    out.extend(u32::try_from(tombstones.count()).ok()?.to_le_bytes());
-    out.extend([0; 8]);
+    for kind in [Kind::Tombstone, Kind::Removed] {
+        out.extend(u32::try_from(of(kind).count()).ok()?.to_le_bytes());
+    }
+    out.extend([0; 4]);
     let crc = identity.crc(offset.checked_add(len)?, out.get(start..)?);
     out.extend(crc.to_le_bytes());
     Some(out)
@@ -150,6 +167,7 @@ pub(in crate::cold) fn end_block(identity: &Identity, offset: u64, bytes: &[u8])
         first: fields.u64()?,
         last: fields.u64()?,
         tombstones: fields.u32()?,
+        removed: fields.u32()?,
     };
     let there = end.seal >= PREAMBLE && end.seal.checked_add(end.len)? == offset;
     there.then_some(end)

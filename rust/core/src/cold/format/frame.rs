@@ -9,6 +9,7 @@ use crate::entry::Seq;
 use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, align, narrow, wide};
 use crate::cold::format::header::Identity;
+use crate::cold::format::links::Links;
 use crate::cold::format::{MAX_BATCH, key};
 use crate::cold::record::content_hash;
 
@@ -17,6 +18,22 @@ pub(in crate::cold) const HEADER: usize = 80;
 pub(super) const TRAILER: usize = 8;
 /// The flag of a record whose meta and payload are encrypted.
 pub(in crate::cold) const ENCRYPTED: u16 = 1;
+/// The flag of the second copy of a record that is written twice.
+pub(in crate::cold) const COPY: u16 = 2;
+/// Where the flags have how many parts of the key name whose the record is, four bits; 0 means two.
+const DEPTH: u16 = 8;
+/// The most parts of a key that can name whose a record is.
+pub(in crate::cold) const MAX_DEPTH: u8 = 15;
+
+/// The flags that say how many parts of the key name whose a record is.
+pub(in crate::cold) fn depth_flags(depth: u8) -> u16 {
+    u16::from(depth.min(MAX_DEPTH)) << DEPTH
+}
+
+/// How many parts of the key name whose a record of these flags is; 0 for the usual number.
+pub(in crate::cold) fn depth_of(flags: u16) -> u8 {
+    (flags >> DEPTH & u16::from(MAX_DEPTH)).to_le_bytes()[0]
+}
 
 /// A record's header whose checksum holds; its lengths may be believed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,6 +96,40 @@ impl RecordHeader {
         self.batch_first.saturating_add(members)
     }
 
+    /// How many bytes key, meta, sources and links take, behind the header.
+    pub(in crate::cold) fn front_len(&self) -> u64 {
+        u64::from(self.key_len) + u64::from(self.meta_len) + u64::from(self.sources) * 8
+    }
+
+    /// What lies before the payload, verified; the payload itself need not be there.
+    ///
+    /// # Errors
+    ///
+    /// What did not agree, in words.
+    pub(in crate::cold) fn front<'a>(&self, record: &'a [u8]) -> Result<Front<'a>, &'static str> {
+        let cut = "the record is cut short";
+        let end = wide(HEADER).saturating_add(self.front_len());
+        let whole = record.get(..narrow(end)).ok_or(cut)?;
+        let mut fields = Fields::new(whole);
+        let mut part = |len: u64| fields.slice(narrow(len)).ok_or(cut);
+        part(wide(HEADER))?;
+        let key = part(self.key_len.into())?;
+        let meta = part(self.meta_len.into())?;
+        let words = part(u64::from(self.sources) * 8)?;
+        let covered = whole.get(HEADER..).ok_or(cut)?;
+        if crc32c::crc32c(covered) != self.body_crc {
+            return Err("the checksum of key, meta and sources differs");
+        }
+        let (sources, links) = Links::split(Fields::new(words).all_u64());
+        Ok(Front {
+            encoded_key: key,
+            key: key::decode(key).ok_or("the key is malformed")?,
+            meta,
+            sources,
+            links,
+        })
+    }
+
     /// The parts of a whole record, verified.
     ///
     /// # Errors
@@ -87,44 +138,39 @@ impl RecordHeader {
     pub(in crate::cold) fn body<'a>(&self, record: &'a [u8]) -> Result<Body<'a>, &'static str> {
         let cut = "the record is cut short";
         let whole = record.get(..narrow(self.len())).ok_or(cut)?;
-        let mut fields = Fields::new(whole);
-        let mut part = |len: u64| fields.slice(narrow(len)).ok_or(cut);
-        part(wide(HEADER))?;
-        let key = part(self.key_len.into())?;
-        let meta = part(self.meta_len.into())?;
-        let sources = part(u64::from(self.sources) * 8)?;
-        let payload = part(self.payload_len)?;
-        let start = HEADER + key.len() + meta.len() + sources.len();
-        let covered = whole.get(HEADER..start).ok_or(cut)?;
-        if crc32c::crc32c(covered) != self.body_crc {
-            return Err("the checksum of key, meta and sources differs");
-        }
+        let front = self.front(whole)?;
+        let start = narrow(wide(HEADER).saturating_add(self.front_len()));
+        let end = start.saturating_add(narrow(self.payload_len));
+        let payload = whole.get(start..end).ok_or(cut)?;
         if content_hash(payload) != self.hash && !on(Defect::PayloadUnchecked) {
             return Err("the hash of the payload differs");
         }
-        let end = start + payload.len();
         let rest = whole.get(end..).ok_or(cut)?;
         let (padding, trailer) = rest.split_last_chunk::<TRAILER>().ok_or(cut)?;
         if padding.iter().any(|byte| *byte != 0) || *trailer != self.len().to_le_bytes() {
             return Err("the end of the record differs");
         }
         Ok(Body {
-            encoded_key: key,
-            key: key::decode(key).ok_or("the key is malformed")?,
-            meta,
-            sources: Fields::new(sources).all_u64().map(Seq).collect(),
+            front,
             payload: start..end,
         })
     }
 }
 
-/// The verified parts of a record; the payload as its place, so that it can be kept without a copy.
+/// What lies before the payload of a record, verified.
 #[derive(Debug)]
-pub(in crate::cold) struct Body<'a> {
+pub(in crate::cold) struct Front<'a> {
     pub(in crate::cold) encoded_key: &'a [u8],
     pub(in crate::cold) key: Vec<Vec<u8>>,
     pub(in crate::cold) meta: &'a [u8],
     pub(in crate::cold) sources: Vec<Seq>,
+    pub(in crate::cold) links: Links,
+}
+
+/// The verified parts of a record; the payload as its place, so that it can be kept without a copy.
+#[derive(Debug)]
+pub(in crate::cold) struct Body<'a> {
+    pub(in crate::cold) front: Front<'a>,
     pub(in crate::cold) payload: Range<usize>,
 }
 
@@ -138,8 +184,9 @@ pub(super) fn record_len(body: u64, payload: u64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::cold::format::MIN_RECORD;
-    use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
+    use crate::cold::format::encode::{Parts, Stamp, encode, set_tie, stamp};
     use crate::cold::format::header::random;
+    use crate::cold::format::links::Tie;
 
     const STAMP: Stamp = Stamp {
         seq: 9,
@@ -158,6 +205,7 @@ mod tests {
             key: &encoded,
             meta: b"meta",
             sources: &[Seq(3)],
+            links: Links::default(),
             payload,
         };
         let mut out = vec![];
@@ -194,10 +242,10 @@ mod tests {
             );
             assert_eq!(header.len(), total);
             let body = header.body(&out).unwrap();
-            assert_eq!(body.key, [b"tenant".to_vec(), vec![]]);
-            assert_eq!(body.sources, [Seq(3)]);
+            assert_eq!(body.front.key, [b"tenant".to_vec(), vec![]]);
+            assert_eq!(body.front.sources, [Seq(3)]);
             assert_eq!(
-                (body.meta, &out[body.payload]),
+                (body.front.meta, &out[body.payload]),
                 (&b"meta"[..], &payload[..])
             );
             assert_eq!(RecordHeader::decode(&here, 648, &out), None);
@@ -232,8 +280,49 @@ mod tests {
             key: &0_u32.to_le_bytes(),
             meta: &[],
             sources: &[],
+            links: Links::default(),
             payload: &[],
         };
         assert_eq!(encode(&mut vec![], &empty), Some(MIN_RECORD));
+    }
+
+    #[test]
+    fn a_parent_is_filled_in_where_there_is_a_place_for_it() {
+        let identity = Identity {
+            uuid: random(),
+            salt: random(),
+        };
+        let mut key = vec![];
+        key::encode(&mut key, &[b"tenant", b"talk"]).unwrap();
+        let mut parts = Parts {
+            kind: 1,
+            flags: depth_flags(3),
+            key: &key,
+            meta: b"meta",
+            sources: &[Seq(3), Seq(4)],
+            links: Links {
+                parent: Some(Links::AT_COMMIT),
+                ..Links::default()
+            },
+            payload: b"payload",
+        };
+        let mut out = vec![];
+        encode(&mut out, &parts).unwrap();
+        set_tie(&mut out, Tie::Parent, Seq(8)).unwrap();
+        stamp(&mut out, &identity, 640, STAMP).unwrap();
+        let header = RecordHeader::decode(&identity, 640, &out).unwrap();
+        assert_eq!(depth_of(header.flags), 3);
+        let front = header.body(&out).unwrap().front;
+        assert_eq!(front.sources, [Seq(3), Seq(4)]);
+        assert_eq!(front.links.parent, Some(Seq(8)));
+        parts.links.parent = None;
+        let mut none = vec![];
+        encode(&mut none, &parts).unwrap();
+        let before = none.clone();
+        assert_eq!(set_tie(&mut none, Tie::Parent, Seq(8)), None);
+        assert_eq!(none, before);
+        for cut in [0, HEADER - 1, HEADER + 20] {
+            assert_eq!(set_tie(&mut out[..cut], Tie::Parent, Seq(8)), None, "{cut}");
+        }
     }
 }

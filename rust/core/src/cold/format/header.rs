@@ -5,6 +5,7 @@ use std::time::{SystemTime, UNIX_EPOCH};
 
 use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
+use crate::cold::format::words::Words;
 use crate::cold::format::{MAJOR, MINOR, PREAMBLE};
 
 const MAGIC: [u8; 8] = *b"warmset\0";
@@ -46,8 +47,10 @@ pub(in crate::cold) struct Header {
     pub(in crate::cold) first_seq: u64,
     /// Where the segment before ends, if it was left without a seal; 0 if it has one.
     pub(in crate::cold) left_at: u64,
-    /// Features of a newer version that allow reading, and no writing.
-    pub(in crate::cold) read_only: u64,
+    /// What a version must know to read the segment, or to write beside it.
+    pub(in crate::cold) words: Words,
+    /// The salt that the segment was begun with: rewriting gives it another one, and leaves this.
+    pub(in crate::cold) lineage: [u8; 16],
     created: u64,
 }
 
@@ -69,18 +72,40 @@ pub(in crate::cold) enum Preamble {
 
 impl Header {
     /// A header with a fresh salt and the present time.
-    pub(in crate::cold) fn new(uuid: [u8; 16], number: u64, first_seq: u64, left_at: u64) -> Self {
+    pub(in crate::cold) fn new(
+        uuid: [u8; 16],
+        number: u64,
+        first_seq: u64,
+        left_at: u64,
+        words: Words,
+    ) -> Self {
+        let salt = random();
         Self {
-            identity: Identity {
-                uuid,
-                salt: random(),
-            },
+            identity: Identity { uuid, salt },
             number,
             first_seq,
             left_at,
-            read_only: 0,
+            words,
+            lineage: salt,
             created: now(),
         }
+    }
+
+    /// The header of the same segment when it is written anew: another salt, and the present time.
+    pub(in crate::cold) fn again(&self) -> Self {
+        Self {
+            identity: Identity {
+                salt: random(),
+                ..self.identity
+            },
+            created: now(),
+            ..*self
+        }
+    }
+
+    /// Whether this version knows every feature that a writer must know.
+    pub(in crate::cold) fn is_writable(&self) -> bool {
+        self.words.read_only & !Words::KNOWN.read_only == 0
     }
 
     /// What stands in for a header where records lie outside of a segment.
@@ -90,7 +115,8 @@ impl Header {
             number: 0,
             first_seq: 1,
             left_at: 0,
-            read_only: 0,
+            words: Words::default(),
+            lineage: identity.salt,
             created: 0,
         }
     }
@@ -104,13 +130,16 @@ impl Header {
             out.extend(MAJOR.to_le_bytes());
             out.extend(MINOR.to_le_bytes());
             out.extend([128, 0, 0, 0]);
-            out.extend([0; 24]);
+            out.extend([0; 8]);
+            out.extend(self.words.read_only.to_le_bytes());
+            out.extend(self.words.incompatible.to_le_bytes());
             out.extend(self.identity.uuid);
             out.extend(self.number.to_le_bytes());
             out.extend(self.first_seq.to_le_bytes());
             out.extend(self.identity.salt);
             out.extend(self.created.to_le_bytes());
             out.extend(self.left_at.to_le_bytes());
+            out.extend(self.lineage);
             out.resize(start + LEN - 4, 0);
             let crc = crc32c::crc32c(out.get(start..).unwrap_or_default());
             out.extend(crc.to_le_bytes());
@@ -186,19 +215,26 @@ fn whole(bytes: &[u8]) -> Option<Copy> {
         return Some(Copy::Newer(format!("{major}.{minor}")));
     }
     let _compatible = fields.u64()?;
-    let (read_only, incompatible) = (fields.u64()?, fields.u64()?);
-    if incompatible != 0 {
-        let features = format!("{major}.{minor} with features {incompatible:#x}");
+    let words = Words {
+        read_only: fields.u64()?,
+        incompatible: fields.u64()?,
+    };
+    let unknown = words.incompatible & !Words::KNOWN.incompatible;
+    if unknown != 0 {
+        let features = format!("{major}.{minor} with features {unknown:#x}");
         return Some(Copy::Newer(features));
     }
     let (uuid, number, first_seq) = (fields.array()?, fields.u64()?, fields.u64()?);
     let (salt, created, left_at) = (fields.array()?, fields.u64()?, fields.u64()?);
+    let lineage: [u8; 16] = fields.array()?;
     Some(Copy::Valid(Header {
         identity: Identity { uuid, salt },
         number,
         first_seq: (first_seq > 0).then_some(first_seq)?,
         left_at,
-        read_only,
+        words,
+        // Version 1.0 left none.
+        lineage: if lineage == [0; 16] { salt } else { lineage },
         created,
     }))
 }
@@ -236,7 +272,7 @@ mod tests {
 
     #[test]
     fn a_header_round_trips_and_survives_every_flipped_bit() {
-        let header = Header::new(random(), 7, 19, 0);
+        let header = Header::new(random(), 7, 19, 0, Words::KNOWN);
         let bytes = header.encode();
         assert_eq!(wide(bytes.len()), PREAMBLE);
         assert_eq!(valid(&bytes), (header, vec![]));
@@ -251,15 +287,43 @@ mod tests {
         }
     }
 
+    /// The bytes of a header with one byte of the first copy changed, its checksum included.
+    fn reworded(at: usize, value: u8) -> Vec<u8> {
+        let mut bytes = Header::new(random(), 1, 1, 0, Words::default()).encode();
+        bytes[at] = value;
+        let crc = crc32c::crc32c(&bytes[..124]);
+        bytes[124..128].copy_from_slice(&crc.to_le_bytes());
+        bytes
+    }
+
     #[test]
     fn a_newer_major_and_an_unknown_feature_are_newer() {
-        for at in [8, 32] {
-            let mut bytes = Header::new(random(), 1, 1, 0).encode();
-            bytes[at] = 2;
-            let crc = crc32c::crc32c(&bytes[..124]);
-            bytes[124..128].copy_from_slice(&crc.to_le_bytes());
-            assert!(matches!(Preamble::decode(&bytes), Preamble::Newer(_)));
+        for (at, value) in [(8, 2), (32, 1), (32, 3), (39, 128)] {
+            let found = Preamble::decode(&reworded(at, value));
+            assert!(matches!(found, Preamble::Newer(_)), "{at} {value}");
         }
+        let known = Preamble::decode(&reworded(32, 2));
+        assert!(matches!(known, Preamble::Valid(..)), "{known:?}");
+    }
+
+    #[test]
+    fn a_segment_that_is_written_anew_keeps_its_lineage_and_its_words() {
+        let first = Header::new(random(), 7, 19, 640, Words::KNOWN);
+        assert_eq!(first.lineage, first.identity.salt);
+        let again = first.again();
+        assert_ne!(again.identity.salt, first.identity.salt);
+        let kept = |h: &Header| (h.number, h.first_seq, h.left_at, h.words, h.lineage);
+        assert_eq!(kept(&again), kept(&first));
+        let (read, _) = valid(&again.encode());
+        assert_eq!(read, again);
+        // A header of 1.0 has zeros there.
+        let mut old = first.encode();
+        for start in [0, 512] {
+            old[start + 104..start + 120].fill(0);
+            let crc = crc32c::crc32c(&old[start..start + 124]);
+            old[start + 124..start + 128].copy_from_slice(&crc.to_le_bytes());
+        }
+        assert_eq!(valid(&old).0.lineage, first.identity.salt);
     }
 
     #[test]

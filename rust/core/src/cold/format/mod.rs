@@ -1,4 +1,4 @@
-//! The bytes of a store, format 1.0: little-endian, fixed width, every structure 8-byte aligned.
+//! The bytes of a store, format 1.1: little-endian, fixed width, every structure 8-byte aligned.
 //!
 //! ```text
 //! directory   lock                        who writes at this moment
@@ -22,25 +22,35 @@
 //! header      0      8     magic "warmset\0"
 //!             8      2     format major           12 4  header length (128)
 //!             10     2     format minor           16 8  features: compatible
-//!             24     8     features: read-only compatible
-//!             32     8     features: incompatible
+//!             24     8     features, read-only compatible: 2 there are records of the log
+//!             32     8     features, incompatible: 2 turns were removed, or left off a path
 //!             40     16    store uuid             72 16 salt of this segment
 //!             56     8     segment number         88 8  created, Unix time in nanoseconds
 //!             64     8     first id               96 8  where the segment before ends, if it was left
-//!             104    20    zeros                        without a seal after a failed sync; else 0
-//!             124    4     crc32c of bytes 0..124
+//!             104    16    the salt that it was begun   without a seal after a failed sync; else 0
+//!                          with, before it was written anew; zeros in a segment of 1.0
+//!             120    4     zeros                  124 4 crc32c of bytes 0..124
 //!
-//! record      0      4     magic "rcrd"           4  2  kind        6  2  flags (1: encrypted)
-//!             8      8     id                     16 8  durable-up-to: the highest id that was
-//!             24     8     first id of the batch        known to be synced when this was written
+//! record      0      4     magic "rcrd"           4  2  kind        6  2  flags: 1 encrypted; 2 the second
+//!             8      8     id                              copy of a record; bits 8 to 11 how many
+//!             16     8     durable-up-to: the highest      parts of the key name whose it is, 0 for two
+//!                          id that was known to be synced when this was written
+//!             24     8     first id of the batch
 //!             32     4     records in the batch   36 4  key length
-//!             40     4     meta length            44 4  crc32c of key, meta and sources
+//!             40     4     meta length            44 4  crc32c of key, meta, sources and links
 //!             48     8     payload length         56 16 xxh3-128 of the payload
-//!             72     4     number of sources      76 4  crc32c of salt, uuid, file offset and
+//!             72     4     sources and links      76 4  crc32c of salt, uuid, file offset and
 //!             80           key, meta, sources           bytes 0..76 of this record
-//!                          (8 bytes an id), payload
+//!                          (8 bytes an id), links
+//!                          (8 bytes each), payload
 //!                          zeros up to a multiple of 8
 //!             total-8 8    trailer: total, the record's length from its magic to here
+//!
+//! link        63     1 bit set: no id is so large         56..62 7 bits what it says
+//!             0..55  56 bits   an id, or microseconds since 1970 UTC
+//!                          1 the entry before this one on its path, 0 for none
+//!                          2 the id of the first version of a cell      3 when that one was put
+//!                          4 the record that a patch changes, or that this one is the second copy of
 //!
 //! key         0      4     number of parts; then for each part: 4 bytes length, the part
 //!
@@ -55,8 +65,8 @@
 //! end block   0      8     magic "wsegend\0"      8  8  offset of the seal record
 //!             16     8     its length             24 8  number of records
 //!             32     8     first id               40 8  last id
-//!             48     4     number of tombstones   52 8  zeros
-//!             60     4     crc32c of salt, uuid, file offset and bytes 0..60
+//!             48     4     number of tombstones   52 4  number of records of kind `removed`
+//!             56     4     zeros                  60 4  crc32c of salt, uuid, file offset and bytes 0..60
 //!
 //! mark        0, 512       two slots, written in turn; the valid one with the larger count holds:
 //!             0      8     magic "wsmark\0\0"     8  8  count: grows with each change
@@ -87,6 +97,22 @@
 //!             48           24 nonce, then XChaCha20-Poly1305 of (32 bytes key, encoded scope) under
 //!                          the master key; without one: 32 bytes key, encoded scope
 //!             end-4  4     crc32c of everything before
+//!
+//! removed     payload: 8 what: 1 a cell, 2 all below a prefix, 3 entries of a list, 4 records
+//!                      8 number of ranges of ids (3, 4), for each 8 first and 8 last
+//!                      8 number of entries (3) that follow another one now, for each 8 entry, 8 parent
+//!
+//! head        payload: 8 the entry where the path of the list ends, 0 for none
+//!
+//! attributes  1 version (1), then in the order of their numbers 1 number, 4 length and the bytes:
+//!             1 at: 8, microseconds since 1970 UTC        2 uid: the caller's own id of an entry
+//!             3 expires: 8, microseconds since 1970 UTC   4 codec: the caller's name of the encoding
+//!             5 columns                                   6 own: bytes that the caller keeps beside it
+//!
+//! columns     4 number of columns, then for each, in the order of their names:
+//!             2 length of the name · the name in UTF-8 · its value
+//! value       1 type: 0 null · 1 false · 2 true · 3 int, 8 · 4 float, 8 · 5 text, 4 length and UTF-8
+//!                     6 time, 8, microseconds since 1970 UTC · 7 list, 4 number of values and each
 //! ```
 //!
 //! # Invariants
@@ -104,6 +130,10 @@
 //!   token. Nothing is appended behind such a batch before its file is durably gone.
 //! - A rewritten segment keeps number and first id and gets a salt of its own; each of its records is
 //!   a batch of one.
+//! - A record that an older version would get wrong lies in a segment whose feature words say so, and the
+//!   words of a segment are those of the one before, and more.
+//! - What moves a head or removes something is written twice in its batch, with a filler of more than a
+//!   sector between: no sector holds both copies. The second one counts as the first.
 //! - No length is believed before the checksum over it.
 
 pub(in crate::cold) mod bytes;
@@ -112,11 +142,13 @@ pub(in crate::cold) mod footer;
 pub(in crate::cold) mod frame;
 pub(in crate::cold) mod header;
 pub(in crate::cold) mod key;
+pub(in crate::cold) mod links;
+pub(in crate::cold) mod words;
 
 /// The format's major number: another one is refused.
 pub(in crate::cold) const MAJOR: u16 = 1;
 /// The format's minor number: a newer one is read.
-pub(in crate::cold) const MINOR: u16 = 0;
+pub(in crate::cold) const MINOR: u16 = 1;
 
 /// Where the first record of a segment begins.
 pub(in crate::cold) const PREAMBLE: u64 = 640;

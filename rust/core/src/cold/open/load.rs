@@ -32,6 +32,7 @@ use crate::cold::options::{Options, Read};
 use crate::cold::read::index::Index;
 use crate::cold::read::segment::{Segment, footer};
 use crate::cold::read::source::Source;
+use crate::cold::removal::Removals;
 use crate::cold::report::{Cut, Damage, DamageKind};
 
 /// Ids that are left out after a segment whose header is lost: more than it can have held.
@@ -148,6 +149,7 @@ impl<'a> Loading<'a> {
             file: file.filter(|_| found.is_some()),
             index: Index {
                 erasures: Arc::new(Erasures::new(uuid)),
+                removals: Arc::new(Removals::new(uuid)),
                 ..Index::default()
             },
             cuts: Vec::new(),

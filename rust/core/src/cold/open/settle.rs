@@ -82,7 +82,7 @@ impl Loading<'_> {
 
     /// Takes up what was erased, from both copies, and brings the second one up to date.
     fn erasures(&mut self) -> Result<()> {
-        let (mut found, broken) = gather(&self.index.segments, self.uuid)?;
+        let (mut found, removed, broken) = gather(&self.index.segments, self.uuid)?;
         for damage in broken {
             self.index.note(damage);
         }
@@ -97,6 +97,7 @@ impl Loading<'_> {
             }
         }
         self.index.erasures = Arc::new(found);
+        self.index.removals = Arc::new(removed);
         Ok(())
     }
 }

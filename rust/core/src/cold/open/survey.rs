@@ -135,8 +135,8 @@ pub(in crate::cold) fn look(medium: &dyn Medium, number: u64, access: Access) ->
                 detail: "it has the preview format 0, which warmset 0.1 wrote".into(),
             });
         }
-        Preamble::Valid(header, _) if header.read_only != 0 && access == Access::Write => {
-            let features = header.read_only;
+        Preamble::Valid(header, _) if !header.is_writable() && access == Access::Write => {
+            let features = header.words.read_only;
             return Err(Error::NewerFormat {
                 path,
                 found: format!("{MAJOR}.x with features {features:#x} that allow only reading"),

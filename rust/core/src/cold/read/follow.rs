@@ -10,7 +10,7 @@ use std::sync::Arc;
 use crate::entry::Kind;
 use crate::error::{Error, Result};
 
-use crate::cold::erase::erasures::Tombstone;
+use crate::cold::erase::fold::take;
 use crate::cold::format::bytes::wide;
 use crate::cold::format::footer::Entry;
 use crate::cold::format::frame::{HEADER, RecordHeader};
@@ -86,13 +86,13 @@ fn advance(shelf: &Shelf, index: &mut Index, mark: Mark) -> Result<bool> {
             };
             last.extend(&entries, mark.end);
             index.tail = mark.tainted != number;
-            return take_tombstones(shelf, index, &source, &entries);
+            return take_away(shelf, index, &source, &entries);
         }
         if !last.is_sealed() {
             let source = Arc::clone(&last.source);
             let len = source.len()?;
             match sealed(&source, len)? {
-                Some(end) if end.tombstones == 0 => *last = Segment::sealed(source, len, end),
+                Some(end) if !end.takes_away() => *last = Segment::sealed(source, len, end),
                 _ => return Ok(false),
             }
         }
@@ -152,19 +152,15 @@ fn read_on(source: &Source, from: u64, to: u64, mut last: u64) -> Result<Option<
     Ok(Some(entries))
 }
 
-fn take_tombstones(
-    shelf: &Shelf,
-    index: &mut Index,
-    source: &Source,
-    entries: &[Entry],
-) -> Result<bool> {
-    let code = Kind::Tombstone.code();
-    for entry in entries.iter().filter(|entry| entry.kind == code) {
-        let payload = source.payload(*entry)?;
-        let Some(tombstone) = Tombstone::decode(&payload) else {
+/// Takes up what these records take away; `false` if one of them makes no sense.
+fn take_away(shelf: &Shelf, index: &mut Index, source: &Source, entries: &[Entry]) -> Result<bool> {
+    let codes = [Kind::Tombstone.code(), Kind::Removed.code()];
+    for entry in entries.iter().filter(|entry| codes.contains(&entry.kind)) {
+        let erased = Arc::make_mut(&mut index.erasures);
+        let removed = Arc::make_mut(&mut index.removals);
+        if !take(source, *entry, erased, removed)? {
             return Ok(false);
-        };
-        Arc::make_mut(&mut index.erasures).add(&tombstone);
+        }
         shelf.keyring.forget();
     }
     Ok(true)

@@ -12,6 +12,7 @@ use crate::cold::format::footer::{Entry, Why};
 use crate::cold::mark::{Mark, MarkFile};
 use crate::cold::read::segment::Segment;
 use crate::cold::read::source::Source;
+use crate::cold::removal::Removals;
 use crate::cold::report::{Damage, DamageKind};
 
 /// Every readable segment, in order: all ids of one are below all ids of the next.
@@ -22,6 +23,8 @@ pub(in crate::cold) struct Index {
     pub(in crate::cold) damages: Vec<Damage>,
     /// What was erased.
     pub(in crate::cold) erasures: Arc<Erasures>,
+    /// What was removed.
+    pub(in crate::cold) removals: Arc<Removals>,
     /// How far the store is acknowledged, as this handle knows it.
     pub(in crate::cold) mark: Mark,
     /// Whether the last segment may be written on.

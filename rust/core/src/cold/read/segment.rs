@@ -92,13 +92,14 @@ impl Segment {
         listed.map_or(none, |entry| entry.seq).max(sealed)
     }
 
-    /// Whether it may hold tombstones.
-    pub(in crate::cold) fn has_tombstones(&self) -> bool {
+    /// Whether it may hold tombstones, or removals.
+    pub(in crate::cold) fn takes_away(&self) -> bool {
         match (self.sealed, self.listing.get()) {
-            (Some(end), None) => end.tombstones > 0,
+            (Some(end), None) => end.takes_away(),
             (_, Some(listing)) => {
-                let code = Kind::Tombstone.code();
-                listing.contents.entries.iter().any(|e| e.kind == code)
+                let codes = [Kind::Tombstone.code(), Kind::Removed.code()];
+                let mut entries = listing.contents.entries.iter();
+                entries.any(|entry| codes.contains(&entry.kind))
             }
             (None, None) => false,
         }

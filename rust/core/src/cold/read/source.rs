@@ -11,12 +11,13 @@ use crate::cold::crypt::cipher::{KeyId, key_of_record, open_record};
 use crate::cold::crypt::keyring::Keyring;
 use crate::cold::format::bytes::{narrow, wide};
 use crate::cold::format::footer::Entry;
-use crate::cold::format::frame::{ENCRYPTED, HEADER, RecordHeader};
+use crate::cold::format::frame::{COPY, ENCRYPTED, HEADER, RecordHeader, depth_of};
 use crate::cold::format::header::Header;
+use crate::cold::format::links::Links;
 use crate::cold::map::Map;
 use crate::cold::medium::{MediumFile, read_full, refused};
 use crate::cold::options::Read;
-use crate::cold::record::{Record, content_hash};
+use crate::cold::record::{Outline, Record, content_hash};
 use crate::cold::report::{Damage, DamageKind};
 
 /// An open segment file.
@@ -111,9 +112,11 @@ impl Source {
         let mut record = Record {
             seq: Seq(entry.seq),
             kind: Kind::from_code(header.kind),
-            key: body.key,
-            meta: body.meta.to_vec(),
-            sources: body.sources,
+            key: body.front.key,
+            meta: body.front.meta.to_vec(),
+            sources: body.front.sources,
+            links: body.front.links,
+            depth: depth_of(header.flags),
             payload: Vec::new(),
             hash: header.hash,
         };
@@ -123,7 +126,13 @@ impl Source {
             let id = key_of_record(&record.meta);
             let id = id.ok_or_else(|| self.corrupt(entry, "it does not name its key"))?;
             let secret = keyring.find(id, entry.seq)?;
-            let plain = open_record(&secret, header.kind, body.encoded_key, body.meta, sealed);
+            let plain = open_record(
+                &secret,
+                header.kind,
+                body.front.encoded_key,
+                body.front.meta,
+                sealed,
+            );
             let wrong = || self.corrupt(entry, "it cannot be decrypted with its key");
             (record.meta, record.payload) = plain.ok_or_else(wrong)?;
             record.hash = content_hash(&record.payload);
@@ -146,7 +155,7 @@ impl Source {
         let body = header.body(&bytes);
         let body = body.map_err(|detail| self.corrupt(entry, detail))?;
         let encrypted = header.flags & ENCRYPTED != 0;
-        Ok(encrypted.then(|| key_of_record(body.meta)).flatten())
+        Ok(encrypted.then(|| key_of_record(body.front.meta)).flatten())
     }
 
     /// The record whose header these bytes are, if they are one at that offset.
@@ -180,7 +189,57 @@ impl Source {
         let header = self.header_in(entry, &bytes)?;
         let body = header.body(&bytes);
         let body = body.map_err(|detail| self.corrupt(entry, detail))?;
-        Ok((body.key, body.sources))
+        Ok((body.front.key, body.front.sources))
+    }
+
+    /// What the log knows a record by, verified; its payload, and what is sealed with it, only where the
+    /// kind needs it and both can be read.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record), but for a payload that is damaged or whose key is not here.
+    pub(in crate::cold) fn outline(&self, entry: Entry, keyring: &Keyring) -> Result<Outline> {
+        let bytes = self.bytes(entry.offset, wide(HEADER))?;
+        let header = self.header_in(entry, &bytes)?;
+        let sealed = header.flags & ENCRYPTED != 0;
+        let kind = Kind::from_code(header.kind);
+        let len = wide(HEADER).saturating_add(header.front_len());
+        let bytes = self.bytes(entry.offset, len)?;
+        let front = header.front(&bytes);
+        let front = front.map_err(|detail| self.corrupt(entry, detail))?;
+        let mut out = Outline {
+            seq: Seq(entry.seq),
+            kind,
+            key: front.key,
+            links: front.links,
+            is_copy: header.flags & COPY != 0,
+            meta: Some(front.meta.to_vec()),
+            payload: Vec::new(),
+        };
+        // A turn is known by its links alone.
+        if (sealed && kind != Kind::Turn) || kind.is_plain() {
+            match self.record(entry, keyring) {
+                Ok(record) => (out.meta, out.payload) = (Some(record.meta), record.payload),
+                Err(Error::Corrupt { .. } | Error::NoKey { .. }) if !kind.is_plain() => {
+                    out.meta = None;
+                }
+                Err(other) => return Err(other),
+            }
+        }
+        Ok(out)
+    }
+
+    /// The key of an entry's record, and what it is tied to, verified.
+    ///
+    /// # Errors
+    ///
+    /// As [`record`](Self::record).
+    pub(in crate::cold) fn ties(&self, entry: Entry) -> Result<(Vec<Vec<u8>>, Links)> {
+        let bytes = self.bytes(entry.offset, entry.len)?;
+        let header = self.header_in(entry, &bytes)?;
+        let front = header.front(&bytes);
+        let front = front.map_err(|detail| self.corrupt(entry, detail))?;
+        Ok((front.key, front.links))
     }
 
     /// The payload of an entry as it lies on disk, verified.

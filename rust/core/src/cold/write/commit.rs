@@ -2,11 +2,15 @@
 
 use std::sync::Arc;
 
+use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
+use crate::cold::erase::fold::take;
+use crate::cold::format::words::Words;
 use crate::cold::medium::{refused, write_full};
 use crate::cold::options::{Ack, Durability, Mode};
+use crate::cold::read::index::Index;
 use crate::cold::read::source::Source;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::Packet;
@@ -67,7 +71,8 @@ impl Writer {
             let mut count = 1;
             for ticket in rest.iter().skip(1) {
                 let more = size.saturating_add(ticket.packet().len());
-                if more > limit {
+                // A judge knows what is published and what was judged: the two kinds are not mixed.
+                if more > limit || ticket.judge.is_some() != first.judge.is_some() {
                     break;
                 }
                 (size, count) = (more, count + 1);
@@ -90,23 +95,53 @@ impl Writer {
     }
 
     /// Commits several batches with one write, and one sync if any of them asks for it, and answers
-    /// them unless it fails.
+    /// them unless it fails. One whose conditions do not hold is answered, and left out.
     fn commit_group(&mut self, common: &Shelf, group: &[Arc<Ticket>]) -> Result<()> {
+        let group = self.judge(common, group)?;
         let synced = common.options.durability == Durability::Fsync
             && group.iter().any(|ticket| ticket.ack == Ack::Durable);
-        let mut first = if let [alone] = group {
-            self.write(common, &mut [&mut alone.packet()], synced)?
-        } else {
-            let mut packets: Vec<_> = group.iter().map(|ticket| ticket.packet()).collect();
-            let mut bare: Vec<&mut Packet> = packets.iter_mut().map(|one| &mut **one).collect();
-            self.write(common, &mut bare, synced)?
+        let written = match group.as_slice() {
+            [] => return Ok(()),
+            [alone] => self.write(common, &mut [&mut alone.packet()], synced),
+            _ => {
+                let mut packets: Vec<_> = group.iter().map(|ticket| ticket.packet()).collect();
+                let mut bare: Vec<&mut Packet> = packets.iter_mut().map(|one| &mut **one).collect();
+                self.write(common, &mut bare, synced)
+            }
         };
+        for judge in group.iter().filter_map(|ticket| ticket.judge.as_ref()) {
+            judge.settle(written.is_ok());
+        }
+        let mut first = written?;
         for ticket in group {
             let next = first.saturating_add(ticket.packet().count());
             ticket.answer(Answer::Done(Ok(first..next)));
             first = next;
         }
         Ok(())
+    }
+
+    /// The tickets whose conditions hold, with what is left of their packets; the others are answered.
+    fn judge<'a>(&self, common: &Shelf, group: &'a [Arc<Ticket>]) -> Result<Vec<&'a Arc<Ticket>>> {
+        if let Some(detail) = &self.stopped {
+            return Err(poisoned(common, detail));
+        }
+        let mut next = common.peek().next_seq();
+        let mut held = Vec::with_capacity(group.len());
+        for ticket in group {
+            if let Some(judge) = &ticket.judge {
+                match judge.judge(Seq(next)) {
+                    Ok(verdicts) => ticket.packet().choose(&verdicts),
+                    Err(error) => {
+                        ticket.answer(Answer::Done(Err(error)));
+                        continue;
+                    }
+                }
+            }
+            next = next.saturating_add(ticket.packet().count());
+            held.push(ticket);
+        }
+        Ok(held)
     }
 
     /// Writes packets at the end of the store, and gives the id of the first record. Only after
@@ -124,8 +159,14 @@ impl Writer {
         if let Some(detail) = &self.stopped {
             return Err(poisoned(common, detail));
         }
+        if packets.iter().all(|packet| packet.count() == 0) {
+            // Whatever there was is there already.
+            return Ok(common.peek().next_seq());
+        }
         let size = packets.iter().map(|packet| packet.len()).sum();
-        let (source, start) = self.room_for(common, size)?;
+        let words = packets.iter().map(|packet| packet.words);
+        let words = words.fold(Words::default(), |all, one| all | one);
+        let (source, start) = self.room_for(common, size, words)?;
         let (first, durable) = {
             let index = common.peek();
             (index.next_seq(), index.mark.durable)
@@ -148,6 +189,18 @@ impl Writer {
             self.sync_at(common, &source, start)?;
         }
         let mut index = common.write();
+        let code = Kind::Removed.code();
+        for entry in entries.iter().filter(|entry| entry.kind == code) {
+            let Index {
+                erasures, removals, ..
+            } = &mut *index;
+            take(
+                &source,
+                *entry,
+                Arc::make_mut(erasures),
+                Arc::make_mut(removals),
+            )?;
+        }
         index.publish(&entries, offset);
         if synced {
             index.mark.durable = seq.saturating_sub(1);
@@ -196,7 +249,6 @@ mod tests {
     use super::*;
     use crate::cold::write::queue::Queue;
     use crate::cold::{Draft, Options, Store};
-    use crate::entry::Kind;
 
     #[test]
     fn a_writer_that_stops_in_a_group_writes_none_of_it_alone() {
@@ -211,7 +263,7 @@ mod tests {
         let (shelf, queue) = (&store.shelf, Queue::default());
         for _ in 0..3 {
             let packet = Packet::new(&shelf.press(false).unwrap(), &[draft]).unwrap();
-            queue.push(packet, Ack::Durable);
+            queue.push(packet, Ack::Durable, None);
         }
         let mut writer = Writer::new(None);
         writer.begin(shelf).unwrap();
@@ -248,7 +300,7 @@ mod tests {
             let (shelf, queue) = (&store.shelf, Queue::default());
             for ack in group {
                 let packet = Packet::new(&shelf.press(false).unwrap(), &[draft]).unwrap();
-                queue.push(packet, *ack);
+                queue.push(packet, *ack, None);
             }
             Writer::new(None).commit(shelf, queue.take_all());
             assert_eq!(store.durable_seq().unwrap().0, durable, "{group:?}");

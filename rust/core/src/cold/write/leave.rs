@@ -4,6 +4,7 @@ pub(super) const MAGIC: [u8; 8] = *b"wsspool\0";
 pub(super) const HEAD: usize = 72;
 
 use std::io;
+use std::sync::PoisonError;
 
 use crate::error::{Error, Result};
 
@@ -36,7 +37,7 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
         return Err(Error::Forked);
     }
     drop(common.known()?);
-    let token = token();
+    let token = token(common);
     let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
     let under_way = format!("{name}{UNDER_WAY}");
     let medium = &*common.medium;
@@ -80,11 +81,14 @@ pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8;
     Err(trouble(io::ErrorKind::NotFound.into()))
 }
 
-/// The name of a batch: the time first, so that names are taken up in the order of leaving.
-fn token() -> [u8; 16] {
+/// The name of a batch: the time first, so that names are taken up in the order of leaving. A handle's
+/// own names grow whatever the clock does.
+fn token(common: &Shelf) -> [u8; 16] {
     let mut token: [u8; 16] = random();
-    if let Some(time) = token.first_chunk_mut() {
-        *time = now().to_be_bytes();
+    if let Some(slot) = token.first_chunk_mut() {
+        let mut last = common.left.lock().unwrap_or_else(PoisonError::into_inner);
+        *last = now().max(last.saturating_add(1));
+        *slot = last.to_be_bytes();
     }
     token
 }

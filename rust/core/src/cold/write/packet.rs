@@ -5,14 +5,16 @@ use std::sync::Arc;
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
-use crate::cold::crypt::cipher::{overhead, seal_record};
+use crate::cold::crypt::cipher::{Key, KeyId, overhead, seal_record};
 use crate::cold::crypt::keyring::Keyring;
 use crate::cold::erase::erasures::Erasures;
 use crate::cold::format::bytes::{narrow, wide};
-use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
+use crate::cold::format::encode::{Parts, Stamp, encode, set_tie, stamp};
 use crate::cold::format::footer::Entry;
-use crate::cold::format::frame::ENCRYPTED;
+use crate::cold::format::frame::{COPY, ENCRYPTED, depth_flags};
 use crate::cold::format::header::Identity;
+use crate::cold::format::links::{Links, Tie};
+use crate::cold::format::words::Words;
 use crate::cold::format::{MAX_BATCH, key};
 use crate::cold::record::Draft;
 
@@ -38,13 +40,92 @@ pub(in crate::cold) struct Press<'a> {
     pub(in crate::cold) for_spool: bool,
 }
 
+impl Press<'_> {
+    /// The encryption key of a record of this key, and its name; `None` where nothing is encrypted.
+    ///
+    /// # Errors
+    ///
+    /// What the keyring answers.
+    pub(in crate::cold) fn secret(&self, key: &[&[u8]], depth: u8) -> Result<Option<(KeyId, Key)>> {
+        if !self.keyring.is_on() {
+            return Ok(None);
+        }
+        let depth = match depth {
+            0 => SCOPE,
+            own => own.into(),
+        };
+        let mut scope = Vec::new();
+        let whose = key.get(..depth).unwrap_or(key);
+        key::encode(&mut scope, whose).ok_or(Error::TooLarge {
+            size: wide(scope.len()),
+            limit: self.limit,
+        })?;
+        if self.for_spool {
+            return self.keyring.key_for_spool(&scope).map(Some);
+        }
+        let gone = |born| self.erasures.covers_scope(&scope, born);
+        self.keyring.key_for(&scope, self.next_seq, gone).map(Some)
+    }
+}
+
+/// A record to encode, with what only the store and the log say of it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row<'a> {
+    pub(crate) draft: Draft<'a>,
+    pub(crate) links: Links,
+    /// How many parts of the key name whose it is; 0 for the usual number.
+    pub(crate) depth: u8,
+    /// The place in the batch of the record that this one is the second copy of.
+    pub(crate) copy_of: Option<usize>,
+}
+
+/// What becomes of a record of a batch whose conditions were judged.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Verdict {
+    /// It is written, tied to this record if it has a place for that.
+    Written(Option<(Tie, Seq)>),
+    /// It is left out.
+    LeftOut,
+}
+
+/// A record of an encoded batch.
+#[derive(Clone, Copy, Debug)]
+struct Piece {
+    len: u64,
+    kind: u16,
+    copy_of: Option<usize>,
+    verdict: Verdict,
+}
+
+impl Piece {
+    fn is_written(&self) -> bool {
+        self.verdict != Verdict::LeftOut
+    }
+}
+
+impl<'a> From<Draft<'a>> for Row<'a> {
+    fn from(draft: Draft<'a>) -> Self {
+        Self {
+            draft,
+            links: Links::default(),
+            depth: 0,
+            copy_of: None,
+        }
+    }
+}
+
 /// An encoded batch that still lacks its place.
 #[derive(Debug)]
 pub(in crate::cold) struct Packet {
-    bytes: Vec<u8>,
-    records: Vec<(u64, u16)>,
+    /// All records, those that are left out among them.
+    encoded: Vec<u8>,
+    pieces: Vec<Piece>,
+    /// Those that are written, if they are not all.
+    chosen: Option<Vec<u8>>,
     /// What its records were made from.
     pub(in crate::cold) sources: Vec<Seq>,
+    /// What a segment must bear to hold them.
+    pub(in crate::cold) words: Words,
     /// Up to which erasure it was made; see `Erasures::version`.
     pub(in crate::cold) erasures: u64,
 }
@@ -58,7 +139,7 @@ impl Packet {
     /// answers.
     pub(in crate::cold) fn new(press: &Press<'_>, batch: &[Draft<'_>]) -> Result<Self> {
         for draft in batch {
-            if draft.kind.is_own() {
+            if draft.kind.is_own() || draft.kind.is_of_log() {
                 return Err(Error::Argument {
                     name: "kind",
                     expected: "a kind that callers may write".into(),
@@ -66,34 +147,45 @@ impl Packet {
                 });
             }
         }
-        Self::own(press, batch)
+        let rows: Vec<Row<'_>> = batch.iter().copied().map(Row::from).collect();
+        Self::own(press, &rows)
     }
 
-    /// As [`new`](Self::new), for the store's own kinds too.
+    /// As [`new`](Self::new), for the kinds of the store and of the log too.
     ///
     /// # Errors
     ///
-    /// [`Error::TooLarge`]; what the keyring answers.
-    pub(in crate::cold) fn own(press: &Press<'_>, batch: &[Draft<'_>]) -> Result<Self> {
+    /// [`Error::TooLarge`]; [`Error::Argument`] for a source that is no id; what the keyring answers.
+    pub(in crate::cold) fn own(press: &Press<'_>, batch: &[Row<'_>]) -> Result<Self> {
         // The record that names a batch of the spool comes beside it.
         let most = MAX_BATCH - if press.for_spool { SPOOL_MARGIN } else { 0 };
         let size = measure(batch, press.limit, most)?;
         let mut packet = Self {
-            bytes: Vec::with_capacity(narrow(size)),
-            records: Vec::with_capacity(batch.len()),
-            sources: batch.iter().flat_map(|d| d.sources).copied().collect(),
+            encoded: Vec::with_capacity(narrow(size)),
+            pieces: Vec::with_capacity(batch.len()),
+            chosen: None,
+            sources: batch
+                .iter()
+                .flat_map(|row| row.draft.sources)
+                .copied()
+                .collect(),
+            words: Words::default(),
             erasures: press.erasures.version(),
         };
+        if let Some(source) = packet.sources.iter().find(|source| !Links::is_id(source.0)) {
+            return Err(no_source(*source, "ids of records".into()));
+        }
         let mut key = Vec::with_capacity(KEY);
-        for draft in batch {
+        for row in batch {
             key.clear();
-            packet.push(press, draft, &mut key)?;
+            packet.push(press, row, &mut key)?;
         }
         Ok(packet)
     }
 
     /// Encodes a record; its key goes through `encoded`, which is empty.
-    fn push(&mut self, press: &Press<'_>, draft: &Draft<'_>, encoded: &mut Vec<u8>) -> Result<()> {
+    fn push(&mut self, press: &Press<'_>, row: &Row<'_>, encoded: &mut Vec<u8>) -> Result<()> {
+        let draft = &row.draft;
         let too_large = || Error::TooLarge {
             size: wide(draft.payload.len()),
             limit: press.limit,
@@ -101,30 +193,34 @@ impl Packet {
         key::encode(encoded, draft.key).ok_or_else(too_large)?;
         let mut parts = Parts {
             kind: draft.kind.code(),
-            flags: 0,
+            flags: depth_flags(row.depth) | if row.copy_of.is_some() { COPY } else { 0 },
             key: encoded,
             meta: draft.meta,
             sources: draft.sources,
+            links: row.links,
             payload: draft.payload,
         };
         let sealed;
-        if press.keyring.is_on() && !draft.kind.is_own() {
-            let mut scope = Vec::new();
-            let whose = draft.key.get(..SCOPE).unwrap_or(draft.key);
-            key::encode(&mut scope, whose).ok_or_else(too_large)?;
-            let (id, secret) = if press.for_spool {
-                press.keyring.key_for_spool(&scope)?
-            } else {
-                let gone = |born| press.erasures.covers_scope(&scope, born);
-                press.keyring.key_for(&scope, press.next_seq, gone)?
-            };
+        let secret = if draft.kind.is_plain() {
+            None
+        } else {
+            press.secret(draft.key, row.depth)?
+        };
+        if let Some((id, secret)) = secret {
             sealed = seal_record(id, &secret, parts.kind, encoded, parts.meta, parts.payload)
                 .ok_or_else(too_large)?;
-            parts.flags = ENCRYPTED;
+            parts.flags |= ENCRYPTED;
             (parts.meta, parts.payload) = (&sealed.0, &sealed.1);
         }
-        let len = encode(&mut self.bytes, &parts).ok_or_else(too_large)?;
-        self.records.push((len, parts.kind));
+        let len = encode(&mut self.encoded, &parts).ok_or_else(too_large)?;
+        self.pieces.push(Piece {
+            len,
+            kind: parts.kind,
+            copy_of: row.copy_of,
+            verdict: Verdict::Written(None),
+        });
+        let tied = row.links != Links::default() || row.depth > 0;
+        self.words = self.words | Words::of(draft.kind, draft.key, tied);
         Ok(())
     }
 
@@ -137,27 +233,49 @@ impl Packet {
     pub(in crate::cold) fn check_sources(&self, next: u64) -> Result<()> {
         match self.sources.iter().find(|source| source.0 >= next) {
             None => Ok(()),
-            Some(source) => Err(Error::Argument {
-                name: "sources",
-                expected: format!("ids of records in the store, which are below {next}"),
-                found: source.0.to_string(),
-            }),
+            Some(source) => {
+                let expected = format!("ids of records in the store, which are below {next}");
+                Err(no_source(*source, expected))
+            }
         }
+    }
+
+    /// Leaves records out and says what the others follow; a later judgement replaces an earlier one.
+    pub(in crate::cold) fn choose(&mut self, verdicts: &[Verdict]) {
+        for (piece, verdict) in self.pieces.iter_mut().zip(verdicts) {
+            piece.verdict = *verdict;
+        }
+        self.chosen = None;
+        if self.pieces.iter().all(Piece::is_written) {
+            return;
+        }
+        let (mut kept, mut rest) = (Vec::new(), self.encoded.as_slice());
+        for piece in &self.pieces {
+            let (record, behind) = rest
+                .split_at_checked(narrow(piece.len))
+                .unwrap_or((rest, &[]));
+            rest = behind;
+            if piece.is_written() {
+                kept.extend_from_slice(record);
+            }
+        }
+        self.chosen = Some(kept);
     }
 
     /// How many bytes it takes.
     pub(in crate::cold) fn len(&self) -> u64 {
-        wide(self.bytes.len())
+        wide(self.bytes().len())
     }
 
     /// How many records it holds.
     pub(in crate::cold) fn count(&self) -> u64 {
-        wide(self.records.len())
+        let written = self.pieces.iter().filter(|piece| piece.is_written());
+        wide(written.count())
     }
 
     /// The bytes; valid in a segment once they were stamped for it.
     pub(in crate::cold) fn bytes(&self) -> &[u8] {
-        &self.bytes
+        self.chosen.as_ref().unwrap_or(&self.encoded)
     }
 
     /// Gives each record its id and its place, the first at `offset`, and lists them.
@@ -169,37 +287,67 @@ impl Packet {
         durable: u64,
         entries: &mut Vec<Entry>,
     ) {
-        let batch_count = u32::try_from(self.records.len()).unwrap_or(u32::MAX);
-        let mut rest = self.bytes.as_mut_slice();
-        entries.reserve(self.records.len());
-        for (seq, (len, kind)) in (first..).zip(&self.records) {
+        let count = self.count();
+        let batch_count = u32::try_from(count).unwrap_or(u32::MAX);
+        entries.reserve(narrow(count));
+        let mut seqs: Vec<Seq> = Vec::new();
+        let mut rest = self
+            .chosen
+            .as_mut()
+            .unwrap_or(&mut self.encoded)
+            .as_mut_slice();
+        let mut seq = first;
+        for piece in &self.pieces {
+            seqs.push(Seq(seq));
+            if !piece.is_written() {
+                continue;
+            }
+            let taken = std::mem::take(&mut rest);
+            let Some((record, behind)) = taken.split_at_mut_checked(narrow(piece.len)) else {
+                break;
+            };
+            if let Verdict::Written(Some((tie, id))) = piece.verdict {
+                set_tie(record, tie, id);
+            }
+            if let Some(original) = piece.copy_of.and_then(|at| seqs.get(at)) {
+                set_tie(record, Tie::Of, *original);
+            }
             let place = Stamp {
                 seq,
                 durable,
                 batch_first: first,
                 batch_count,
             };
-            let taken = std::mem::take(&mut rest);
-            let Some((record, behind)) = taken.split_at_mut_checked(narrow(*len)) else {
-                break;
-            };
             stamp(record, identity, offset, place);
             entries.push(Entry {
                 seq,
                 offset,
-                len: *len,
-                kind: *kind,
+                len: piece.len,
+                kind: piece.kind,
             });
-            offset = offset.saturating_add(*len);
+            seq = seq.saturating_add(1);
+            offset = offset.saturating_add(piece.len);
             rest = behind;
         }
     }
 }
 
+/// The error of what is no source.
+fn no_source(source: Seq, expected: String) -> Error {
+    Error::Argument {
+        name: "sources",
+        expected,
+        found: source.0.to_string(),
+    }
+}
+
+/// The most bytes that links take.
+const LINKS: u64 = 32;
+
 /// Checks a batch against the limits, and gives about how many bytes it takes.
-fn measure(batch: &[Draft<'_>], limit: u64, most: u64) -> Result<u64> {
+fn measure(batch: &[Row<'_>], limit: u64, most: u64) -> Result<u64> {
     let mut total = 0_u64;
-    for draft in batch {
+    for Row { draft, links, .. } in batch {
         let key = draft.key.iter().map(|part| wide(part.len())).sum();
         let sources = wide(draft.sources.len()).saturating_mul(8);
         let sizes = [
@@ -212,7 +360,9 @@ fn measure(batch: &[Draft<'_>], limit: u64, most: u64) -> Result<u64> {
             return Err(Error::TooLarge { size, limit });
         }
         let parts = wide(draft.key.len()).saturating_mul(4);
+        let tied = if *links == Links::default() { 0 } else { LINKS };
         let around = 160_u64.saturating_add(parts).saturating_add(overhead());
+        let around = around.saturating_add(tied);
         total = sizes.into_iter().fold(total, u64::saturating_add);
         total = total.saturating_add(around);
     }
@@ -225,18 +375,19 @@ fn measure(batch: &[Draft<'_>], limit: u64, most: u64) -> Result<u64> {
     Ok(total)
 }
 
-/// What the store's own bookkeeping looks like as a draft.
+/// What the store's own bookkeeping looks like as a record to encode.
 pub(in crate::cold) fn bookkeeping<'a>(
     kind: Kind,
     key: &'a [&'a [u8]],
     payload: &'a [u8],
-) -> Draft<'a> {
+) -> Row<'a> {
     const NONE: &[Seq] = &[];
-    Draft {
+    let draft = Draft {
         kind,
         key,
         meta: &[],
         sources: NONE,
         payload,
-    }
+    };
+    draft.into()
 }

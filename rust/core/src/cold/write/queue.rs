@@ -7,13 +7,31 @@
 //!
 //! So one write and one sync serve as many threads as came while the sync before was under way.
 
+use std::fmt;
 use std::ops::Range;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::entry::Seq;
 use crate::error::Result;
 
 use crate::cold::options::Ack;
-use crate::cold::write::packet::Packet;
+use crate::cold::write::packet::{Packet, Verdict};
+
+/// Who judges the conditions of a batch, under the writer's lock.
+///
+/// Batches are judged in the order in which they are written. What a judge let pass counts for the next
+/// one as written, until it is told that it was not.
+pub(crate) trait Judge: fmt::Debug + Send + Sync {
+    /// What becomes of each record of the batch, if the first that is written gets the id `first`.
+    ///
+    /// # Errors
+    ///
+    /// The condition that does not hold: then nothing of the batch is written.
+    fn judge(&self, first: Seq) -> Result<Vec<Verdict>>;
+
+    /// What was judged last is in the store, or is not.
+    fn settle(&self, written: bool);
+}
 
 /// What became of a packet.
 #[derive(Debug)]
@@ -30,6 +48,8 @@ pub(in crate::cold) struct Ticket {
     pub(in crate::cold) packet: Mutex<Packet>,
     /// What it is answered after.
     pub(in crate::cold) ack: Ack,
+    /// Who judges its conditions, if it has any.
+    pub(in crate::cold) judge: Option<Arc<dyn Judge>>,
     answer: Mutex<Option<Answer>>,
 }
 
@@ -60,10 +80,16 @@ impl Ticket {
 pub(in crate::cold) struct Queue(Mutex<Vec<Arc<Ticket>>>);
 
 impl Queue {
-    pub(in crate::cold) fn push(&self, packet: Packet, ack: Ack) -> Arc<Ticket> {
+    pub(in crate::cold) fn push(
+        &self,
+        packet: Packet,
+        ack: Ack,
+        judge: Option<Arc<dyn Judge>>,
+    ) -> Arc<Ticket> {
         let ticket = Arc::new(Ticket {
             packet: Mutex::new(packet),
             ack,
+            judge,
             answer: Mutex::new(None),
         });
         self.waiting().push(Arc::clone(&ticket));

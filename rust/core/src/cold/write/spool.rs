@@ -33,7 +33,7 @@ use crate::cold::record::{Draft, Record};
 use crate::cold::report::{Damage, DamageKind};
 use crate::cold::shelf::Shelf;
 use crate::cold::write::leave::{HEAD, MAGIC, identity, ring, token_of, waiting};
-use crate::cold::write::packet::{Packet, bookkeeping};
+use crate::cold::write::packet::{Packet, Row, bookkeeping};
 use crate::cold::write::writer::Writer;
 
 /// The bell as one handle hears it.
@@ -168,12 +168,17 @@ fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
     };
     let records = left.records.iter().zip(&keys);
     let records = records.filter(|(record, _)| !goes(record));
-    batch.extend(records.map(|(record, key)| Draft {
-        kind: record.kind,
-        key,
-        meta: &record.meta,
-        sources: &record.sources,
-        payload: &record.payload,
+    batch.extend(records.map(|(record, key)| Row {
+        draft: Draft {
+            kind: record.kind,
+            key,
+            meta: &record.meta,
+            sources: &record.sources,
+            payload: &record.payload,
+        },
+        links: record.links,
+        depth: record.depth,
+        copy_of: None,
     }));
     let mut press = common.press(false)?;
     press.limit = u64::MAX;

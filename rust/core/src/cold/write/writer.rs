@@ -17,6 +17,7 @@ use std::sync::Arc;
 use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
+use crate::cold::format::words::Words;
 use crate::cold::format::{LOCK, PREAMBLE, segment_name};
 use crate::cold::medium::{Access, Hold, lock, refused};
 use crate::cold::options::{Durability, Mode};
@@ -171,7 +172,7 @@ impl Writer {
                 // The lock's name first: beside it a first segment that is cut short is known as ours.
                 let trouble = |error| refused("sync", &common.medium.path(""), error);
                 common.medium.sync_dir("").map_err(trouble)?;
-                self.create(common)?;
+                self.create(common, Words::default())?;
                 common.settle_mark(&mut common.write())?;
             }
         }

@@ -1,0 +1,171 @@
+//! What a record of the log is tied to: words behind its sources, told from ids by their top bit.
+//!
+//! ```text
+//! word     63      1     set: no id is so large         56..62 7   what it says
+//!          0..55   56    a number, an id or microseconds since 1970 UTC
+//!
+//!          1   the entry before this one on its path, 0 for none
+//!          2   the id of the first version of a cell    3   when that one was put
+//!          4   the record that a patch changes, or that this one is the second copy of
+//! ```
+//!
+//! They lie beside what is encrypted, so that the writer can say under its lock what nobody knows before,
+//! and so that the order of a list is known without a key.
+
+use crate::entry::Seq;
+
+const TIE: u64 = 1 << 63;
+const BITS: u32 = 56;
+const MASK: u64 = (1 << BITS) - 1;
+const PARENT: u64 = 1;
+const BORN: u64 = 2;
+const BORN_AT: u64 = 3;
+const OF: u64 = 4;
+
+/// The first version of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Born {
+    /// Its id.
+    pub seq: Seq,
+    /// When it was put, in microseconds since 1970 UTC.
+    pub at: u64,
+}
+
+/// What a record is tied to.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Links {
+    /// The entry before this one on its path; id 0 where it is the first.
+    pub parent: Option<Seq>,
+    /// The first version of the cell, where that one is gone.
+    pub born: Option<Born>,
+    /// The record that this one changes; of the second copy of a record, the first one.
+    pub of: Option<Seq>,
+}
+
+impl Links {
+    /// An id that is not known yet: the writer puts the end of the path there, or the id of the record
+    /// that a copy is one of. It is never on disk.
+    pub const AT_COMMIT: Seq = Seq(MASK);
+
+    /// The words, in the order of their numbers.
+    pub(in crate::cold) fn words(&self) -> Vec<u64> {
+        let mut out = Vec::new();
+        let mut put = |what: u64, value: u64| out.push(TIE | what << BITS | (value & MASK));
+        if let Some(parent) = self.parent {
+            put(PARENT, parent.0);
+        }
+        if let Some(born) = self.born {
+            put(BORN, born.seq.0);
+            put(BORN_AT, born.at);
+        }
+        if let Some(of) = self.of {
+            put(OF, of.0);
+        }
+        out
+    }
+
+    /// The ids among these words, and what the others say; a word of a newer version says nothing.
+    pub(in crate::cold) fn split(words: impl Iterator<Item = u64>) -> (Vec<Seq>, Self) {
+        let (mut sources, mut links) = (Vec::new(), Self::default());
+        let (mut born, mut at) = (None, 0);
+        for word in words {
+            if word & TIE == 0 {
+                sources.push(Seq(word));
+                continue;
+            }
+            let (what, value) = ((word & !TIE) >> BITS, word & MASK);
+            match what {
+                PARENT => links.parent = Some(Seq(value)),
+                BORN => born = Some(Seq(value)),
+                BORN_AT => at = value,
+                OF => links.of = Some(Seq(value)),
+                _ => {}
+            }
+        }
+        links.born = born.map(|seq| Born { seq, at });
+        (sources, links)
+    }
+
+    /// Whether a number can be an id: its top bit is not set.
+    pub(in crate::cold) fn is_id(number: u64) -> bool {
+        number & TIE == 0
+    }
+
+    /// The word of this kind that says `id`.
+    pub(in crate::cold) fn word(tie: Tie, id: Seq) -> u64 {
+        TIE | tie.code() << BITS | (id.0 & MASK)
+    }
+
+    /// Whether a word is of this kind.
+    pub(in crate::cold) fn is_word(tie: Tie, word: u64) -> bool {
+        word >> BITS == (TIE >> BITS | tie.code())
+    }
+}
+
+/// A word that the writer fills in.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Tie {
+    /// The entry before this one on its path.
+    Parent,
+    /// The record that this one changes, or is a copy of.
+    Of,
+}
+
+impl Tie {
+    fn code(self) -> u64 {
+        match self {
+            Self::Parent => PARENT,
+            Self::Of => OF,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn ids() -> impl Strategy<Value = Option<Seq>> {
+        prop::option::of((0..=MASK).prop_map(Seq))
+    }
+
+    proptest! {
+        #[test]
+        fn links_come_back_and_are_no_ids(
+            parent in ids(),
+            born in prop::option::of((0..=MASK, 0..=MASK)),
+            of in ids(),
+            sources in prop::collection::vec(0..TIE, 0..4),
+        ) {
+            let born = born.map(|(seq, at)| Born { seq: Seq(seq), at });
+            let links = Links { parent, born, of };
+            let words = links.words();
+            prop_assert!(words.iter().all(|word| !Links::is_id(*word)));
+            prop_assert!(sources.iter().all(|source| Links::is_id(*source)));
+            for (tie, id) in [(Tie::Parent, parent), (Tie::Of, of)] {
+                let found: Vec<&u64> = words.iter().filter(|w| Links::is_word(tie, **w)).collect();
+                let expected = id.map(|id| Links::word(tie, id));
+                prop_assert_eq!(found, expected.iter().collect::<Vec<_>>());
+            }
+            let mixed = sources.iter().copied().chain(words);
+            let (found, back) = Links::split(mixed);
+            prop_assert_eq!(found, sources.into_iter().map(Seq).collect::<Vec<_>>());
+            prop_assert_eq!(back, links);
+        }
+
+        #[test]
+        fn no_word_is_fatal(words in prop::collection::vec(any::<u64>(), 0..12)) {
+            let (sources, links) = Links::split(words.iter().copied());
+            prop_assert!(sources.len() <= words.len());
+            let (none, again) = Links::split(links.words().into_iter());
+            prop_assert!(none.is_empty());
+            prop_assert_eq!(again.parent, links.parent);
+        }
+    }
+
+    #[test]
+    fn a_word_of_a_newer_version_says_nothing() {
+        let (sources, links) = Links::split([TIE | 99 << BITS | 5, 7].into_iter());
+        assert_eq!((sources, links), (vec![Seq(7)], Links::default()));
+    }
+}

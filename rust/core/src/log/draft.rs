@@ -1,0 +1,160 @@
+//! What was judged and is not published yet: the state of keys as the next batch of a group sees it.
+
+use std::collections::HashMap;
+
+use crate::cold::removal::Removal;
+use crate::entry::Seq;
+
+use super::directory::Directory;
+use super::directory::lists::List;
+
+/// Changes over a directory.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Draft {
+    /// Versions of cells; `None` for one that is gone.
+    cells: HashMap<Vec<u8>, Option<(Seq, Option<i64>)>>,
+    lists: HashMap<Vec<u8>, Path>,
+    /// Prefixes below which all is gone that the directory knows.
+    gone: Vec<Vec<u8>>,
+}
+
+/// The path of a list: a beginning of the one in the directory, and what was added behind it.
+#[derive(Clone, Debug, Default)]
+struct Path {
+    /// How far the path of the directory holds.
+    end: Seq,
+    /// What is gone of that.
+    without: Vec<Seq>,
+    added: Vec<(Seq, Option<u128>)>,
+}
+
+impl Path {
+    fn of(list: Option<&List>) -> Self {
+        Self {
+            end: list.map(List::tail).unwrap_or_default(),
+            ..Self::default()
+        }
+    }
+
+    fn holds(&self, list: Option<&List>, seq: Seq) -> bool {
+        let known = seq <= self.end && !self.without.contains(&seq);
+        (known && list.is_some_and(|list| list.is_on_path(seq)))
+            || self.added.iter().any(|(added, _)| *added == seq)
+    }
+
+    fn tail(&self, list: Option<&List>) -> Seq {
+        if let Some((last, _)) = self.added.last() {
+            return *last;
+        }
+        let path = list.map_or(&[][..], List::path);
+        let upto = path.partition_point(|seq| *seq <= self.end);
+        let known = path.get(..upto).unwrap_or_default().iter().rev();
+        let mut known = known.filter(|seq| !self.without.contains(seq));
+        known.next().copied().unwrap_or_default()
+    }
+
+    fn named(&self, list: Option<&List>, uid: u128) -> Option<Seq> {
+        let added = self.added.iter().rev().find(|(_, own)| *own == Some(uid));
+        added.map(|(seq, _)| *seq).or_else(|| {
+            let known = list.and_then(|list| list.named(uid, self.end));
+            known.filter(|seq| !self.without.contains(seq))
+        })
+    }
+
+    fn cut(&mut self, after: Seq) {
+        if let Some(at) = self.added.iter().position(|(seq, _)| *seq == after) {
+            self.added.truncate(at + 1);
+        } else {
+            self.added.clear();
+            self.end = after;
+        }
+    }
+
+    fn remove(&mut self, list: Option<&List>, goes: impl Fn(Seq) -> bool) {
+        self.added.retain(|(seq, _)| !goes(*seq));
+        let path = list.map_or(&[][..], List::path).iter();
+        let known = path.take_while(|seq| **seq <= self.end);
+        self.without.extend(known.filter(|seq| goes(**seq)));
+    }
+}
+
+impl Draft {
+    /// The newest version of a cell that counts as there.
+    pub(super) fn version(&self, base: &Directory, key: &[u8], now: i64) -> Option<Seq> {
+        let live = |expires: Option<i64>| expires.is_none_or(|expires| now < expires);
+        if let Some(known) = self.cells.get(key) {
+            return known
+                .filter(|(_, expires)| live(*expires))
+                .map(|(seq, _)| seq);
+        }
+        if self.gone.iter().any(|prefix| key.starts_with(prefix)) {
+            return None;
+        }
+        let cell = base.cells.get(key).filter(|cell| cell.is_live(now));
+        cell.map(|cell| cell.version)
+    }
+
+    pub(super) fn put(&mut self, key: &[u8], seq: Seq, expires: Option<i64>) {
+        self.cells.insert(key.to_vec(), Some((seq, expires)));
+    }
+
+    pub(super) fn remove_cell(&mut self, key: &[u8]) {
+        self.cells.insert(key.to_vec(), None);
+    }
+
+    pub(super) fn remove_below(&mut self, prefix: &[u8]) {
+        self.gone.push(prefix.to_vec());
+        for (key, cell) in &mut self.cells {
+            if key.starts_with(prefix) {
+                *cell = None;
+            }
+        }
+        for (key, path) in &mut self.lists {
+            if key.starts_with(prefix) {
+                *path = Path::default();
+            }
+        }
+    }
+
+    /// The last entry on the path of a list; 0 for none.
+    pub(super) fn tail(&mut self, base: &Directory, key: &[u8]) -> Seq {
+        self.path(base, key).tail(base.lists.get(key))
+    }
+
+    /// The entry of a name on the path of a list.
+    pub(super) fn named(&mut self, base: &Directory, key: &[u8], uid: u128) -> Option<Seq> {
+        self.path(base, key).named(base.lists.get(key), uid)
+    }
+
+    /// Whether an entry is on the path of a list.
+    pub(super) fn holds(&mut self, base: &Directory, key: &[u8], seq: Seq) -> bool {
+        self.path(base, key).holds(base.lists.get(key), seq)
+    }
+
+    pub(super) fn add(&mut self, base: &Directory, key: &[u8], seq: Seq, uid: Option<u128>) {
+        self.path(base, key).added.push((seq, uid));
+    }
+
+    pub(super) fn cut(&mut self, base: &Directory, key: &[u8], after: Seq) {
+        self.path(base, key).cut(after);
+    }
+
+    pub(super) fn remove_entries(&mut self, base: &Directory, key: &[u8], removal: &Removal) {
+        let list = base.lists.get(key);
+        self.path(base, key).remove(list, |seq| removal.names(seq));
+    }
+
+    /// Takes one entry off the path.
+    pub(super) fn remove_entry(&mut self, base: &Directory, key: &[u8], seq: Seq) {
+        let list = base.lists.get(key);
+        self.path(base, key).remove(list, |one| one == seq);
+    }
+
+    fn path(&mut self, base: &Directory, key: &[u8]) -> &mut Path {
+        let gone = self.gone.iter().any(|prefix| key.starts_with(prefix));
+        let list = base.lists.get(key).filter(|_| !gone);
+        self.lists
+            .entry(key.to_vec())
+            .or_insert_with(|| Path::of(list))
+    }
+}

@@ -1,0 +1,104 @@
+//! What a record says to the directory. The same event is made of a record that is read and of one that
+//! this handle has just written.
+
+use crate::cold::removal::Removal;
+use crate::cold::{Born, Outline};
+use crate::entry::{Kind, Seq};
+
+use super::attributes::Attributes;
+use super::order;
+
+/// One change, in the order of ids.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct Event {
+    /// The record's own id.
+    pub(super) record: Seq,
+    /// The id that counts: of a second copy that of the first.
+    pub(super) seq: Seq,
+    pub(super) key: Vec<u8>,
+    pub(super) what: What,
+}
+
+/// What changed.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum What {
+    /// A version of a cell. Without attributes its meta cannot be read, so nor can its payload.
+    Put {
+        born: Option<Born>,
+        attributes: Option<Attributes>,
+    },
+    /// An entry of a list.
+    Added {
+        parent: Option<Seq>,
+        uid: Option<u128>,
+        attributes: Option<Attributes>,
+    },
+    /// Columns and expiry of a record; without attributes, of one that nobody can tell.
+    Patched {
+        of: Seq,
+        attributes: Option<Attributes>,
+    },
+    /// Cells or entries were removed.
+    Removed(Removal),
+    /// The path of a list ends here; 0 where it is empty.
+    Head(Seq),
+}
+
+impl Event {
+    /// The event of a record, if it is one of the log; `name` gives the hash of a caller's own id.
+    pub(super) fn of(record: &Outline, name: impl Fn(&[u8]) -> u128) -> Option<Self> {
+        let links = record.links;
+        let attributes = || record.meta.as_deref().and_then(Attributes::decode);
+        let what = match record.kind {
+            Kind::Cell => What::Put {
+                born: links.born,
+                attributes: attributes(),
+            },
+            Kind::Entry => {
+                let attributes = attributes();
+                let uid = attributes.as_ref().and_then(|said| said.uid.as_deref());
+                What::Added {
+                    parent: links.parent,
+                    uid: uid.map(name),
+                    attributes,
+                }
+            }
+            Kind::Turn if record.key.len() == TURN_KEY => What::Added {
+                parent: links.parent,
+                uid: None,
+                // A turn's meta is its own: what it says of columns is read where it is asked for.
+                attributes: Some(Attributes::default()),
+            },
+            Kind::Patch => What::Patched {
+                of: links.of?,
+                attributes: attributes(),
+            },
+            Kind::Removed => What::Removed(Removal::decode(&record.payload)?),
+            Kind::Head => What::Head(head(&record.payload)?),
+            _ => return None,
+        };
+        let seq = if record.is_copy {
+            links.of?
+        } else {
+            record.seq
+        };
+        Some(Self {
+            record: record.seq,
+            seq,
+            key: order::encode(&record.key),
+            what,
+        })
+    }
+}
+
+/// How many parts the key of a turn has: tenant and conversation.
+const TURN_KEY: usize = 2;
+
+/// The payload of a head.
+pub(super) fn head_payload(head: Seq) -> [u8; 8] {
+    head.0.to_le_bytes()
+}
+
+fn head(payload: &[u8]) -> Option<Seq> {
+    Some(Seq(u64::from_le_bytes(payload.try_into().ok()?)))
+}

@@ -1,0 +1,282 @@
+//! The log of a store, as one handle for all threads.
+
+use std::sync::{Arc, RwLockReadGuard};
+
+use crate::cold::{Born, Judge, Store};
+use crate::entry::Seq;
+use crate::error::{Error, Result};
+
+use super::attributes::Attributes;
+use super::batch::{Batch, Expect, Key, Outcome};
+use super::directory::Directory;
+use super::directory::cells;
+use super::judge::Pending;
+use super::order;
+use super::records::{Records, check};
+use super::shared::Shared;
+use super::value::Columns;
+
+/// Cells and lists in a store.
+#[derive(Clone, Debug)]
+pub struct Log {
+    shared: Arc<Shared>,
+}
+
+/// The newest version of a cell.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Cell {
+    /// Its key.
+    pub key: Vec<Vec<u8>>,
+    /// The id of this version.
+    pub version: Seq,
+    /// When it was put, in microseconds since 1970 UTC.
+    pub at: i64,
+    /// The first version of the cell.
+    pub born: Born,
+    /// From when on it counts as absent, in microseconds since 1970 UTC.
+    pub expires: Option<i64>,
+    /// Named values to filter by.
+    pub columns: Columns,
+    /// The caller's name of the payload's encoding.
+    pub codec: Option<String>,
+    /// Bytes that the caller keeps beside the payload.
+    pub own: Vec<u8>,
+    /// The bytes as they were put.
+    pub payload: Vec<u8>,
+}
+
+/// One entry of a list.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Entry {
+    /// Its id, by which the entries of a list are in order.
+    pub seq: Seq,
+    /// The entry before it on its path; id 0 for none.
+    pub parent: Seq,
+    /// The caller's own id.
+    pub uid: Option<Vec<u8>>,
+    /// When it was added, in microseconds since 1970 UTC.
+    pub at: i64,
+    /// From when on it is not shown, in microseconds since 1970 UTC.
+    pub expires: Option<i64>,
+    /// Named values to filter by.
+    pub columns: Columns,
+    /// The caller's name of the payload's encoding.
+    pub codec: Option<String>,
+    /// Bytes that the caller keeps beside the payload.
+    pub own: Vec<u8>,
+    /// The bytes as they were added.
+    pub payload: Vec<u8>,
+}
+
+impl Log {
+    /// The log of a store. Several may be had of one store.
+    #[must_use]
+    pub fn new(store: Arc<Store>) -> Self {
+        Self {
+            shared: Arc::new(Shared::new(store)),
+        }
+    }
+
+    /// The store that the log lies in.
+    #[must_use]
+    pub fn store(&self) -> &Arc<Store> {
+        &self.shared.store
+    }
+
+    /// Writes a batch, all of it or nothing, and says what became of each row.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] for a condition that does not hold, [`Error::NotFound`] for a patch of what is
+    /// not there, [`Error::Corrupt`] for a condition that a damaged record leaves open; [`Error::Argument`]
+    /// for what is over a limit; as [`Store::append`].
+    pub fn write(&self, batch: &Batch<'_>) -> Result<Vec<Outcome>> {
+        for expect in batch.expect {
+            let (Expect::Version(key, _) | Expect::Tail(key, _)) = expect;
+            check(key)?;
+        }
+        let records = Records::of(batch, |uid| self.shared.name(uid))?;
+        let rows: Vec<_> = records
+            .made
+            .iter()
+            .map(|made| made.row(batch.depth))
+            .collect();
+        let shared = Arc::clone(&self.shared);
+        let pending = Arc::new(Pending::new(shared, records.steps, batch));
+        let judge: Arc<dyn Judge> = pending.clone();
+        self.shared.store.append_judged(&rows, batch.ack, &judge)?;
+        Ok(pending.outcomes())
+    }
+
+    /// The newest version of a cell; `None` if there is none, or it has expired by `now`.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if it is damaged; [`Error::Uncertain`] if a damaged record may have changed it;
+    /// as reading the store.
+    pub fn get(&self, key: Key<'_>, now: i64) -> Result<Option<Cell>> {
+        check(key)?;
+        let encoded = order::encode(key);
+        loop {
+            let known = {
+                let directory = self.shared.current()?;
+                let known = directory.cells.get(&encoded).cloned();
+                let version = known.as_ref().map(|cell| cell.version).unwrap_or_default();
+                if let Some(seq) = directory.lost_after(version) {
+                    return Err(Error::Uncertain { seq, version });
+                }
+                known
+            };
+            let Some(known) = known.filter(|cell| cell.is_live(now)) else {
+                return Ok(None);
+            };
+            match self.shared.store.get(known.version) {
+                Ok(record) => return self.cell(&encoded, known, record).map(Some),
+                // A compaction took a version that was superseded meanwhile.
+                Err(Error::NotFound { .. } | Error::Erased { .. })
+                    if !self.is_newest(&encoded, known.version)? => {}
+                Err(other) => return Err(other),
+            }
+        }
+    }
+
+    /// The id of the newest version of a cell, if there is one that has not expired by `now`.
+    ///
+    /// # Errors
+    ///
+    /// As [`get`](Self::get), without a look at the payload.
+    pub fn version(&self, key: Key<'_>, now: i64) -> Result<Option<Seq>> {
+        check(key)?;
+        let encoded = order::encode(key);
+        let directory = self.shared.current()?;
+        let known = directory.cells.get(&encoded);
+        let version = known.map(|cell| cell.version).unwrap_or_default();
+        if let Some(seq) = directory.lost_after(version) {
+            return Err(Error::Uncertain { seq, version });
+        }
+        Ok(known
+            .filter(|cell| cell.is_live(now))
+            .map(|cell| cell.version))
+    }
+
+    /// The last entry on the path of a list; id 0 for none.
+    ///
+    /// # Errors
+    ///
+    /// As reading the store.
+    pub fn tail(&self, list: Key<'_>) -> Result<Seq> {
+        check(list)?;
+        let directory = self.shared.current()?;
+        let list = directory.lists.get(&order::encode(list));
+        Ok(list
+            .map(super::directory::lists::List::tail)
+            .unwrap_or_default())
+    }
+
+    /// The entries on the path of a list in order, or against it, beyond an id if one is given, at most
+    /// `limit`; those that have expired by `now` are left out.
+    ///
+    /// # Errors
+    ///
+    /// As reading the store.
+    pub fn entries(
+        &self,
+        list: Key<'_>,
+        beyond: Option<Seq>,
+        limit: usize,
+        reverse: bool,
+        now: i64,
+    ) -> Result<Vec<Entry>> {
+        check(list)?;
+        let nodes: Vec<_> = {
+            let directory = self.shared.current()?;
+            let Some(list) = directory.lists.get(&order::encode(list)) else {
+                return Ok(Vec::new());
+            };
+            let path = list.path();
+            let passes = |seq: &&Seq| {
+                beyond.is_none_or(|beyond| {
+                    if reverse {
+                        **seq < beyond
+                    } else {
+                        **seq > beyond
+                    }
+                })
+            };
+            let live = |seq: &Seq| {
+                list.node(*seq)
+                    .filter(|node| node.expires.is_none_or(|expires| now < expires))
+                    .cloned()
+            };
+            if reverse {
+                path.iter()
+                    .rev()
+                    .filter(passes)
+                    .filter_map(live)
+                    .take(limit)
+                    .collect()
+            } else {
+                path.iter()
+                    .filter(passes)
+                    .filter_map(live)
+                    .take(limit)
+                    .collect()
+            }
+        };
+        let mut out = Vec::with_capacity(nodes.len());
+        for node in nodes {
+            let record = match self.shared.store.get(node.seq) {
+                Ok(record) => record,
+                // It went since the path was looked up.
+                Err(Error::NotFound { .. } | Error::Erased { .. }) => continue,
+                Err(other) => return Err(other),
+            };
+            let said = Attributes::decode(&record.meta).unwrap_or_default();
+            out.push(Entry {
+                seq: node.seq,
+                parent: node.parent,
+                uid: said.uid,
+                at: node.at,
+                expires: node.expires,
+                columns: node.columns,
+                codec: said.codec,
+                own: said.own,
+                payload: record.payload,
+            });
+        }
+        Ok(out)
+    }
+
+    /// The directory as the store is now.
+    pub(super) fn directory(&self) -> Result<RwLockReadGuard<'_, Directory>> {
+        self.shared.current()
+    }
+
+    fn is_newest(&self, key: &[u8], version: Seq) -> Result<bool> {
+        let directory = self.shared.current()?;
+        Ok(directory
+            .cells
+            .get(key)
+            .is_some_and(|cell| cell.version == version))
+    }
+
+    fn cell(&self, key: &[u8], known: cells::Cell, record: crate::cold::Record) -> Result<Cell> {
+        let said = Attributes::decode(&record.meta);
+        let said = said.ok_or_else(|| {
+            self.shared
+                .store
+                .damage_of(known.version, "its meta is malformed")
+        })?;
+        Ok(Cell {
+            key: order::decode(key),
+            version: known.version,
+            at: known.at,
+            born: known.born,
+            expires: known.expires,
+            columns: known.columns,
+            codec: said.codec,
+            own: said.own,
+            payload: record.payload,
+        })
+    }
+}

@@ -1,0 +1,35 @@
+//! The log: cells and lists over the cold store, with conditions that hold when a batch is written.
+//!
+//! # Promises
+//!
+//! - The newest version of a key wins, in every process, and never an older one in its stead.
+//! - A condition is judged under the writer's lock, on what is written by then: it holds when its batch
+//!   is in the store, or nothing of the batch is.
+//! - What was removed or has expired is not shown again.
+//!
+//! # The journey of a batch
+//!
+//! ```text
+//! Batch ─▶ records ─▶ the store's queue ─▶ judge ─▶ one write ─▶ events ─▶ directory ─▶ get, list, scan
+//!          encode                          under the lock        also of what others wrote
+//! ```
+
+mod attributes;
+mod batch;
+mod directory;
+mod draft;
+mod event;
+mod handle;
+mod judge;
+mod order;
+mod records;
+mod scan;
+mod shared;
+mod value;
+
+pub use attributes::{Attributes, MAX_CODEC, MAX_UID};
+pub use batch::{Batch, Expect, IfPresent, Item, Key, Outcome, Row, now};
+pub use handle::{Cell, Entry, Log};
+pub use records::{MAX_KEY, MAX_OWN, MAX_PARTS, SPACE};
+pub use scan::{Listed, Order, Scan};
+pub use value::{Columns, MAX_COLUMNS, MAX_NAME, Value};

@@ -1,0 +1,368 @@
+//! The rows of a batch as records, with what their judge must know of them.
+//!
+//! ```text
+//! rows     put · cut · add · remove                    as the caller gave them
+//! records  put · head · add · removed │ filler │ head · removed
+//! ```
+//!
+//! What moves a head or removes something is written twice, with a filler between, so that no sector holds
+//! both copies: its loss would show what is gone.
+
+use crate::cold::removal::{Removal, Target, ranges};
+use crate::cold::{self, Draft, Links};
+use crate::entry::{Kind, Seq};
+use crate::error::{Error, Result};
+
+use super::attributes::{Attributes, MAX_CODEC, MAX_UID};
+use super::batch::{Batch, IfPresent, Item, Key, Row};
+use super::event::head_payload;
+use super::order;
+use super::value::Columns;
+
+/// The longest key, all its parts together, in bytes.
+pub const MAX_KEY: usize = 16 << 10;
+/// The most parts of a key.
+pub const MAX_PARTS: usize = 32;
+/// The most bytes that a caller may keep beside a payload.
+pub const MAX_OWN: usize = 1 << 20;
+/// How many zeros a filler has: with its header, more than a sector.
+const FILLER: [u8; 512] = [0; 512];
+/// The first byte of the second part of a key that is no conversation's: no UTF-8 text begins so.
+pub const SPACE: u8 = 0xff;
+
+/// What the judge must know of a record; the key is ordered.
+#[derive(Clone, Debug)]
+pub(super) struct Step {
+    /// The row that it is of.
+    pub(super) row: usize,
+    pub(super) key: Vec<u8>,
+    pub(super) what: Change,
+}
+
+/// What a record changes.
+#[derive(Clone, Debug)]
+pub(super) enum Change {
+    Put {
+        if_present: IfPresent,
+        attributes: Attributes,
+    },
+    Add {
+        uid: Option<u128>,
+        if_present: IfPresent,
+        attributes: Attributes,
+    },
+    Patch {
+        of: Option<Seq>,
+        attributes: Attributes,
+    },
+    Cut {
+        after: Seq,
+        /// Whether what is cut off is removed.
+        removes: bool,
+    },
+    Remove(Removal),
+    /// The second copy of the record of this step, or the filler before it.
+    Copy(Option<usize>),
+}
+
+/// One record, owned.
+#[derive(Debug)]
+pub(super) struct Made<'a> {
+    kind: Kind,
+    key: Key<'a>,
+    meta: Vec<u8>,
+    payload: std::borrow::Cow<'a, [u8]>,
+    sources: &'a [Seq],
+    links: Links,
+    copy_of: Option<usize>,
+}
+
+impl<'a> Made<'a> {
+    fn bare(kind: Kind, key: Key<'a>, payload: Vec<u8>) -> Self {
+        Self {
+            kind,
+            key,
+            meta: Vec::new(),
+            payload: payload.into(),
+            sources: &[],
+            links: Links::default(),
+            copy_of: None,
+        }
+    }
+
+    /// As the store encodes it.
+    pub(super) fn row(&self, depth: u8) -> cold::Row<'_> {
+        cold::Row {
+            draft: Draft {
+                kind: self.kind,
+                key: self.key,
+                meta: &self.meta,
+                sources: self.sources,
+                payload: &self.payload,
+            },
+            links: self.links,
+            depth: if self.kind == Kind::Filler { 0 } else { depth },
+            copy_of: self.copy_of,
+        }
+    }
+}
+
+/// The records of a batch.
+#[derive(Debug, Default)]
+pub(super) struct Records<'a> {
+    pub(super) made: Vec<Made<'a>>,
+    pub(super) steps: Vec<Step>,
+}
+
+impl<'a> Records<'a> {
+    /// Makes the records; `name` gives the hash of a caller's own id.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`] for a key, a name or an id that is over a limit.
+    pub(super) fn of(batch: &Batch<'a>, name: impl Fn(&[u8]) -> u128) -> Result<Self> {
+        let mut out = Self::default();
+        for (at, row) in batch.rows.iter().enumerate() {
+            match *row {
+                Row::Put(item) => out.put(at, &item, batch.now)?,
+                Row::Add(item) => {
+                    let uid = item.uid.map(&name);
+                    out.add(at, &item, uid, batch.now)?;
+                }
+                Row::Patch {
+                    key,
+                    version,
+                    columns,
+                    expires,
+                } => out.patch(at, key, version, columns, expires, batch.now)?,
+                Row::Cut { list, after } => out.cut(at, list, after)?,
+                Row::Remove(key) => out.remove(at, key, Target::Cell, &[])?,
+                Row::RemoveBelow(key) => out.remove(at, key, Target::Prefix, &[])?,
+                Row::RemoveEntries { list, entries } => {
+                    out.remove(at, list, Target::Entries, entries)?;
+                }
+            }
+        }
+        out.double();
+        Ok(out)
+    }
+
+    fn put(&mut self, row: usize, item: &Item<'a>, now: i64) -> Result<()> {
+        if item.uid.is_some() {
+            return Err(argument(
+                "uid",
+                "none: the key is the name of a cell",
+                "one",
+            ));
+        }
+        let attributes = said(item, now)?;
+        self.push(
+            row,
+            item.key,
+            Made {
+                meta: encoded(&attributes)?,
+                payload: item.payload.into(),
+                sources: item.sources,
+                ..Made::bare(Kind::Cell, item.key, Vec::new())
+            },
+            Change::Put {
+                if_present: item.if_present,
+                attributes,
+            },
+        )
+    }
+
+    fn add(&mut self, row: usize, item: &Item<'a>, uid: Option<u128>, now: i64) -> Result<()> {
+        let attributes = said(item, now)?;
+        let links = Links {
+            parent: Some(Links::AT_COMMIT),
+            ..Links::default()
+        };
+        self.push(
+            row,
+            item.key,
+            Made {
+                meta: encoded(&attributes)?,
+                payload: item.payload.into(),
+                sources: item.sources,
+                links,
+                ..Made::bare(Kind::Entry, item.key, Vec::new())
+            },
+            Change::Add {
+                uid,
+                if_present: item.if_present,
+                attributes,
+            },
+        )
+    }
+
+    fn patch(
+        &mut self,
+        row: usize,
+        key: Key<'a>,
+        version: Option<Seq>,
+        columns: &Columns,
+        expires: Option<i64>,
+        now: i64,
+    ) -> Result<()> {
+        let attributes = Attributes {
+            at: now,
+            expires,
+            columns: columns.clone(),
+            ..Attributes::default()
+        };
+        let made = Made {
+            meta: encoded(&attributes)?,
+            links: Links {
+                of: Some(Links::AT_COMMIT),
+                ..Links::default()
+            },
+            ..Made::bare(Kind::Patch, key, Vec::new())
+        };
+        let change = Change::Patch {
+            of: version,
+            attributes,
+        };
+        self.push(row, key, made, change)
+    }
+
+    fn cut(&mut self, row: usize, list: Key<'a>, after: Seq) -> Result<()> {
+        let removes = list.get(1).is_some_and(|part| part.first() == Some(&SPACE));
+        let made = if removes {
+            let behind = after.0.saturating_add(1)..=u64::MAX;
+            let removal = Removal {
+                target: Target::Entries,
+                seqs: vec![behind],
+                relinked: Vec::new(),
+            };
+            Made::bare(Kind::Removed, list, removal.encode())
+        } else {
+            Made::bare(Kind::Head, list, head_payload(after).to_vec())
+        };
+        self.push(row, list, made, Change::Cut { after, removes })
+    }
+
+    fn remove(&mut self, row: usize, key: Key<'a>, target: Target, seqs: &[Seq]) -> Result<()> {
+        let mut seqs = seqs.to_vec();
+        seqs.sort_unstable();
+        seqs.dedup();
+        let removal = Removal {
+            target,
+            seqs: ranges(seqs),
+            relinked: Vec::new(),
+        };
+        let made = Made::bare(Kind::Removed, key, removal.encode());
+        self.push(row, key, made, Change::Remove(removal))
+    }
+
+    fn push(&mut self, row: usize, key: Key<'a>, made: Made<'a>, what: Change) -> Result<()> {
+        check(key)?;
+        self.made.push(made);
+        let key = order::encode(key);
+        self.steps.push(Step { row, key, what });
+        Ok(())
+    }
+
+    /// Adds the second copies.
+    fn double(&mut self) {
+        let twice = |made: &Made<'_>| matches!(made.kind, Kind::Head | Kind::Removed);
+        let originals: Vec<usize> = (0..self.made.len())
+            .filter(|at| self.made.get(*at).is_some_and(twice))
+            .collect();
+        if originals.is_empty() {
+            return;
+        }
+        self.made
+            .push(Made::bare(Kind::Filler, &[], FILLER.to_vec()));
+        self.steps.push(Step {
+            row: 0,
+            key: Vec::new(),
+            what: Change::Copy(None),
+        });
+        for at in originals {
+            let (Some(made), Some(step)) = (self.made.get(at), self.steps.get(at)) else {
+                continue;
+            };
+            let copy = Made {
+                links: Links {
+                    of: Some(Links::AT_COMMIT),
+                    ..Links::default()
+                },
+                copy_of: Some(at),
+                ..Made::bare(made.kind, made.key, made.payload.to_vec())
+            };
+            let step = Step {
+                row: step.row,
+                key: step.key.clone(),
+                what: Change::Copy(Some(at)),
+            };
+            self.made.push(copy);
+            self.steps.push(step);
+        }
+    }
+}
+
+/// What an item says beside its payload.
+fn said(item: &Item<'_>, now: i64) -> Result<Attributes> {
+    let over = |name, most: usize, found: usize| {
+        (found > most)
+            .then(|| argument(name, &format!("at most {most} bytes"), &format!("{found}")))
+    };
+    let limits = [
+        over("uid", MAX_UID, item.uid.map_or(0, <[u8]>::len)),
+        over("codec", MAX_CODEC, item.codec.map_or(0, str::len)),
+        over("own", MAX_OWN, item.own.len()),
+    ];
+    if let Some(error) = limits.into_iter().flatten().next() {
+        return Err(error);
+    }
+    Ok(Attributes {
+        at: now,
+        uid: item.uid.map(<[u8]>::to_vec),
+        expires: item.expires,
+        codec: item.codec.map(str::to_owned),
+        columns: item.columns.cloned().unwrap_or_default(),
+        own: item.own.to_vec(),
+    })
+}
+
+fn encoded(attributes: &Attributes) -> Result<Vec<u8>> {
+    let none = || argument("columns", "less than 4 GiB", "more");
+    attributes.encode().ok_or_else(none)
+}
+
+/// Refuses a key that is over a limit.
+///
+/// # Errors
+///
+/// [`Error::Argument`].
+pub(super) fn check(key: Key<'_>) -> Result<()> {
+    checked(key, 1)
+}
+
+/// Refuses a prefix that is over a limit; it may be empty.
+///
+/// # Errors
+///
+/// [`Error::Argument`].
+pub(super) fn check_prefix(key: Key<'_>) -> Result<()> {
+    checked(key, 0)
+}
+
+fn checked(key: Key<'_>, least: usize) -> Result<()> {
+    let len: usize = key.iter().map(|part| part.len()).sum();
+    if key.len() < least || key.len() > MAX_PARTS || len > MAX_KEY {
+        let expected = format!("1 to {MAX_PARTS} parts of {MAX_KEY} bytes together");
+        let found = format!("{} parts of {len} bytes", key.len());
+        return Err(argument("key", &expected, &found));
+    }
+    Ok(())
+}
+
+fn argument(name: &'static str, expected: &str, found: &str) -> Error {
+    Error::Argument {
+        name,
+        expected: expected.into(),
+        found: found.into(),
+    }
+}

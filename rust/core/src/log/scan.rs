@@ -1,0 +1,166 @@
+//! Looking through cells and spaces without reading a payload.
+
+use crate::cold::Born;
+use crate::entry::Seq;
+use crate::error::Result;
+
+use super::batch::Key;
+use super::directory::Directory;
+use super::directory::cells;
+use super::handle::Log;
+use super::order;
+use super::records::check_prefix;
+use super::value::Columns;
+
+/// What comes first.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Order {
+    /// The least key, part by part, bytewise.
+    #[default]
+    Key,
+    /// The cell that was put first.
+    Born,
+    /// The cell whose newest version came first.
+    Changed,
+}
+
+/// Which cells are listed, and how.
+#[derive(Clone, Copy, Debug)]
+pub struct Scan<'a> {
+    /// What their keys begin with; no parts for all cells.
+    pub prefix: Key<'a>,
+    /// What comes first.
+    pub order: Order,
+    /// Whether it is the other way round.
+    pub reverse: bool,
+    /// The last one of the page before.
+    pub beyond: Option<&'a Listed>,
+    /// The most that are listed.
+    pub limit: usize,
+    /// What has expired by then is left out; microseconds since 1970 UTC.
+    pub now: i64,
+}
+
+/// A cell without its payload.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Listed {
+    /// Its key.
+    pub key: Vec<Vec<u8>>,
+    /// The id of its newest version.
+    pub version: Seq,
+    /// When that one was put, in microseconds since 1970 UTC.
+    pub at: i64,
+    /// Its first version.
+    pub born: Born,
+    /// From when on it counts as absent.
+    pub expires: Option<i64>,
+    /// Named values.
+    pub columns: Columns,
+}
+
+impl Listed {
+    fn of(key: &[u8], cell: &cells::Cell) -> Self {
+        Self {
+            key: order::decode(key),
+            version: cell.version,
+            at: cell.at,
+            born: cell.born,
+            expires: cell.expires,
+            columns: cell.columns.clone(),
+        }
+    }
+}
+
+impl Log {
+    /// Lists cells in order, a page at a time, without their payloads.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Argument`](crate::Error::Argument) for a prefix over a limit; as reading the store.
+    pub fn scan(&self, scan: &Scan<'_>) -> Result<Vec<Listed>> {
+        check_prefix(scan.prefix)?;
+        let directory = self.directory()?;
+        let prefix = order::encode(scan.prefix);
+        if scan.order == Order::Key {
+            let beyond = scan.beyond.map(|last| order::encode(&last.key));
+            let all = directory
+                .cells
+                .below(&prefix, beyond.as_deref(), scan.reverse);
+            let live = all.filter(|(_, cell)| cell.is_live(scan.now));
+            return Ok(live
+                .take(scan.limit)
+                .map(|(key, cell)| Listed::of(key, cell))
+                .collect());
+        }
+        let rank = |version: Seq, born: Born| match scan.order {
+            Order::Born => born.seq,
+            Order::Changed | Order::Key => version,
+        };
+        let last = scan.beyond.map(|last| rank(last.version, last.born));
+        let comes =
+            |seq: Seq| last.is_none_or(|last| if scan.reverse { seq < last } else { seq > last });
+        let mut found: Vec<(Seq, &[u8], &cells::Cell)> = directory
+            .cells
+            .below(&prefix, None, false)
+            .filter(|(_, cell)| cell.is_live(scan.now))
+            .map(|(key, cell)| (rank(cell.version, cell.born), key, cell))
+            .filter(|(seq, ..)| comes(*seq))
+            .collect();
+        found.sort_unstable_by_key(|(seq, ..)| *seq);
+        if scan.reverse {
+            found.reverse();
+        }
+        let page = found.into_iter().take(scan.limit);
+        Ok(page.map(|(_, key, cell)| Listed::of(key, cell)).collect())
+    }
+
+    /// The beginnings of `depth` parts that keys of cells or lists below a prefix have, each once, in
+    /// order, beyond one if it is given, at most `limit`.
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Self::scan).
+    pub fn spaces(
+        &self,
+        prefix: Key<'_>,
+        depth: usize,
+        beyond: Option<&[Vec<u8>]>,
+        limit: usize,
+    ) -> Result<Vec<Vec<Vec<u8>>>> {
+        check_prefix(prefix)?;
+        let directory = self.directory()?;
+        let prefix = order::encode(prefix);
+        let mut at = prefix.clone();
+        if let Some(last) = beyond {
+            // Behind all that begins so; nothing is behind what every key begins with.
+            let Some(behind) = order::after(&order::encode(last)) else {
+                return Ok(Vec::new());
+            };
+            at = at.max(behind);
+        }
+        let mut out = Vec::new();
+        while out.len() < limit
+            && let Some(key) = next_key(&directory, &at)
+            && key.starts_with(&prefix)
+        {
+            let Some(space) = order::prefix(key, depth) else {
+                // It is shorter: what comes next may be longer.
+                at = [key, &[0]].concat();
+                continue;
+            };
+            out.push(order::decode(space));
+            let Some(next) = order::after(space) else {
+                break;
+            };
+            at = next;
+        }
+        Ok(out)
+    }
+}
+
+/// The least key of a cell or a list that is not less than this one.
+fn next_key<'a>(directory: &'a Directory, at: &[u8]) -> Option<&'a [u8]> {
+    let cell = directory.cells.next_key(at);
+    let list = directory.lists.next_key(at);
+    cell.into_iter().chain(list).min()
+}

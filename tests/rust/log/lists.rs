@@ -1,0 +1,202 @@
+//! Lists: pages, cuts, and the paths of a conversation.
+
+use std::sync::Arc;
+
+use warmset_core::cold::{Draft, Options, Ram, Store};
+use warmset_core::log::{Batch, Item, Key, Log, Outcome, Row};
+use warmset_core::{Error, Kind, Seq};
+
+const PLAIN: Key<'static> = &[b"t", b"\xffl", b"list"];
+const TALK: Key<'static> = &[b"t", b"talk"];
+
+fn log(ram: &Ram) -> Log {
+    let store = Store::with_medium(Box::new(ram.clone()), Options::default());
+    Log::new(Arc::new(store.unwrap()))
+}
+
+fn add(log: &Log, list: Key<'_>, count: usize) -> Vec<Seq> {
+    (0..count)
+        .map(|n| {
+            let payload = n.to_string();
+            let rows = [Row::Add(Item::new(list, payload.as_bytes()))];
+            match log.write(&Batch::new(&rows)).unwrap()[0] {
+                Outcome::Written(seq) => seq,
+                other => panic!("{other:?}"),
+            }
+        })
+        .collect()
+}
+
+fn cut(log: &Log, list: Key<'_>, after: Seq) -> Outcome {
+    let rows = [Row::Cut { list, after }];
+    log.write(&Batch::new(&rows)).unwrap()[0]
+}
+
+fn seqs(log: &Log, list: Key<'_>) -> Vec<Seq> {
+    let entries = log.entries(list, None, usize::MAX, false, 0).unwrap();
+    entries.into_iter().map(|entry| entry.seq).collect()
+}
+
+#[test]
+fn pages_go_both_ways_and_meet() {
+    let log = log(&Ram::new());
+    let all = add(&log, PLAIN, 7);
+    for size in 1..9 {
+        for reverse in [false, true] {
+            let (mut found, mut beyond) = (Vec::new(), None);
+            loop {
+                let page = log.entries(PLAIN, beyond, size, reverse, 0).unwrap();
+                assert!(page.len() <= size);
+                let Some(last) = page.last() else { break };
+                beyond = Some(last.seq);
+                found.extend(page.into_iter().map(|entry| entry.seq));
+            }
+            if reverse {
+                found.reverse();
+            }
+            assert_eq!(found, all, "{size} {reverse}");
+        }
+    }
+    let after = log.entries(PLAIN, Some(all[2]), 2, false, 0).unwrap();
+    assert_eq!(after.iter().map(|e| e.seq).collect::<Vec<_>>(), all[3..5]);
+    let before = log.entries(PLAIN, Some(all[2]), 9, true, 0).unwrap();
+    assert_eq!(
+        before.iter().map(|e| e.seq).collect::<Vec<_>>(),
+        [all[1], all[0]]
+    );
+}
+
+#[test]
+fn a_cut_removes_from_a_plain_list_and_branches_a_conversation() {
+    for list in [PLAIN, TALK] {
+        let ram = Ram::new();
+        let log = log(&ram);
+        let all = add(&log, list, 5);
+        assert!(matches!(cut(&log, list, all[2]), Outcome::Written(_)));
+        assert_eq!(cut(&log, list, all[2]), Outcome::Nothing);
+        assert_eq!(seqs(&log, list), all[..3]);
+        let behind = [Row::Cut {
+            list,
+            after: all[4],
+        }];
+        let refused = log.write(&Batch::new(&behind));
+        assert!(
+            matches!(refused, Err(Error::Conflict { reason: "tail", .. })),
+            "{refused:?}"
+        );
+        let more = add(&log, list, 1);
+        assert_eq!(seqs(&log, list), [&all[..3], &more].concat());
+        let parents: Vec<Seq> = log
+            .entries(list, None, 9, false, 0)
+            .unwrap()
+            .into_iter()
+            .map(|entry| entry.parent)
+            .collect();
+        assert_eq!(parents, [Seq(0), all[0], all[1], all[2]]);
+        cut(&log, list, Seq(0));
+        assert_eq!(
+            (seqs(&log, list), log.tail(list).unwrap()),
+            (vec![], Seq(0))
+        );
+        let again = add(&log, list, 2);
+        // Another handle reads the same from the records alone.
+        let other = self::log(&ram);
+        for log in [&log, &other] {
+            assert_eq!(seqs(log, list), again);
+        }
+        assert!(log.store().verify().unwrap().damages.is_empty());
+    }
+}
+
+#[test]
+fn turns_of_a_store_without_links_follow_each_other() {
+    let ram = Ram::new();
+    let log = log(&ram);
+    let turn = Draft {
+        kind: Kind::Turn,
+        key: TALK,
+        meta: b"{}",
+        sources: &[],
+        payload: b"{}",
+    };
+    let old = log.store().append(&[turn, turn, turn]).unwrap();
+    assert_eq!(seqs(&log, TALK), old);
+    let more = add(&log, TALK, 1);
+    cut(&log, TALK, old[1]);
+    let after = log.store().append(&[turn]).unwrap();
+    assert_eq!(seqs(&log, TALK), [&old[..2], &after].concat());
+    assert!(!seqs(&log, TALK).contains(&more[0]));
+}
+
+#[test]
+fn what_is_removed_is_not_found_by_its_id_either_and_in_no_process() {
+    let ram = Ram::new();
+    let (log, other) = (log(&ram), self::log(&ram));
+    let cell: Key = &[b"t", b"\xffs", b"a"];
+    let deeper: Key = &[b"t", b"\xffs", b"a", b"b"];
+    let put = |key| {
+        let rows = [Row::Put(Item::new(key, b"x"))];
+        match log.write(&Batch::new(&rows)).unwrap()[0] {
+            Outcome::Written(seq) => seq,
+            other => panic!("{other:?}"),
+        }
+    };
+    let (old, new, below) = (put(cell), put(cell), put(deeper));
+    let (plain, talk) = (add(&log, PLAIN, 3), add(&log, TALK, 3));
+    // The other handle has read them all before.
+    assert_eq!(other.store().page(Seq(1), usize::MAX).unwrap().len(), 9);
+    log.write(&Batch::new(&[Row::Remove(cell)])).unwrap();
+    cut(&log, PLAIN, plain[0]);
+    cut(&log, TALK, talk[0]);
+    let one = [talk[0]];
+    let remove = Row::RemoveEntries {
+        list: TALK,
+        entries: &one,
+    };
+    log.write(&Batch::new(&[remove])).unwrap();
+    let later = put(cell);
+    let gone = [old, new, plain[1], plain[2], talk[0]];
+    let there = [below, plain[0], talk[1], talk[2], later];
+    let check = |log: &Log, gone: &[Seq], there: &[Seq]| {
+        let store = log.store();
+        let listed: Vec<Seq> = store
+            .page(Seq(1), usize::MAX)
+            .unwrap()
+            .iter()
+            .map(|r| r.seq)
+            .collect();
+        for seq in gone {
+            assert!(
+                matches!(store.get(*seq), Err(Error::NotFound { .. })),
+                "{seq}"
+            );
+            assert!(
+                matches!(store.hash_of(*seq), Err(Error::NotFound { .. })),
+                "{seq}"
+            );
+            assert!(!listed.contains(seq), "{seq}");
+        }
+        for seq in there {
+            assert!(
+                store.get(*seq).is_ok() && store.hash_of(*seq).is_ok(),
+                "{seq}"
+            );
+            assert!(listed.contains(seq), "{seq}");
+        }
+    };
+    for log in [&log, &other, &self::log(&ram)] {
+        check(log, &gone, &there);
+    }
+    // All below a prefix, the cell of that very key among them; what comes later is not meant.
+    log.write(&Batch::new(&[Row::RemoveBelow(cell)])).unwrap();
+    let last = put(deeper);
+    for log in [&log, &other, &self::log(&ram)] {
+        check(log, &[later, below], &[last, plain[0]]);
+    }
+    log.store().close().unwrap();
+    check(
+        &self::log(&ram),
+        &[&gone[..], &[later, below]].concat(),
+        &[last, plain[0]],
+    );
+}

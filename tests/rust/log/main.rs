@@ -1,0 +1,16 @@
+//! The log: the newest version wins, conditions hold or nothing is written, what is removed stays away;
+//! with one handle and with several, against a dictionary.
+
+#![expect(
+    clippy::unwrap_used,
+    clippy::indexing_slicing,
+    reason = "a test may panic"
+)]
+
+mod conditions;
+mod golden;
+mod lists;
+mod model;
+mod scans;
+mod threads;
+mod world;

@@ -1,0 +1,465 @@
+//! Random batches of two writing handles, a reading one and one that is opened anew, against a dictionary.
+
+use std::sync::Arc;
+
+use proptest::prelude::*;
+use warmset_core::cold::{Durability, Encryption, Mode, Options, Ram, Read, Scope, Store};
+use warmset_core::log::{Batch, Columns, Expect, IfPresent, Item, Log, Outcome, Row, Value};
+use warmset_core::{Error, Seq};
+
+use crate::world::{Came, Change, Id, Key, Refused, Taken, World};
+
+const NOW: i64 = 1_000;
+
+fn key(parts: &[&[u8]]) -> Key {
+    parts.iter().map(|part| part.to_vec()).collect()
+}
+
+fn cells() -> Vec<Key> {
+    vec![
+        key(&[b"t", b"\xffs", b"a"]),
+        key(&[b"t", b"\xffs", b"a", b"b"]),
+        key(&[b"t", b"\xffs", b"a\0"]),
+        key(&[b"u", b"\xffs", b"a"]),
+    ]
+}
+
+fn lists() -> Vec<Key> {
+    vec![
+        key(&[b"t", b"\xffl", b"x"]),
+        key(&[b"t", b"talk"]),
+        key(&[b"t", b"\xffl", b"x", b"y"]),
+    ]
+}
+
+fn prefixes() -> Vec<Key> {
+    vec![
+        key(&[b"t"]),
+        key(&[b"t", b"\xffs"]),
+        key(&[b"t", b"\xffs", b"a"]),
+        key(&[b"t", b"\xffl", b"x"]),
+        key(&[b"t", b"talk"]),
+        key(&[b"nobody"]),
+    ]
+}
+
+/// A row whose ids are chosen when it is made: the n-th entry of a list then.
+#[derive(Clone, Debug)]
+enum Plan {
+    Row(Change),
+    Cut { list: usize, at: usize },
+    RemoveEntry { list: usize, at: usize },
+}
+
+#[derive(Clone, Copy, Debug)]
+enum Hope {
+    Version { key: usize, right: bool },
+    Tail { list: usize, right: bool },
+}
+
+#[derive(Clone, Debug)]
+enum Step {
+    Write { rows: Vec<Plan>, hopes: Vec<Hope> },
+    Erase(usize),
+    Compact,
+    Reopen,
+    Later(i64),
+}
+
+fn expiry() -> impl Strategy<Value = Option<i64>> {
+    prop::option::weighted(0.3, NOW..NOW + 30)
+}
+
+fn taken() -> impl Strategy<Value = Taken> {
+    prop_oneof![Just(Taken::Replace), Just(Taken::Skip), Just(Taken::Fail)]
+}
+
+fn plan() -> impl Strategy<Value = Plan> {
+    let payload = || prop::collection::vec(any::<u8>(), 0..4);
+    let uid = prop::option::weighted(0.6, prop::collection::vec(0..3_u8, 1..2));
+    let put = (0..4_usize, payload(), expiry(), 0..3_i64, taken()).prop_map(
+        |(at, payload, expires, column, taken)| Change::Put {
+            key: cells()[at].clone(),
+            payload,
+            expires,
+            column,
+            taken,
+        },
+    );
+    let add = (0..3_usize, uid, payload(), expiry(), taken()).prop_map(
+        |(at, uid, payload, expires, taken)| Change::Add {
+            list: lists()[at].clone(),
+            uid,
+            payload,
+            expires,
+            taken,
+        },
+    );
+    let patch = (0..4_usize, 0..3_i64, expiry()).prop_map(|(at, column, expires)| Change::Patch {
+        key: cells()[at].clone(),
+        column,
+        expires,
+    });
+    prop_oneof![
+        5 => put.prop_map(Plan::Row),
+        6 => add.prop_map(Plan::Row),
+        1 => patch.prop_map(Plan::Row),
+        1 => (0..4_usize).prop_map(|at| Plan::Row(Change::Remove(cells()[at].clone()))),
+        1 => (0..6_usize).prop_map(|at| Plan::Row(Change::RemoveBelow(prefixes()[at].clone()))),
+        2 => (0..3_usize, 0..6_usize).prop_map(|(list, at)| Plan::Cut { list, at }),
+        1 => (0..3_usize, 0..6_usize).prop_map(|(list, at)| Plan::RemoveEntry { list, at }),
+    ]
+}
+
+fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
+    let hope = prop_oneof![
+        (0..4_usize, prop::bool::weighted(0.8))
+            .prop_map(|(key, right)| Hope::Version { key, right }),
+        (0..3_usize, prop::bool::weighted(0.8))
+            .prop_map(|(list, right)| Hope::Tail { list, right }),
+    ];
+    let hopes = prop::collection::vec(hope, 0..2);
+    let step = prop_oneof![
+        12 => (prop::collection::vec(plan(), 1..5), hopes)
+            .prop_map(|(rows, hopes)| Step::Write { rows, hopes }),
+        1 => (0..6_usize).prop_map(Step::Erase),
+        1 => Just(Step::Compact),
+        2 => Just(Step::Reopen),
+        2 => (1..12_i64).prop_map(Step::Later),
+    ];
+    prop::collection::vec((0..2_usize, step), 1..30)
+}
+
+fn settings() -> impl Strategy<Value = Options> {
+    let encryption = prop_oneof![Just(Encryption::Off), Just(Encryption::Keys)];
+    let segment_bytes = prop_oneof![Just(1), 900..4_000_u64, Just(1 << 20)];
+    (encryption, segment_bytes).prop_map(|(encryption, segment_bytes)| Options {
+        encryption,
+        segment_bytes,
+        durability: Durability::Os,
+        read: Read::Positional,
+        ..Options::default()
+    })
+}
+
+fn open(ram: &Ram, options: Options) -> Log {
+    Log::new(Arc::new(
+        Store::with_medium(Box::new(ram.clone()), options).unwrap(),
+    ))
+}
+
+struct Model {
+    ram: Ram,
+    options: Options,
+    writers: [Log; 2],
+    reader: Log,
+    world: World,
+    now: i64,
+}
+
+impl Model {
+    fn new(options: Options) -> Self {
+        let ram = Ram::new();
+        let writers = [open(&ram, options), open(&ram, options)];
+        let read = Options {
+            mode: Mode::Read,
+            ..options
+        };
+        let reader = open(&ram, read);
+        Self {
+            ram,
+            options,
+            writers,
+            reader,
+            world: World::default(),
+            now: NOW,
+        }
+    }
+
+    /// The id of the n-th entry of a list; 0 where there are fewer, and one of nobody for the last.
+    fn entry(&self, list: usize, at: usize) -> Seq {
+        if at == 5 {
+            return Seq(1 << 40);
+        }
+        let entries = self.world.lists.get(&lists()[list]);
+        let entry = entries.and_then(|entries| entries.get(at));
+        match entry.map(|entry| entry.seq) {
+            Some(Id::Known(seq)) => seq,
+            _ => Seq(0),
+        }
+    }
+
+    fn step(&mut self, who: usize, step: Step) {
+        match step {
+            Step::Write { rows, hopes } => {
+                let rows: Vec<Change> = rows
+                    .into_iter()
+                    .map(|plan| match plan {
+                        Plan::Row(change) => change,
+                        Plan::Cut { list, at } => Change::Cut {
+                            list: lists()[list].clone(),
+                            after: self.entry(list, at),
+                        },
+                        Plan::RemoveEntry { list, at } => Change::RemoveEntries {
+                            list: lists()[list].clone(),
+                            entries: vec![self.entry(list, at)],
+                        },
+                    })
+                    .collect();
+                self.write(who, &rows, &hopes);
+            }
+            Step::Erase(at) => {
+                let prefix = &prefixes()[at];
+                let parts: Vec<&[u8]> = prefix.iter().map(Vec::as_slice).collect();
+                self.writers[who]
+                    .store()
+                    .erase(Scope::Prefix(&parts))
+                    .unwrap();
+                self.world.cells.retain(|key, _| !key.starts_with(prefix));
+                self.world.lists.retain(|key, _| !key.starts_with(prefix));
+            }
+            Step::Compact => drop(self.writers[who].store().compact().unwrap()),
+            Step::Reopen => {
+                self.writers[who].store().close().unwrap();
+                self.writers[who] = open(&self.ram, self.options);
+            }
+            Step::Later(by) => self.now += by,
+        }
+    }
+
+    fn write(&mut self, who: usize, rows: &[Change], hopes: &[Hope]) {
+        let mut expected: Vec<(bool, Key, Seq, bool)> = Vec::new();
+        for hope in hopes {
+            let (is_tail, key, found, right) = match *hope {
+                Hope::Version { key, right } => {
+                    let key = cells()[key].clone();
+                    let found = self.world.version(&key, self.now);
+                    (false, key, found, right)
+                }
+                Hope::Tail { list, right } => {
+                    let list = lists()[list].clone();
+                    let found = self.world.tail(&list);
+                    (true, list, found, right)
+                }
+            };
+            let found = match found {
+                Some(Id::Known(seq)) => seq,
+                _ => Seq(0),
+            };
+            let asked = if right { found } else { Seq(found.0 + 1) };
+            expected.push((is_tail, key, asked, right));
+        }
+        let wrong = expected.iter().find(|(_, _, _, right)| !right);
+        let outcome = match wrong {
+            Some((is_tail, ..)) => {
+                let reason = if *is_tail { "tail" } else { "version" };
+                Err(Refused::Conflict(None, reason))
+            }
+            None => self.world.apply(rows, self.now),
+        };
+        let found = written(&self.writers[who], rows, &expected, self.now);
+        match (outcome, found) {
+            (Ok(came), Ok(outcomes)) => {
+                let ids: Vec<Option<Seq>> = outcomes
+                    .iter()
+                    .map(|outcome| match outcome {
+                        Outcome::Written(seq) => Some(*seq),
+                        _ => None,
+                    })
+                    .collect();
+                for (came, outcome) in came.iter().zip(&outcomes) {
+                    let same = match (came, outcome) {
+                        (Came::Written, Outcome::Written(_))
+                        | (Came::Nothing, Outcome::Nothing) => true,
+                        (Came::Present(Id::Known(a)), Outcome::Present(b)) => a == b,
+                        (Came::Present(Id::New(row)), Outcome::Present(b)) => ids[*row] == Some(*b),
+                        _ => false,
+                    };
+                    assert!(same, "{came:?} {outcome:?} of {rows:?}");
+                }
+                self.world.name(&ids);
+            }
+            (
+                Err(Refused::Conflict(row, reason)),
+                Err(Error::Conflict {
+                    row: at,
+                    reason: why,
+                    ..
+                }),
+            ) => {
+                assert_eq!((row, reason), (at, why), "{rows:?}");
+            }
+            (Err(Refused::NotFound), Err(Error::NotFound { .. })) => {}
+            (expected, found) => panic!("{expected:?} {found:?} of {rows:?}"),
+        }
+    }
+
+    fn check(&self) {
+        let anew = open(
+            &self.ram,
+            Options {
+                mode: Mode::Read,
+                ..self.options
+            },
+        );
+        for log in [&self.writers[0], &self.writers[1], &self.reader, &anew] {
+            for key in cells() {
+                let parts: Vec<&[u8]> = key.iter().map(Vec::as_slice).collect();
+                let found = log.get(&parts, self.now).unwrap();
+                let expected = self.world.cells.get(&key);
+                let expected = expected.filter(|cell| cell.expires.is_none_or(|at| self.now < at));
+                let found = found.map(|cell| {
+                    assert_eq!(cell.key, key);
+                    let Value::Int(column) = *cell.columns.get("n") else {
+                        panic!("{:?}", cell.columns);
+                    };
+                    crate::world::Cell {
+                        version: Id::Known(cell.version),
+                        born: Id::Known(cell.born.seq),
+                        at: cell.at,
+                        payload: cell.payload,
+                        expires: cell.expires,
+                        column,
+                    }
+                });
+                assert_eq!(found.as_ref(), expected, "{key:?}");
+                assert_eq!(
+                    log.version(&parts, self.now).unwrap().map(Id::Known),
+                    found.map(|c| c.version)
+                );
+            }
+            for list in lists() {
+                let parts: Vec<&[u8]> = list.iter().map(Vec::as_slice).collect();
+                let all = self.world.lists.get(&list).cloned().unwrap_or_default();
+                let tail = all.last().map_or(Id::Known(Seq(0)), |entry| entry.seq);
+                assert_eq!(Id::Known(log.tail(&parts).unwrap()), tail, "{list:?}");
+                let live = all
+                    .into_iter()
+                    .filter(|e| e.expires.is_none_or(|at| self.now < at));
+                let live: Vec<_> = live.collect();
+                let found = log.entries(&parts, None, 100, false, self.now).unwrap();
+                let found: Vec<_> = found
+                    .into_iter()
+                    .map(|entry| crate::world::Entry {
+                        seq: Id::Known(entry.seq),
+                        uid: entry.uid,
+                        payload: entry.payload,
+                        expires: entry.expires,
+                    })
+                    .collect();
+                assert_eq!(found, live, "{list:?}");
+            }
+        }
+    }
+}
+
+/// Writes owned rows.
+fn written(
+    log: &Log,
+    rows: &[Change],
+    expected: &[(bool, Key, Seq, bool)],
+    now: i64,
+) -> Result<Vec<Outcome>, Error> {
+    let how = |taken: &Taken| match taken {
+        Taken::Replace => IfPresent::Replace,
+        Taken::Skip => IfPresent::Skip,
+        Taken::Fail => IfPresent::Fail,
+    };
+    let column = |n: i64| Columns::new([("n".to_owned(), Value::Int(n))]).unwrap();
+    let columns: Vec<Columns> = rows
+        .iter()
+        .map(|row| match row {
+            Change::Put { column: n, .. } | Change::Patch { column: n, .. } => column(*n),
+            _ => Columns::default(),
+        })
+        .collect();
+    let keys: Vec<Vec<&[u8]>> = rows
+        .iter()
+        .map(|row| {
+            let (Change::Put { key, .. }
+            | Change::Add { list: key, .. }
+            | Change::Patch { key, .. }
+            | Change::Cut { list: key, .. }
+            | Change::Remove(key)
+            | Change::RemoveBelow(key)
+            | Change::RemoveEntries { list: key, .. }) = row;
+            key.iter().map(Vec::as_slice).collect()
+        })
+        .collect();
+    let borrowed: Vec<Row<'_>> = rows
+        .iter()
+        .zip(&keys)
+        .zip(&columns)
+        .map(|((row, key), columns)| match row {
+            Change::Put {
+                payload,
+                expires,
+                taken,
+                ..
+            } => Row::Put(Item {
+                expires: *expires,
+                columns: Some(columns),
+                if_present: how(taken),
+                ..Item::new(key, payload)
+            }),
+            Change::Add {
+                uid,
+                payload,
+                expires,
+                taken,
+                ..
+            } => Row::Add(Item {
+                uid: uid.as_deref(),
+                expires: *expires,
+                if_present: how(taken),
+                ..Item::new(key, payload)
+            }),
+            Change::Patch { expires, .. } => Row::Patch {
+                key,
+                version: None,
+                columns,
+                expires: *expires,
+            },
+            Change::Cut { after, .. } => Row::Cut {
+                list: key,
+                after: *after,
+            },
+            Change::Remove(_) => Row::Remove(key),
+            Change::RemoveBelow(_) => Row::RemoveBelow(key),
+            Change::RemoveEntries { entries, .. } => Row::RemoveEntries { list: key, entries },
+        })
+        .collect();
+    let hoped: Vec<Vec<&[u8]>> = expected
+        .iter()
+        .map(|(_, key, ..)| key.iter().map(Vec::as_slice).collect())
+        .collect();
+    let expect: Vec<Expect<'_>> = expected
+        .iter()
+        .zip(&hoped)
+        .map(|((is_tail, _, seq, _), key)| {
+            if *is_tail {
+                Expect::Tail(key, *seq)
+            } else {
+                Expect::Version(key, *seq)
+            }
+        })
+        .collect();
+    log.write(&Batch {
+        expect: &expect,
+        now,
+        ..Batch::new(&borrowed)
+    })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(ProptestConfig::default().cases.max(400)))]
+
+    #[test]
+    fn every_handle_shows_what_a_dictionary_would(options in settings(), steps in steps()) {
+        let mut model = Model::new(options);
+        for (who, step) in steps {
+            model.step(who, step);
+            model.check();
+        }
+    }
+}
