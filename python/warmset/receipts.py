@@ -25,6 +25,9 @@ class Spooled(list[int]):
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Spooled) and other.token == self.token
 
+    def __ne__(self, other: object) -> bool:  # a list has its own
+        return not self == other
+
     __hash__ = None
 
     def __reduce__(self) -> tuple[type[Spooled], tuple[str]]:

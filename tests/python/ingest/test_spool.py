@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import pytest
 from busy import held_elsewhere
 
@@ -22,6 +24,15 @@ def memory(tmp_path):
     with Memory.open(tmp_path, embedder="lexical", on_busy="spool") as made:
         made.conversation("log").sync(said("a", "b", "c"))
         yield made
+
+
+def test_batches_in_the_spool_are_told_apart_by_their_tokens():
+    one, other = Spooled("a"), Spooled("b")
+    assert one == Spooled("a")
+    assert one != other
+    assert other != one
+    assert one != [], "no batch without records either"
+    assert pickle.loads(pickle.dumps(one)) == one  # noqa: S301 - our own
 
 
 def test_what_was_taken_up_may_be_said_again(memory, tmp_path):
