@@ -9,6 +9,7 @@ import sys
 import textwrap
 import threading
 import time
+from types import SimpleNamespace
 
 import numpy as np
 import pytest
@@ -19,6 +20,7 @@ from warmset.index import batch_size as pace, indexer as indexing, queue as back
 from warmset.index.query_vectors import CACHED, QueryVectors
 from warmset.index.queue import Backlog, delay_after
 from warmset.index.retry import Outcome, attempt
+from warmset.retrieve import search as searching
 from warmset.store.records import Job
 
 
@@ -34,12 +36,25 @@ def until(condition):
         time.sleep(0.005)
 
 
+def begun(ask):
+    """Ask in another thread; returns it, and a list that has the answer once there is one."""
+    given = []
+    thread = threading.Thread(target=lambda: given.append(ask()), daemon=True)
+    thread.start()
+    return thread, given
+
+
 class Gate:
-    """Keeps an embedder waiting until it is opened."""
+    """Keeps an embedder waiting until it is opened; it knows how many texts came at once."""
 
     def __init__(self, bag):
         self._open = threading.Event()
-        bag.before = lambda _texts: self._open.wait(30)
+        self.sizes = []
+        bag.before = self._wait
+
+    def _wait(self, texts):
+        self.sizes.append(len(texts))
+        self._open.wait(30)
 
     def open(self):
         self._open.set()
@@ -57,8 +72,6 @@ def test_the_queue_is_bounded_and_nothing_is_forgotten(bag, monkeypatch, most):
         for name in "ab":
             for n in range(50):
                 memory.conversation(name).append(said(f"turn {n} of {name}"))
-        waiting = memory._engine.indexer._backlog
-        assert len(waiting._asked) <= most
         stats = memory.stats()
         assert (stats["pending"], stats["ready"], stats["failed"]) == (100, 0, {})
         gate.open()
@@ -66,6 +79,16 @@ def test_the_queue_is_bounded_and_nothing_is_forgotten(bag, monkeypatch, most):
         stats = memory.stats()
         assert (stats["pending"], stats["ready"], stats["failed"]) == (0, 100, {})
         assert len(bag.texts) == len(set(bag.texts)) == 100 + 98, "each turn, and all but the heads"
+        assert max(gate.sizes) <= most
+
+
+@pytest.mark.parametrize("most", [1, 7, 40])
+def test_no_more_jobs_than_that_can_be_taken_at_once(most):
+    waiting = Backlog(most)
+    jobs = [Job(n, view) for n in range(1, 101) for view in ("turn", "context")]
+    waiting.add(jobs, lambda _job: False)
+    assert waiting.take(len(jobs)) == jobs[:most]
+    assert (waiting.queued, waiting.pending()) == (False, 100)
 
 
 def test_deferred_turns_that_are_erased_are_forgotten(bag, monkeypatch):
@@ -295,18 +318,12 @@ def test_a_killed_process_leaves_its_turns_to_the_next_one(tmp_path, bag):
 # --- never in the way -----------------------------------------------------------------------------
 
 
-def test_a_window_waits_only_for_turns_that_it_could_quote(bag, monkeypatch):
+def test_only_turns_that_could_be_returned_count_as_pending(bag):
     with Memory.open(None, embedder=bag) as memory, memory.paused():
-        log, asked = memory.conversation("log"), []
-        ids = log.append([said(f"turn {n}") for n in range(40)])
-        left = log.sync([said(f"turn {n}") for n in range(30)])
-        assert left.left == 10
-        [other] = memory.conversation("other").append(said("elsewhere"))
-        monkeypatch.setattr(
-            memory._engine.indexer,
-            "await_turns",
-            lambda wanted, _left: asked.append({id_ for id_ in [*ids, other] if wanted(id_)}),
-        )
+        log = memory.conversation("log")
+        log.append([said(f"turn {n}") for n in range(40)])
+        assert log.sync([said(f"turn {n}") for n in range(30)]).left == 10
+        memory.conversation("other").append(said("elsewhere"))
         vector = np.ones(64)
         window = log.window("turn 7", query_vector=vector, budget=200)
         shown = {
@@ -314,60 +331,86 @@ def test_a_window_waits_only_for_turns_that_it_could_quote(bag, monkeypatch):
         }
         assert len(shown) == 5
         # Three of the recent ones came back, into room that the search left.
-        assert asked.pop() == set(ids[:30]) - {ids[0], ids[29]} > set(ids[:30]) - shown
-        assert " ".join(window.report.notes).startswith("28 turns were found by words alone")
-        log.search("turn", query_vector=vector)
-        assert asked.pop() == set(ids[:30])
-        log.search("turn", query_vector=vector, where=Filter(branches=True))
-        assert asked.pop() == set(ids)
-        memory.search("turn", query_vector=vector)
-        assert asked.pop() == {*ids[:30], other}
-        assert memory.search("turn", query_vector=vector).pending == 31
+        assert " ".join(window.report.notes).startswith("28 ")
+        for count, where in (
+            (30, Filter(conversation="log")),
+            (40, Filter(conversation="log", branches=True)),
+            (31, Filter()),
+            (41, Filter(branches=True)),
+        ):
+            found = memory.search("turn", query_vector=vector, where=where, wait=0.0)
+            assert found.pending == count
 
 
-def test_what_is_not_wanted_is_not_waited_for(bag):
-    gate = threading.Event()
-    with Memory.open(None, embedder=bag) as memory:
-        bag.before = lambda _texts: gate.wait(60)
-        [first, second] = memory.conversation("log").append([said("one"), said("two")])
-        indexer, ended = memory._engine.indexer, []
+def test_only_turns_that_could_be_returned_are_waited_for(bag):
+    remote, vector = type(bag)(remote=True), np.ones(64)
+    turns = [said(f"turn {n}") for n in range(40)]
+    with Memory.open(None, embedder=remote, views="turn") as memory:
+        log = memory.conversation("log")
 
-        def wait(wanted):
-            waiting = threading.Thread(
-                target=lambda: (indexer.await_turns(wanted, 30), ended.append(1)), daemon=True
-            )
-            waiting.start()
-            return waiting
+        def search(**where):
+            asked = {"query_vector": vector, "where": Filter(**where), "wait": 500.0}
+            return memory.search("turn", **asked).pending
 
-        wait(lambda id_: id_ not in (first, second)).join(20)
-        assert len(ended) == 1
-        waiting = wait(lambda id_: id_ == second)
-        waiting.join(0.2)
-        assert len(ended) == 1
-        gate.set()
-        waiting.join(20)
-        assert len(ended) == 2
-        assert indexer.pending(lambda id_: id_ == second) == 0
+        def window():
+            asked = {"query_vector": vector, "budget": 200, "wait": 500.0}
+            return len(log.window("turn 7", **asked).report.notes)
+
+        log.append(turns)
+        assert memory.flush(30)
+        gate = Gate(remote)
+        log.append(said("another end"))
+        assert log.sync(turns).left == 1
+        memory.conversation("other").append(said("elsewhere"))
+        for ask in (lambda: search(conversation="log"), window):
+            thread, given = begun(ask)
+            thread.join(20)
+            assert given == [0]
+        waiting = [begun(lambda: search(conversation="log", branches=True)), begun(search)]
+        for thread, _ in waiting:
+            thread.join(0.1)
+            assert thread.is_alive()
+        gate.open()
+        for thread, given in waiting:
+            thread.join(20)
+            assert given == [0]
+
+        gate = Gate(remote)
+        log.append(said("the newest"))
+        thread, given = begun(window)
+        thread.join(20)
+        assert given == [0], "the window shows the newest turn, and need not find it"
+        thread, given = begun(lambda: search(conversation="log"))
+        thread.join(0.1)
+        assert thread.is_alive()
+        gate.open()
+        thread.join(20)
+        assert given == [0]
 
 
 def test_a_search_waits_once_and_not_for_vectors_as_well(bag, monkeypatch):
-    remote = type(bag)(remote=True)
+    clock = SimpleNamespace(now=0.0, monotonic=lambda: clock.now)
+    monkeypatch.setattr(searching, "time", clock)
+    monkeypatch.setattr(searching, "CATCH_UP", 600.0)  # a remote embedder has no such moment
+    remote, never = type(bag)(remote=True), threading.Event()
+
+    def slow(texts):
+        if texts == ["automobile"]:
+            clock.now += 600.0  # as long as the search waits
+        else:
+            never.wait(60)
+
     with Memory.open(None, embedder=remote) as memory:
-        memory.conversation("log").append(said("the car"))
+        log = memory.conversation("log")
+        log.append(said("the car"))
         assert memory.flush(30)
-        waits = []
-        settle = memory._engine.indexer.await_turns
-        monkeypatch.setattr(
-            memory._engine.indexer,
-            "await_turns",
-            lambda wanted, left: (waits.append(left), settle(wanted, left))[1],
-        )
-        remote.before = lambda _texts: time.sleep(0.3)
-        assert memory.search("automobile", wait=20.0).by == "fused"
-        remote.before = lambda _texts: None
-        assert memory.search("automobile", wait=0.0).by == "fused", "the vector is kept"
-        assert waits[0] <= 20.0 - 0.3
-        assert waits[1] == 0.0
+        remote.before = slow
+        log.append(said("the lake"))
+        for wait in (600.0, 0.0):  # then the vector is kept
+            thread, given = begun(lambda wait=wait: memory.search("automobile", wait=wait))
+            thread.join(20)
+            assert [(found.by, found.pending) for found in given] == [("fused", 1)]
+        never.set()
 
 
 def test_a_window_gives_a_remote_embedder_a_moment_and_no_more(bag):
