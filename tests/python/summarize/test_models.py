@@ -8,6 +8,7 @@ import threading
 
 import pytest
 from model_refusals import REFUSALS
+from summary_texts import GOOD, TALK
 from werkzeug import Response
 
 from warmset import summary_of
@@ -26,12 +27,6 @@ anthropic = pytest.importorskip("anthropic", reason="the extra anthropic is not 
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
 scenarios = pytest.importorskip("llmock.scenarios", reason="the package llmock is not installed")
 
-TALK = [
-    {"role": "user", "content": "Move the ledger to Postgres 16. Never touch src/auth/login.py."},
-    {"role": "assistant", "content": "We decided to keep the pool at 12. " + "Some talk. " * 60},
-    {"role": "user", "content": "Fine. " + "And more of the same, as ever. " * 40},
-]
-GOOD = "The user moves the ledger to Postgres 16; never touch src/auth/login.py; the pool is 12."
 KINDS = {
     "chat": (OpenAISummarizer, "openai", "/v1/chat/completions"),
     "responses": (OpenAIResponsesSummarizer, "openai", "/v1/responses"),
