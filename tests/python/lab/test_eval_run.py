@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 
 import pytest
@@ -16,6 +17,8 @@ from warmset.lab.eval import run
 from warmset.lab.eval.options import Options
 from warmset.lab.eval.quoting import Quoting
 from warmset.lab.eval.run import measure
+from warmset.lab.eval.ways import ABLATIONS
+from warmset.options import Weights
 
 ROOT = Path(__file__).parents[3]
 REAL = ROOT.parent / "shared" / "data" / "locomo_half_a.json"
@@ -197,6 +200,16 @@ def test_parts_of_the_retriever_can_be_left_out(file, with_bag, name):  # noqa: 
     options = Options(dataset="locomo", path=file, limit=3, retrievers=(name, name, "default"))
     found = measure(options, quiet)["retrievers"]
     assert list(found) == ["default", name, *CONTROLS]
+
+
+def test_each_part_that_is_left_out_has_no_weight_and_the_others_have_theirs():
+    default = asdict(Weights())
+    gone = []
+    for weights in ABLATIONS.values():
+        changed = {name: one for name, one in asdict(weights).items() if one != default[name]}
+        assert set(changed.values()) == {0.0}
+        gone += changed
+    assert sorted(gone) == sorted(default.keys() - {"decision"})
 
 
 def test_no_lexical_is_another_retriever(file, with_bag):  # noqa: ARG001

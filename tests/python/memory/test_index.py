@@ -365,6 +365,18 @@ def test_an_encrypted_store_has_none(tmp_path):
     assert not (tmp_path / "store" / saved.NAME).exists()
 
 
+def test_a_store_with_encrypted_records_has_none_without_the_option_either(tmp_path):
+    path = tmp_path / "store"
+    with opened(path, encryption="keys") as memory:
+        memory.conversation("secret").append(said("The port is 8080."))
+    with opened(path) as memory:
+        memory.conversation("log").append(talk(150))
+        memory.flush(60)
+        memory.rebuild_index()
+        assert index_of(memory)["saved"] == 0
+    assert not (path / saved.NAME).exists()
+
+
 def test_a_small_store_has_none(tmp_path):
     with opened(tmp_path / "store") as memory:
         memory.conversation("log").append(talk(indexfile.LEAST - 1))

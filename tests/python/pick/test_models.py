@@ -110,6 +110,10 @@ def test_the_schema_is_strict_and_the_summaries_are_data(llmock):
     assert messages["output_config"]["format"] == {"type": "json_schema", "schema": answer}
     counts = (chat["max_completion_tokens"], responses["max_output_tokens"], messages["max_tokens"])
     assert counts == (77, 77, 77)
+    reply(llmock, '{"ids": [1]}')
+    with AnthropicPicker("m") as picker:  # the API has no default of its own
+        assert ask(picker).by == "picker"
+    assert llmock.last_request.body["max_tokens"] == 1_024
     data = (
         'Request:\n"which boat?"\n\nTurns:\n#1 user: "summary 1"\n#2 user [decision]: "summary 2"'
     )

@@ -7,6 +7,7 @@ from preparing import LINE, Writer, opened, shown, talk, window
 
 from warmset import count_tokens
 from warmset.errors import BudgetTooSmall
+from warmset.summarize.making import CARRIED
 
 LARGE = 100_000
 REQUEST = "How many crates came ashore?"
@@ -18,6 +19,21 @@ def tokens(message):
 
 def state(log, budget, **options):
     return window(log, budget, **options).report.compaction.state
+
+
+@pytest.fixture
+def ready(made, hand):
+    """Makes a memory whose summary is ready; its conversation, and the tokens of the whole."""
+
+    def one(query=None):
+        memory, log = opened(made(trigger_ratio=0.5))
+        talk(log, 11)
+        whole = window(log, LARGE, query=query).tokens
+        window(log, 2 * whole, query=query)
+        hand.run(-1)
+        return memory, log, whole
+
+    return one
 
 
 @pytest.mark.parametrize("query", [None, REQUEST])
@@ -33,13 +49,9 @@ def test_a_summary_is_begun_at_the_trigger_and_not_below(made, query, system):
 
 
 @pytest.mark.parametrize("query", [None, REQUEST])
-def test_a_summary_is_shown_above_the_budget_and_not_at_it(made, hand, query):
-    memory, log = opened(made(trigger_ratio=0.5))
+def test_a_summary_is_shown_above_the_budget_and_not_at_it(ready, query):
+    memory, log, whole = ready(query)
     with memory:
-        talk(log, 11)
-        whole = window(log, LARGE, query=query).tokens
-        window(log, 2 * whole, query=query)
-        hand.run()
         assert not shown(window(log, whole, query=query))
         found = window(log, whole - 1, query=query)
         told = found.report.compaction
@@ -56,15 +68,7 @@ def test_a_summary_is_shown_above_the_budget_and_not_at_it(made, hand, query):
         assert not told.applied
 
 
-def test_a_summary_that_fits_exactly_is_taken_and_with_a_token_less_units_leave(made, hand):
-    def ready():
-        memory, log = opened(made(trigger_ratio=0.5))
-        talk(log, 11)
-        whole = window(log, LARGE).tokens
-        window(log, 2 * whole)
-        hand.run(-1)
-        return memory, log, whole
-
+def test_a_summary_that_fits_exactly_is_taken_and_with_a_token_less_units_leave(ready):
     memory, log, whole = ready()
     with memory:
         size = window(log, whole - 1).tokens
@@ -113,6 +117,22 @@ def test_the_least_saving_is_enough(made):
         with memory:
             talk(log, 16)
             assert (state(log, 1_024) == "preparing") == begun
+
+
+@pytest.mark.parametrize("budget", [600, 1_200])
+def test_what_a_summary_lacks_takes_a_fifth_of_its_room_at_most(made, hand, budget):
+    memory, log = opened(made(carry_tokens=400))
+    with memory:
+        for at in range(budget // 30):
+            asked = f"Question {at}: what does /quay/{at}/log.txt say of pier {at + 300}?"
+            log.append({"role": "user", "content": asked})
+            log.append({"role": "assistant", "content": f"Answer {at}: {LINE}."})
+        window(log, budget)
+        hand.run()
+        [summary] = shown(window(log, budget))
+        _, head, listed = summary["content"].partition(CARRIED)
+        room = budget // 2  # a summary has half of the budget at most
+        assert room // 10 < tokens({"role": "user", "content": head + listed}) <= room // 5
 
 
 def test_a_summarizer_has_its_whole_timeout(made, hand):

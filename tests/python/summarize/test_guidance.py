@@ -125,3 +125,9 @@ def test_other_instructions_are_another_policy_and_none_is_the_one_before():
     assert len({mark(), mark(instructions="In Dutch."), mark(instructions="In French.")}) == 3
     assert mark(instructions="In Dutch.") == mark(instructions="In Dutch.")
     assert LLMSummarizer(str).fingerprint == "warmset.summarize.asking.LLMSummarizer"
+
+
+def test_the_mark_of_instructions_is_that_of_earlier_versions():
+    """A store has it beside each summary: with another one, none of them would be used again."""
+    mark = LLMSummarizer(str, instructions="In Dutch.").fingerprint
+    assert mark == "warmset.summarize.asking.LLMSummarizer:b0073b74adcad94d"
