@@ -62,6 +62,8 @@ def test_a_handle_is_that_of_a_dropped_turn_of_its_tenant_and_of_nothing_else(me
     mark = handle.rpartition(":")[2]
     other = memory.remember("The ferry leaves at 7:35 from the northern pier.")
     wrong = [f"kept:{other}:{mark}", f"kept:0:{mark}", f"kept:{10**30}:{mark}", "kept:1:", "1"]
+    fullwidth = {digit: digit - ord("0") + ord("\uff10") for digit in range(ord("0"), ord("9") + 1)}
+    wrong.append(f"kept:{handle.split(':')[1].translate(fullwidth)}:{mark}")
     for one in (*wrong, handle.replace("kept", "held"), f"kept:{stored(memory)[0]}:0"):
         with pytest.raises(NotFound):
             memory.restore(one)
@@ -77,6 +79,8 @@ def test_an_edited_memory_is_still_made_of_its_sources(memory):
     before = memory.memories(k=99)
     one = before[0]
     assert one.sources
+    assert {other.conversation for other in before} == {"log"}
+    assert memory.memories(k=99, conversation="other") == []
     new = memory.revise(one.id, "We decided that the last part goes to 700.")
     (edited,) = [other for other in memory.memories(k=99) if other.id == new]
     assert (edited.sources, edited.conversation) == (one.sources, one.conversation)

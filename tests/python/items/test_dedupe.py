@@ -100,6 +100,28 @@ def test_memories_of_another_conversation_and_with_other_facts_are_not_the_same(
         assert memory.remember("this sail is painted amber") in (first, named)
 
 
+def test_of_one_run_texts_with_other_facts_are_not_the_same():
+    texts = ["sail 12 is painted red", "sail 13 is painted red", "here sail 12 is painted red"]
+    with Memory.open(None, embedder=exact(0.99)) as memory:
+        made = kept(memory, texts)
+        assert [new for _, new in made] == [True, True, False]
+        assert made[0][0] == made[2][0]
+
+
+def test_a_vector_that_points_elsewhere_counts_as_none():
+    with Memory.open(None, embedder=exact(-0.5)) as memory:
+        near, far = memory.remember("this sail is painted red"), memory.remember("a drum of amber")
+        found = memory.memories(query="coloured red")
+        assert [one.id for one in found] == [near, far]
+        assert [found[0].score > 0.9, found[1].score] == [True, 0.0]
+
+
+@pytest.mark.parametrize("sign", "%$€£/+-")
+def test_signs_of_quantities_make_another_text(sign):
+    assert says(f"pay 5{sign} at once") != says("pay 5 at once")
+    assert says(f"pay 5{sign} at once") == says(f"Pay: 5{sign}, at once!")
+
+
 def test_a_full_stop_makes_no_other_text():
     assert says("The valve opens.") == says("the  valve, opens")
     assert says("7.35") != says("735")

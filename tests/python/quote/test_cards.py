@@ -41,6 +41,7 @@ def test_names_that_the_line_has_are_not_listed_again():
                                                                    "entities": []})  # fmt: skip
     assert "(Ann)" in index_line(one, "We met.", {"entities": ["Ann"]})
     assert index_line(one, "We met.") == "#1 user: We met.\n"
+    assert index_line(one, "We met.", {"summary_line": ""}) == index_line(one, "We met.")
     settles = replace(one, decision=True)
     assert index_line(settles, "We met.") == "#1 user [decision]: We met.\n"
 
@@ -64,6 +65,19 @@ def test_a_line_follows_its_newest_description():
     assert cards.line(entry(1, described=Described(4, None))).text == "#1 user: second\n"
     assert cards.line(entry(1, described=Described(3, None))).text == "#1 user: first\n"
     assert cards.line(entry(1)).text == "#1 user: boat\n"
+
+
+@pytest.mark.parametrize(("role", "reads"), [("user", 1), ("assistant", 1), ("system", 0)])
+def test_only_what_somebody_says_is_read_for_changes(role, reads):
+    read = []
+
+    def text(id_):
+        read.append(id_)
+        return "The crane moved: its port is now 8081 instead of 8080."
+
+    cards = Cards(text, "o200k_base")
+    assert cards.changes(entry(1, role=role)) == (reads == 1)
+    assert len(read) == reads
 
 
 @pytest.mark.parametrize("of", ["quote", "line", "topics", "statements", "changes", "phrases"])

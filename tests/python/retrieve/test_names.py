@@ -71,6 +71,8 @@ LIKE_WORDS = ("Brian", "Steven")
         (GLUED, "what did caroline eat", "what did eat", ["carolinesmith"]),
         (GLUED, "What did Khan eat?", "What did eat?", ["fkhan@corp.example"]),
         (GLUED, "what smith lives in corp", "what smith lives in corp", []),
+        (("therealanna",), "What did Anna eat?", "What did eat?", ["therealanna"]),
+        (("savannah",), "What did Anna eat?", "What did Anna eat?", []),
         (("ann.lee@corp.example",), "Ann's dog", "dog", ["ann.lee@corp.example"]),
         (("ann.lee@corp.example",), "What is Corp?", "What is Corp?", []),
         (

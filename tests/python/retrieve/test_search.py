@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pickle
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import numpy as np
 import pytest
@@ -165,6 +165,10 @@ def test_days_are_those_of_the_newest_message_and_in_the_past():
         (june,) = cue_of(memory, "What was said in June?").days
         assert june[1] < DAY, "the last one, and not the next"
         assert cue_of(memory, "What was said yesterday?", "other").days[0][0] > DAY + 365
+        log.append(said("A week later."), at=THEN + timedelta(days=7))
+        assert cue_of(memory, "What was said yesterday?").days == ((DAY + 6, DAY + 6),)
+        assert log.sync([said("Hello."), said("Hello again.")]).left == 1
+        assert cue_of(memory, "What was said yesterday?").days == ((DAY - 1, DAY - 1),)
 
 
 @pytest.mark.parametrize(
