@@ -139,7 +139,7 @@ def must_stay(puzzle: Puzzle) -> set[int]:
     spoken = [at for at, one in enumerate(seen) if one.who != "system"]
     held |= {asked[0], asked[-1]} if asked else {*spoken[-1:]}
     since = current(seen)
-    held |= {since} if since >= 0 else set()
+    held.add(since)  # -1, where nobody asks, is in no unit
     held |= opening(seen)
     if puzzle.dialect in ("responses", "interactions"):
         first = next((at for at, one in enumerate(seen) if one.calls), len(seen))
