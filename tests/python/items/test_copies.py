@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pytest
+from cold_rows import row
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 from warmset import Memory, compact_context
@@ -130,3 +131,17 @@ def test_copies_count_once_where_they_are_named_or_in_the_conversation(tmp_path)
         inside = [one for one in store.page() if one.key[1:2] == (b"b",)]
         gone = erase_conversation(store, "default", "b")
         assert (gone.records, gone.derived) == (len(inside), 2), "and two copies of the tenant's"
+
+
+def test_a_record_that_nobody_can_read_is_no_copy_and_ends_no_erasure(tmp_path):
+    with Memory.open(tmp_path, **OPTIONS) as memory:
+        handles = dropped(memory, *WORDS)
+        memory.conversation("a").append(said(WORDS[0]))
+    strange = [row(b"?", kind="item", key=(b"default",), meta=meta) for meta in (b"\xff", b"[]")]
+    with ColdStore.open(tmp_path) as store:
+        left = store.append(strange)
+        gone = erase_conversation(store, "default", "a")
+        assert (gone.records, gone.derived) == (1, 1)
+        assert [store.get(id_).payload for id_ in left] == [b"?", b"?"]
+    with Memory.open(tmp_path, **OPTIONS) as memory:
+        assert [restored(memory, handles[word]) is None for word in WORDS][:2] == [True, False]

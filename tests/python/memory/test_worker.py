@@ -106,6 +106,24 @@ def test_deferred_turns_that_are_erased_are_forgotten(bag, monkeypatch):
         assert (memory.stats()["pending"], memory.stats()["ready"]) == (0, 30)
 
 
+def test_turns_that_are_erased_are_neither_ready_nor_failed(bag):
+    def fail(_texts):
+        raise EmbedderError("never")
+
+    with Memory.open(None, embedder=bag, views="turn") as memory:
+        log = memory.conversation("log")
+        ids = log.append([said("the car"), said("the lake"), said("the boat")])
+        assert memory.flush(30)
+        bag.before = fail
+        (lost,) = log.append(said("the pier"))
+        assert not memory.flush(30)
+        stats = memory.stats()
+        assert (stats["ready"], stats["failed"]) == (3, {lost: "never"})
+        memory.erase(ids=[ids[1], lost])
+        stats = memory.stats()
+        assert (stats["pending"], stats["ready"], stats["failed"]) == (0, 2, {})
+
+
 def test_failures_that_fill_the_queue_hold_nobody_up(bag, monkeypatch, tmp_path):
     with Memory.open(tmp_path, embedder=bag) as memory:
         memory.conversation("log").append(said("the first"))
