@@ -38,6 +38,8 @@ FOREIGN = {
     "no key": row(GOOD, key=(), meta=b"{}"),
     "one part": row(GOOD, key=(b"default",), meta=b"{}"),
     "three parts": row(GOOD, key=(*KEY, b"x"), meta=b"{}"),
+    "item without key": row(b"x", kind="item", key=(), meta=b"{}"),
+    "item of three parts": row(b"x", kind="item", key=(*KEY, b"x"), meta=b"{}"),
     "no text": row(GOOD, key=(b"default", b"\xff"), meta=b"{}"),
     "no time": row(GOOD, key=KEY, meta=meta(at="noon")),
     "a list as time": row(GOOD, key=KEY, meta=meta(at=[])),

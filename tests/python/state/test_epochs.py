@@ -47,6 +47,13 @@ def test_a_record_is_read_as_it_was_written():
     assert (head_of(record), record.sources) == (4, (4, 3, 8))
 
 
+def test_a_record_of_the_first_preview_states_no_days():
+    one = step("t", insertions=(Insertion(name="recall", at=3, text="a", quoted=(0, 2)),))
+    record, payload = made(9, one)
+    fields = record.fields | {"insertions": [row[:4] for row in record.fields["insertions"]]}
+    assert decode_step(fields, payload) == one
+
+
 @pytest.mark.parametrize("damage", ["dialect", "count", "keep"])
 def test_what_is_not_as_it_is_written_is_none(damage):
     record, _ = made(9, step("t"))

@@ -11,7 +11,16 @@ from warmset.native import ColdStore
 from warmset.options import MAX_TURN
 from warmset.store.derived import Derived, derived_draft
 from warmset.store.descriptions import Described, described, description_draft, read_parts, turn_of
-from warmset.store.records import Identity, TurnMeta, VectorMeta, dump, load, turn_draft
+from warmset.store.records import (
+    Identity,
+    TurnMeta,
+    VectorMeta,
+    dump,
+    key_of,
+    load,
+    names_of,
+    turn_draft,
+)
 
 KEY = [b"t", b"c"]
 
@@ -34,6 +43,13 @@ def test_the_meta_of_a_turn_is_read_as_it_was_written():
     for name in ("by", "session", "parent", "meta"):
         with pytest.raises(InvalidInputError, match=name):
             TurnMeta.decode(dump({"at": 1.0, name: 1.5}))
+
+
+@pytest.mark.parametrize("name", ["log", "log/1", "ö", "\ud800", "\udfff x"])
+def test_any_text_may_be_a_name(name):
+    assert names_of(tuple(key_of(name, f"{name} 2"))) == (name, f"{name} 2")
+    with pytest.raises(InvalidInputError, match="conversation"):
+        key_of(name, "")
 
 
 def test_a_dialect_that_only_a_newer_version_knows_is_none():
@@ -148,6 +164,20 @@ def test_a_description_counts_if_the_callables_in_use_made_all_of_it(store):
     (seq,) = store.append([plain])
     made = derived.take(store.page(seq)[0])
     assert described(made, {"summary_line": "a"}) == Described(seq, decision=None)
+
+
+def test_a_description_of_which_a_callable_failed_does_not_count_and_one_of_several_turns_neither(
+    store,
+):
+    names = {"summary_line": "a", "decisions": "b"}
+    ids = store.append([("turn", KEY, b"{}", b"{}", ())] * 2)
+    half = description_draft("t", "c", ids[0], names, {"summary_line": "a line"})
+    seqs = store.append([half, (*half[:4], tuple(ids)), (*half[:4], ())])
+    derived = Derived()
+    made = [derived.take(record) for record in store.page(seqs[0])]
+    assert [turn_of(one) for one in made] == [ids[0], None, None]
+    assert described(made[0], names) is None
+    assert described(made[0], {"summary_line": "a"}) == Described(seqs[0], decision=None)
 
 
 @pytest.mark.parametrize(
