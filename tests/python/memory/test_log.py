@@ -360,6 +360,14 @@ def threads(heard, monkeypatch):
                 thread.join(30)
 
 
+def test_what_ends_a_thread_is_logged_and_raised_all_the_same(heard):
+    with pytest.raises(KeyError, match=MARKER), logs.watched(logs.room("index")):
+        raise KeyError(MARKER)
+    [failed] = heard.named("failed", "thread")
+    worker = threading.current_thread().name
+    assert (failed.worker, failed.error, failed.levelname) == (worker, "KeyError", "ERROR")
+
+
 # --- what happens to windows and summaries --------------------------------------------------------
 
 
