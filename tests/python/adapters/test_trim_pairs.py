@@ -114,6 +114,22 @@ def test_no_message_of_an_exchange_is_shortened():
     assert trim_messages([user("yes"), user("again")], **options) == [user("s"), user("again")]
 
 
+@pytest.mark.parametrize("strategy", ["first", "last"])
+def test_no_text_is_split_that_leaves_with_an_exchange(strategy):
+    split = []
+    talk = [user("yes"), calling("a"), user("a long remark"), result("a"), user("yes")]
+    kept = trim_messages(
+        talk,
+        max_tokens=6,
+        token_counter=letters,
+        strategy=strategy,
+        allow_partial=True,
+        text_splitter=lambda text: split.append(text) or [text],
+    )
+    assert places(kept, talk) == [4 if strategy == "last" else 0]
+    assert split == []
+
+
 def test_blocks_of_anthropics_and_old_functions_are_exchanges_too():
     use = {"role": "assistant", "content": [{"type": "tool_use", "id": "a", "name": "f"}]}
     answer = {"role": "user", "content": [{"type": "tool_result", "tool_use_id": "a"}]}
@@ -122,6 +138,23 @@ def test_blocks_of_anthropics_and_old_functions_are_exchanges_too():
     for talk in ([use, answer, said()], [old, told, said()]):
         assert trim_messages(talk, max_tokens=2, token_counter=len) == talk[2:]
         assert trim_messages(talk, max_tokens=1, token_counter=len, strategy="first") == []
+
+
+def test_a_call_in_two_forms_is_one_call():
+    both = {**calling("a"), "content": [{"type": "tool_use", "id": "a", "name": "f"}]}
+    talk = [both, result("a"), result("a"), said()]
+    kept = trim_messages(talk, max_tokens=9, token_counter=len)
+    assert places(kept, talk) == [0, 1, 3]
+
+
+def test_a_call_without_an_id_is_answered_by_nothing():
+    bare = [{"function": {"name": "f", "arguments": "{}"}}]
+    for uses in (bare, [{**bare[0], "id": None}]):
+        call = {"role": "assistant", "content": "", "tool_calls": uses}
+        talk = [user(), call, result("None"), user(), said()]
+        assert places(trim_messages(talk, max_tokens=9, token_counter=len), talk) == [0, 1, 3, 4]
+        kept = trim_messages(talk, max_tokens=2, token_counter=len, strategy="first")
+        assert places(kept, talk) == [0, 1]
 
 
 def test_langchains_objects_are_paired_and_come_out_as_they_are():
@@ -333,6 +366,10 @@ def test_a_counter_of_lists_reads_little():
     kept = trim_messages(talk, max_tokens=40 * 500, token_counter=counter)
     assert len(kept) == 500
     assert sum(read) < 5 * 500
+    read.clear()
+    count = lambda messages: read.append(len(messages)) or len(messages)  # noqa: E731
+    assert len(trim_messages(talk, max_tokens=500, token_counter=count)) == 500
+    assert sum(read) < 3.5 * 500  # no list that is too long by one is tried for nothing
     read.clear()
     assert len(trim_messages(talk, max_tokens=10**9, token_counter=counter)) == 10_000
     assert sum(read) < 1.1 * 10_000

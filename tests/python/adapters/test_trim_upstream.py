@@ -42,6 +42,10 @@ def words(messages: list[BaseMessage]) -> int:
     return sum(len(text.split(" ")) for text in said)
 
 
+def nines(messages: list[BaseMessage]) -> int:
+    return sum(len(m.content) * (1 if isinstance(m.content, str) else 9) for m in messages)
+
+
 def by_words(text: str) -> list[str]:
     *begun, rest = text.split(" ")
     return [f"{word} " for word in begun] + [rest]
@@ -124,6 +128,12 @@ CASES = {
         {"strategy": "first", "allow_partial": True, "token_counter": letters},
         [only(BLOCKS, ONE)],
     ),
+    "no text of a block behind one that does not fit": (
+        [HumanMessage(["Who sails there?", {"type": "image_url", "image_url": {"url": "x"}}])],
+        2,
+        {"allow_partial": True, "text_splitter": list, "token_counter": nines},
+        [],
+    ),
     "exactly the budget of one": ([SYSTEM, FIRST], 10, {"strategy": "first"}, [SYSTEM]),
     "exactly the budget of all": ([SYSTEM, FIRST], 20, {"strategy": "first"}, [SYSTEM, FIRST]),
     "no messages": ([], 10, {"include_system": True}, []),
@@ -156,6 +166,25 @@ def test_the_shortcut_counts_as_the_function():
     for counter in ("approximate", count_tokens_approximately):
         assert reference(TALK, token_counter=counter, **options) == kept
         assert trim_messages(TALK, token_counter=counter, **options) == kept
+
+
+DEVELOPER = {"role": "developer", "content": [{"type": "text", "text": "Rhyme."}]}
+
+
+def test_a_developers_message_is_a_system_message_with_a_longer_role():
+    talk = [DEVELOPER, *({"role": "user", "content": text} for text in ("Who?", "And who?"))]
+    size = count_tokens_approximately(talk[:1])
+    options = {"strategy": "first", "token_counter": "approximate"}
+    for budget, kept in ((size - 1, []), (size, talk[:1])):
+        assert len(reference(talk, max_tokens=budget, **options)) == len(kept)
+        assert trim_messages(talk, max_tokens=budget, **options) == kept
+    options = {"max_tokens": 2, "token_counter": len, "include_system": True}
+    assert [message.content for message in reference(talk, **options)] == [
+        DEVELOPER["content"],
+        "And who?",
+    ]
+    for pairs in (False, True):
+        assert trim_messages(talk, **options, pairs=pairs) == [DEVELOPER, talk[-1]]
 
 
 class Model(FakeListChatModel):
