@@ -121,6 +121,16 @@ def test_errors_are_json_too(tokens, kind, code, store, tmp_path, capsys, monkey
     assert not capsys.readouterr().out.startswith('{"error"'), "without --json there is none"
 
 
+@pytest.mark.parametrize(
+    "tokens", [["eval", "locomo", "none", "--json", "out.json"], ["rpc", "--json"]]
+)
+def test_where_json_means_something_else_an_error_is_not_printed_as_json(tokens, tmp_path, capsys):
+    assert app.run([word.replace("none", str(tmp_path / "none")) for word in tokens]) != 0
+    out, err = capsys.readouterr()
+    assert out == ""
+    assert err.startswith("error: ")
+
+
 def test_what_is_not_a_command_names_those_that_are(capsys):
     assert app.run(["dmo"]) == 2
     error = " ".join(capsys.readouterr().err.split())

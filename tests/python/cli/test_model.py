@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import json
 from dataclasses import replace
 from pathlib import Path
 
@@ -64,6 +65,19 @@ def test_pull_builds_anew_and_verify_proves_it(kept, capsys):
     assert out.count("sha256 ok") == 2
     assert out.count(" ok ") >= len(reference.load().texts)
     assert out.isascii()
+
+
+@pytest.mark.usefixtures("weights")
+def test_verify_takes_a_cosine_of_exactly_what_is_needed(capsys, monkeypatch):
+    assert run("verify", "--json") == 0
+    least = json.loads(capsys.readouterr().out)["least"]
+    for floor, code in ((least, 0), (least + 1e-6, 1)):
+        monkeypatch.setitem(reference.FLOORS, "int8", floor)
+        assert run("verify", "--json") == code
+        found = json.loads(capsys.readouterr().out)
+        assert (found["needed"], found["ok"]) == (floor, code == 0)
+        assert run("verify") == code
+        assert (" bad " in capsys.readouterr().out) == bool(code)
 
 
 @pytest.mark.usefixtures("kept")

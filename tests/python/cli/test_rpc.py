@@ -130,6 +130,21 @@ def test_signals_end_it_with_the_store_closed(number, code, tmp_path):
     assert (process.returncode, out, err) == (code, b"", b"")
 
 
+def test_a_program_that_calls_it_has_its_own_handler_again(capfd):
+    def mine(_number, _frame):
+        raise AssertionError
+
+    before = signal.signal(signal.SIGTERM, mine)
+    try:
+        assert app.run(["rpc"]) == 0  # standard input is empty
+        assert signal.getsignal(signal.SIGTERM) is mine
+        assert app.run(["rpc", "--memory", __file__]) == 1
+        assert signal.getsignal(signal.SIGTERM) is mine
+    finally:
+        signal.signal(signal.SIGTERM, before)
+    assert capfd.readouterr().out == ""
+
+
 @POSIX
 def test_a_reader_that_leaves_ends_it_quietly():
     with start() as process:

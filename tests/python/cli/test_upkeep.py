@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import stat
 import sys
 import threading
 
@@ -370,6 +371,16 @@ def test_export_and_import_again(options, lines, path, tmp_path, call):
     code, _, err = call("import", tmp_path / "new", tmp_path / "file")
     assert code == 1
     assert "erase them first" in err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="files have no such modes there")
+def test_an_export_is_for_its_owner_alone(path, tmp_path, call):
+    before = os.umask(0)
+    try:
+        assert call("export", path, "--out", tmp_path / "new")[0] == 0
+    finally:
+        os.umask(before)
+    assert stat.S_IMODE((tmp_path / "new").stat().st_mode) == 0o600
 
 
 def test_files_that_cannot_be_written_or_read_are_named(path, tmp_path, call):
