@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import json
+from contextlib import redirect_stdout
 from dataclasses import replace
 
 import pytest
@@ -11,7 +13,7 @@ from warmset import Memory, validate
 from warmset.cli import app
 from warmset.errors import InvalidInputError
 from warmset.lab.corpus.shown import EVERYTHING
-from warmset.lab.cost import figures
+from warmset.lab.cost import figures, run
 from warmset.lab.cost.figures import (
     COMPACTED,
     READS,
@@ -206,8 +208,23 @@ def test_a_request_is_tools_then_system_then_messages():
 
 
 @pytest.fixture(scope="module")
-def quick():
-    return cost_table(CostOptions(quick=True, budget=10_000), lambda *_: None)
+def command():
+    """The table of one run of the command, and what the run printed."""
+    made, printed = [], io.StringIO()
+
+    def noted(options, progress):
+        made.append(cost_table(options, progress))
+        return made[0]
+
+    with pytest.MonkeyPatch.context() as patch, redirect_stdout(printed):
+        patch.setattr(run, "cost_table", noted)
+        assert app.run(["demo", "--cost", "--quick", "--budget", "10000"]) == 0
+    return made[0], printed.getvalue()
+
+
+@pytest.fixture
+def quick(command):
+    return command[0]
 
 
 def rows(session):
@@ -325,18 +342,33 @@ def test_options_out_of_range_are_refused():
 # --- the command ----------------------------------------------------------------------------------
 
 
-def test_the_command_prints_tables_and_json(capsys, quick):
-    assert app.run(["demo", "--cost", "--quick", "--budget", "10000"]) == 0
-    printed = capsys.readouterr().out
-    for session in quick.sessions:
+def test_the_command_prints_tables(command):
+    table, printed = command
+    assert (table.quick, table.budget) == (True, 10_000)
+    for session in table.sessions:
         assert f"{session.name}: {session.calls:,} calls" in printed
     assert "recency" in printed
     assert "steady with\nprovider compaction" in "\n".join(
         line[:19].rstrip() for line in printed.splitlines()
     )
     assert max(map(len, printed.splitlines())) <= 100
+
+
+def test_the_command_prints_json(capsys, monkeypatch, quick):
+    asked = []
+    monkeypatch.setattr(run, "cost_table", lambda options, _: asked.append(options) or quick)
     assert app.run(["demo", "--cost", "--quick", "--budget", "10000", "--json"]) == 0
+    assert asked == [CostOptions(quick=True, budget=10_000, as_json=True)]
     assert json.loads(capsys.readouterr().out) == quick.as_json()
+
+
+def test_a_session_comes_to_the_same_every_time(quick):
+    one = workloads(quick=True)[2]
+    for name in (*modes(), COMPACTED):
+        first = rows(quick.sessions[2])[name].played[0]
+        mode = "steady" if name == COMPACTED else name
+        again = play(one, mode, budget=10_000, prices=rates()[0], compacts=name == COMPACTED)
+        assert again == first
 
 
 @pytest.mark.parametrize(
