@@ -1,36 +1,38 @@
-"""A process of its own that answers lines of JSON with windows, of mode "steady" by default."""
+"""What a process does that answers requests with windows, of mode "steady" by default."""
 
 from __future__ import annotations
 
 import json
-import sys
 
 from warmset import Memory
 from warmset.errors import BudgetTooSmall
 
 
-def main(path):
+def serve(path, asked):
+    """Answer requests, each an object in JSON, until the other end of the connection is closed."""
     with Memory.open(path, embedder="lexical") as memory:
-        print("ready", flush=True)
-        for line in sys.stdin:
-            asked = json.loads(line)
+        asked.send_bytes(b'"ready"')
+        while True:
             try:
-                made = memory.process(asked.pop("messages"), **{"mode": "steady"} | asked)
-            except BudgetTooSmall:
-                print("null", flush=True)
-                continue
-            epoch = made.report.epoch
-            answer = {
-                "messages": made.messages,
-                "system": made.system,
-                "mode": made.report.mode,
-                "epoch": None if epoch is None else [epoch.number, epoch.why],
-                "removed": [one.id for one in made.report.thinking.removed],
-                "notes": made.report.notes,
-                "recalled": 0 if epoch is None else len(epoch.recalled),
-            }
-            print(json.dumps(answer), flush=True)
+                request = json.loads(asked.recv_bytes())
+            except EOFError:
+                return
+            asked.send_bytes(json.dumps(answer(memory, **request)).encode())
 
 
-if __name__ == "__main__":
-    main(sys.argv[1])
+def answer(memory, *, messages, **options):
+    """Make one window; None if nothing fits."""
+    try:
+        made = memory.process(messages, **{"mode": "steady"} | options)
+    except BudgetTooSmall:
+        return None
+    epoch = made.report.epoch
+    return {
+        "messages": made.messages,
+        "system": made.system,
+        "mode": made.report.mode,
+        "epoch": None if epoch is None else [epoch.number, epoch.why],
+        "removed": [one.id for one in made.report.thinking.removed],
+        "notes": made.report.notes,
+        "recalled": 0 if epoch is None else len(epoch.recalled),
+    }

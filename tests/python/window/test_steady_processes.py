@@ -35,7 +35,7 @@ def history(workers, dialect, seed, *, kills=False):
             request = given | {"messages": said, "model": model}
             at, made = rng.randrange(len(workers.running)), None
             if kills and rng.random() < 0.2:
-                made = workers.ask(at, request, rng.random() * 0.012)
+                made = workers.ask(at, request, rng.random() * 2)
                 found.update(killed=1, answered=made is not None)
             if made is None:
                 made = workers.ask(at, request)
