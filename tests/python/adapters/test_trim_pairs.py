@@ -171,6 +171,10 @@ def test_langchains_objects_are_paired_and_come_out_as_they_are():
         kept = trim_messages(talk, max_tokens=budget, token_counter=counter)
         assert places(kept, talk) == [3]
     assert places(trim_messages(talk, max_tokens=3, token_counter=len), talk) == [1, 2, 3]
+    wrong = {"name": "f", "args": "{", "id": "a", "error": None, "type": "invalid_tool_call"}
+    talk[1] = messages.AIMessage("", invalid_tool_calls=[wrong])
+    assert places(trim_messages(talk, max_tokens=2, token_counter=len), talk) == [3]
+    assert places(trim_messages(talk, max_tokens=4, token_counter=len), talk) == [0, 1, 2, 3]
 
 
 # --- any list, against a plain reading of the rule ---------------------------------------------
@@ -373,6 +377,17 @@ def test_a_counter_of_lists_reads_little():
     read.clear()
     assert len(trim_messages(talk, max_tokens=10**9, token_counter=counter)) == 10_000
     assert sum(read) < 1.1 * 10_000
+
+
+def test_a_short_list_is_counted_as_a_whole_once():
+    for count in (2, 63, 64):
+        read = []
+        kept = trim_messages(
+            [user() for _ in range(count)],
+            max_tokens=count - 1,
+            token_counter=lambda messages, read=read: read.append(len(messages)) or len(messages),
+        )
+        assert (len(kept), read.count(count)) == (count - 1, 1)
 
 
 def test_a_counter_that_adds_nothing_up_is_still_bisected():

@@ -44,9 +44,7 @@ class Ties:
         return place in self._orphans
 
     def without_orphans(self, places: list[int]) -> list[int]:
-        """Leave out the results, among ascending positions, whose calls the list does not have."""
-        if places:
-            self._settle(places[0] if self._backward else places[-1])
+        """Leave out the results whose calls the list does not have, of a part that is settled."""
         return [each for each in places if each not in self._orphans] if self._orphans else places
 
     def tied(self, place: int) -> bool:
