@@ -91,12 +91,22 @@ def test_only_a_block_that_ends_well_waits_for_pending_vectors(error, waits, bag
     go_on.set()
 
 
+BACKGROUND = """
+import os, signal
+signal.signal(signal.SIGINT, signal.SIG_IGN)
+from warmset.cli import app, entry
+command = app.run
+def interrupted(tokens):
+    os.kill(os.getpid(), signal.SIGINT)
+    return command(tokens)
+app.run = interrupted
+entry.main()
+"""
+
+
 def test_a_command_in_the_background_goes_on_ignoring_the_signal(folder):
-    code = "import signal; signal.signal(signal.SIGINT, signal.SIG_IGN)\n"
-    code += "from warmset.cli.entry import main; import os; os.kill(os.getpid(), signal.SIGINT)\n"
-    code += "main()"
     done = subprocess.run(  # noqa: S603 - fixed
-        [sys.executable, "-c", code, "history", str(folder / "store"), "--json"],
+        [sys.executable, "-c", BACKGROUND, "history", str(folder / "store"), "--json"],
         env=os.environ,
         capture_output=True,
         text=True,
