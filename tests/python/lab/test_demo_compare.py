@@ -15,7 +15,7 @@ from warmset.lab.corpus.stage import stage
 from warmset.lab.demo import transcripts
 from warmset.lab.demo.compare import Method, Outcome, _fill, compare
 from warmset.lab.demo.figures import Figures
-from warmset.lab.demo.run import Options, measure
+from warmset.lab.demo.run import Options, _telling, measure
 from warmset.options import Weights
 
 LONG = "The tide came in at six and the boats lay still in the harbour. " * 12
@@ -173,6 +173,20 @@ def test_a_question_is_found_with_all_of_its_evidence_alone():
     method = Method("some", [Outcome(1, 1.0), Outcome(3, 0.5), Outcome(5, 0.0)])
     assert (method.tokens, method.found, method.recall) == (3, 1, 0.5)
     assert [one.found for one in method.outcomes] == [True, False, False]
+
+
+def test_questions_come_first_that_jit_answers_and_the_fewest_others_do():
+    found = {
+        "full": "1111",
+        "recency": "0100",
+        "plain BM25": "0101",
+        "jit": "1101",
+    }
+    methods = [
+        Method(name, [Outcome(1, recall) for recall in map(float, row)])
+        for name, row in found.items()
+    ]
+    assert _telling(methods) == [0, 3, 1, 2]
 
 
 def test_a_plain_ranking_fills_the_window_with_as_many_as_fit(words):

@@ -85,8 +85,11 @@ def test_a_default_budget_grows_by_what_must_stay_and_a_given_one_does_not(tmp_p
     file.write_text(json.dumps([*rows, {"role": "user", "content": LONG * 20}]))
     (picture,) = measure(Options(file=file, words_only=True), quiet).pictures
     assert picture.tokens > 2_000
-    with pytest.raises(BudgetTooSmall):
+    with pytest.raises(BudgetTooSmall) as caught:
         measure(Options(file=file, words_only=True, budget=500), quiet)
+    with stage(transcripts.read(file), store=None, model=None, progress=quiet) as on:
+        grown = take(on.conversation, None, budget=500, stretch=True)
+    assert grown.budget == caught.value.need + 500
 
 
 @pytest.mark.parametrize(("words", "budget"), [(10, 2_000), (300, 4_200), (4_000, 32_000)])
@@ -108,6 +111,27 @@ def test_a_store_is_taken_up_again(tmp_path):
         assert window.picks
     again = measure(Options(words_only=True, store=store, limit=3), quiet)
     assert found(again) == found(first)
+
+
+def test_evidence_is_found_if_the_window_shows_all_of_it():
+    with stage(transcripts.sample(), store=None, model=None, progress=quiet) as on:
+
+        def found(*evidence):
+            made = take(
+                on.conversation,
+                "What is SLB-231?",
+                budget=2_000,
+                stretch=False,
+                evidence=evidence,
+            )
+            return made.found
+
+        made = on.conversation.window("What is SLB-231?", budget=2_000)
+        first, second, *_ = made.report.picked
+        shown = {id_ for part in made.parts for id_ in part.ids}
+        hidden = next(id_ for id_ in on.ids if id_ not in shown)
+        assert (found(), found(first, second)) == (None, True)
+        assert (found(first, hidden), found(hidden)) == (False, False)
 
 
 def test_a_store_with_something_else_by_that_name_is_refused(tmp_path):
