@@ -9,6 +9,7 @@ import pytest
 from preparing import opened, talk
 
 from warmset import Memory, memory as module
+from warmset.conversation import PAGE
 from warmset.errors import InvalidInputError
 
 
@@ -34,6 +35,13 @@ def test_every_page_of_messages_is_the_newest_before_an_id(memory):
     for wrong in (0, -1, True, 1.0, "1"):
         with pytest.raises(InvalidInputError, match="limit"):
             chat.messages(limit=wrong)
+
+
+def test_a_conversation_is_read_page_by_page_and_as_a_whole(memory):
+    chat, count = memory.conversation("log"), 2 * PAGE + 1
+    ids = chat.append([said(f"boat {at}") for at in range(count)])
+    assert [turn.id for turn in chat] == ids
+    assert [turn["content"] for turn in chat] == [f"boat {at}" for at in range(count)]
 
 
 def test_process_gives_the_new_messages_their_time(memory):
@@ -84,14 +92,18 @@ def test_a_block_that_an_exception_leaves_does_not_wait(monkeypatch, kind, secon
         ({"weights": {"dense": 1}}, "weights"),
         ({"redact": 7}, "redact"),
         ({"redact_timeout": 0}, "redact_timeout"),
+        ({"summary_line": "none"}, "summary_line"),
         ({"entities": "all"}, "entities"),
+        ({"decisions": 7}, "decisions"),
         ({"encoding": None}, "encoding"),
         ({"picker": object()}, "picker"),
     ],
 )
-def test_what_is_wrong_with_an_option_is_an_error_of_open(options, why):
+def test_what_is_wrong_with_an_option_is_an_error_before_anything_is_opened(options, why, tmp_path):
+    path = tmp_path / "store"
     with pytest.raises(InvalidInputError, match=why):
-        Memory.open(None, embedder="lexical", **options)
+        Memory.open(path, embedder="lexical", **options)
+    assert not path.exists()
 
 
 @pytest.mark.parametrize("path", ["a\0b", 7, b"a", object(), "\udcff\ud800"])

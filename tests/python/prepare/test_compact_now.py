@@ -10,6 +10,7 @@ from preparing import Writer, opened, process, shown, talk, window
 
 from warmset import Memory, PreparedCompaction, validate
 from warmset.errors import InvalidInputError
+from warmset.prepare.jobs import claim
 from warmset.tools import COMPACT
 
 LARGE = 5_000
@@ -253,6 +254,24 @@ def test_a_model_asks_for_a_compaction(policy, hand, dialect):
         hand.run()
         assert "about the tide" in texts(window(log, LARGE))[0]
         assert "nothing to compact yet" in str(kit.run(calls(dialect, "")))
+
+
+def test_a_model_is_not_promised_what_another_process_keeps_from_being_written(
+    policy, hand, tmp_path
+):
+    memory, log = opened(policy, tmp_path / "a")
+    with memory:
+        talk(log, 11)
+        window(log)
+        hand.run()  # a summary is ready, about nothing in particular
+        kit = log.tools()
+        with claim(tmp_path / "a", "default", "log"):
+            told = log.compact_now(focus="the tide", wait=False)
+            assert (told.state, told.why) == ("ready", "another process is writing the summary")
+            refused = kit.run(calls("openai", "the tide"))["content"]
+        begun = kit.run(calls("openai", "the tide"))["content"]
+        assert refused != begun
+        assert len(hand.tasks) == 1
 
 
 def test_the_tool_is_offered_only_where_there_is_a_compaction():

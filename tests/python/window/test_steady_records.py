@@ -100,6 +100,22 @@ def test_the_next_start_of_the_program_goes_on_with_the_list(tmp_path):
         assert look(memory).messages[: len(made.messages)] == made.messages
 
 
+@pytest.mark.parametrize("mode", ["steady", "auto"])
+def test_a_window_that_is_sent_back_after_a_restart_is_the_conversation(tmp_path, mode):
+    path = tmp_path / "a"
+    with opened(path) as memory:
+        made = talk(memory, 20)
+        before = memory.conversation("log").ids
+    said_since = [answered(21), asked(22)]
+    with opened(path) as memory:
+        given = {"conversation": "log", "budget": BUDGET, "mode": mode, "recall_share": 0.3}
+        again = memory.process([*made.messages, *said_since], **given)
+        path_now = memory.conversation("log").ids
+        assert path_now[: len(before)] == before
+        assert len(path_now) == len(before) + 2
+        assert mode == "auto" or again.messages[: len(made.messages)] == made.messages
+
+
 @pytest.mark.parametrize("what", ["quoted", "listed", "shown", "hidden", "request", "first"])
 def test_after_an_erasure_all_processes_make_the_same_list(tmp_path, what):
     path = tmp_path / "a"
