@@ -10,7 +10,7 @@ import pytest
 from prefix_oracle import first_other
 
 from warmset.errors import InvalidInputError, UnknownDialectError
-from warmset.money import Prices, prices_of
+from warmset.money import Prices, Surcharge, prices_of
 from warmset.testing import PrefixError, assert_append_only, check_prefix
 from warmset.tokens import count_tokens, extra_tokens, message_tokens
 
@@ -516,6 +516,18 @@ def test_a_long_request_costs_its_surcharge():
     prices = prices_of("claude-haiku-5-5").at(200_000)
     assert found.money == pytest.approx(found.lost * (prices.written - prices.cache_read) / 1e6)
     assert found.lost == 200_000
+
+
+@pytest.mark.parametrize(("messages", "factor"), [(1, 1), (15, 2)])
+def test_the_surcharge_is_that_of_the_second_request(messages, factor):
+    long = Surcharge(above=2_000_000, input=2, output=1)
+    prices = Prices(fresh=10, cache_read=1, output=1, cache_min=0, surcharge=long)
+    talk = [user("Plan."), *([REPLY, user("And then?")] * 7)]
+    before = {**FIRST, "messages": talk[: 16 - messages]}
+    after = {**FIRST, "system": "Other.", "messages": talk[:messages]}
+    found = one(before, after, prices=prices, counter=lambda given: 200_000 * len(given))
+    assert found.lost > 0
+    assert found.money == pytest.approx(found.lost * 9 * factor / 1e6)
 
 
 def test_a_report_names_all_that_changed_and_counts_what_it_does_not_list():

@@ -8,6 +8,7 @@ import pytest
 
 from warmset.errors import BudgetTooSmall
 from warmset.evict import TokenBudget, fit
+from warmset.messages import validate
 from warmset.testing import EvictorError, check_evictor, random_history, with_refusals
 from warmset.testing.answers import places_of, read_answer
 from warmset.testing.histories import History
@@ -73,7 +74,8 @@ def test_a_message_that_comes_twice_or_from_nowhere_is_seen():
 
 
 def test_what_is_only_discouraged_is_no_refusal():
-    odd = [ASK, {"role": "assistant", "content": ""}, MORE]
+    odd = [{"role": "system", "content": "One."}, {"role": "developer", "content": "Two."}, ASK]
+    assert [found.severity for found in validate(odd, dialect="openai")] == ["discouraged"]
     given = Given(odd, "openai")
     assert given.valid
     assert stays_valid(outcome(odd, [0, 1, 2], given=given)) is None
@@ -185,7 +187,26 @@ def test_the_smallest_counterexample_of_all_is_reported():
         assert failure.invariant in names(shrunk)
 
 
-def test_a_case_shrinks_with_its_own_invariant_and_stays_a_list_that_is_taken():
+@pytest.mark.parametrize(("first", "shorter"), [(5, 5), (6, 7)])
+def test_of_two_cases_that_cannot_be_made_smaller_the_shorter_one_is_reported(first, shorter):
+    talks = [random_history(number, "openai").messages for number in (first, first + 1)]
+    assert min(talks, key=len) == talks[shorter - first]
+
+    def is_neither(one):
+        return "it is one of two" if one.given.messages in talks else None
+
+    def evictor(messages, _budget):
+        return messages
+
+    with pytest.raises(EvictorError) as caught:
+        check_evictor(
+            evictor, "openai", examples=2, seed=first, invariants=[is_neither], refusals=False
+        )
+    assert [one.messages for one in caught.value.failures] == [talks[shorter - first]]
+
+
+@pytest.mark.parametrize("role", ["user", "tool"])
+def test_a_case_shrinks_with_its_own_invariant_and_stays_a_list_that_is_taken(role):
     history = random_history(3, "openai", exchanges=8)
 
     class Tried:
@@ -198,14 +219,14 @@ def test_a_case_shrinks_with_its_own_invariant_and_stays_a_list_that_is_taken():
             found = [Finding("another", "always")]
             return [*found, Finding("mine", "it is there")] if wanted in given.messages else found
 
-    wanted = history.messages[-1]
+    wanted = next(one for one in reversed(history.messages) if one["role"] == role)
     assert Given(history.messages, "openai").valid
     case = Case(history, 10, Finding("mine", "it is there"))
     made = smallest(Tried(), case)
     assert wanted in made.history.messages
     assert made.finding.invariant == "mine"
     assert Given(made.history.messages, "openai").valid
-    assert len(made.history.messages) <= 2
+    assert len(made.history.messages) <= (2 if role == "user" else 5)
 
 
 def test_an_empty_list_is_a_refusal_unless_it_was_given_one():
