@@ -19,6 +19,7 @@ from warmset.testing.invariants import (
     fits_the_budget,
     invents_nothing,
     keeps_the_order,
+    keeps_units_whole,
     keeps_what_must_stay,
     leaves_what_fits_alone,
     needed,
@@ -88,6 +89,18 @@ def test_an_open_call_must_stay_only_behind_the_last_request():
     assert needed(Given([ASK, SAID, MORE, call], "openai")) == {2, 3}
     result = {"role": "tool", "tool_call_id": "c", "content": "none"}
     assert needed(Given([ASK, SAID, MORE, call, result], "openai")) == {2}
+
+
+def test_a_unit_is_whole_where_a_part_of_it_is_replaced():
+    use = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    call = {"role": "assistant", "content": None, "tool_calls": [use]}
+    result = {"role": "tool", "tool_call_id": "c", "content": "none"}
+    given = Given([ASK, call, result, MORE], "openai")
+    made = [ASK, call, {**result, "content": "cut"}, MORE]
+    replaced = {"places": [0, 1, None, 3], "given": given}
+    assert keeps_units_whole(outcome(made, **replaced, covered=frozenset({2}))) is None
+    assert keeps_units_whole(outcome(made, **replaced)) is not None
+    assert keeps_units_whole(outcome([ASK, MORE], [0, 3], given=given)) is None
 
 
 def test_units_are_those_of_the_latest_call_and_of_a_system_message_of_anthropic():
