@@ -309,3 +309,28 @@ def test_the_tokens_of_thinking_that_leaves_are_not_counted():
     assert made.stats.after_tokens == count_tokens(made.messages)
     for one in made.inserted:
         assert made.messages[one.index]["content"] == FILLER
+
+
+@pytest.mark.parametrize(
+    ("dialect", "written"),
+    [
+        (
+            "anthropic",
+            {
+                "role": "assistant",
+                "content": [
+                    {"type": "compaction", "content": "Much was counted.", "signature": "s"}
+                ],
+            },
+        ),
+        ("responses", {"type": "compaction", "id": "cmp_1", "encrypted_content": "b3BhcXVl"}),
+        ("responses", {"type": "compaction_trigger"}),
+    ],
+)
+def test_a_compaction_of_the_provider_never_leaves(dialect, written):
+    """It stands for messages that the list does not have any more."""
+    given = [*chat(11), written, *chat(12)[1:]]
+    made = compact_context(given, dialect=dialect, budget=1)
+    assert made.dropped
+    assert 11 not in made.dropped.ids
+    assert any(one is written for one in made.messages)

@@ -99,6 +99,23 @@ def test_coverage_settles_as_the_oracle_does(turns, same, check):
     assert settled(texts, choose, must, weights) == expected
 
 
+@pytest.mark.parametrize("must", [(), (0,), (0, 2), (1, 9), (11,)])
+def test_choices_that_never_settle_count_what_must_stay_alone(must):
+    """Each round, the last turn that counts leaves, as nothing after it says the same."""
+    texts, asked = ["the ferry leaves at dawn"] * 12, []
+
+    def choose(coverage):
+        asked.append(coverage.tolist())
+        return coverage >= 0.5
+
+    stay = np.isin(np.arange(12), must)
+    weights = CompactWeights(fact_check=False)
+    found = settled(texts, choose, stay, weights)
+    assert found == oracle(texts, {}, lambda now: now >= 0.5, stay, same=0.8, check=False)
+    assert found == [float(any(at < one for one in must if one < 4)) for at in range(12)]
+    assert asked[-1] == found, "what is reported is what was chosen by"
+
+
 @given(st.data())
 def test_memories_that_come_and_go_cover_as_if_all_were_searched(data):
     """The nearest memories are kept between calls; an oracle keeps nothing."""
