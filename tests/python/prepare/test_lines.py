@@ -6,7 +6,7 @@ import pytest
 from preparing import LINE, Writer, opened, shown, talk, window
 
 from warmset import count_tokens
-from warmset.errors import BudgetTooSmall
+from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.summarize.making import CARRIED
 
 LARGE = 100_000
@@ -79,6 +79,31 @@ def test_a_summary_that_fits_exactly_is_taken_and_with_a_token_less_units_leave(
             assert (told.applied, told.left_out > 0) == (True, left_out)
 
 
+def test_no_window_waits_where_a_summary_makes_it_fit_exactly(made, hand):
+    """Another summary is being written; a token less, and the window waits for it."""
+
+    def ready():
+        hand.tasks.clear()
+        policy = made(trigger_ratio=0.5, deadline=2.0)
+        memory, log = opened(policy)
+        talk(log, 11)
+        window(log, 2 * window(log, LARGE).tokens)
+        hand.run(-1)
+        talk(log, 11, 11)
+        return memory, log, policy
+
+    memory, log, _ = ready()
+    with memory:
+        size = window(log, window(log, LARGE).tokens - 1).tokens
+    for budget, waited in ((size, 0), (size - 1, 2.0)):
+        memory, log, policy = ready()
+        with memory:
+            assert window(log, budget).report.compaction.waited == waited
+            assert policy.counters.prepared == 1
+            assert len(hand.tasks) == 1, "one is being written"
+            assert policy.counters.waits == bool(waited)
+
+
 @pytest.mark.parametrize("query", [None, REQUEST])
 def test_without_a_summary_the_longest_tail_under_the_low_line_is_shown(made, query):
     """The first cut is to the low line, and the next only where that cut does not fit."""
@@ -101,6 +126,24 @@ def test_without_a_summary_the_longest_tail_under_the_low_line_is_shown(made, qu
             log = memory.conversation(f"log {budget} {query}")
             log.append(kept)
         assert compared > 5
+
+
+def test_where_only_the_request_is_too_much_no_more_leaves_than_must(made):
+    """The conversation alone fits; with the request it is cut, to the low line and no further."""
+    memory, log = opened(made(trigger_ratio=0.5))
+    with memory:
+        talk(log, 11)
+        kept = [dict(one) for one in log.fetch(log.ids)]
+        whole = count_tokens(kept)
+        asked = {"role": "user", "content": REQUEST}
+        for budget in (whole, whole + 1, whole + tokens(asked) - 1):
+            log = memory.conversation(f"log {budget}")
+            log.append(kept)
+            found = window(log, budget, query=REQUEST)
+            lists = [[kept[0], *kept[at:], asked] for at in range(1, len(kept))]
+            longest = next(one for one in lists if count_tokens(one) <= budget // 2)
+            assert found.messages == longest
+            assert found.report.compaction.left_out == len(kept) + 1 - len(longest)
 
 
 def test_the_least_saving_is_enough(made):
@@ -187,7 +230,8 @@ def test_pauses_double_from_one_second_and_end_with_a_summary(made, hand):
         assert [policy.pause(one) for one in (6, 7, 8, 99)] == [32, 60, 60, 60]
 
 
-def test_of_two_summaries_that_fit_the_later_boundary_is_taken(made, hand):
+@pytest.mark.parametrize("fit", ["one", "both"])
+def test_of_two_summaries_that_fit_the_later_boundary_is_taken(made, hand, fit):
     policy = made(trigger_ratio=0.5)
     memory, log = opened(policy)
     with memory:
@@ -199,12 +243,83 @@ def test_of_two_summaries_that_fit_the_later_boundary_is_taken(made, hand):
         window(log, 2 * whole)
         hand.run()
         assert policy.counters.prepared == 2
-        told = window(log, whole).report.compaction
+        budget = whole if fit == "one" else window(log, LARGE).tokens - 1
+        told = window(log, budget).report.compaction
         assert told.applied
         [first, second] = [len(messages) for messages, _ in policy.summarizer.asked]
         assert told.boundary == 1 + first + second, "the task, and what both stand for"
         whole = sum(tokens(one) for messages, _ in policy.summarizer.asked for one in messages)
         assert told.tokens_saved == whole - told.tokens
+
+
+def test_the_report_counts_each_part_by_itself(made, hand):
+    memory, log = opened(made(trigger_ratio=0.5))
+    with memory:
+        talk(log, 11)
+        whole = window(log, LARGE).tokens
+        window(log, 2 * whole)
+        hand.run()
+        found = window(log, whole - 1, query=REQUEST, system="Be brief.")
+        [summary] = shown(found)
+        kept = [dict(one) for one in log.fetch(log.ids)]
+        boundary = found.report.compaction.boundary
+        asked = {"role": "user", "content": REQUEST}
+        system = {"role": "system", "content": "Be brief."}
+        assert {part.name: part.tokens for part in found.parts} == {
+            "system": tokens(system),
+            "anchor": tokens(kept[0]),
+            "summary": tokens(summary),
+            "recent": sum(map(tokens, kept[boundary:])),
+            "request": tokens(asked),
+        }
+
+
+def test_the_list_of_facts_has_at_most_a_fifth_of_the_room(made, hand):
+    """A window of mode "full" has half of its budget for a summary, and a tenth for the list."""
+    policy = made(carry_tokens=400)
+    memory, log = opened(policy)
+    with memory:
+        for at in range(40):
+            log.append({"role": "user", "content": f"See src/part_{at}/harbour_{at}.py and rope."})
+            log.append({"role": "assistant", "content": "Yes."})
+        budget = 2 * window(log, LARGE).tokens // 3
+        window(log, budget)
+        hand.run()
+        [summary] = shown(window(log, budget))
+        _, listed = summary["content"].split("(Also stated there)")
+        assert budget // 10 / 2 < count_tokens(listed) <= budget // 10
+
+
+def test_a_tail_is_smaller_than_the_trigger(made):
+    assert made(trigger_ratio=0.5, tail=0.499).tail == 0.499
+    for tail in (0.5, 0.501):
+        with pytest.raises(InvalidInputError, match="tail"):
+            made(trigger_ratio=0.5, tail=tail)
+
+
+def test_another_focus_makes_no_summary_of_fewer_messages(made, hand):
+    """A late result binds its call, which was summarised, to what stands behind the summary."""
+
+    class Focused(Writer):
+        def __call__(self, messages, /, *, max_tokens, previous=None, focus=None):
+            text = super().__call__(messages, max_tokens=max_tokens, previous=previous)
+            return f"{text} It is about {focus}."
+
+    hand.ends_in = 0.1
+    policy = made(summarizer=Focused())
+    memory, log = opened(policy)
+    with memory:
+        function = {"name": "look", "arguments": "{}"}
+        call = {"id": "late", "type": "function", "function": function}
+        talk(log, 6)
+        log.append({"role": "assistant", "content": None, "tool_calls": [call]})
+        talk(log, 10, 6)
+        first = log.compact_now()
+        assert first.boundary > 13 + 2
+        log.append({"role": "tool", "tool_call_id": "late", "content": "here"})
+        told = log.compact_now(focus="the tide")
+        assert len(policy.summarizer.asked) == 1
+        assert (told.boundary, told.why) == (first.boundary, "too little could be summarised")
 
 
 def test_of_two_summaries_of_the_same_messages_the_later_is_shown(made, hand):
@@ -351,6 +466,8 @@ def test_a_summary_made_from_one_that_was_erased_is_not_kept(made, hand):
         assert policy.counters.prepared == 1
         assert not shown(window(log, 900))
         assert list(memory._engine.derived.of("prepared", "default", "log")) == []
+        assert policy.counters.failed == 0, "the summarizer did nothing wrong"
+        assert len(hand.tasks) == 1, "so the next one is begun without a pause"
 
 
 def test_on_the_way_back_to_a_list_its_summary_is_valid_again(made, hand):

@@ -60,6 +60,18 @@ def test_the_list_that_was_sent_is_compacted_and_the_rest_follows(agent):
     assert not again.applied
 
 
+def test_the_provider_is_asked_at_the_trigger_and_not_below(dialect):
+    agent = Agent(dialect, trigger_ratio=0.5)
+    with agent.memory:
+        agent.turn()
+        agent.ask(words=40)
+        size = agent.window().tokens
+        for budget, asked in ((2 * size + 1, 0), (2 * size, 1)):
+            made = agent.window(budget=budget, swap_at=0.36, swap_to=0.35)
+            assert made.tokens == size
+            assert len(agent.hand.tasks) == asked
+
+
 def test_a_compaction_is_used_within_a_tool_loop(agent):
     agent.until_asked()
     agent.ask(words=1)

@@ -56,6 +56,17 @@ def test_a_branch_before_the_end_of_the_compacted_list_makes_it_stale(agent):
     assert agent.policy.counters.stale == 1
 
 
+def test_a_compaction_of_a_list_that_was_edited_meanwhile_is_not_kept(agent):
+    agent.until_asked()
+    kept = list(agent.chat.messages())
+    agent.chat.sync([{"role": "user", "content": "another task"}, *kept[1:]])
+    agent.hand.run()
+    counters = agent.policy.counters
+    assert (counters.prepared, counters.stale, counters.wasted) == (0, 1, 99)
+    assert not list(agent.memory._handle.live().derived.of("prepared", "default", "log"))
+    assert "prepared" not in [one.what for one in agent.memory.episodes()]
+
+
 def test_a_branch_behind_the_compacted_list_leaves_it_valid(agent):
     agent.until_asked()
     kept = list(agent.chat.messages())
@@ -219,13 +230,24 @@ def test_a_list_in_another_dialect_is_made_anew_as_without_a_provider(agent):
     assert made.report.epoch.number > 1
 
 
-def test_after_a_compaction_of_no_use_the_provider_is_left_alone_for_a_while(agent):
-    agent.until_asked()
-    agent.hand.run()
-    agent.given["system"] = "Be loud."
-    agent.turn(words=1)
-    assert agent.policy.counters.stale == 1
-    made_anew(agent)
-    assert agent.provider.compacted == 1
-    agent.clock.now += 60
-    agent.until_asked()
+def test_after_a_compaction_of_no_use_the_provider_is_left_alone_for_a_while(dialect):
+    agent = Agent(dialect, deadline=0.0)  # so that no window lets time pass
+    with agent.memory:
+        agent.until_asked()
+        agent.hand.run()
+        agent.given["system"] = "Be loud."
+        agent.turn(words=1)
+        assert agent.policy.counters.stale == 1
+
+        def near_the_budget():
+            full(agent)
+            while agent.hand.tasks:  # a summary of the fallback
+                agent.hand.run()
+            agent.window(swap_at=0.36, swap_to=0.35)
+            while agent.hand.tasks:
+                agent.hand.run()
+            return agent.provider.compacted
+
+        assert near_the_budget() == 1
+        agent.clock.now += 1
+        assert near_the_budget() == 2
