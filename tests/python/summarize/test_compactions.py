@@ -177,3 +177,20 @@ def test_a_compaction_writes_no_summary_of_some_messages(agent, httpserver):
 def test_a_timeout_is_a_number_of_seconds(timeout):
     with pytest.raises(InvalidInputError, match="timeout"):
         AnthropicCompaction(timeout=timeout)
+
+
+@pytest.mark.parametrize(
+    ("own", "window", "obstacle"),
+    [
+        ("claude-opus-5", "claude-opus-5-5", "check"),
+        ("claude-opus-5", "claude-opus-5", None),
+        ("claude-sonnet-5-5", "claude-opus-5", None),
+        ("claude-sonnet-5-5", "claude-opus-5-5", None),
+        ("", "claude-opus-5-5", None),
+        ("", "", "model="),
+    ],
+)
+def test_a_model_that_checks_no_thinking_does_not_compact_for_one_that_does(own, window, obstacle):
+    with anthropic.Anthropic(api_key="k") as client:
+        found = AnthropicCompaction(own or None, client=client).obstacle(window)
+    assert found is None if obstacle is None else obstacle in found

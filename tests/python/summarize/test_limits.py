@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from copy import deepcopy
 
 import pytest
@@ -19,6 +20,7 @@ from warmset.summarize import (
     SummaryReply,
     audit,
 )
+from warmset.summarize.losses import LONGEST, READ
 from warmset.summarize.prompt import chunks
 from warmset.summarize.topic import check_topic
 from warmset.usage import Usage
@@ -315,3 +317,67 @@ def test_counts_are_estimated_where_one_of_them_is(one, other):
     refused = SummaryReply("Error code: 503", Usage(30, 10, estimated=one))
     reply = SummaryReply(GOOD, Usage(200, 20, estimated=other))
     assert summary_of(TALK, by(refused), fallback=by(reply)).usage.estimated == (one or other)
+
+
+def test_a_summarizer_with_any_argument_gets_the_earlier_summary_and_the_focus():
+    seen = []
+
+    def anything(messages, *, max_tokens, **more):  # noqa: ARG001 - a summarizer's
+        seen.append((messages, more))
+        return GOOD
+
+    made = summary_of(TALK, anything, previous=EARLIER, focus="the pool")
+    assert seen == [(TALK, {"previous": EARLIER, "focus": "the pool"})]
+    assert not made.notes
+
+
+# --- what is read, and in which order ------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("longest", "left"), [(189, 11), (199, 1), (200, 0), (201, 0)])
+def test_a_turn_is_shown_whole_up_to_exactly_its_characters(longest, left):
+    """Of a longer one, what is said to be missing and what is shown are all of it."""
+    text = "".join(f"{at:03} " for at in range(50))
+    told = facts({"role": "user", "content": text}, "openai")
+    [chunk] = chunks([told], budget=10_000, encoding="o200k_base", longest=longest)
+    assert chunk.shortened == (left > 0)
+    assert (text in chunk.text) == (left == 0)
+    assert (f"{left} characters" in chunk.text) == (left > 0)
+    if left:
+        head, _, tail = re.split(r"\n(\[.*\])\n", chunk.text.split(">\n", 1)[1])
+        tail = tail.removesuffix("\n</turn>\n")
+        assert text.startswith(head)
+        assert text.endswith(tail)
+        assert len(head) + len(tail) + left == len(text)
+
+
+@pytest.mark.parametrize("more", [0, 1, 10])
+def test_what_is_not_read_of_a_long_turn_is_counted(more):
+    turns_ = 100
+    share = READ // turns_
+    assert share < LONGEST
+    given = [{"role": "user", "content": "Fine."}] * (turns_ - 1)
+    given.append({"role": "user", "content": "word " * (share // 5) + "x" * more})
+    assert audit(given, "").unread == more
+
+
+def test_of_equally_important_facts_the_first_is_carried():
+    early, late = (Fact("path", f"src/part_{at}/file.py", at, "user") for at in (1, 7))
+    lost = Audit((late, early), ())
+    assert lost.carried(100) == "Paths: src/part_1/file.py; src/part_7/file.py"
+    both = count_tokens(lost.carried(100))
+    assert lost.carried(both - 1) == "Paths: src/part_1/file.py"
+
+
+def test_a_sentence_with_all_words_of_the_focus_weighs_more_than_one_with_some():
+    some, all_ = "The crane stands on the old pier.", "The crane lifts the steel over there."
+    given = [
+        {"role": "user", "content": "Fine."},
+        {"role": "user", "content": some},
+        {"role": "assistant", "content": all_},
+        {"role": "user", "content": "Well."},
+    ]
+    room = count_tokens(f" {some}") + count_tokens("\nassistant:")
+    assert count_tokens(f" {all_}") <= count_tokens(f" {some}")
+    assert some in ExtractiveSummarizer()(given, max_tokens=room, focus="crane")
+    assert all_ in ExtractiveSummarizer()(given, max_tokens=room, focus="crane and steel")

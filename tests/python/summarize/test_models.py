@@ -101,6 +101,16 @@ def test_a_cut_reply_is_no_summary(made, llmock):
     assert caught.value.usage.output > 0
 
 
+def test_a_reply_that_was_withheld_is_a_refusal(llmock):
+    reply(llmock, GOOD, "content_filter")
+    with (
+        openai.OpenAI(base_url=llmock.base_url("openai"), api_key="k") as client,
+        pytest.raises(SummaryRefused, match="withheld") as caught,
+    ):
+        summary_of(TALK, OpenAISummarizer("m", client=client))
+    assert caught.value.reason == "refusal"
+
+
 @pytest.mark.parametrize("status", [401, 429, 500])
 def test_a_server_that_refuses_is_told_and_the_fallback_writes(kind, client, llmock, status):
     llmock.fail(status, times=None)

@@ -9,6 +9,7 @@ from preparing import Clock, Hand
 from werkzeug import Response
 
 from warmset import Memory, PreparedCompaction
+from warmset.llm import ListRequest
 from warmset.summarize import (
     HEADING,
     AnthropicSummarizer,
@@ -182,3 +183,16 @@ def test_the_summary_before_goes_into_the_instruction(dialect, httpserver):
             field = "input" if dialect == "responses" else "messages"
             asked = talk.bodies[-1][field][-1]["content"]
         assert asked.endswith(f"<earlier_summary>\n{GOOD}\n</earlier_summary>\n")
+
+
+@pytest.mark.parametrize(
+    ("model", "same"), [("m-4", True), ("M-4-20260101", True), ("m-4-1", False), ("", False)]
+)
+def test_only_a_list_for_the_same_model_in_its_own_dialect_is_written_behind(dialect, model, same):
+    sdk = anthropic.Anthropic if dialect == "anthropic" else openai.OpenAI
+    asked = [{"role": "user", "content": LINE}]
+    with sdk(api_key="k") as client:
+        writer = KINDS[dialect]("m-4", client=client, on_prefix=True)
+        for listed in KINDS:
+            request = ListRequest(messages=asked, model=model, dialect=listed)
+            assert (writer.behind(request) is not None) == (same and listed == dialect)
