@@ -17,7 +17,7 @@ from warmset import (
     validate,
 )
 from warmset.errors import BudgetTooSmall, InvalidInputError
-from warmset.evict import is_overflow
+from warmset.evict import Fold, Leave, is_overflow
 from warmset.messages import Thinking
 
 
@@ -43,6 +43,76 @@ def test_the_last_message_may_stand_last():
     assert made.messages == [messages[0], said("assistant", "one")]
     assert made.inserted[0].stands_for == (1,)
     assert validate(made.messages, dialect="anthropic") == []
+
+
+def test_more_leaves_where_the_last_message_costs_more_without_its_space():
+    """The count of the whole list may be below the sum of its messages."""
+
+    def odd(messages):
+        alone = characters(messages) + 5 * sum(one["content"] == "one" for one in messages)
+        return max(alone - 20, 0) if len(messages) > 1 else alone
+
+    messages = [
+        said("user", "task"),
+        said("assistant", "ten more ."),
+        said("assistant", "one "),
+        said("assistant", "two"),
+    ]
+    policy = Salience([0, 2, 5, 1])
+    made = fit(messages, budget=18, counter=odd, dialect="anthropic", policy=policy)
+    assert made.messages == [messages[0], said("assistant", "one")]
+
+
+class Edits:
+    """A policy that plans what it was given."""
+
+    def __init__(self, *edits):
+        self.edits = edits
+
+    def plan(self, view):  # noqa: ARG002 - a policy's
+        return self.edits
+
+
+def test_a_replacement_stands_in_the_place_of_the_first_unit():
+    messages = [said(role, f"{role} {at}") for at in range(4) for role in ("user", "assistant")]
+    short = said("assistant", "short")
+    made = fit(messages, budget=10**6, policy=Edits(Fold((1, 2, 4), short, "it is old")))
+    assert made.messages == [messages[0], short, messages[3], *messages[5:]]
+    assert made.inserted[0].stands_for == (1, 2, 4)
+
+
+class Shelf:
+    """A store that keeps what it is given."""
+
+    def __init__(self, name):
+        self.name, self.texts = name, []
+
+    def put(self, text):
+        self.texts.append(text)
+        return f"{self.name}:{len(self.texts)}"
+
+
+@pytest.mark.parametrize("handles", [(), ("own:1", None)])
+def test_what_a_policy_stored_itself_is_not_stored_again(handles):
+    messages = [said(role, f"{role} {at}") for at in range(4) for role in ("user", "assistant")]
+    shelf = Shelf("shelf")
+    edit = Fold((1, 2), said("assistant", "short"), "it is old", handles=handles)
+    made = fit(messages, budget=10**6, policy=Edits(edit), store=shelf)
+    assert [one.handle for one in made.evicted] == (list(handles) or ["shelf:1", "shelf:2"])
+    assert len(shelf.texts) == (0 if handles else 2)
+
+
+def test_two_user_messages_of_gemini_need_no_filler_between_them():
+    messages = [
+        {"role": role, "parts": [{"text": f"{role} {at}"}]}
+        for at in range(4)
+        for role in ("user", "model")
+    ]
+    edits = Edits(*(Leave(at, "it is old") for at in (1, 4)))
+    made = fit(messages, budget=10**6, dialect="gemini", policy=edits)
+    assert [one.index for one in made.inserted] == [3], "there are two of the model's"
+    roles = [one["role"] for one in made.messages]
+    assert roles == ["user", "user", "model", "user", "model", "user", "model"]
 
 
 def test_an_unfinished_loop_keeps_the_thinking_that_begins_it():

@@ -461,6 +461,28 @@ def test_a_summary_is_made_above_the_mark_and_only_if_it_is_shorter():
         assert any(isinstance(one, Fold) for one in plan) == used
 
 
+@pytest.mark.parametrize("keep", [0, 1, 3, 5])
+def test_a_summary_stands_for_all_but_the_newest_units(keep):
+    def short(_given, *, max_tokens):  # noqa: ARG001 - a summarizer's
+        return "word after word"
+
+    view = view_of(session(6))
+    spoken = [at for at, unit in enumerate(view.units) if unit.kind != "system"]
+    newest = spoken[len(spoken) - keep :] if keep else []
+    old = [at for at in view.unprotected() if at not in newest]
+    plan = Summarize(summarizer=short, keep=keep).plan(replace(view, budget=view.total - 1))
+    assert [one.units for one in plan if isinstance(one, Fold)] == [tuple(old)]
+    assert (old == view.unprotected()) == (keep < 2)
+
+
+def test_excluded_calls_do_not_count_among_the_newest():
+    messages = [said("user", "go"), *step(0), *step(1), *step(2, tool="note"), said("user", "on")]
+    view = view_of(messages)
+    for keep, old in ((0, [2, 4]), (1, [2]), (2, [])):
+        policy = ClearToolResults(keep=keep, trigger=0, exclude=["note"])
+        assert [one.at for one in policy.plan(view)] == old
+
+
 def test_retries_are_as_many_as_asked_for_each_with_less():
     tried = []
 
@@ -475,6 +497,10 @@ def test_retries_are_as_many_as_asked_for_each_with_less():
     with pytest.raises(ValueError, match="too long"):
         retry_on_overflow(call, budget=1_000, attempts=0)
     assert tried == [1_000]
+    tried.clear()
+    with pytest.raises(ValueError, match="too long"):
+        retry_on_overflow(call, budget=4, attempts=4, step=0.5)
+    assert tried == [4, 2, 1, 1, 1], "a budget is at least a token"
 
 
 def test_two_stores_on_the_same_file_have_a_text_once():

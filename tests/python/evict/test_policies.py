@@ -145,6 +145,7 @@ def test_a_large_result_goes_to_the_store_and_can_be_read_in_parts(tmp_path):
         assert "line 3 of" not in shown
         assert shelf.read(handle) == text
         assert shelf.read(handle, 5, 7) == "line 5 of the log\nline 6 of the log\n"
+        assert shelf.read(handle, 0, 1) == "line 0 of the log\n"
         again = fit(messages, budget=tight(messages), policy=OffloadLarge(lines=3), store=shelf)
         assert again.messages == made.messages
     with ColdStore.open(tmp_path / "store") as cold:

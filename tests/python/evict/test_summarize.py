@@ -132,6 +132,19 @@ def test_an_earlier_summary_is_taken_up():
         assert asked[1][0] == len(longer) - 4 + (summarizer is plain)
 
 
+def test_several_earlier_summaries_are_all_taken_up():
+    asked = []
+
+    def knows(_messages, *, max_tokens, previous=None):  # noqa: ARG001 - as all are called
+        asked.append(previous)
+        return PART
+
+    parts = [text_message("openai", "user", f"{HEADING}\nPart {at}.") for at in (1, 2)]
+    messages = [*talk()[:1], *parts, *talk()[1:]]
+    fit(messages, budget=tight(messages), policy=Summarize(0.5, knows, keep=2))
+    assert asked == ["Part 1.\n\nPart 2."]
+
+
 def test_the_counter_of_the_caller_decides_whether_it_is_shorter():
     messages = talk()
 
