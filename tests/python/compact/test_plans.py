@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import compact_context, count_tokens
+from warmset import Memory, compact_context, count_tokens
 from warmset.compact import timeline
 from warmset.compact.choice import Choice
 from warmset.compact.distil import clip, confidence_of, is_novel
@@ -265,6 +265,24 @@ def test_a_text_of_exactly_the_most_is_whole():
     accented = "abcde\u0301"
     assert clip(accented, 6) == accented
     assert clip(accented, 5) == "abcd"
+
+
+def test_what_is_redacted_is_not_embedded():
+    forget_vectors()
+    embedder = Counting()
+    given = chat()
+    for at in (3, 8):
+        given[at] = {**given[at], "content": f"{given[at]['content']} hunter{at}"}
+
+    def redact(text):
+        return text.replace("hunter", "[secret]")
+
+    with Memory.open(None, embedder=embedder, redact=redact) as memory:
+        made = compact_context(given, memory=memory, query="rope hunter3")
+    assert 3 in made.dropped.ids
+    assert any("[secret]3" in one for one in embedder.texts)
+    assert any(one == "rope [secret]3" for one in embedder.texts)
+    assert not [one for one in embedder.texts if "hunter" in one]
 
 
 # --- what is kept between calls ------------------------------------------------------------------

@@ -191,6 +191,31 @@ def test_an_unchanged_shelf_costs_no_search(monkeypatch, capacity):
     assert ids[0].tolist() == [1, 4, 8]
 
 
+@pytest.mark.parametrize("capacity", [0, 2, 4, 7])
+def test_the_nearest_memories_are_those_of_a_search_whatever_is_kept(monkeypatch, capacity):
+    monkeypatch.setattr(near, "CAPACITY", capacity)
+    rng = np.random.default_rng(capacity)
+    rows = rng.normal(size=(30, 8)).astype(np.float32)
+    rows /= np.linalg.norm(rows, axis=1, keepdims=True)
+    index, kept, there = HotIndex(8), near.NearMemories(), set()
+    for _ in range(40):
+        come = {int(one) for one in rng.integers(20, size=2)} - there
+        index.add(sorted(come), rows[sorted(come)]) if come else None
+        kept.enter(sorted(come))
+        there |= come
+        if len(there) > 6:
+            gone = there.pop()
+            index.remove([gone])
+            kept.drop([gone])
+        texts = rng.integers(20, 30, size=5)
+        ids, cosines = kept.of(texts, lambda at, texts=texts: rows[texts[at]], index)
+        for text, own, scores in zip(texts, ids, cosines, strict=True):
+            found, wanted = index.search(rows[text], 3)
+            assert own[: len(found)].tolist() == found.tolist()
+            assert scores[: len(found)].tolist() == wanted.tolist()
+            assert (own[len(found) :] == -1).all()
+
+
 def test_a_crowded_text_that_goes_is_nobodys_twin(monkeypatch):
     """Its slot becomes another text's, which says something else."""
     monkeypatch.setattr(twins, "NEAREST", 2)
@@ -203,15 +228,18 @@ def test_a_crowded_text_that_goes_is_nobodys_twin(monkeypatch):
     index.add([0, 1, 2, 3], rows)
     alike.meet([0, 1, 2, 3], rows, index)
 
-    def covered(slots):
-        crowded = alike.crowded(np.array(slots), 0.75, rows, index)
-        asked = {"same": 0.75, "check": False, "crowded": crowded}
+    def covered(slots, same=0.75):
+        crowded = alike.crowded(np.array(slots), same, rows, index)
+        asked = {"same": same, "check": False, "crowded": crowded}
         return _core.Coverage(slots, alike.sayings, **asked).now().tolist()
 
     assert [slot for slot, _ in alike.crowded(np.arange(4), 0.75, rows, index)] == [0]
     assert covered([1, 0]) == [pytest.approx(np.cos(0.7)), 0]
     assert covered([0, 2]) == [pytest.approx(np.cos(0.7)), 0]
     assert covered([1, 2]) == [0, 0]
+    assert covered([0, 2], same=0.76) == [pytest.approx(np.cos(0.7)), 0]
+    assert alike.crowded(np.arange(4), 0.77, rows, index) == [(0, [])]
+    assert covered([0, 2], same=0.77) == [0, 0], "no later text is so much alike"
     alike.forget([0])
     index.remove([0])
     assert covered([1, 0]) == [0, 0]

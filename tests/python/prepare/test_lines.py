@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 from preparing import LINE, Writer, opened, shown, talk, window
 
-from warmset import count_tokens
+from warmset import Memory, count_tokens
 from warmset.errors import BudgetTooSmall, InvalidInputError
+from warmset.money import Prices
 from warmset.summarize.making import CARRIED
 
 LARGE = 100_000
@@ -295,6 +296,45 @@ def test_a_tail_is_smaller_than_the_trigger(made):
     for tail in (0.5, 0.501):
         with pytest.raises(InvalidInputError, match="tail"):
             made(trigger_ratio=0.5, tail=tail)
+
+
+def test_an_early_summary_is_paid_for_by_what_is_written_behind_the_task(made, hand):
+    """The task stands before the summary, so a provider still has it in its cache."""
+    prices = Prices(fresh=1, cache_read=0.1, cache_write=1.25, output=5)
+    task = f"The task: count crates. {LINE} " * 20
+
+    def shown_with(calls, budget=LARGE):
+        hand.tasks.clear()
+        options = {} if calls is None else {"prices": prices, "expected_calls": calls}
+        with Memory.open(None, embedder="lexical", compaction=made(**options)) as memory:
+            log = memory.conversation("log")
+            log.append({"role": "user", "content": task})
+            talk(log, 11)
+            whole = window(log, LARGE).tokens
+            window(log, whole)
+            hand.run(-1)
+            found = window(log, budget or whole - 1)
+            return whole, found.tokens, bool(shown(found))
+
+    whole, size, is_shown = shown_with(None, budget=None)
+    assert is_shown
+    written = size - 3 - tokens({"role": "user", "content": task})
+    first = next(calls for calls in range(1_000) if 0.1 * (whole - size) * calls > 1.15 * written)
+    assert [shown_with(calls)[2] for calls in (first - 1, first)] == [False, True]
+
+
+def test_summaries_are_those_of_a_policy_by_who_writes_and_how_much(made):
+    def named(**options):
+        return made(**options).fingerprint
+
+    class Other(Writer):
+        fingerprint = "other"
+
+    policy = named()
+    assert policy == named(trigger_ratio=0.5, tail=0.1, keep=9, deadline=0, min_saving=0.2)
+    others = [{"summarizer": Other()}, {"fallback": None}, {"fallback": Other()}]
+    others += [{"max_tokens": 99}, {"carry_tokens": 99}]
+    assert len({policy, *(named(**one) for one in others)}) == 1 + len(others)
 
 
 def test_another_focus_makes_no_summary_of_fewer_messages(made, hand):

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 from compacted_agent import COMPACTED, DIALECTS, FALLBACK, LINE, Agent, full, made_anew
+from preparing import process
 
 from warmset.summarize import HEADING, AnthropicCompaction
 
@@ -116,6 +117,18 @@ def test_a_compaction_that_never_arrives_is_given_up(agent):
     job.end()
     assert agent.policy.counters.wasted == 99
     assert agent.turn(words=1).report.epoch.why != COMPACTED
+
+
+def test_a_compaction_may_take_exactly_its_timeout(dialect):
+    agent = Agent(dialect, timeout=60.0)
+    with agent.memory:
+        agent.until_asked()
+        agent.clock.now += 60
+        agent.turn(words=1)
+        assert agent.policy.counters.failed == 0
+        agent.clock.now += 0.5
+        agent.turn(words=1)
+        assert agent.policy.counters.failed == 1
 
 
 def test_a_list_that_reaches_the_budget_waits_for_the_deadline_and_not_longer(agent):
@@ -239,15 +252,43 @@ def test_after_a_compaction_of_no_use_the_provider_is_left_alone_for_a_while(dia
         agent.turn(words=1)
         assert agent.policy.counters.stale == 1
 
-        def near_the_budget():
-            full(agent)
-            while agent.hand.tasks:  # a summary of the fallback
-                agent.hand.run()
-            agent.window(swap_at=0.36, swap_to=0.35)
-            while agent.hand.tasks:
-                agent.hand.run()
-            return agent.provider.compacted
-
-        assert near_the_budget() == 1
+        assert near_the_budget(agent) == 1
         agent.clock.now += 1
-        assert near_the_budget() == 2
+        assert near_the_budget(agent) == 2
+
+
+def near_the_budget(agent):
+    """Grow the list to where the provider would be asked; return how often it has compacted."""
+    full(agent)
+    while agent.hand.tasks:  # a summary of the fallback
+        agent.hand.run()
+    agent.window(swap_at=0.36, swap_to=0.35)
+    while agent.hand.tasks:
+        agent.hand.run()
+    return agent.provider.compacted
+
+
+def test_failures_before_a_compaction_that_another_process_asked_for_lengthen_no_pause(
+    dialect, tmp_path
+):
+    agent = Agent(dialect, tmp_path / "store", deadline=0.0)
+    agent.writer.fails = True
+    agent.until_asked()
+    agent.hand.run()
+    assert agent.policy.counters.failed == 1
+    agent.writer.fails = False
+    other = process(tmp_path / "store", agent.policy)
+    mine, agent.chat = agent.chat, other.conversation("log")
+    agent.until_asked()
+    agent.hand.run()
+    agent.chat = mine
+    assert agent.turn(words=1).report.epoch.why == COMPACTED
+    agent.writer.fails = True
+    asked = len(agent.writer.sent)
+    near_the_budget(agent)
+    assert (agent.policy.counters.failed, len(agent.writer.sent)) == (2, asked + 1)
+    agent.clock.now += 1
+    near_the_budget(agent)
+    assert len(agent.writer.sent) == asked + 2, "the pause behind a first failure is a second"
+    agent.memory.close()
+    other.close()
