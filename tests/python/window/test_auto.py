@@ -145,3 +145,27 @@ def test_on_random_gaps_it_is_near_the_best_mode(seed):
     gaps = [rng.choice((5.0, 30.0, 900.0, 40_000.0)) for _ in range(90)]
     bills = {mode: spent(mode, gaps) for mode in ("jit", "steady", "auto")}
     assert bills["auto"] <= 1.5 * min(bills["jit"], bills["steady"])
+
+
+def test_the_rhythm_is_that_of_calls_however_many_messages_a_reply_has():
+    said_at = [
+        ("user", 0),
+        ("assistant", 10),
+        ("assistant", 10),
+        ("user", 100),
+        ("assistant", 130),
+        ("user", 400),
+        ("assistant", 410),
+        ("assistant", 410),
+        ("assistant", 410),
+    ]
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        for role, at in said_at:
+            log.append(said("some words " * 9, role), at=at)
+        with memory._engine.lock:
+            live = memory._engine.ledger("default", "log").live()
+            found = auto.rhythm_of(live, now=500.0)
+        tokens = sum(one.tokens for one in live)
+    assert (found.idle, list(found.gaps), list(found.begins)) == (90, [280, 120], [True, True])
+    assert found.growth == pytest.approx(tokens / 3)

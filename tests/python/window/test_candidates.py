@@ -21,6 +21,7 @@ from warmset.state.ledger import Ledger
 from warmset.store.records import TurnMeta
 from warmset.window.candidates import gather
 from warmset.window.decisions import decisions_of
+from warmset.window.report_builder import Choices
 
 WEIGHTS = Weights(decision=0.05)
 
@@ -133,3 +134,12 @@ def test_groups_refuse_what_does_not_fit():
         _core.rank_groups(ids, values, members=ids[:1], **kept)
     with pytest.raises(InvalidInputError, match="contiguous"):
         _core.rank_groups(ids[::-1], values, members=ids, **kept)
+
+
+def test_a_candidate_of_exactly_the_least_score_was_above_the_cut():
+    found = SimpleNamespace(ids=[1, 2, 3], scores=[0.75, 0.5, 0.25], terms=lambda _at: None)
+    picked = SimpleNamespace(ids=[1], by="score")
+    draft = SimpleNamespace(quoted=(), least=0.5)
+    entries = {one: SimpleNamespace(tokens=9) for one in found.ids}
+    reasons = [one.reason for one in Choices(found, picked, entries, draft)]
+    assert reasons == ["over_budget", "over_budget", "below_cut"]

@@ -150,3 +150,15 @@ def test_a_window_does_not_lose_content():
         conversation.append([{"role": "user", "content": [paper, {"type": "text", "text": "hi"}]}])
         with pytest.raises(ConversionError, match="message 0: a block of type 'document'"):
             conversation.window(budget=9_000, dialect="openai")
+
+
+@pytest.mark.parametrize("mode", ["jit", "recency", "steady"])
+def test_a_request_behind_a_system_message_of_an_anthropic_list_is_accepted(mode):
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append([{"role": "user", "content": [{"type": "text", "text": "Count crates."}]}])
+        log.append({"role": "system", "content": "It is noon."})
+        found = log.window("Which crates?", budget=1_000, mode=mode, dialect="anthropic")
+        assert validate(found.messages, dialect="anthropic") == []
+        assert [one["role"] for one in found.messages] == ["user", "system", "assistant", "user"]
+        assert "Which crates?" in str(found.messages[-1])

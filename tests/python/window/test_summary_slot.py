@@ -12,6 +12,10 @@ from warmset.messages import text_message
 from warmset.prepare import of
 from warmset.receipts import Spooled
 from warmset.summarize import HEADING
+from warmset.window.choices import Settled
+from warmset.window.layout import Frame
+from warmset.window.render import Call
+from warmset.window.summary_slot import settle
 
 ASK = "What did answer 3 say?"
 
@@ -461,3 +465,38 @@ def test_a_worker_that_writes_at_once_is_no_trouble(made):
         talk(log, 30)
         assert shown(look(log)) or shown(look(log, "And?"))
         assert policy.counters.prepared == 1
+
+
+def test_where_steps_leave_it_has_half_of_what_the_steps_that_stay_leave():
+    """The request and the last step stay; of the rest, the summary has at most half."""
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append({"role": "user", "content": f"Count the crates. {LINE}"})
+        for at in range(12):
+            call = {"id": f"c{at}", "type": "function"}
+            call["function"] = {"name": "look", "arguments": "{}"}
+            log.append({"role": "assistant", "content": None, "tool_calls": [call]})
+            log.append({"role": "tool", "tool_call_id": f"c{at}", "content": LINE * 2})
+        engine = memory._engine
+        call = Call("openai", "openai", None, None, None, 10_000)
+        with engine.lock:
+            live = engine.ledger("default", "log").live()
+            steps = [live[:1], *(live[at : at + 2] for at in range(1, len(live), 2))]
+            parts = Frame([], [], [], [list(unit) for unit in steps])
+            costs = [sum(one.tokens for one in unit) for unit in steps]
+            assert len(set(costs[1:])) == 1
+            text = f"{HEADING}\n" + "Some crates were counted. " * 8
+            offered = Settled(None, 9, text, count_tokens(text), tuple(one.id for one in live[1:9]))
+            size = count_tokens([{"role": "user", "content": text}]) - 3
+            must, seen = costs[0] + costs[-1], set()
+            for room in range(must, sum(costs)):
+                made = settle(engine, call, parts, room, 0.5, kept=None, offered=offered)
+                kept = (room - must) // costs[-1]  # steps that would fit without it
+                rest = room - must - kept * costs[-1]
+                wanted = size <= (room - must) / 2 or size <= rest / 2
+                assert (made.summary is offered) == wanted, room
+                if wanted:
+                    kept = (room - size - must) // costs[-1]
+                assert len(made.frame.current) == kept + 2
+                seen.add(wanted)
+            assert seen == {True, False}
