@@ -9,6 +9,7 @@ import pytest
 
 from warmset import Memory, count_tokens
 from warmset.messages import Facts, validate
+from warmset.options import SMALL_BUDGET
 from warmset.retrieve import changers
 from warmset.state.entry import Entry
 from warmset.window.newer import newer_first
@@ -198,6 +199,22 @@ def test_a_recall_of_a_growing_list_is_marked(chat):
     assert later.messages[: len(made.messages)] == made.messages, "what was sent stays"
 
 
+def test_a_recall_does_not_repeat_a_newer_one_that_the_list_quotes(chat):
+    _, new = told(chat, OLD, NEW)
+    fill(chat, 10, seed=9)
+    options = {"mode": "steady", "budget": 1_200, "recall_share": 0.3}
+    chat.append(said("user", "Who said that it harms nobody at night to raise the alert?"))
+    first = chat.window(**options)
+    assert new in first.report.picked
+    chat.append([said("assistant", "You did."), said("user", ASKED)])
+    made = chat.window(**options)
+    assert not made.report.epoch.began
+    text = text_of(made)
+    assert OLD in text
+    assert "changed later" in text
+    assert text.count(NEW) == 1
+
+
 def test_a_branch_that_was_left_changes_nothing(chat):
     (old,) = told(chat, OLD)
     before = [dict(one) for one in chat.fetch(chat.ids)]
@@ -246,3 +263,25 @@ def test_a_change_said_before_a_restart_is_found_by_and_by(tmp_path, monkeypatch
             pytest.fail("it was never found")
         assert older - 1 > at > 0
         assert old in made.report.picked
+
+
+def test_what_changed_a_value_takes_its_room_from_quotes_and_not_from_lines(chat):
+    """Most of what is reserved for the index is the index's, however many values were changed."""
+    fill(chat, 3, seed=0)
+    old = "Replica lag of the ledger {}: the alert fires above {} s."
+    new = "It harms nobody, raise the alert of replica lag of ledger {} to {} s. " + " ".join(
+        WORDS * 3
+    )
+    for text, start in ((old, 30), (new, 90)):
+        for at in range(16):
+            chat.append([said("user", text.format(at, start + at)), said("assistant", "Noted.")])
+    for at in range(60):
+        chat.append([said("user", f"We agreed on rope {at}."), said("assistant", f"Noted {at}.")])
+    share = 0.9
+    for budget in range(600, 1_500, 60):
+        made = chat.window(ASKED, budget=budget, index_share=share)
+        assert "changed later" in text_of(made)
+        parts = {part.name: part.tokens for part in made.parts}
+        stable = sum(n for name, n in parts.items() if name not in {"index", "retrieved"})
+        reserve = int((budget - stable - 3) * share * budget / SMALL_BUDGET)
+        assert parts.get("index", 0) > 0.6 * reserve, budget

@@ -131,3 +131,23 @@ def test_a_path_that_leaves_an_epoch_keeps_what_is_before_it():
         made = epoch.cut(count, 10 * count)
         assert (list(made.insertions), made.count, made.head) == (kept, count, 10 * count)
         assert (made.start, made.asked) == (3, None)
+
+
+def test_a_list_that_is_made_anew_parts_no_calls_from_their_results():
+    """The assistant speaks between calls and their results."""
+    met = set()
+    for budget in range(300, 700, 11):
+        with Memory.open(None, embedder="lexical") as memory:
+            chat = memory.conversation("log")
+            chat.append(said("user", "Count crates."))
+            for at in range(20):
+                call, result = step(f"c{at}")
+                between = said("assistant", f"Quay {at} is next. " * (at % 3 + 1))
+                chat.append([call, between, result, said("user", f"Go on with quay {at}.")])
+            made = chat.window(**PLAIN, swap_to=0.5, swap_at=0.6, budget=budget)
+            assert made.report.epoch.began
+            called = [one["tool_calls"][0]["id"] for one in made.messages if "tool_calls" in one]
+            answered = [one["tool_call_id"] for one in made.messages if one["role"] == "tool"]
+            assert called == answered
+            met.add(len(called))
+    assert len(met) > 3
