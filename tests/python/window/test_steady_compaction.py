@@ -72,6 +72,18 @@ def test_the_provider_is_asked_at_the_trigger_and_not_below(dialect):
             assert len(agent.hand.tasks) == asked
 
 
+def test_a_list_of_exactly_swap_at_is_compacted_and_a_shorter_one_is_not(dialect):
+    agent = Agent(dialect, trigger_ratio=0.3)
+    with agent.memory:
+        agent.turn()
+        agent.ask(words=40)
+        size = agent.window().tokens
+        for budget, asked in ((2 * size + 2, 0), (2 * size, 1)):
+            made = agent.window(budget=budget, swap_at=0.5, swap_to=0.35)
+            assert made.tokens == size
+            assert len(agent.hand.tasks) == asked
+
+
 def test_a_compaction_is_used_within_a_tool_loop(agent):
     agent.until_asked()
     agent.ask(words=1)

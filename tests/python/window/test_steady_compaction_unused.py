@@ -6,6 +6,7 @@ import pytest
 from compacted_agent import COMPACTED, DIALECTS, FALLBACK, LINE, Agent, full, made_anew
 from preparing import process
 
+from warmset import count_tokens
 from warmset.summarize import HEADING, AnthropicCompaction
 
 
@@ -117,6 +118,23 @@ def test_a_compaction_that_never_arrives_is_given_up(agent):
     job.end()
     assert agent.policy.counters.wasted == 99
     assert agent.turn(words=1).report.epoch.why != COMPACTED
+
+
+def test_a_list_that_is_near_the_budget_behind_a_compaction_is_made_anew():
+    """A little less, and the compaction is used: the list can still grow."""
+    whys = []
+    for share in (0.6, 0.78):
+        agent = Agent("anthropic")
+        with agent.memory:
+            agent.until_asked()
+            agent.hand.run()
+            line = count_tokens(LINE * 100) / 100
+            agent.ask(words=int(agent.given["budget"] * share / line))
+            made = agent.window(swap_at=0.75)
+            whys.append(made.report.epoch.why)
+            assert agent.policy.counters.stale == (made.report.epoch.why != COMPACTED)
+            assert ("cmp-" in str(made.messages)) == (made.report.epoch.why == COMPACTED)
+    assert whys == [COMPACTED, "the list reached the budget"]
 
 
 def test_a_compaction_may_take_exactly_its_timeout(dialect):
