@@ -50,7 +50,6 @@ mod write;
 pub use defect::{Defect, seed};
 pub use erase::compact::Compacted;
 pub use erase::{Erased, Scope};
-pub(crate) use format::links::Tie;
 pub use format::links::{Born, Links};
 pub use map::{Map, WholeMap};
 pub(crate) use medium::disk::open_regular;

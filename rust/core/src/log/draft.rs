@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 
+use crate::cold::Born;
 use crate::cold::removal::Removal;
 use crate::entry::Seq;
 
@@ -12,10 +13,18 @@ use super::directory::lists::List;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Draft {
     /// Versions of cells; `None` for one that is gone.
-    cells: HashMap<Vec<u8>, Option<(Seq, Option<i64>)>>,
+    cells: HashMap<Vec<u8>, Option<Version>>,
     lists: HashMap<Vec<u8>, Path>,
     /// Prefixes below which all is gone that the directory knows.
     gone: Vec<Vec<u8>>,
+}
+
+/// A version of a cell.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Version {
+    pub(super) seq: Seq,
+    pub(super) born: Born,
+    pub(super) expires: Option<i64>,
 }
 
 /// The path of a list: a beginning of the one in the directory, and what was added behind it.
@@ -80,22 +89,24 @@ impl Path {
 
 impl Draft {
     /// The newest version of a cell that counts as there.
-    pub(super) fn version(&self, base: &Directory, key: &[u8], now: i64) -> Option<Seq> {
-        let live = |expires: Option<i64>| expires.is_none_or(|expires| now < expires);
+    pub(super) fn version(&self, base: &Directory, key: &[u8], now: i64) -> Option<Version> {
         if let Some(known) = self.cells.get(key) {
-            return known
-                .filter(|(_, expires)| live(*expires))
-                .map(|(seq, _)| seq);
+            let live = |one: &Version| one.expires.is_none_or(|expires| now < expires);
+            return known.filter(live);
         }
         if self.gone.iter().any(|prefix| key.starts_with(prefix)) {
             return None;
         }
         let cell = base.cells.get(key).filter(|cell| cell.is_live(now));
-        cell.map(|cell| cell.version)
+        cell.map(|cell| Version {
+            seq: cell.version,
+            born: cell.born,
+            expires: cell.expires,
+        })
     }
 
-    pub(super) fn put(&mut self, key: &[u8], seq: Seq, expires: Option<i64>) {
-        self.cells.insert(key.to_vec(), Some((seq, expires)));
+    pub(super) fn put(&mut self, key: &[u8], version: Version) {
+        self.cells.insert(key.to_vec(), Some(version));
     }
 
     pub(super) fn remove_cell(&mut self, key: &[u8]) {

@@ -3,14 +3,14 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::cold::removal::{Removal, Target};
-use crate::cold::{Judge, Tie, Verdict};
+use crate::cold::{Born, Judge, Links, Verdict};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
 use super::attributes::Attributes;
 use super::batch::{Batch, Expect, IfPresent, Outcome};
 use super::directory::Directory;
-use super::draft::Draft;
+use super::draft::{Draft, Version};
 use super::event::{Event, What};
 use super::order;
 use super::records::{Change, Step};
@@ -131,9 +131,8 @@ impl Bench<'_> {
         let found = match what {
             Expected::Version => {
                 self.certain(key)?;
-                self.draft
-                    .version(self.base, key, self.now)
-                    .unwrap_or_default()
+                let there = self.draft.version(self.base, key, self.now);
+                there.map(|there| there.seq).unwrap_or_default()
             }
             Expected::Tail => self.draft.tail(self.base, key),
         };
@@ -155,18 +154,29 @@ impl Bench<'_> {
                 if_present,
                 attributes,
             } => {
+                let there = self.draft.version(self.base, key, self.now);
                 if *if_present != IfPresent::Replace {
                     self.certain(key)?;
-                    if let Some(there) = self.draft.version(self.base, key, self.now) {
-                        return self.present(row, key, *if_present, there);
+                    if let Some(there) = there {
+                        return self.present(row, key, *if_present, there.seq);
                     }
                 }
-                self.draft.put(key, seq, attributes.expires);
+                let own = Born {
+                    seq,
+                    at: u64::try_from(attributes.at).unwrap_or(0),
+                };
+                let born = there.map_or(own, |there| there.born);
+                let expires = attributes.expires;
+                self.draft.put(key, Version { seq, born, expires });
                 let what = What::Put {
-                    born: None,
+                    born: Some(born),
                     attributes: Some(attributes.clone()),
                 };
-                self.write(step, None, Some(what));
+                let links = Links {
+                    born: Some(born),
+                    ..Links::default()
+                };
+                self.write(step, links, Some(what));
             }
             Change::Add {
                 uid,
@@ -188,7 +198,11 @@ impl Bench<'_> {
                     uid: *uid,
                     attributes: Some(attributes.clone()),
                 };
-                self.write(step, Some((Tie::Parent, parent)), Some(what));
+                let links = Links {
+                    parent: Some(parent),
+                    ..Links::default()
+                };
+                self.write(step, links, Some(what));
             }
             Change::Patch { of, attributes } => self.patch(step, *of, attributes)?,
             Change::Cut { after, removes } => {
@@ -206,7 +220,7 @@ impl Bench<'_> {
                 } else {
                     What::Head(*after)
                 };
-                self.write(step, None, Some(what));
+                self.write(step, Links::default(), Some(what));
             }
             Change::Remove(removal) => {
                 match removal.target {
@@ -215,7 +229,7 @@ impl Bench<'_> {
                     Target::Entries => self.draft.remove_entries(self.base, key, removal),
                     Target::Records => {}
                 }
-                self.write(step, None, Some(What::Removed(removal.clone())));
+                self.write(step, Links::default(), Some(What::Removed(removal.clone())));
             }
             Change::Copy(original) => {
                 let needed = match original {
@@ -226,7 +240,7 @@ impl Bench<'_> {
                     self.leave_out();
                     return Ok(());
                 }
-                self.write(step, None, None);
+                self.write(step, Links::default(), None);
             }
         }
         Ok(())
@@ -241,15 +255,20 @@ impl Bench<'_> {
                 seq: of.unwrap_or_default(),
             });
         };
-        if of.is_some_and(|of| of != version) {
-            return Err(conflict(Some(step.row), key, "version", version));
+        if of.is_some_and(|of| of != version.seq) {
+            return Err(conflict(Some(step.row), key, "version", version.seq));
         }
-        self.draft.put(key, version, attributes.expires);
+        let expires = attributes.expires;
+        self.draft.put(key, Version { expires, ..version });
         let what = What::Patched {
-            of: version,
+            of: version.seq,
             attributes: Some(attributes.clone()),
         };
-        self.write(step, Some((Tie::Of, version)), Some(what));
+        let links = Links {
+            of: Some(version.seq),
+            ..Links::default()
+        };
+        self.write(step, links, Some(what));
         Ok(())
     }
 
@@ -271,10 +290,10 @@ impl Bench<'_> {
     }
 
     /// Lets a record pass, which gets the next id.
-    fn write(&mut self, step: &Step, tie: Option<(Tie, Seq)>, what: Option<What>) {
+    fn write(&mut self, step: &Step, links: Links, what: Option<What>) {
         let seq = self.next;
         self.next = Seq(seq.0.saturating_add(1));
-        self.verdicts.push(Verdict::Written(tie));
+        self.verdicts.push(Verdict::Written(links));
         self.seqs.push(Some(seq));
         self.judged.last = seq;
         let Some(what) = what else {

@@ -9,7 +9,7 @@
 //! both copies: its loss would show what is gone.
 
 use crate::cold::removal::{Removal, Target, ranges};
-use crate::cold::{self, Draft, Links};
+use crate::cold::{self, Born, Draft, Links};
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
@@ -163,6 +163,13 @@ impl<'a> Records<'a> {
                 meta: encoded(&attributes)?,
                 payload: item.payload.into(),
                 sources: item.sources,
+                links: Links {
+                    born: Some(Born {
+                        seq: Links::AT_COMMIT,
+                        at: 0,
+                    }),
+                    ..Links::default()
+                },
                 ..Made::bare(Kind::Cell, item.key, Vec::new())
             },
             Change::Put {

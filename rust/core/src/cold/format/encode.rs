@@ -5,7 +5,7 @@ use crate::entry::Seq;
 use crate::cold::format::bytes::{Fields, Slots, narrow, wide};
 use crate::cold::format::frame::{HEADER, MAGIC, TRAILER, record_len};
 use crate::cold::format::header::Identity;
-use crate::cold::format::links::{Links, Tie};
+use crate::cold::format::links::Links;
 use crate::cold::record::content_hash;
 
 /// Where a header has the lengths of key and meta, the checksum over them, and the number of sources.
@@ -74,18 +74,26 @@ pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &Parts<'_>) -> Option<u6
     Some(len)
 }
 
-/// Fills in an id that the record at the beginning of these bytes is tied to; `None` if the record has no
-/// place for it, or is not whole. Its own place is given afterwards, because the header covers both.
-pub(in crate::cold) fn set_tie(record: &mut [u8], tie: Tie, id: Seq) -> Option<()> {
+/// Fills in what the record at the beginning of these bytes is tied to, where it has a place for that;
+/// `None` if the record is not whole. Its own place is given afterwards, because the header covers both.
+pub(in crate::cold) fn tie(record: &mut [u8], links: &Links) -> Option<()> {
+    let known = links.words();
+    if known.is_empty() {
+        return Some(());
+    }
     let mut fields = Fields::new(record.get(KEY_LEN..HEADER)?);
     let (key, meta) = (fields.u32()?, fields.u32()?);
     let mut fields = Fields::new(record.get(SOURCES..HEADER)?);
     let start = HEADER.checked_add(narrow(u64::from(key) + u64::from(meta)))?;
     let end = start.checked_add(narrow(u64::from(fields.u32()?) * 8))?;
     let (words, _) = record.get_mut(start..end)?.as_chunks_mut::<8>();
-    let mut words = words.iter_mut();
-    let word = words.find(|word| Links::is_word(tie, u64::from_le_bytes(**word)))?;
-    *word = Links::word(tie, id).to_le_bytes();
+    for slot in words {
+        let word = u64::from_le_bytes(*slot);
+        let same = |one: &&u64| !Links::is_id(word) && Links::says_the_same(word, **one);
+        if let Some(one) = known.iter().find(same) {
+            *slot = one.to_le_bytes();
+        }
+    }
     let crc = crc32c::crc32c(record.get(HEADER..end)?);
     let slot = record.get_mut(BODY_CRC..)?.first_chunk_mut()?;
     *slot = crc.to_le_bytes();

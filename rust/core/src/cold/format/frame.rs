@@ -184,9 +184,9 @@ pub(super) fn record_len(body: u64, payload: u64) -> Option<u64> {
 mod tests {
     use super::*;
     use crate::cold::format::MIN_RECORD;
-    use crate::cold::format::encode::{Parts, Stamp, encode, set_tie, stamp};
+    use crate::cold::format::encode::{Parts, Stamp, encode, stamp, tie};
     use crate::cold::format::header::random;
-    use crate::cold::format::links::Tie;
+    use crate::cold::format::links::Born;
 
     const STAMP: Stamp = Stamp {
         seq: 9,
@@ -287,42 +287,54 @@ mod tests {
     }
 
     #[test]
-    fn a_parent_is_filled_in_where_there_is_a_place_for_it() {
+    fn ties_are_filled_in_where_there_is_a_place_for_them() {
         let identity = Identity {
             uuid: random(),
             salt: random(),
         };
         let mut key = vec![];
         key::encode(&mut key, &[b"tenant", b"talk"]).unwrap();
-        let mut parts = Parts {
+        let born = |seq, at| Some(Born { seq: Seq(seq), at });
+        let (parent, of) = (Some(Links::AT_COMMIT), Some(Seq(5)));
+        let links = Links {
+            parent,
+            of,
+            born: born(0, 0),
+        };
+        let parts = Parts {
             kind: 1,
             flags: depth_flags(3),
             key: &key,
             meta: b"meta",
             sources: &[Seq(3), Seq(4)],
-            links: Links {
-                parent: Some(Links::AT_COMMIT),
-                ..Links::default()
-            },
+            links,
             payload: b"payload",
         };
         let mut out = vec![];
         encode(&mut out, &parts).unwrap();
-        set_tie(&mut out, Tie::Parent, Seq(8)).unwrap();
+        let known = Links {
+            parent: Some(Seq(8)),
+            born: born(6, 7),
+            of: None,
+        };
+        tie(&mut out, &known).unwrap();
         stamp(&mut out, &identity, 640, STAMP).unwrap();
         let header = RecordHeader::decode(&identity, 640, &out).unwrap();
         assert_eq!(depth_of(header.flags), 3);
         let front = header.body(&out).unwrap().front;
         assert_eq!(front.sources, [Seq(3), Seq(4)]);
-        assert_eq!(front.links.parent, Some(Seq(8)));
-        parts.links.parent = None;
+        assert_eq!(front.links, Links { of, ..known });
         let mut none = vec![];
+        let parts = Parts {
+            links: Links::default(),
+            ..parts
+        };
         encode(&mut none, &parts).unwrap();
         let before = none.clone();
-        assert_eq!(set_tie(&mut none, Tie::Parent, Seq(8)), None);
+        tie(&mut none, &known).unwrap();
         assert_eq!(none, before);
         for cut in [0, HEADER - 1, HEADER + 20] {
-            assert_eq!(set_tie(&mut out[..cut], Tie::Parent, Seq(8)), None, "{cut}");
+            assert_eq!(tie(&mut out[..cut], &known), None, "{cut}");
         }
     }
 }

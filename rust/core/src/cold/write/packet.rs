@@ -9,11 +9,11 @@ use crate::cold::crypt::cipher::{Key, KeyId, overhead, seal_record};
 use crate::cold::crypt::keyring::Keyring;
 use crate::cold::erase::erasures::Erasures;
 use crate::cold::format::bytes::{narrow, wide};
-use crate::cold::format::encode::{Parts, Stamp, encode, set_tie, stamp};
+use crate::cold::format::encode::{Parts, Stamp, encode, stamp, tie};
 use crate::cold::format::footer::Entry;
 use crate::cold::format::frame::{COPY, ENCRYPTED, depth_flags};
 use crate::cold::format::header::Identity;
-use crate::cold::format::links::{Links, Tie};
+use crate::cold::format::links::Links;
 use crate::cold::format::words::Words;
 use crate::cold::format::{MAX_BATCH, key};
 use crate::cold::record::Draft;
@@ -82,8 +82,8 @@ pub(crate) struct Row<'a> {
 /// What becomes of a record of a batch whose conditions were judged.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
-    /// It is written, tied to this record if it has a place for that.
-    Written(Option<(Tie, Seq)>),
+    /// It is written, tied so where it has a place for that.
+    Written(Links),
     /// It is left out.
     LeftOut,
 }
@@ -217,7 +217,7 @@ impl Packet {
             len,
             kind: parts.kind,
             copy_of: row.copy_of,
-            verdict: Verdict::Written(None),
+            verdict: Verdict::Written(Links::default()),
         });
         let tied = row.links != Links::default() || row.depth > 0;
         self.words = self.words | Words::of(draft.kind, draft.key, tied);
@@ -306,12 +306,14 @@ impl Packet {
             let Some((record, behind)) = taken.split_at_mut_checked(narrow(piece.len)) else {
                 break;
             };
-            if let Verdict::Written(Some((tie, id))) = piece.verdict {
-                set_tie(record, tie, id);
-            }
+            let mut links = match piece.verdict {
+                Verdict::Written(links) => links,
+                Verdict::LeftOut => Links::default(),
+            };
             if let Some(original) = piece.copy_of.and_then(|at| seqs.get(at)) {
-                set_tie(record, Tie::Of, *original);
+                links.of = Some(*original);
             }
+            tie(record, &links);
             let place = Stamp {
                 seq,
                 durable,

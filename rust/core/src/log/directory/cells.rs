@@ -58,18 +58,15 @@ impl Cells {
         if before.is_some_and(|before| before.version >= version) {
             return;
         }
-        // What expired before this one was put was absent then, so the cell was born anew.
-        let known = before
-            .filter(|before| before.is_live(at))
-            .map(|before| before.born);
         let own = Born {
             seq: version,
             at: u64::try_from(at).unwrap_or(0),
         };
+        // Who wrote it said when the cell was born: what expired before was absent then.
         let cell = Cell {
             version,
             at,
-            born: known.or(born).unwrap_or(own),
+            born: born.unwrap_or(own),
             expires: attributes.expires,
             columns: attributes.columns,
             patch: None,

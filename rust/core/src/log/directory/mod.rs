@@ -121,3 +121,168 @@ impl Directory {
         first.map(Seq)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::removal::ranges;
+    use crate::log::attributes::Attributes;
+
+    const KEY: &[u8] = b"list\0\0";
+
+    fn event(seq: u64, what: What) -> Event {
+        Event {
+            record: Seq(seq),
+            seq: Seq(seq),
+            key: KEY.to_vec(),
+            what,
+        }
+    }
+
+    fn added(seq: u64, parent: u64) -> Event {
+        let what = What::Added {
+            parent: Some(Seq(parent)),
+            uid: None,
+            attributes: Some(Attributes::default()),
+        };
+        event(seq, what)
+    }
+
+    fn removed(seq: u64, seqs: &[u64], relinked: &[(u64, u64)]) -> Event {
+        let removal = Removal {
+            target: Target::Entries,
+            seqs: ranges(seqs.iter().copied().map(Seq)),
+            relinked: relinked.iter().map(|(a, b)| (Seq(*a), Seq(*b))).collect(),
+        };
+        event(seq, What::Removed(removal))
+    }
+
+    /// The path of the list after these events.
+    fn path(events: impl IntoIterator<Item = Event>) -> Vec<u64> {
+        let mut directory = Directory::default();
+        events.into_iter().for_each(|one| directory.apply(one));
+        let list = directory.lists.get(KEY);
+        let path = list.map_or(&[][..], lists::List::path);
+        path.iter().map(|seq| seq.0).collect()
+    }
+
+    #[test]
+    fn a_path_leads_from_its_head_to_the_first_entry() {
+        let tree = || {
+            [
+                added(1, 0),
+                added(2, 1),
+                added(3, 2),
+                added(4, 1),
+                added(5, 4),
+            ]
+        };
+        assert_eq!(path(tree()), [1, 4, 5]);
+        let head = |seq, to| event(seq, What::Head(Seq(to)));
+        assert_eq!(path(tree().into_iter().chain([head(6, 3)])), [1, 2, 3]);
+        assert_eq!(path(tree().into_iter().chain([head(6, 4)])), [1, 4]);
+        assert_eq!(path(tree().into_iter().chain([head(6, 0)])), []);
+        let again = [head(6, 0), added(7, 0)];
+        assert_eq!(path(tree().into_iter().chain(again)), [7]);
+        // An entry whose parent nobody knows follows the one before that.
+        assert_eq!(path([added(1, 0), added(3, 2)]), [1, 3]);
+        assert_eq!(path([added(5, 4)]), [5]);
+    }
+
+    #[test]
+    fn what_followed_a_removed_entry_follows_what_that_one_followed() {
+        let tree = || [added(1, 0), added(2, 1), added(3, 1), added(4, 2)];
+        assert_eq!(
+            path(tree().into_iter().chain([removed(5, &[2], &[])])),
+            [1, 4]
+        );
+        assert_eq!(
+            path(tree().into_iter().chain([removed(5, &[1, 2], &[])])),
+            [4]
+        );
+        assert_eq!(
+            path(tree().into_iter().chain([removed(5, &[4], &[])])),
+            [1, 2]
+        );
+        assert_eq!(
+            path(tree().into_iter().chain([removed(5, &[9], &[])])),
+            [1, 2, 4]
+        );
+        // What is said of it counts more: the entry itself may be gone from the records already.
+        let compacted = [
+            added(1, 0),
+            added(3, 1),
+            added(4, 2),
+            removed(5, &[3], &[(4, 1)]),
+        ];
+        assert_eq!(path(compacted), [1, 4]);
+        let said = removed(5, &[2], &[(4, 3)]);
+        assert_eq!(path(tree().into_iter().chain([said])), [1, 3, 4]);
+    }
+
+    #[test]
+    fn a_second_copy_counts_as_the_first() {
+        let copy = |record, seq, what| Event {
+            record: Seq(record),
+            ..event(seq, what)
+        };
+        let head = copy(4, 2, What::Head(Seq(1)));
+        // The first copy of the head, 2, is damaged, and an entry came between.
+        assert_eq!(path([added(1, 0), added(3, 1), head.clone()]), [1, 3]);
+        assert_eq!(path([added(1, 0), head]), [1]);
+        let behind = Removal {
+            target: Target::Entries,
+            seqs: vec![2..=u64::MAX],
+            relinked: Vec::new(),
+        };
+        let cut = copy(5, 3, What::Removed(behind));
+        assert_eq!(path([added(1, 0), added(2, 1), added(4, 1), cut]), [1, 4]);
+    }
+
+    #[test]
+    fn a_patch_is_of_its_version_alone_and_the_newest_counts() {
+        let said = |expires| Attributes {
+            expires: Some(expires),
+            ..Attributes::default()
+        };
+        let put = |seq| {
+            let what = What::Put {
+                born: None,
+                attributes: Some(Attributes::default()),
+            };
+            event(seq, what)
+        };
+        let patch = |seq, of, expires| {
+            let what = What::Patched {
+                of: Seq(of),
+                attributes: Some(said(expires)),
+            };
+            event(seq, what)
+        };
+        let expires = |events: Vec<Event>| {
+            let mut directory = Directory::default();
+            events.into_iter().for_each(|one| directory.apply(one));
+            directory.cells.get(KEY).unwrap().expires
+        };
+        assert_eq!(
+            expires(vec![put(1), patch(2, 1, 20), patch(3, 1, 30)]),
+            Some(30)
+        );
+        assert_eq!(expires(vec![put(1), put(2), patch(3, 1, 30)]), None);
+        assert_eq!(expires(vec![put(1), patch(2, 1, 20), put(3)]), None);
+        assert_eq!(expires(vec![put(2), patch(3, 4, 30)]), None);
+        // What was taken up already changes nothing.
+        assert_eq!(expires(vec![put(3), patch(2, 3, 20)]), None);
+    }
+
+    #[test]
+    fn a_cell_is_uncertain_behind_a_damaged_record() {
+        let mut directory = Directory::default();
+        directory.lost.extend([3..=4, 8..=8]);
+        let lost = |seq| directory.lost_after(Seq(seq)).map(|seq| seq.0);
+        assert_eq!(
+            [0, 2, 3, 4, 7, 8].map(lost),
+            [Some(3), Some(3), Some(4), Some(8), Some(8), None]
+        );
+    }
+}
