@@ -8,6 +8,7 @@
 )]
 
 mod conditions;
+mod damage;
 mod golden;
 mod lists;
 mod model;

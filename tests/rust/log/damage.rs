@@ -1,0 +1,213 @@
+//! Damaged records: never an older version in the place of a newer one, and what is gone stays gone.
+
+use std::sync::Arc;
+
+use warmset_core::cold::{Durability, Options, Ram, Store};
+use warmset_core::log::{Batch, Expect, IfPresent, Item, Key, Log, Outcome, Row};
+use warmset_core::{Error, Seq};
+
+const A: Key<'static> = &[b"t", b"\xffs", b"first-key"];
+const B: Key<'static> = &[b"t", b"\xffs", b"other-key"];
+const LIST: Key<'static> = &[b"t", b"\xffl", b"plain-list"];
+const TALK: Key<'static> = &[b"t", b"conversation"];
+
+fn open(ram: &Ram, segment_bytes: u64) -> Log {
+    let options = Options {
+        segment_bytes,
+        durability: Durability::Fsync,
+        ..Options::default()
+    };
+    Log::new(Arc::new(
+        Store::with_medium(Box::new(ram.clone()), options).unwrap(),
+    ))
+}
+
+fn write(log: &Log, row: Row<'_>) -> Seq {
+    match log.write(&Batch::new(&[row])).unwrap()[0] {
+        Outcome::Written(seq) => seq,
+        other => panic!("{other:?}"),
+    }
+}
+
+fn put(log: &Log, key: Key<'_>, payload: &[u8]) -> Seq {
+    write(log, Row::Put(Item::new(key, payload)))
+}
+
+/// Changes the n-th place, counted through all segments, where these bytes lie.
+fn damage(ram: &Ram, bytes: &[u8], n: usize) {
+    let mut seen = 0;
+    for number in 1..30 {
+        let name = format!("{number:020}.seg");
+        let Some(mut file) = ram.read(&name) else {
+            break;
+        };
+        let places: Vec<usize> = file
+            .windows(bytes.len())
+            .enumerate()
+            .filter(|(_, found)| *found == bytes)
+            .map(|(at, _)| at)
+            .collect();
+        if let Some(at) = n.checked_sub(seen).and_then(|n| places.get(n)) {
+            file[*at] ^= 4;
+            ram.write(&name, file);
+            return;
+        }
+        seen += places.len();
+    }
+    panic!("there are {seen} places");
+}
+
+/// Each length at which the segments of these tests are all sealed, or none.
+const LENGTHS: [u64; 2] = [1, 1 << 20];
+
+#[test]
+fn a_damaged_payload_is_an_error_and_never_an_older_version() {
+    for length in LENGTHS {
+        let ram = Ram::new();
+        let log = open(&ram, length);
+        put(&log, A, b"payload-1");
+        let newest = put(&log, A, b"payload-2");
+        put(&log, B, b"payload-3");
+        log.store().close().unwrap();
+        damage(&ram, b"payload-2", 0);
+        let log = open(&ram, length);
+        let found = log.get(A, 0);
+        assert!(
+            matches!(found, Err(Error::Corrupt { .. } | Error::Uncertain { .. })),
+            "{found:?}"
+        );
+        assert_eq!(log.get(B, 0).unwrap().unwrap().payload, b"payload-3");
+        let again = put(&log, A, b"payload-4");
+        assert!(again > newest);
+        assert_eq!(log.get(A, 0).unwrap().unwrap().payload, b"payload-4");
+    }
+}
+
+#[test]
+fn what_a_record_without_a_key_may_have_changed_is_uncertain() {
+    for length in LENGTHS {
+        let ram = Ram::new();
+        let log = open(&ram, length);
+        let old = put(&log, A, b"1");
+        let lost = put(&log, B, b"2");
+        let newest = put(&log, A, b"3");
+        let lost_too = put(&log, A, b"4");
+        let behind = put(&log, &[b"t", b"\xffs", b"third"], b"5");
+        log.store().close().unwrap();
+        damage(&ram, b"first-key", 2);
+        damage(&ram, b"other-key", 0);
+        let log = open(&ram, length);
+        assert!(old < lost && newest < lost_too);
+        for log in [&log, &open(&ram, length)] {
+            let uncertain = |found: Error, seq: Seq, version: Seq| match found {
+                Error::Uncertain { seq: a, version: b } => assert_eq!((a, b), (seq, version)),
+                other => panic!("{other}"),
+            };
+            uncertain(log.get(A, 0).unwrap_err(), lost_too, newest);
+            uncertain(log.version(A, 0).unwrap_err(), lost_too, newest);
+            uncertain(log.get(B, 0).unwrap_err(), lost, Seq(0));
+            assert_eq!(
+                log.get(&[b"t", b"\xffs", b"third"], 0)
+                    .unwrap()
+                    .unwrap()
+                    .version,
+                behind
+            );
+            for if_present in [IfPresent::Skip, IfPresent::Fail] {
+                let item = Item {
+                    if_present,
+                    ..Item::new(A, b"x")
+                };
+                let refused = log.write(&Batch::new(&[Row::Put(item)]));
+                assert!(matches!(refused, Err(Error::Corrupt { .. })), "{refused:?}");
+            }
+            let rows = [Row::Put(Item::new(A, b"x"))];
+            let batch = Batch {
+                expect: &[Expect::Version(A, newest)],
+                ..Batch::new(&rows)
+            };
+            let refused = log.write(&batch);
+            assert!(matches!(refused, Err(Error::Corrupt { .. })), "{refused:?}");
+        }
+        // Whoever puts without a condition knows what is there.
+        put(&log, A, b"6");
+        assert_eq!(log.get(A, 0).unwrap().unwrap().payload, b"6");
+        let item = Item {
+            if_present: IfPresent::Fail,
+            ..Item::new(A, b"x")
+        };
+        let refused = log.write(&Batch::new(&[Row::Put(item)]));
+        assert!(
+            matches!(refused, Err(Error::Conflict { .. })),
+            "{refused:?}"
+        );
+    }
+}
+
+#[test]
+fn one_lost_sector_brings_nothing_back() {
+    for length in LENGTHS {
+        // What is cut and removed is written twice: each copy in turn, and each sector.
+        let ram = Ram::new();
+        let log = open(&ram, length);
+        put(&log, A, b"gone");
+        for n in 0..3_u8 {
+            write(&log, Row::Add(Item::new(LIST, &[n])));
+            write(&log, Row::Add(Item::new(TALK, &[n])));
+        }
+        let firsts: Vec<Seq> = [LIST, TALK]
+            .iter()
+            .map(|list| log.entries(list, None, 1, false, 0).unwrap()[0].seq)
+            .collect();
+        let before: Vec<Vec<u8>> = segments(&ram);
+        write(&log, Row::Remove(A));
+        for (list, after) in [LIST, TALK].into_iter().zip(&firsts) {
+            write(
+                &log,
+                Row::Cut {
+                    list,
+                    after: *after,
+                },
+            );
+        }
+        log.store().close().unwrap();
+        let healthy = segments(&ram);
+        let mut tried = 0;
+        for (at, bytes) in healthy.iter().enumerate() {
+            let known = before.get(at).map_or(640, Vec::len).max(640);
+            for sector in (known / 512)..bytes.len().div_ceil(512) {
+                let mut broken = bytes.clone();
+                let end = broken.len().min(sector * 512 + 512);
+                let start = known.max(sector * 512);
+                if start >= end {
+                    continue;
+                }
+                broken[start..end].fill(0x55);
+                ram.write(&format!("{:020}.seg", at + 1), broken);
+                let log = open(&ram, length);
+                let cell = log.get(A, 0);
+                assert!(
+                    matches!(cell, Ok(None) | Err(Error::Uncertain { .. })),
+                    "{cell:?}"
+                );
+                for (list, first) in [LIST, TALK].iter().zip(&firsts) {
+                    let shown = log.entries(list, None, 9, false, 0).unwrap();
+                    let shown: Vec<Seq> = shown.into_iter().map(|entry| entry.seq).collect();
+                    assert_eq!(shown, [*first], "segment {at} without sector {sector}");
+                }
+                drop(log);
+                for (at, bytes) in healthy.iter().enumerate() {
+                    ram.write(&format!("{:020}.seg", at + 1), bytes.clone());
+                }
+                tried += 1;
+            }
+        }
+        assert!(tried > 6, "{tried}");
+    }
+}
+
+fn segments(ram: &Ram) -> Vec<Vec<u8>> {
+    (1..30)
+        .map_while(|number| ram.read(&format!("{number:020}.seg")))
+        .collect()
+}
