@@ -6,6 +6,8 @@ use warmset_core::cold::{Durability, Options, Ram, Store};
 use warmset_core::log::{Batch, Expect, IfPresent, Item, Key, Log, Outcome, Row};
 use warmset_core::{Error, Seq};
 
+use crate::segment;
+
 const A: Key<'static> = &[b"t", b"\xffs", b"first-key"];
 const B: Key<'static> = &[b"t", b"\xffs", b"other-key"];
 const LIST: Key<'static> = &[b"t", b"\xffl", b"plain-list"];
@@ -37,7 +39,7 @@ fn put(log: &Log, key: Key<'_>, payload: &[u8]) -> Seq {
 fn damage(ram: &Ram, bytes: &[u8], n: usize) {
     let mut seen = 0;
     for number in 1..30 {
-        let name = format!("{number:020}.seg");
+        let name = segment(number);
         let Some(mut file) = ram.read(&name) else {
             break;
         };
@@ -183,7 +185,7 @@ fn one_lost_sector_brings_nothing_back() {
                     continue;
                 }
                 broken[start..end].fill(0x55);
-                ram.write(&format!("{:020}.seg", at + 1), broken);
+                ram.write(&name(at), broken);
                 let log = open(&ram, length);
                 let cell = log.get(A, 0);
                 assert!(
@@ -197,7 +199,7 @@ fn one_lost_sector_brings_nothing_back() {
                 }
                 drop(log);
                 for (at, bytes) in healthy.iter().enumerate() {
-                    ram.write(&format!("{:020}.seg", at + 1), bytes.clone());
+                    ram.write(&name(at), bytes.clone());
                 }
                 tried += 1;
             }
@@ -206,8 +208,13 @@ fn one_lost_sector_brings_nothing_back() {
     }
 }
 
+/// The name of the n-th segment, from 0.
+fn name(at: usize) -> String {
+    segment(u64::try_from(at).unwrap() + 1)
+}
+
 fn segments(ram: &Ram) -> Vec<Vec<u8>> {
     (1..30)
-        .map_while(|number| ram.read(&format!("{number:020}.seg")))
+        .map_while(|number| ram.read(&segment(number)))
         .collect()
 }

@@ -185,6 +185,7 @@ fn shown(log: &Log) -> String {
     let mut out = String::new();
     let scan = Scan {
         prefix: &[],
+        filter: None,
         order: Order::Key,
         reverse: false,
         beyond: None,

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use warmset_core::cold::{Draft, Options, Ram, Store};
-use warmset_core::log::{Batch, Item, Key, Log, Outcome, Row};
+use warmset_core::log::{Batch, IfPresent, Item, Key, Log, Outcome, Row};
 use warmset_core::{Error, Kind, Seq};
 
 const PLAIN: Key<'static> = &[b"t", b"\xffl", b"list"];
@@ -106,6 +106,31 @@ fn a_cut_removes_from_a_plain_list_and_branches_a_conversation() {
         }
         assert!(log.store().verify().unwrap().damages.is_empty());
     }
+}
+
+#[test]
+fn an_own_id_is_free_again_off_the_path() {
+    let log = log(&Ram::new());
+    let first = add(&log, TALK, 1)[0];
+    let named = || {
+        let item = Item {
+            uid: Some(b"u"),
+            if_present: IfPresent::Skip,
+            ..Item::new(TALK, b"named")
+        };
+        log.write(&Batch::new(&[Row::Add(item)])).unwrap()[0]
+    };
+    let Outcome::Written(old) = named() else {
+        panic!("it is there already")
+    };
+    assert_eq!(named(), Outcome::Present(old));
+    cut(&log, TALK, first);
+    let Outcome::Written(new) = named() else {
+        panic!("it is not on the path")
+    };
+    assert_eq!(seqs(&log, TALK), [first, new]);
+    assert_eq!(named(), Outcome::Present(new));
+    assert_eq!(log.store().get(old).unwrap().payload, b"named");
 }
 
 #[test]

@@ -9,9 +9,18 @@
 
 mod conditions;
 mod damage;
+mod faults;
 mod golden;
 mod lists;
 mod model;
 mod scans;
 mod threads;
 mod world;
+
+#[path = "../cold/support/faulty.rs"]
+mod faulty;
+
+/// The name of a segment, written down here once more so that the tests share no code with it.
+fn segment(number: u64) -> String {
+    format!("{number:020}.seg")
+}

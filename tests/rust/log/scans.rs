@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use warmset_core::cold::{Options, Store};
-use warmset_core::log::{Batch, Item, Listed, Log, Order, Row, Scan};
+use warmset_core::log::{Batch, Columns, Filter, Item, Listed, Log, Order, Row, Scan, Value};
 
 type Key = Vec<Vec<u8>>;
 
@@ -49,20 +49,24 @@ proptest! {
         limit in 1..5_usize,
         depth in 0..4_usize,
         now in 0..4_i64,
+        least in 0..3_i64,
     ) {
+        let filter = Filter::Gte("n".to_owned(), Value::Int(least));
         let log = Log::new(Arc::new(Store::in_memory(Options::default()).unwrap()));
-        let mut known: Vec<(Key, u64, u64, i64)> = Vec::new();
+        let mut known: Vec<(Key, u64, u64, i64, i64)> = Vec::new();
         for (at, key) in puts.iter().enumerate() {
             let expires = i64::try_from(at % 5).unwrap();
             let parts = parts(key);
-            let item = Item { expires: Some(expires), ..Item::new(&parts, b"") };
+            let number = i64::try_from(at % 3).unwrap();
+            let columns = Columns::new([("n".to_owned(), Value::Int(number))]).unwrap();
+            let item = Item { expires: Some(expires), columns: Some(&columns), ..Item::new(&parts, b"") };
             // Nothing has expired when it is put again.
             let batch = [Row::Put(item)];
             let outcome = log.write(&Batch { now: -1, ..Batch::new(&batch) }).unwrap()[0];
             let warmset_core::log::Outcome::Written(seq) = outcome else { panic!("{outcome:?}") };
             match known.iter_mut().find(|(own, ..)| own == key) {
-                Some((_, _, version, until)) => (*version, *until) = (seq.0, expires),
-                None => known.push((key.clone(), seq.0, seq.0, expires)),
+                Some((_, _, version, until, n)) => (*version, *until, *n) = (seq.0, expires, number),
+                None => known.push((key.clone(), seq.0, seq.0, expires, number)),
             }
         }
         for list in &lists {
@@ -74,21 +78,25 @@ proptest! {
             for reverse in [false, true] {
                 let mut expected: Vec<_> = known
                     .iter()
-                    .filter(|(key, _, _, until)| key.starts_with(&prefix) && now < *until)
+                    .filter(|(key, _, _, until, n)| key.starts_with(&prefix) && now < *until && *n >= least)
                     .cloned()
                     .collect();
                 match order {
                     Order::Key => expected.sort(),
                     Order::Born => expected.sort_by_key(|(_, born, ..)| *born),
-                    Order::Changed => expected.sort_by_key(|(_, _, version, _)| *version),
+                    Order::Changed => expected.sort_by_key(|(_, _, version, ..)| *version),
                 }
                 if reverse {
                     expected.reverse();
                 }
-                let scan = Scan { prefix: &below, order, reverse, beyond: None, limit, now };
+                let scan = Scan { prefix: &below, filter: Some(&filter), order, reverse, beyond: None, limit, now };
+                prop_assert_eq!(log.count(&scan).unwrap(), expected.len());
                 let found: Vec<_> = pages(&log, scan)
                     .into_iter()
-                    .map(|one| (one.key, one.born.seq.0, one.version.0, one.expires.unwrap()))
+                    .map(|one| {
+                        let Value::Int(n) = *one.columns.get("n") else { panic!("{one:?}") };
+                        (one.key, one.born.seq.0, one.version.0, one.expires.unwrap(), n)
+                    })
                     .collect();
                 prop_assert_eq!(found, expected, "{:?} {}", order, reverse);
             }

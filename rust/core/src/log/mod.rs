@@ -19,6 +19,7 @@ mod batch;
 mod directory;
 mod draft;
 mod event;
+mod filter;
 mod handle;
 mod judge;
 mod order;
@@ -29,6 +30,7 @@ mod value;
 
 pub use attributes::{Attributes, MAX_CODEC, MAX_UID};
 pub use batch::{Batch, Expect, IfPresent, Item, Key, Outcome, Row, now};
+pub use filter::{Filter, MAX_FILTER_DEPTH};
 pub use handle::{Cell, Entry, Log};
 pub use records::{MAX_KEY, MAX_OWN, MAX_PARTS, SPACE};
 pub use scan::{Listed, Order, Scan};

@@ -7,6 +7,7 @@ use crate::error::Result;
 use super::batch::Key;
 use super::directory::Directory;
 use super::directory::cells;
+use super::filter::Filter;
 use super::handle::Log;
 use super::order;
 use super::records::check_prefix;
@@ -29,6 +30,8 @@ pub enum Order {
 pub struct Scan<'a> {
     /// What their keys begin with; no parts for all cells.
     pub prefix: Key<'a>,
+    /// What must be true of their columns.
+    pub filter: Option<&'a Filter>,
     /// What comes first.
     pub order: Order,
     /// Whether it is the other way round.
@@ -39,6 +42,13 @@ pub struct Scan<'a> {
     pub limit: usize,
     /// What has expired by then is left out; microseconds since 1970 UTC.
     pub now: i64,
+}
+
+impl Scan<'_> {
+    fn shows(&self, cell: &cells::Cell) -> bool {
+        let passes = |filter: &Filter| filter.passes(&cell.columns);
+        self.filter.is_none_or(passes) && cell.is_live(self.now)
+    }
 }
 
 /// A cell without its payload.
@@ -76,9 +86,11 @@ impl Log {
     ///
     /// # Errors
     ///
-    /// [`Error::Argument`](crate::Error::Argument) for a prefix over a limit; as reading the store.
+    /// [`Error::Argument`](crate::Error::Argument) for a prefix over a limit, and for a filter that cannot
+    /// be judged; as reading the store.
     pub fn scan(&self, scan: &Scan<'_>) -> Result<Vec<Listed>> {
         check_prefix(scan.prefix)?;
+        scan.filter.map_or(Ok(()), Filter::check)?;
         let directory = self.directory()?;
         let prefix = order::encode(scan.prefix);
         if scan.order == Order::Key {
@@ -86,7 +98,7 @@ impl Log {
             let all = directory
                 .cells
                 .below(&prefix, beyond.as_deref(), scan.reverse);
-            let live = all.filter(|(_, cell)| cell.is_live(scan.now));
+            let live = all.filter(|(_, cell)| scan.shows(cell));
             return Ok(live
                 .take(scan.limit)
                 .map(|(key, cell)| Listed::of(key, cell))
@@ -102,7 +114,7 @@ impl Log {
         let mut found: Vec<(Seq, &[u8], &cells::Cell)> = directory
             .cells
             .below(&prefix, None, false)
-            .filter(|(_, cell)| cell.is_live(scan.now))
+            .filter(|(_, cell)| scan.shows(cell))
             .map(|(key, cell)| (rank(cell.version, cell.born), key, cell))
             .filter(|(seq, ..)| comes(*seq))
             .collect();
@@ -112,6 +124,20 @@ impl Log {
         }
         let page = found.into_iter().take(scan.limit);
         Ok(page.map(|(_, key, cell)| Listed::of(key, cell)).collect())
+    }
+
+    /// How many cells a scan would list, were there no limit.
+    ///
+    /// # Errors
+    ///
+    /// As [`scan`](Self::scan).
+    pub fn count(&self, scan: &Scan<'_>) -> Result<usize> {
+        check_prefix(scan.prefix)?;
+        scan.filter.map_or(Ok(()), Filter::check)?;
+        let directory = self.directory()?;
+        let prefix = order::encode(scan.prefix);
+        let all = directory.cells.below(&prefix, None, false);
+        Ok(all.filter(|(_, cell)| scan.shows(cell)).count())
     }
 
     /// The beginnings of `depth` parts that keys of cells or lists below a prefix have, each once, in

@@ -160,7 +160,9 @@ mod tests {
     /// The path of the list after these events.
     fn path(events: impl IntoIterator<Item = Event>) -> Vec<u64> {
         let mut directory = Directory::default();
-        events.into_iter().for_each(|one| directory.apply(one));
+        for one in events {
+            directory.apply(one);
+        }
         let list = directory.lists.get(KEY);
         let path = list.map_or(&[][..], lists::List::path);
         path.iter().map(|seq| seq.0).collect()
@@ -261,7 +263,9 @@ mod tests {
         };
         let expires = |events: Vec<Event>| {
             let mut directory = Directory::default();
-            events.into_iter().for_each(|one| directory.apply(one));
+            for one in events {
+                directory.apply(one);
+            }
             directory.cells.get(KEY).unwrap().expires
         };
         assert_eq!(
