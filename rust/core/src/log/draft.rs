@@ -169,3 +169,104 @@ impl Draft {
             .or_insert_with(|| Path::of(list))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::removal::{Target, ranges};
+    use crate::log::attributes::Attributes;
+    use crate::log::event::{Event, What};
+
+    const KEY: &[u8] = b"list\0\0";
+
+    /// A directory with a list of three entries, of which the second has the name 7.
+    fn base() -> Directory {
+        let mut directory = Directory::default();
+        for seq in 1..=3 {
+            let what = What::Added {
+                parent: Some(Seq(seq - 1)),
+                uid: (seq == 2).then_some(7),
+                attributes: Some(Attributes::default()),
+            };
+            directory.apply(Event {
+                record: Seq(seq),
+                seq: Seq(seq),
+                key: KEY.to_vec(),
+                what,
+            });
+        }
+        directory
+    }
+
+    fn removal(seqs: &[u64]) -> Removal {
+        Removal {
+            target: Target::Entries,
+            seqs: ranges(seqs.iter().copied().map(Seq)),
+            relinked: Vec::new(),
+        }
+    }
+
+    #[test]
+    fn a_batch_sees_what_was_judged_before_it() {
+        let (base, mut draft) = (base(), Draft::default());
+        assert_eq!(draft.tail(&base, KEY), Seq(3));
+        assert_eq!(draft.named(&base, KEY, 7), Some(Seq(2)));
+        for seq in 4..=6 {
+            draft.add(&base, KEY, Seq(seq), (seq == 5).then_some(8));
+        }
+        assert_eq!(
+            (draft.tail(&base, KEY), draft.named(&base, KEY, 8)),
+            (Seq(6), Some(Seq(5)))
+        );
+        // Behind an entry that is not published yet.
+        draft.cut(&base, KEY, Seq(5));
+        assert_eq!(
+            (draft.tail(&base, KEY), draft.named(&base, KEY, 8)),
+            (Seq(5), Some(Seq(5)))
+        );
+        assert!(draft.holds(&base, KEY, Seq(5)) && !draft.holds(&base, KEY, Seq(6)));
+        draft.remove_entries(&base, KEY, &removal(&[3, 5]));
+        assert_eq!(
+            (draft.tail(&base, KEY), draft.named(&base, KEY, 8)),
+            (Seq(4), None)
+        );
+        assert!(!draft.holds(&base, KEY, Seq(3)) && draft.holds(&base, KEY, Seq(2)));
+        draft.remove_entries(&base, KEY, &removal(&[2, 4]));
+        assert_eq!(
+            (draft.tail(&base, KEY), draft.named(&base, KEY, 7)),
+            (Seq(1), None)
+        );
+        draft.cut(&base, KEY, Seq(0));
+        assert_eq!(draft.tail(&base, KEY), Seq(0));
+        assert!(!draft.holds(&base, KEY, Seq(1)));
+    }
+
+    #[test]
+    fn a_cut_of_what_is_published_keeps_what_is_before_it() {
+        let (base, mut draft) = (base(), Draft::default());
+        draft.add(&base, KEY, Seq(4), None);
+        draft.cut(&base, KEY, Seq(2));
+        assert_eq!(draft.tail(&base, KEY), Seq(2));
+        assert_eq!(draft.named(&base, KEY, 7), Some(Seq(2)));
+        assert!(!draft.holds(&base, KEY, Seq(3)) && !draft.holds(&base, KEY, Seq(4)));
+        draft.cut(&base, KEY, Seq(1));
+        assert_eq!(
+            (draft.tail(&base, KEY), draft.named(&base, KEY, 7)),
+            (Seq(1), None)
+        );
+        // All below a prefix, and what is added afterwards.
+        draft.remove_below(b"li");
+        assert_eq!(draft.tail(&base, KEY), Seq(0));
+        draft.add(&base, KEY, Seq(5), Some(7));
+        assert_eq!(
+            (draft.tail(&base, KEY), draft.named(&base, KEY, 7)),
+            (Seq(5), Some(Seq(5)))
+        );
+        let mut fresh = Draft::default();
+        fresh.remove_below(b"list\0\0");
+        assert_eq!(
+            (fresh.tail(&base, KEY), fresh.named(&base, KEY, 7)),
+            (Seq(0), None)
+        );
+    }
+}
