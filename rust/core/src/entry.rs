@@ -115,7 +115,10 @@ impl Kind {
 
     /// The kind that its number has in this version.
     fn known(self) -> Self {
-        Self::from_code(self.code())
+        match self {
+            Self::Other(code) => Self::from_code(code),
+            known => known,
+        }
     }
 
     /// The number on disk.

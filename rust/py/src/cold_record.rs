@@ -91,7 +91,7 @@ impl Record {
             key,
             meta,
             sources: sources.into_iter().map(Seq).collect(),
-            links: warmset_core::cold::Links::default(),
+            links: None,
             depth: 0,
             hash: warmset_core::cold::content_hash(&payload),
             payload,

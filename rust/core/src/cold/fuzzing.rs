@@ -124,7 +124,7 @@ fn again(bytes: &[u8], offset: u64, header: &RecordHeader, body: &Body<'_>) {
         key: &encoded,
         meta: body.front.meta,
         sources: &body.front.sources,
-        links: body.front.links,
+        links: body.front.links.as_deref(),
         payload: &bytes[body.payload.clone()],
     };
     let mut out = Vec::new();

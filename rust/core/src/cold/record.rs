@@ -46,7 +46,7 @@ pub struct Record {
     /// Ids of the records that it was made from.
     pub sources: Vec<Seq>,
     /// What it is tied to, if it is a record of the log.
-    pub links: Links,
+    pub links: Option<Box<Links>>,
     /// How many parts of its key name whose it is; 0 for the usual number, two.
     pub depth: u8,
     /// The payload.
@@ -61,7 +61,7 @@ pub(crate) struct Outline {
     pub(crate) seq: Seq,
     pub(crate) kind: Kind,
     pub(crate) key: Vec<Vec<u8>>,
-    pub(crate) links: Links,
+    pub(crate) links: Option<Box<Links>>,
     /// Whether it is the second copy of a record, which its links name.
     pub(crate) is_copy: bool,
     /// `None` where it cannot be read.

@@ -47,7 +47,7 @@ pub(super) enum What {
 impl Event {
     /// The event of a record, if it is one of the log; `name` gives the hash of a caller's own id.
     pub(super) fn of(record: &Outline, name: impl Fn(&[u8]) -> u128) -> Option<Self> {
-        let links = record.links;
+        let links = record.links.as_deref().copied().unwrap_or_default();
         let attributes = || record.meta.as_deref().and_then(Attributes::decode);
         let what = match record.kind {
             Kind::Cell => What::Put {

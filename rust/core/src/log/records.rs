@@ -100,7 +100,7 @@ impl<'a> Made<'a> {
                 sources: self.sources,
                 payload: &self.payload,
             },
-            links: self.links,
+            links: (self.links != Links::default()).then_some(&self.links),
             depth: if self.kind == Kind::Filler { 0 } else { depth },
             copy_of: self.copy_of,
         }

@@ -79,9 +79,9 @@ pub(in crate::cold) fn take(
         }
         Kind::Removed => {
             let said = Removal::decode(&source.payload(entry)?);
-            let (key, links) = source.ties(entry)?;
+            let (key, of) = source.target(entry)?;
             // A second copy says what the first one did, of that time.
-            let seq = links.of.map_or(entry.seq, |first| first.0);
+            let seq = of.map_or(entry.seq, |first| first.0);
             let Some(said) = said else {
                 return Ok(false);
             };

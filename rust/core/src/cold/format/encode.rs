@@ -30,7 +30,7 @@ pub(in crate::cold) struct Parts<'a> {
     pub(in crate::cold) key: &'a [u8],
     pub(in crate::cold) meta: &'a [u8],
     pub(in crate::cold) sources: &'a [Seq],
-    pub(in crate::cold) links: Links,
+    pub(in crate::cold) links: Option<&'a Links>,
     pub(in crate::cold) payload: &'a [u8],
 }
 
@@ -39,7 +39,7 @@ pub(in crate::cold) struct Parts<'a> {
 pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &Parts<'_>) -> Option<u64> {
     let key_len = u32::try_from(parts.key.len()).ok()?;
     let meta_len = u32::try_from(parts.meta.len()).ok()?;
-    let links = parts.links.words();
+    let links = parts.links.map(Links::words).unwrap_or_default();
     let sources = u32::try_from(parts.sources.len().checked_add(links.len())?).ok()?;
     let body = u64::from(key_len) + u64::from(meta_len) + u64::from(sources) * 8;
     let len = record_len(body, wide(parts.payload.len()))?;

@@ -12,7 +12,6 @@ use crate::cold::format::PREAMBLE;
 use crate::cold::format::bytes::{Fields, wide};
 use crate::cold::format::encode::{Parts, Stamp, encode, stamp};
 use crate::cold::format::header::Identity;
-use crate::cold::format::links::Links;
 
 const MAGIC: [u8; 8] = *b"wsegend\0";
 /// The end block's length.
@@ -120,7 +119,7 @@ pub(in crate::cold) fn seal(
         key: &0_u32.to_le_bytes(),
         meta: &[],
         sources: &[],
-        links: Links::default(),
+        links: None,
         payload: &footer,
     };
     // Everything before a seal was synced before it is written.

@@ -164,7 +164,7 @@ pub(in crate::cold) struct Front<'a> {
     pub(in crate::cold) key: Vec<Vec<u8>>,
     pub(in crate::cold) meta: &'a [u8],
     pub(in crate::cold) sources: Vec<Seq>,
-    pub(in crate::cold) links: Links,
+    pub(in crate::cold) links: Option<Box<Links>>,
 }
 
 /// The verified parts of a record; the payload as its place, so that it can be kept without a copy.
@@ -205,7 +205,7 @@ mod tests {
             key: &encoded,
             meta: b"meta",
             sources: &[Seq(3)],
-            links: Links::default(),
+            links: None,
             payload,
         };
         let mut out = vec![];
@@ -280,7 +280,7 @@ mod tests {
             key: &0_u32.to_le_bytes(),
             meta: &[],
             sources: &[],
-            links: Links::default(),
+            links: None,
             payload: &[],
         };
         assert_eq!(encode(&mut vec![], &empty), Some(MIN_RECORD));
@@ -307,7 +307,7 @@ mod tests {
             key: &key,
             meta: b"meta",
             sources: &[Seq(3), Seq(4)],
-            links,
+            links: Some(&links),
             payload: b"payload",
         };
         let mut out = vec![];
@@ -323,10 +323,10 @@ mod tests {
         assert_eq!(depth_of(header.flags), 3);
         let front = header.body(&out).unwrap().front;
         assert_eq!(front.sources, [Seq(3), Seq(4)]);
-        assert_eq!(front.links, Links { of, ..known });
+        assert_eq!(front.links, Some(Box::new(Links { of, ..known })));
         let mut none = vec![];
         let parts = Parts {
-            links: Links::default(),
+            links: None,
             ..parts
         };
         encode(&mut none, &parts).unwrap();

@@ -13,7 +13,6 @@ use crate::cold::format::bytes::{narrow, wide};
 use crate::cold::format::footer::Entry;
 use crate::cold::format::frame::{COPY, ENCRYPTED, HEADER, RecordHeader, depth_of};
 use crate::cold::format::header::Header;
-use crate::cold::format::links::Links;
 use crate::cold::map::Map;
 use crate::cold::medium::{MediumFile, read_full, refused};
 use crate::cold::options::Read;
@@ -229,17 +228,18 @@ impl Source {
         Ok(out)
     }
 
-    /// The key of an entry's record, and what it is tied to, verified.
+    /// The key of an entry's record, and the record that it changes or is a copy of, verified.
     ///
     /// # Errors
     ///
     /// As [`record`](Self::record).
-    pub(in crate::cold) fn ties(&self, entry: Entry) -> Result<(Vec<Vec<u8>>, Links)> {
+    pub(in crate::cold) fn target(&self, entry: Entry) -> Result<(Vec<Vec<u8>>, Option<Seq>)> {
         let bytes = self.bytes(entry.offset, entry.len)?;
         let header = self.header_in(entry, &bytes)?;
         let front = header.front(&bytes);
         let front = front.map_err(|detail| self.corrupt(entry, detail))?;
-        Ok((front.key, front.links))
+        let of = front.links.and_then(|links| links.of);
+        Ok((front.key, of))
     }
 
     /// The payload of an entry as it lies on disk, verified.

@@ -131,7 +131,7 @@ impl Writer {
         for ticket in group {
             if let Some(judge) = &ticket.judge {
                 match judge.judge(Seq(next)) {
-                    Ok(verdicts) => ticket.packet().choose(&verdicts),
+                    Ok(verdicts) => ticket.packet().choose(verdicts),
                     Err(error) => {
                         ticket.answer(Answer::Done(Err(error)));
                         continue;

@@ -72,7 +72,7 @@ impl Press<'_> {
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Row<'a> {
     pub(crate) draft: Draft<'a>,
-    pub(crate) links: Links,
+    pub(crate) links: Option<&'a Links>,
     /// How many parts of the key name whose it is; 0 for the usual number.
     pub(crate) depth: u8,
     /// The place in the batch of the record that this one is the second copy of.
@@ -88,26 +88,19 @@ pub(crate) enum Verdict {
     LeftOut,
 }
 
-/// A record of an encoded batch.
-#[derive(Clone, Copy, Debug)]
-struct Piece {
-    len: u64,
-    kind: u16,
-    copy_of: Option<usize>,
-    verdict: Verdict,
-}
-
-impl Piece {
-    fn is_written(&self) -> bool {
-        self.verdict != Verdict::LeftOut
-    }
+/// What the conditions of a batch came to.
+#[derive(Debug)]
+struct Chosen {
+    verdicts: Vec<Verdict>,
+    /// The records that are written, if they are not all.
+    bytes: Option<Vec<u8>>,
 }
 
 impl<'a> From<Draft<'a>> for Row<'a> {
     fn from(draft: Draft<'a>) -> Self {
         Self {
             draft,
-            links: Links::default(),
+            links: None,
             depth: 0,
             copy_of: None,
         }
@@ -119,9 +112,11 @@ impl<'a> From<Draft<'a>> for Row<'a> {
 pub(in crate::cold) struct Packet {
     /// All records, those that are left out among them.
     encoded: Vec<u8>,
-    pieces: Vec<Piece>,
-    /// Those that are written, if they are not all.
-    chosen: Option<Vec<u8>>,
+    /// How long each is, and its kind.
+    records: Vec<(u64, u16)>,
+    /// The records that are second copies, each with the place of the first.
+    copies: Vec<(usize, usize)>,
+    chosen: Option<Chosen>,
     /// What its records were made from.
     pub(in crate::cold) sources: Vec<Seq>,
     /// What a segment must bear to hold them.
@@ -162,7 +157,8 @@ impl Packet {
         let size = measure(batch, press.limit, most)?;
         let mut packet = Self {
             encoded: Vec::with_capacity(narrow(size)),
-            pieces: Vec::with_capacity(batch.len()),
+            records: Vec::with_capacity(batch.len()),
+            copies: Vec::new(),
             chosen: None,
             sources: batch
                 .iter()
@@ -213,13 +209,11 @@ impl Packet {
             (parts.meta, parts.payload) = (&sealed.0, &sealed.1);
         }
         let len = encode(&mut self.encoded, &parts).ok_or_else(too_large)?;
-        self.pieces.push(Piece {
-            len,
-            kind: parts.kind,
-            copy_of: row.copy_of,
-            verdict: Verdict::Written(Links::default()),
-        });
-        let tied = row.links != Links::default() || row.depth > 0;
+        if let Some(first) = row.copy_of {
+            self.copies.push((self.records.len(), first));
+        }
+        self.records.push((len, parts.kind));
+        let tied = row.links.is_some() || row.depth > 0;
         self.words = self.words | Words::of(draft.kind, draft.key, tied);
         Ok(())
     }
@@ -240,26 +234,22 @@ impl Packet {
         }
     }
 
-    /// Leaves records out and says what the others follow; a later judgement replaces an earlier one.
-    pub(in crate::cold) fn choose(&mut self, verdicts: &[Verdict]) {
-        for (piece, verdict) in self.pieces.iter_mut().zip(verdicts) {
-            piece.verdict = *verdict;
-        }
-        self.chosen = None;
-        if self.pieces.iter().all(Piece::is_written) {
-            return;
-        }
-        let (mut kept, mut rest) = (Vec::new(), self.encoded.as_slice());
-        for piece in &self.pieces {
-            let (record, behind) = rest
-                .split_at_checked(narrow(piece.len))
-                .unwrap_or((rest, &[]));
-            rest = behind;
-            if piece.is_written() {
-                kept.extend_from_slice(record);
+    /// Leaves records out and ties the others; a later judgement replaces an earlier one.
+    pub(in crate::cold) fn choose(&mut self, verdicts: Vec<Verdict>) {
+        let all = verdicts.iter().all(|one| *one != Verdict::LeftOut);
+        let bytes = (!all).then(|| {
+            let (mut kept, mut rest) = (Vec::new(), self.encoded.as_slice());
+            for ((len, _), verdict) in self.records.iter().zip(&verdicts) {
+                let parts = rest.split_at_checked(narrow(*len));
+                let (record, behind) = parts.unwrap_or((rest, &[]));
+                rest = behind;
+                if *verdict != Verdict::LeftOut {
+                    kept.extend_from_slice(record);
+                }
             }
-        }
-        self.chosen = Some(kept);
+            kept
+        });
+        self.chosen = Some(Chosen { verdicts, bytes });
     }
 
     /// How many bytes it takes.
@@ -269,13 +259,18 @@ impl Packet {
 
     /// How many records it holds.
     pub(in crate::cold) fn count(&self) -> u64 {
-        let written = self.pieces.iter().filter(|piece| piece.is_written());
-        wide(written.count())
+        let left_out = self.chosen.iter().flat_map(|chosen| &chosen.verdicts);
+        let left_out = left_out.filter(|one| **one == Verdict::LeftOut).count();
+        wide(self.records.len().saturating_sub(left_out))
     }
 
     /// The bytes; valid in a segment once they were stamped for it.
     pub(in crate::cold) fn bytes(&self) -> &[u8] {
-        self.chosen.as_ref().unwrap_or(&self.encoded)
+        let kept = self
+            .chosen
+            .as_ref()
+            .and_then(|chosen| chosen.bytes.as_ref());
+        kept.unwrap_or(&self.encoded)
     }
 
     /// Gives each record its id and its place, the first at `offset`, and lists them.
@@ -290,30 +285,31 @@ impl Packet {
         let count = self.count();
         let batch_count = u32::try_from(count).unwrap_or(u32::MAX);
         entries.reserve(narrow(count));
-        let mut seqs: Vec<Seq> = Vec::new();
-        let mut rest = self
-            .chosen
-            .as_mut()
-            .unwrap_or(&mut self.encoded)
-            .as_mut_slice();
+        let (verdicts, kept) = match &mut self.chosen {
+            Some(chosen) => (chosen.verdicts.as_slice(), chosen.bytes.as_mut()),
+            None => (&[][..], None),
+        };
+        let mut rest = kept.unwrap_or(&mut self.encoded).as_mut_slice();
         let mut seq = first;
-        for piece in &self.pieces {
-            seqs.push(Seq(seq));
-            if !piece.is_written() {
+        for (at, (len, kind)) in self.records.iter().enumerate() {
+            let verdict = verdicts.get(at);
+            if verdict == Some(&Verdict::LeftOut) {
                 continue;
             }
             let taken = std::mem::take(&mut rest);
-            let Some((record, behind)) = taken.split_at_mut_checked(narrow(piece.len)) else {
+            let Some((record, behind)) = taken.split_at_mut_checked(narrow(*len)) else {
                 break;
             };
-            let mut links = match piece.verdict {
-                Verdict::Written(links) => links,
-                Verdict::LeftOut => Links::default(),
-            };
-            if let Some(original) = piece.copy_of.and_then(|at| seqs.get(at)) {
-                links.of = Some(*original);
+            if let Some(Verdict::Written(links)) = verdict {
+                let mut links = *links;
+                let copy = self.copies.iter().find(|(copy, _)| *copy == at);
+                links.of = copy.map_or(links.of, |(_, original)| {
+                    let before = verdicts.get(..*original).unwrap_or_default().iter();
+                    let before = before.filter(|one| **one != Verdict::LeftOut).count();
+                    Some(Seq(first.saturating_add(wide(before))))
+                });
+                tie(record, &links);
             }
-            tie(record, &links);
             let place = Stamp {
                 seq,
                 durable,
@@ -324,11 +320,11 @@ impl Packet {
             entries.push(Entry {
                 seq,
                 offset,
-                len: piece.len,
-                kind: piece.kind,
+                len: *len,
+                kind: *kind,
             });
             seq = seq.saturating_add(1);
-            offset = offset.saturating_add(piece.len);
+            offset = offset.saturating_add(*len);
             rest = behind;
         }
     }
@@ -362,7 +358,7 @@ fn measure(batch: &[Row<'_>], limit: u64, most: u64) -> Result<u64> {
             return Err(Error::TooLarge { size, limit });
         }
         let parts = wide(draft.key.len()).saturating_mul(4);
-        let tied = if *links == Links::default() { 0 } else { LINKS };
+        let tied = if links.is_some() { LINKS } else { 0 };
         let around = 160_u64.saturating_add(parts).saturating_add(overhead());
         let around = around.saturating_add(tied);
         total = sizes.into_iter().fold(total, u64::saturating_add);

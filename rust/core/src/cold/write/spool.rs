@@ -176,7 +176,7 @@ fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
             sources: &record.sources,
             payload: &record.payload,
         },
-        links: record.links,
+        links: record.links.as_deref(),
         depth: record.depth,
         copy_of: None,
     }));
