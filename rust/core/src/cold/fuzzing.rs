@@ -21,6 +21,7 @@ use super::format::key;
 use super::mark::Mark;
 use super::options::Encryption;
 use super::record::content_hash;
+use super::removal::Removal;
 
 const IDENTITY: Identity = Identity {
     uuid: [7; 16],
@@ -65,6 +66,9 @@ pub fn parts(bytes: &[u8], offset: u64) {
     }
     if let Some(tombstone) = Tombstone::decode(bytes) {
         assert_eq!(Tombstone::decode(&tombstone.encode()), Some(tombstone));
+    }
+    if let Some(removal) = Removal::decode(bytes) {
+        assert_eq!(removal.encode(), bytes);
     }
     let mut file = bytes.to_vec();
     if let Some((covered, crc)) = file.split_last_chunk_mut() {

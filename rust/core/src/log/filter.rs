@@ -174,7 +174,7 @@ mod tests {
             ("float", Value::Int(3), greater),
             ("text", text("a"), less),
             ("text", text("b"), same),
-            ("text", text("ba"), greater),
+            ("text", text("bb"), greater),
             ("flag", Value::Bool(true), greater),
             ("flag", Value::Int(0), apart),
             ("time", Value::Time(7), same),
