@@ -167,6 +167,23 @@ fn nothing_is_expected_as_zero() {
 }
 
 #[test]
+fn conditions_alone_are_judged_and_write_nothing() {
+    let log = log();
+    let first = seq(write(&log, &[put(A, b"x")])[0]);
+    let next = log.store().stats().unwrap().next_seq;
+    let with = |expect: &[Expect<'_>]| {
+        log.write(&Batch {
+            expect,
+            ..Batch::new(&[])
+        })
+    };
+    assert_eq!(with(&[Expect::Version(A, first)]).unwrap(), []);
+    let wrong = with(&[Expect::Version(A, Seq(0))]);
+    assert!(matches!(wrong, Err(Error::Conflict { .. })), "{wrong:?}");
+    assert_eq!(log.store().stats().unwrap().next_seq, next);
+}
+
+#[test]
 fn an_entry_takes_the_place_of_the_one_of_its_name() {
     let log = log();
     let named = |uid, payload, if_present| {

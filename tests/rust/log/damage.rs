@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use warmset_core::cold::{Durability, Options, Ram, Store};
+use warmset_core::cold::{Access, Durability, Medium as _, Options, Ram, Store};
 use warmset_core::log::{Batch, Expect, IfPresent, Item, Key, Log, Outcome, Row};
 use warmset_core::{Error, Seq};
 
@@ -211,6 +211,51 @@ fn one_lost_sector_brings_nothing_back() {
 /// The name of the n-th segment, from 0.
 fn name(at: usize) -> String {
     segment(u64::try_from(at).unwrap() + 1)
+}
+
+#[test]
+fn what_took_the_ids_of_what_was_lost_is_shown_by_whoever_had_read_that() {
+    let ram = Ram::new();
+    let (log, reader) = (open(&ram, 1 << 20), open(&ram, 1 << 20));
+    put(&log, A, b"kept");
+    let (kept, mark) = (segments(&ram), ram.read("mark").unwrap());
+    let lost = put(&log, A, b"lost");
+    assert_eq!(reader.get(A, 0).unwrap().unwrap().payload, b"lost");
+    drop(log);
+    take_back(&ram, kept, &mark);
+    let other = open(&ram, 1 << 20);
+    assert_eq!(put(&other, B, b"instead"), lost);
+    assert_eq!(reader.get(A, 0).unwrap().unwrap().payload, b"kept");
+    assert_eq!(reader.get(B, 0).unwrap().unwrap().payload, b"instead");
+}
+
+/// Files as after a loss of power, in the very files: whoever has them open has these.
+fn take_back(ram: &Ram, kept: Vec<Vec<u8>>, mark: &[u8]) {
+    for (at, bytes) in kept.into_iter().enumerate() {
+        let file = ram.open(&name(at), Access::Write).unwrap();
+        file.set_len(u64::try_from(bytes.len()).unwrap()).unwrap();
+    }
+    let file = ram.open("mark", Access::Write).unwrap();
+    file.write_at(mark, 0).unwrap();
+}
+
+#[test]
+fn what_a_loss_of_power_took_away_is_not_shown_by_whoever_had_read_it() {
+    let ram = Ram::new();
+    let (log, reader) = (open(&ram, 1 << 20), open(&ram, 1 << 20));
+    put(&log, A, b"kept");
+    let (kept, mark) = (segments(&ram), ram.read("mark").unwrap());
+    put(&log, A, b"lost");
+    write(&log, Row::Add(Item::new(LIST, b"lost")));
+    assert_eq!(reader.get(A, 0).unwrap().unwrap().payload, b"lost");
+    assert_eq!(reader.entries(LIST, None, 9, false, 0).unwrap().len(), 1);
+    drop(log);
+    take_back(&ram, kept, &mark);
+    assert_eq!(reader.get(A, 0).unwrap().unwrap().payload, b"kept");
+    assert_eq!(reader.entries(LIST, None, 9, false, 0).unwrap(), []);
+    put(&reader, B, b"goes on");
+    assert_eq!(reader.get(B, 0).unwrap().unwrap().payload, b"goes on");
+    assert_eq!(reader.get(A, 0).unwrap().unwrap().payload, b"kept");
 }
 
 fn segments(ram: &Ram) -> Vec<Vec<u8>> {

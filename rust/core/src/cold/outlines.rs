@@ -20,6 +20,8 @@ pub(crate) struct Gone {
     erasures: Arc<Erasures>,
     /// Ids whose records are damaged so that nobody knows their keys.
     pub(crate) lost: Vec<RangeInclusive<u64>>,
+    /// How often records that were read once were found to be gone.
+    pub(crate) rewound: u64,
 }
 
 impl Gone {
@@ -35,19 +37,26 @@ impl Gone {
 }
 
 impl Store {
-    /// Whether nothing came after an id, and no erasure after one of that version.
+    /// Whether nothing came after an id, no erasure after one of that version, and nothing went that had
+    /// been read when records had been found to be gone so often.
     ///
     /// # Errors
     ///
     /// What the operating system answers; [`Error::Closed`].
-    pub(crate) fn is_followed(&self, seen: Seq, erased: u64, fresh: bool) -> Result<bool> {
+    pub(crate) fn is_followed(
+        &self,
+        seen: Seq,
+        erased: u64,
+        rewound: u64,
+        fresh: bool,
+    ) -> Result<bool> {
         let index = if fresh {
             self.shelf.fresh()?
         } else {
             self.shelf.known()?
         };
         let next = index.next_seq() == seen.0.saturating_add(1);
-        Ok(next && index.erasures.version() == erased)
+        Ok(next && index.erasures.version() == erased && index.rewound == rewound)
     }
 
     /// The error of a damaged record, in these words if nobody knows more of it.
@@ -84,6 +93,7 @@ impl Store {
             let gone = Gone {
                 erasures: Arc::clone(&index.erasures),
                 lost: lost.map(|seqs| seqs.start().0..=seqs.end().0).collect(),
+                rewound: index.rewound,
             };
             (index.range(from.0, PAGE)?, gone, index.next_seq())
         };

@@ -99,7 +99,7 @@ impl Shelf {
         let mut known = self.cuts.lock().unwrap_or_else(PoisonError::into_inner);
         known.extend(cuts);
         let mut slot = self.write();
-        index.keep_strays(&slot);
+        index.succeed(&slot);
         *slot = index;
         Ok(())
     }

@@ -201,7 +201,7 @@ impl Store {
         }
         loop {
             let packet = make()?;
-            if packet.count() == 0 {
+            if packet.count() == 0 && judge.is_none() {
                 return Ok(0..0);
             }
             let ticket = self.queue.push(packet, ack, judge.cloned());

@@ -118,20 +118,16 @@ impl Log {
         check(key)?;
         let encoded = order::encode(key);
         loop {
-            let known = {
-                let directory = self.shared.current()?;
-                let known = directory.cells.get(&encoded).cloned();
-                let version = known.as_ref().map(|cell| cell.version).unwrap_or_default();
-                if let Some(seq) = directory.lost_after(version) {
-                    return Err(Error::Uncertain { seq, version });
-                }
-                known
-            };
+            let known = newest(&*self.shared.current()?, &encoded)?.cloned();
             let Some(known) = known.filter(|cell| cell.is_live(now)) else {
                 return Ok(None);
             };
             match self.shared.store.get(known.version) {
-                Ok(record) => return self.cell(&encoded, known, record).map(Some),
+                Ok(record) if order::encode(&record.key) == encoded => {
+                    return self.cell(&encoded, known, record).map(Some);
+                }
+                // An older copy of the store was put back, and another record got that id since.
+                Ok(_) => self.shared.begin_anew(),
                 // A compaction took a version that was superseded meanwhile.
                 Err(Error::NotFound { .. } | Error::Erased { .. })
                     if !self.is_newest(&encoded, known.version)? => {}
@@ -147,13 +143,8 @@ impl Log {
     /// As [`get`](Self::get), without a look at the payload.
     pub fn version(&self, key: Key<'_>, now: i64) -> Result<Option<Seq>> {
         check(key)?;
-        let encoded = order::encode(key);
         let directory = self.shared.current()?;
-        let known = directory.cells.get(&encoded);
-        let version = known.map(|cell| cell.version).unwrap_or_default();
-        if let Some(seq) = directory.lost_after(version) {
-            return Err(Error::Uncertain { seq, version });
-        }
+        let known = newest(&directory, &order::encode(key))?;
         Ok(known
             .filter(|cell| cell.is_live(now))
             .map(|cell| cell.version))
@@ -194,34 +185,18 @@ impl Log {
                 return Ok(Vec::new());
             };
             let path = list.path();
-            let passes = |seq: &&Seq| {
-                beyond.is_none_or(|beyond| {
-                    if reverse {
-                        **seq < beyond
-                    } else {
-                        **seq > beyond
-                    }
-                })
-            };
-            let live = |seq: &Seq| {
-                list.node(*seq)
-                    .filter(|node| node.expires.is_none_or(|expires| now < expires))
-                    .cloned()
-            };
-            if reverse {
-                path.iter()
-                    .rev()
-                    .filter(passes)
-                    .filter_map(live)
-                    .take(limit)
-                    .collect()
+            let page: Box<dyn Iterator<Item = &Seq>> = if reverse {
+                let end = beyond.map_or(path.len(), |beyond| {
+                    path.partition_point(|seq| *seq < beyond)
+                });
+                Box::new(path.get(..end).unwrap_or_default().iter().rev())
             } else {
-                path.iter()
-                    .filter(passes)
-                    .filter_map(live)
-                    .take(limit)
-                    .collect()
-            }
+                let start = beyond.map_or(0, |beyond| path.partition_point(|seq| *seq <= beyond));
+                Box::new(path.get(start..).unwrap_or_default().iter())
+            };
+            let nodes = page.filter_map(|seq| list.node(*seq));
+            let live = nodes.filter(|node| node.expires.is_none_or(|expires| now < expires));
+            live.take(limit).cloned().collect()
         };
         let mut out = Vec::with_capacity(nodes.len());
         for node in nodes {
@@ -278,5 +253,19 @@ impl Log {
             own: said.own,
             payload: record.payload,
         })
+    }
+}
+
+/// The newest version of a cell that is known.
+///
+/// # Errors
+///
+/// [`Error::Uncertain`] if a damaged record may have changed it.
+fn newest<'a>(directory: &'a Directory, key: &[u8]) -> Result<Option<&'a cells::Cell>> {
+    let known = directory.cells.get(key);
+    let version = known.map(|cell| cell.version).unwrap_or_default();
+    match directory.lost_after(version) {
+        Some(seq) => Err(Error::Uncertain { seq, version }),
+        None => Ok(known),
     }
 }

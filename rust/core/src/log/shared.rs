@@ -58,7 +58,8 @@ impl Shared {
     fn follow(&self, fresh: bool) -> Result<RwLockReadGuard<'_, Directory>> {
         {
             let known = self.read();
-            if self.store.is_followed(known.seen, known.erased(), fresh)? {
+            let (erased, rewound) = known.followed();
+            if self.store.is_followed(known.seen, erased, rewound, fresh)? {
                 return Ok(known);
             }
         }
@@ -69,9 +70,9 @@ impl Shared {
         loop {
             let from = Seq(directory.seen.0.saturating_add(1));
             let (outlines, next, gone) = self.store.outlines(from, fresh)?;
-            if next < from {
-                // What was read once is no longer there: it was never durable, and the power was lost.
-                *directory = Directory::default();
+            if directory.followed().1 != gone.rewound {
+                // What was read once is no longer there: it is read anew from the beginning.
+                *directory = Directory::rewound(gone.rewound);
                 continue;
             }
             for outline in &outlines {
@@ -87,6 +88,14 @@ impl Shared {
         }
         drop(directory);
         Ok(self.read())
+    }
+
+    /// Forgets the directory: the next look reads all records.
+    pub(super) fn begin_anew(&self) {
+        let directory = self.directory.write();
+        let mut directory = directory.unwrap_or_else(PoisonError::into_inner);
+        let (_, rewound) = directory.followed();
+        *directory = Directory::rewound(rewound);
     }
 
     /// Takes up what this handle has written, up to the id `last`.

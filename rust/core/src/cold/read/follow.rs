@@ -57,7 +57,7 @@ fn reload(shelf: &Shelf, index: &mut Index) -> Result<()> {
         Repair::Forbidden,
         shelf.uuid,
     )?;
-    loaded.index.keep_strays(index);
+    loaded.index.succeed(index);
     *index = loaded.index;
     shelf.keyring.forget();
     if index.all_damages().next().is_some() {

@@ -34,6 +34,9 @@ pub(in crate::cold) struct Index {
     pub(in crate::cold) beyond: bool,
     /// Where the mark is kept; `None` until a writer made it.
     pub(in crate::cold) file: Option<MarkFile>,
+    /// How often records that were read once were found to be gone: they were never durable, and the
+    /// power was lost, or somebody put an older copy back.
+    pub(in crate::cold) rewound: u64,
 }
 
 impl Index {
@@ -135,8 +138,19 @@ impl Index {
         }
     }
 
-    /// Takes over what is known to be damaged outside of the segments.
-    pub(in crate::cold) fn keep_strays(&mut self, before: &Self) {
+    /// Takes over what an earlier index of the same handle knew, and no file says: damage outside of the
+    /// segments, and whether there was more to read.
+    pub(in crate::cold) fn succeed(&mut self, before: &Self) {
+        self.keep_strays(before);
+        let number = |segment: &Segment| segment.source.header.number;
+        let behind = before.segments.last().is_some_and(|last| {
+            let mut same = self.segments.iter().filter(|s| number(s) == number(last));
+            same.next().is_none_or(|same| same.last() < last.last())
+        });
+        self.rewound = before.rewound.saturating_add(u64::from(behind));
+    }
+
+    fn keep_strays(&mut self, before: &Self) {
         for damage in before.damages.iter().filter(|d| d.segment == 0) {
             if !self.damages.iter().any(|known| known.path == damage.path) {
                 self.damages.push(damage.clone());

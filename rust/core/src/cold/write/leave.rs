@@ -174,3 +174,22 @@ pub(super) fn identity(common: &Shelf, token: [u8; 16]) -> Identity {
         salt: token,
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::{Options, Store};
+
+    #[test]
+    fn names_of_what_a_handle_leaves_grow_whatever_the_clock_does() {
+        let store = Store::in_memory(Options::default()).unwrap();
+        let time = || u64::from_be_bytes(*token(&store.shelf).first_chunk().unwrap());
+        let first = time();
+        assert!(first.abs_diff(now()) < 60_000_000_000);
+        assert!(time() > first);
+        // The clock was a day ahead when the last one was left.
+        let ahead = first + 86_400_000_000_000;
+        *store.shelf.left.lock().unwrap() = ahead;
+        assert_eq!([time(), time()], [ahead + 1, ahead + 2]);
+    }
+}

@@ -26,6 +26,8 @@ pub(super) struct Directory {
     pub(super) seen: Seq,
     /// Up to which erasure it is without what was erased.
     erased: u64,
+    /// How often records that were read once had been found to be gone when it was begun.
+    rewound: u64,
     /// Ids of records that are damaged so that nobody knows their keys.
     lost: Vec<RangeInclusive<u64>>,
 }
@@ -107,9 +109,18 @@ impl Directory {
         }
     }
 
-    /// Up to which erasure it is without what was erased.
-    pub(super) fn erased(&self) -> u64 {
-        self.erased
+    /// A directory that begins anew, after records had been found to be gone so often.
+    pub(super) fn rewound(rewound: u64) -> Self {
+        Self {
+            rewound,
+            ..Self::default()
+        }
+    }
+
+    /// Up to which erasure it is without what was erased, and how often records had been found to be gone
+    /// when it was begun.
+    pub(super) fn followed(&self) -> (u64, u64) {
+        (self.erased, self.rewound)
     }
 
     /// The first damaged record after an id of which nobody knows what it changed.
