@@ -1,8 +1,9 @@
 //! Lists: pages, cuts, and the paths of a conversation.
 
 use std::sync::Arc;
+use std::time::Duration;
 
-use warmset_core::cold::{Draft, Options, Ram, Store};
+use warmset_core::cold::{Appended, Draft, Encryption, Medium as _, OnBusy, Options, Ram, Store};
 use warmset_core::log::{Batch, IfPresent, Item, Key, Log, Outcome, Row};
 use warmset_core::{Error, Kind, Seq};
 
@@ -224,4 +225,80 @@ fn what_is_removed_is_not_found_by_its_id_either_and_in_no_process() {
         &[&gone[..], &[later, below]].concat(),
         &[last, plain[0]],
     );
+}
+
+#[test]
+fn what_waited_in_the_spool_goes_with_what_was_removed_meanwhile() {
+    let ram = Ram::new();
+    let options = Options {
+        on_busy: OnBusy::Spool,
+        lock_wait: Duration::ZERO,
+        ..Options::default()
+    };
+    let open = || Store::with_medium(Box::new(ram.clone()), options).unwrap();
+    let (log, hook) = (Log::new(Arc::new(open())), open());
+    let turn = |key: Key<'static>| Draft {
+        kind: Kind::Turn,
+        key,
+        meta: b"{}",
+        sources: &[],
+        payload: b"left",
+    };
+    let other: Key<'_> = &[b"t", b"other"];
+    let first = add(&log, TALK, 1)[0];
+    let leave = || {
+        // While somebody else writes.
+        let hold = ram.try_lock().unwrap().unwrap();
+        let left = hook.append_or_spool(&[turn(TALK), turn(other)]).unwrap();
+        assert!(matches!(left, Appended::Spooled(_)), "{left:?}");
+        drop(hold);
+    };
+    leave();
+    let remove = |log: &Log| log.write(&Batch::new(&[Row::RemoveBelow(TALK)])).unwrap();
+    // The next writer takes it up first, so it is removed with the rest.
+    remove(&log);
+    assert_eq!((seqs(&log, TALK), seqs(&log, other).len()), (vec![], 1));
+    assert!(matches!(
+        log.store().get(first),
+        Err(Error::NotFound { .. })
+    ));
+    // What comes later is not meant.
+    leave();
+    let last = add(&log, TALK, 1);
+    assert_eq!((seqs(&log, TALK).len(), seqs(&log, other).len()), (2, 2));
+    assert_eq!(log.tail(TALK).unwrap(), last[0]);
+}
+
+#[test]
+fn what_waits_for_its_key_goes_with_what_was_removed_before_it_was_taken_up() {
+    let ram = Ram::new();
+    let with = |encryption| {
+        let options = Options {
+            on_busy: OnBusy::Spool,
+            lock_wait: Duration::ZERO,
+            encryption,
+            ..Options::default()
+        };
+        Arc::new(Store::with_medium(Box::new(ram.clone()), options).unwrap())
+    };
+    let (keyed, bare) = (with(Encryption::Master([9; 32])), with(Encryption::Off));
+    let turn = |key: Key<'static>| Draft {
+        kind: Kind::Turn,
+        key,
+        meta: b"{}",
+        sources: &[],
+        payload: b"left",
+    };
+    let other: Key<'_> = &[b"t", b"other"];
+    let hold = ram.try_lock().unwrap().unwrap();
+    keyed.append_or_spool(&[turn(TALK), turn(other)]).unwrap();
+    drop(hold);
+    // Without the keys nobody can take it up, but may remove what it belongs to.
+    let log = Log::new(bare);
+    log.write(&Batch::new(&[Row::RemoveBelow(TALK)])).unwrap();
+    assert_eq!(keyed.spooled().unwrap().len(), 1);
+    keyed.append(&[turn(other)]).unwrap();
+    assert_eq!(keyed.spooled().unwrap().len(), 0);
+    let log = Log::new(keyed);
+    assert_eq!((seqs(&log, TALK).len(), seqs(&log, other).len()), (0, 2));
 }

@@ -159,12 +159,16 @@ fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
         .collect();
     let named: [&[u8]; 1] = [&left.token];
     let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
-    let erasures = common.known()?.erasures.clone();
-    // An erasure since then got that id itself, or a later one, and covers all below it.
+    let (erasures, removals) = {
+        let index = common.known()?;
+        (Arc::clone(&index.erasures), Arc::clone(&index.removals))
+    };
+    // What was erased or removed since then got that id itself, or a later one, and covers all below it.
     let before = left.next.saturating_sub(1);
     let goes = |record: &Record| {
         let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
-        made_from || erasures.covers_key(before, &record.key)
+        let gone = erasures.covers_key(before, &record.key);
+        made_from || gone || removals.covers(before, &record.key)
     };
     let records = left.records.iter().zip(&keys);
     let records = records.filter(|(record, _)| !goes(record));
