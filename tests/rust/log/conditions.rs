@@ -4,8 +4,8 @@ use std::sync::Arc;
 
 use warmset_core::cold::{Options, Store};
 use warmset_core::log::{
-    Batch, Columns, Expect, IfPresent, Item, Key, Log, MAX_KEY, MAX_OWN, MAX_PARTS, MAX_UID,
-    Outcome, Row, Value,
+    Batch, Columns, Expect, IfPresent, Item, Key, Log, MAX_DEPTH, MAX_KEY, MAX_OWN, MAX_PARTS,
+    MAX_UID, Outcome, Row, Value,
 };
 use warmset_core::{Error, Seq};
 
@@ -326,4 +326,46 @@ fn a_patch_is_of_the_version_that_it_names() {
     assert_eq!((cell.version, cell.payload.as_slice()), (second, &b"2"[..]));
     assert_eq!(cell.columns.get("n"), &Value::Int(1));
     assert_eq!(cell.born.seq, first);
+}
+
+#[test]
+fn a_cell_and_a_list_of_one_key_are_two_things() {
+    let log = log();
+    for key in [A, TALK] {
+        write(&log, &[add(key, b"1"), add(key, b"2")]);
+        write(&log, &[put(key, b"cell")]);
+        write(
+            &log,
+            &[Row::Cut {
+                list: key,
+                after: Seq(0),
+            }],
+        );
+        assert_eq!(payload(&log, key), Some(b"cell".to_vec()));
+        write(&log, &[add(key, b"3")]);
+        write(&log, &[Row::Remove(key)]);
+        assert_eq!(
+            (payload(&log, key), payloads(&log, key)),
+            (None, vec![b"3".to_vec()])
+        );
+    }
+}
+
+#[test]
+fn a_scope_has_as_many_parts_as_a_record_can_say() {
+    let log = log();
+    let parts = [&b"p"[..]; 20];
+    let rows = [put(&parts, b"x")];
+    let with = |depth| {
+        log.write(&Batch {
+            depth,
+            ..Batch::new(&rows)
+        })
+    };
+    with(MAX_DEPTH).unwrap();
+    let refused = with(MAX_DEPTH + 1);
+    assert!(
+        matches!(refused, Err(Error::Argument { name: "depth", .. })),
+        "{refused:?}"
+    );
 }

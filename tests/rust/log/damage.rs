@@ -2,8 +2,8 @@
 
 use std::sync::Arc;
 
-use warmset_core::cold::{Access, Durability, Medium as _, Options, Ram, Store};
-use warmset_core::log::{Batch, Expect, IfPresent, Item, Key, Log, Outcome, Row};
+use warmset_core::cold::{Access, Durability, Encryption, Medium as _, Options, Ram, Scope, Store};
+use warmset_core::log::{Batch, Columns, Expect, IfPresent, Item, Key, Log, Outcome, Row};
 use warmset_core::{Error, Seq};
 
 use crate::segment;
@@ -147,6 +147,85 @@ fn what_a_record_without_a_key_may_have_changed_is_uncertain() {
 }
 
 #[test]
+fn a_compaction_heals_no_damage_and_forgets_none() {
+    // The header of the newest version lies right before its key.
+    for (length, from) in [(1_500, 93), (1_500, 96), (1 << 20, 93), (1 << 20, 0)] {
+        for bit in [1_u8, 4, 16] {
+            let ram = Ram::new();
+            let log = open(&ram, length);
+            put(&log, A, b"old");
+            put(&log, A, b"new");
+            let gone = put(&log, B, b"gone");
+            for _ in 0..8 {
+                put(&log, &[b"t", b"\xffs", b"third"], b"more and more and more");
+            }
+            log.store().close().unwrap();
+            let name = segment(2);
+            let mut file = ram.read(&name).unwrap();
+            let places = file.windows(9).enumerate();
+            let places: Vec<usize> = places
+                .filter(|(_, found)| *found == b"first-key")
+                .map(|(at, _)| at)
+                .collect();
+            file[places[1] - from] ^= bit;
+            ram.write(&name, file);
+            let log = open(&ram, length);
+            log.store().erase(Scope::Records(&[gone])).unwrap();
+            log.store().compact().unwrap();
+            for log in [&log, &open(&ram, length)] {
+                let found = log.get(A, 0);
+                let refused = matches!(found, Err(Error::Corrupt { .. } | Error::Uncertain { .. }));
+                assert!(refused, "{length} {from} {bit}: {found:?}");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_patch_that_nobody_can_read_leaves_its_cell_uncertain() {
+    let ram = Ram::new();
+    let options = Options {
+        encryption: Encryption::Keys,
+        segment_bytes: 1,
+        ..Options::default()
+    };
+    let open = || {
+        Log::new(Arc::new(
+            Store::with_medium(Box::new(ram.clone()), options).unwrap(),
+        ))
+    };
+    let log = open();
+    let version = put(&log, A, b"payload");
+    let columns = Columns::default();
+    let patch = write(
+        &log,
+        Row::Patch {
+            key: A,
+            version: None,
+            columns: &columns,
+            expires: Some(-5),
+        },
+    );
+    assert_eq!(log.get(A, 0).unwrap(), None);
+    put(&log, B, b"behind");
+    log.store().close().unwrap();
+    // Each has a segment of its own: an empty one, the cell, its patch.
+    let name = segment(3);
+    let healthy = ram.read(&name).unwrap();
+    let mut places = healthy.windows(9).enumerate();
+    let key = places.find(|(_, found)| *found == b"first-key").unwrap().0;
+    for behind in [60, 70, 80] {
+        let mut file = healthy.clone();
+        file[key + behind] ^= 1;
+        ram.write(&name, file);
+        for found in [open().get(A, 0).err(), open().version(A, 0).err()] {
+            let uncertain = matches!(found, Some(Error::Uncertain { seq, version: known }) if (seq, known) == (patch, version));
+            assert!(uncertain, "{behind}: {found:?}");
+        }
+    }
+}
+
+#[test]
 fn one_lost_sector_brings_nothing_back() {
     for length in LENGTHS {
         // What is cut and removed is written twice: each copy in turn, and each sector.
@@ -217,14 +296,28 @@ fn name(at: usize) -> String {
 fn what_took_the_ids_of_what_was_lost_is_shown_by_whoever_had_read_that() {
     let ram = Ram::new();
     let (log, reader) = (open(&ram, 1 << 20), open(&ram, 1 << 20));
+    let log_of_lost = open(&ram, 1 << 20);
     put(&log, A, b"kept");
     let (kept, mark) = (segments(&ram), ram.read("mark").unwrap());
-    let lost = put(&log, A, b"lost");
+    let rows = [
+        Row::Put(Item::new(A, b"lost")),
+        Row::Add(Item::new(LIST, b"lost")),
+    ];
+    let out = log.write(&Batch::new(&rows)).unwrap();
+    let Outcome::Written(lost) = out[0] else {
+        panic!("{out:?}")
+    };
     assert_eq!(reader.get(A, 0).unwrap().unwrap().payload, b"lost");
+    assert_eq!(
+        log_of_lost.entries(LIST, None, 9, false, 0).unwrap().len(),
+        1
+    );
     drop(log);
     take_back(&ram, kept, &mark);
     let other = open(&ram, 1 << 20);
     assert_eq!(put(&other, B, b"instead"), lost);
+    let entries = log_of_lost.entries(LIST, None, 9, false, 0).unwrap();
+    assert_eq!(entries, [], "another record is shown as an entry");
     assert_eq!(reader.get(A, 0).unwrap().unwrap().payload, b"kept");
     assert_eq!(reader.get(B, 0).unwrap().unwrap().payload, b"instead");
 }

@@ -2,7 +2,8 @@
 
 use std::collections::HashSet;
 use std::path::Path;
-use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Barrier};
 use std::thread;
 
 use warmset_core::cold::{Durability, OnBusy, Options, Store};
@@ -174,4 +175,49 @@ fn a_number_that_many_raise_by_compare_and_set_is_their_sum() {
         .unwrap();
     assert_eq!(u64::from(cell.payload[0]), 16 * 25 % 256);
     assert!(tries.iter().sum::<u64>() >= 400);
+}
+
+#[test]
+fn two_logs_of_one_store_judge_as_one() {
+    let dir = tempfile::tempdir().unwrap();
+    let store = Arc::clone(open(dir.path(), Durability::Fsync).store());
+    let logs = [Log::new(Arc::clone(&store)), Log::new(store)];
+    let stop = Arc::new(AtomicBool::new(false));
+    // Somebody keeps the writer busy, so that what comes meanwhile is written together.
+    let (log, ended) = (logs[0].clone(), Arc::clone(&stop));
+    let busy = thread::spawn(move || {
+        let key: [&[u8]; 3] = [b"t", b"\xffs", b"busy"];
+        while !ended.load(Ordering::Relaxed) {
+            log.write(&Batch::new(&[Row::Put(Item::new(&key, b""))]))
+                .unwrap();
+        }
+    });
+    let keys = 60_u8;
+    let barrier = Arc::new(Barrier::new(12));
+    let threads: Vec<_> = (0..12)
+        .map(|at| {
+            let (log, barrier) = (logs[at % 2].clone(), Arc::clone(&barrier));
+            thread::spawn(move || {
+                let put = |key: u8| {
+                    barrier.wait();
+                    let name = [key];
+                    let parts: [&[u8]; 3] = [b"t", b"\xffs", &name];
+                    let item = Item {
+                        if_present: IfPresent::Skip,
+                        ..Item::new(&parts, b"")
+                    };
+                    let outcomes = log.write(&Batch::new(&[Row::Put(item)])).unwrap();
+                    usize::from(matches!(outcomes[0], Outcome::Written(_)))
+                };
+                (0..keys).map(put).sum::<usize>()
+            })
+        })
+        .collect();
+    let written: usize = threads
+        .into_iter()
+        .map(|thread| thread.join().unwrap())
+        .sum();
+    stop.store(true, Ordering::Relaxed);
+    busy.join().unwrap();
+    assert_eq!(written, usize::from(keys));
 }

@@ -50,6 +50,7 @@ mod write;
 pub use defect::{Defect, seed};
 pub use erase::compact::Compacted;
 pub use erase::{Erased, Scope};
+pub use format::frame::MAX_DEPTH;
 pub use format::links::{Born, Links};
 pub use map::{Map, WholeMap};
 pub(crate) use medium::disk::open_regular;

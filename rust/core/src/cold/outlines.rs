@@ -8,6 +8,8 @@ use crate::error::{Error, Result};
 use crate::interrupt;
 
 use super::erase::erasures::Erasures;
+use super::format::footer::Why;
+use super::format::words::Words;
 use super::record::Outline;
 use super::store::Store;
 
@@ -37,6 +39,11 @@ impl Gone {
 }
 
 impl Store {
+    /// Whether another process than the one that opened it asks.
+    pub(crate) fn is_forked(&self) -> bool {
+        self.shelf.is_forked()
+    }
+
     /// Whether nothing came after an id, no erasure after one of that version, and nothing went that had
     /// been read when records had been found to be gone so often.
     ///
@@ -90,11 +97,18 @@ impl Store {
                 self.shelf.known()?
             };
             let lost = index.all_damages().filter_map(|damage| damage.seqs.clone());
-            let gone = Gone {
+            let mut gone = Gone {
                 erasures: Arc::clone(&index.erasures),
                 lost: lost.map(|seqs| seqs.start().0..=seqs.end().0).collect(),
                 rewound: index.rewound,
             };
+            for segment in &index.segments {
+                if segment.source.header.words != Words::default() && segment.last() >= from.0 {
+                    let gaps = segment.listing()?.contents.gaps.iter();
+                    let damaged = gaps.filter(|gap| gap.why == Why::Damaged);
+                    gone.lost.extend(damaged.map(|gap| gap.seqs.clone()));
+                }
+            }
             (index.range(from.0, PAGE)?, gone, index.next_seq())
         };
         let after = places

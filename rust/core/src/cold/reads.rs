@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use crate::entry::Seq;
+use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use super::erase::pending;
@@ -194,7 +194,7 @@ impl Store {
             Err(Error::NoKey { .. }) => self.shelf.fresh()?,
             _ => self.shelf.known()?,
         };
-        let seq = Seq(entry.seq);
+        let (seq, kind) = (Seq(entry.seq), Kind::from_code(entry.kind));
         if index.erasures.covers_seq(entry.seq) {
             return Err(Error::Erased { seq });
         }
@@ -202,7 +202,7 @@ impl Store {
             if index.erasures.covers(entry.seq, key) {
                 return Some(Error::Erased { seq });
             }
-            let removed = index.removals.covers(entry.seq, key);
+            let removed = index.removals.covers(entry.seq, kind, key);
             removed.then_some(Error::NotFound { seq })
         };
         let hidden = match &record {
@@ -247,7 +247,6 @@ impl Store {
 mod tests {
     use super::*;
     use crate::cold::{Ack, Draft, Options, Scope};
-    use crate::entry::Kind;
 
     #[test]
     fn the_child_of_a_fork_waits_for_no_lock_of_its_parent() {

@@ -12,7 +12,7 @@
 use std::collections::{BTreeMap, HashMap};
 use std::ops::RangeInclusive;
 
-use crate::entry::Seq;
+use crate::entry::{Kind, Seq};
 
 use crate::cold::erase::erasures::hash_of;
 
@@ -139,14 +139,17 @@ impl Removals {
         self.any
     }
 
-    /// Whether a record with this id and key was removed.
-    pub(in crate::cold) fn covers<P: AsRef<[u8]>>(&self, seq: u64, key: &[P]) -> bool {
+    /// Whether a record with this id, kind and key was removed. A cell and a list may have one key.
+    pub(in crate::cold) fn covers<P: AsRef<[u8]>>(&self, seq: u64, kind: Kind, key: &[P]) -> bool {
         if !self.any {
             return false;
         }
         let hash = |len: usize| key.get(..len).and_then(|parts| hash_of(&self.uuid, parts));
         let whole = hash(key.len());
-        let cell = whole.and_then(|hash| self.cells.get(&hash));
+        let is_cell = matches!(kind, Kind::Cell | Kind::Patch);
+        let cell = whole
+            .and_then(|hash| self.cells.get(&hash))
+            .filter(|_| is_cell);
         let mut lengths = self.below.keys().map(|(len, _)| *len);
         let mut last = usize::MAX;
         cell.is_some_and(|upto| seq <= *upto)
@@ -160,7 +163,7 @@ impl Removals {
             })
             || self.listed.iter().any(|(upto, ranges, list)| {
                 seq <= *upto
-                    && list.is_none_or(|list| whole == Some(list))
+                    && list.is_none_or(|list| whole == Some(list) && kind != Kind::Cell)
                     && ranges.iter().any(|range| range.contains(&seq))
             })
     }

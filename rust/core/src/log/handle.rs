@@ -2,7 +2,7 @@
 
 use std::sync::{Arc, RwLockReadGuard};
 
-use crate::cold::{Born, Judge, Store};
+use crate::cold::{Born, Judge, MAX_DEPTH, Store};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
@@ -95,6 +95,13 @@ impl Log {
             let (Expect::Version(key, _) | Expect::Tail(key, _)) = expect;
             check(key)?;
         }
+        if batch.depth > MAX_DEPTH {
+            return Err(Error::Argument {
+                name: "depth",
+                expected: format!("at most {MAX_DEPTH} parts"),
+                found: batch.depth.to_string(),
+            });
+        }
         let records = Records::of(batch, |uid| self.shared.name(uid))?;
         let rows: Vec<_> = records
             .made
@@ -179,9 +186,10 @@ impl Log {
         now: i64,
     ) -> Result<Vec<Entry>> {
         check(list)?;
+        let encoded = order::encode(list);
         let nodes: Vec<_> = {
             let directory = self.shared.current()?;
-            let Some(list) = directory.lists.get(&order::encode(list)) else {
+            let Some(list) = directory.lists.get(&encoded) else {
                 return Ok(Vec::new());
             };
             let path = list.path();
@@ -201,7 +209,12 @@ impl Log {
         let mut out = Vec::with_capacity(nodes.len());
         for node in nodes {
             let record = match self.shared.store.get(node.seq) {
-                Ok(record) => record,
+                Ok(record) if order::encode(&record.key) == encoded => record,
+                // An older copy of the store was put back, and another record got that id since.
+                Ok(_) => {
+                    self.shared.begin_anew();
+                    continue;
+                }
                 // It went since the path was looked up.
                 Err(Error::NotFound { .. } | Error::Erased { .. }) => continue,
                 Err(other) => return Err(other),
@@ -264,7 +277,11 @@ impl Log {
 fn newest<'a>(directory: &'a Directory, key: &[u8]) -> Result<Option<&'a cells::Cell>> {
     let known = directory.cells.get(key);
     let version = known.map(|cell| cell.version).unwrap_or_default();
-    match directory.lost_after(version) {
+    // Of a version that cannot be read its record says so; of a patch nothing else does.
+    let unread = known
+        .filter(|cell| !cell.readable)
+        .and_then(|cell| cell.patch);
+    match directory.lost_after(version).or(unread) {
         Some(seq) => Err(Error::Uncertain { seq, version }),
         None => Ok(known),
     }

@@ -103,6 +103,10 @@ impl Judge for Pending {
         Ok(verdicts)
     }
 
+    fn circle(&self) -> usize {
+        Arc::as_ptr(&self.shared).addr()
+    }
+
     fn settle(&self, written: bool) {
         *self.shared.pending() = Draft::default();
         if written {

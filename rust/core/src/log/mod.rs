@@ -28,6 +28,7 @@ mod scan;
 mod shared;
 mod value;
 
+pub use crate::cold::MAX_DEPTH;
 pub use attributes::{Attributes, MAX_CODEC, MAX_UID};
 pub use batch::{Batch, Expect, IfPresent, Item, Key, Outcome, Row, now};
 pub use filter::{Filter, MAX_FILTER_DEPTH};

@@ -56,6 +56,10 @@ impl Shared {
     }
 
     fn follow(&self, fresh: bool) -> Result<RwLockReadGuard<'_, Directory>> {
+        // Before any lock: a thread of the parent may have held it when the process forked.
+        if self.store.is_forked() {
+            return Err(Error::Forked);
+        }
         {
             let known = self.read();
             let (erased, rewound) = known.followed();

@@ -13,6 +13,7 @@ use crate::cold::erase::{clear, erased_in};
 use crate::cold::format::bytes::wide;
 use crate::cold::format::encode::{Stamp, stamp};
 use crate::cold::format::footer::{Contents, Entry, Gap, Why, seal};
+use crate::cold::format::frame::RecordHeader;
 use crate::cold::format::header::Header;
 use crate::cold::format::{MARK, PREAMBLE, rewritten_name, segment_name};
 use crate::cold::medium::{Access, put_file, refused};
@@ -199,10 +200,20 @@ fn without(
             batch_first: entry.seq,
             batch_count: 1,
         };
-        // A record that is damaged stays so: its body is checked again when it is read.
-        if stamp(&mut record, &header.identity, offset, place).is_some() {
+        // A body that is damaged stays so, and is checked again when it is read. A header that is would get
+        // a checksum that holds.
+        let whole =
+            RecordHeader::decode(&old.identity, entry.offset, &record).is_some_and(|found| {
+                (found.seq, found.len(), found.kind) == (entry.seq, entry.len, entry.kind)
+            });
+        if whole && stamp(&mut record, &header.identity, offset, place).is_some() {
             out.extend_from_slice(&record);
             contents.entries.push(Entry { offset, ..*entry });
+        } else {
+            contents.gaps.push(Gap {
+                seqs: entry.seq..=entry.seq,
+                why: Why::Damaged,
+            });
         }
     }
     if how == End::Open {

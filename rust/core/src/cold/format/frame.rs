@@ -23,7 +23,7 @@ pub(in crate::cold) const COPY: u16 = 2;
 /// Where the flags have how many parts of the key name whose the record is, four bits; 0 means two.
 const DEPTH: u16 = 8;
 /// The most parts of a key that can name whose a record is.
-pub(in crate::cold) const MAX_DEPTH: u8 = 15;
+pub const MAX_DEPTH: u8 = 15;
 
 /// The flags that say how many parts of the key name whose a record is.
 pub(in crate::cold) fn depth_flags(depth: u8) -> u16 {

@@ -71,8 +71,8 @@ impl Writer {
             let mut count = 1;
             for ticket in rest.iter().skip(1) {
                 let more = size.saturating_add(ticket.packet().len());
-                // A judge knows what is published and what was judged: the two kinds are not mixed.
-                if more > limit || ticket.judge.is_some() != first.judge.is_some() {
+                // A judge knows what is published, and what those of its circle let pass.
+                if more > limit || ticket.circle() != first.circle() {
                     break;
                 }
                 (size, count) = (more, count + 1);

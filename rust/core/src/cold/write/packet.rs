@@ -291,8 +291,15 @@ impl Packet {
         };
         let mut rest = kept.unwrap_or(&mut self.encoded).as_mut_slice();
         let mut seq = first;
+        // The ids of all records so far, where a second copy must name one of them.
+        let mut seqs = Vec::new();
+        let mut copies = self.copies.iter().peekable();
         for (at, (len, kind)) in self.records.iter().enumerate() {
             let verdict = verdicts.get(at);
+            if !self.copies.is_empty() {
+                seqs.push(Seq(seq));
+            }
+            let copy = copies.next_if(|(copy, _)| *copy == at);
             if verdict == Some(&Verdict::LeftOut) {
                 continue;
             }
@@ -302,12 +309,8 @@ impl Packet {
             };
             if let Some(Verdict::Written(links)) = verdict {
                 let mut links = *links;
-                let copy = self.copies.iter().find(|(copy, _)| *copy == at);
-                links.of = copy.map_or(links.of, |(_, original)| {
-                    let before = verdicts.get(..*original).unwrap_or_default().iter();
-                    let before = before.filter(|one| **one != Verdict::LeftOut).count();
-                    Some(Seq(first.saturating_add(wide(before))))
-                });
+                let original = copy.and_then(|(_, original)| seqs.get(*original));
+                links.of = original.copied().or(links.of);
                 tie(record, &links);
             }
             let place = Stamp {

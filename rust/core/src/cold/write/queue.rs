@@ -31,6 +31,9 @@ pub(crate) trait Judge: fmt::Debug + Send + Sync {
 
     /// What was judged last is in the store, or is not.
     fn settle(&self, written: bool);
+
+    /// A number of those who know what each other judged: only they may judge one group.
+    fn circle(&self) -> usize;
 }
 
 /// What became of a packet.
@@ -64,6 +67,11 @@ impl Ticket {
 
     pub(in crate::cold) fn is_open(&self) -> bool {
         self.slot().is_none()
+    }
+
+    /// The circle of whoever judges it, if anybody does.
+    pub(in crate::cold) fn circle(&self) -> Option<usize> {
+        self.judge.as_ref().map(|judge| judge.circle())
     }
 
     pub(in crate::cold) fn packet(&self) -> MutexGuard<'_, Packet> {

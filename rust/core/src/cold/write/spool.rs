@@ -168,7 +168,7 @@ fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
     let goes = |record: &Record| {
         let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
         let gone = erasures.covers_key(before, &record.key);
-        made_from || gone || removals.covers(before, &record.key)
+        made_from || gone || removals.covers(before, record.kind, &record.key)
     };
     let records = left.records.iter().zip(&keys);
     let records = records.filter(|(record, _)| !goes(record));

@@ -23,7 +23,7 @@ pub(in crate::log) struct Cell {
     pub(in crate::log) columns: Columns,
     /// The newest patch of this version.
     pub(in crate::log) patch: Option<Seq>,
-    /// Whether its meta could be read: if not, nor can its payload.
+    /// Whether what says its columns and expiry could be read.
     pub(in crate::log) readable: bool,
 }
 
@@ -75,12 +75,16 @@ impl Cells {
         self.0.insert(key, cell);
     }
 
-    /// Changes columns and expiry of a version, if it is still the newest.
-    pub(super) fn patch(&mut self, key: &[u8], of: Seq, seq: Seq, attributes: &Attributes) {
+    /// Changes columns and expiry of a version, if it is still the newest; without attributes nobody knows
+    /// to what.
+    pub(super) fn patch(&mut self, key: &[u8], of: Seq, seq: Seq, said: Option<&Attributes>) {
         let cell = self.0.get_mut(key).filter(|cell| cell.version == of);
         if let Some(cell) = cell.filter(|cell| cell.patch.is_none_or(|patch| patch < seq)) {
-            cell.columns = attributes.columns.clone();
-            cell.expires = attributes.expires;
+            cell.readable = said.is_some();
+            if let Some(said) = said {
+                cell.columns = said.columns.clone();
+                cell.expires = said.expires;
+            }
             cell.patch = Some(seq);
         }
     }

@@ -58,8 +58,8 @@ impl Directory {
                 .lists
                 .add(key, seq, parent, uid, attributes.unwrap_or_default()),
             What::Patched { of, attributes } => {
+                self.cells.patch(&key, of, seq, attributes.as_ref());
                 if let Some(said) = attributes {
-                    self.cells.patch(&key, of, seq, &said);
                     self.lists.patch(&key, of, seq, &said);
                 }
             }
