@@ -60,26 +60,18 @@ def test_the_list_that_was_sent_is_compacted_and_the_rest_follows(agent):
     assert not again.applied
 
 
-def test_the_provider_is_asked_at_the_trigger_and_not_below(dialect):
-    agent = Agent(dialect, trigger_ratio=0.5)
+@pytest.mark.parametrize(
+    ("trigger", "swap_at", "more"),
+    [pytest.param(0.5, 0.36, 1, id="trigger"), pytest.param(0.3, 0.5, 2, id="swap_at")],
+)
+def test_a_list_is_compacted_from_exactly_a_line_on(dialect, trigger, swap_at, more):
+    agent = Agent(dialect, trigger_ratio=trigger)
     with agent.memory:
         agent.turn()
         agent.ask(words=40)
         size = agent.window().tokens
-        for budget, asked in ((2 * size + 1, 0), (2 * size, 1)):
-            made = agent.window(budget=budget, swap_at=0.36, swap_to=0.35)
-            assert made.tokens == size
-            assert len(agent.hand.tasks) == asked
-
-
-def test_a_list_of_exactly_swap_at_is_compacted_and_a_shorter_one_is_not(dialect):
-    agent = Agent(dialect, trigger_ratio=0.3)
-    with agent.memory:
-        agent.turn()
-        agent.ask(words=40)
-        size = agent.window().tokens
-        for budget, asked in ((2 * size + 2, 0), (2 * size, 1)):
-            made = agent.window(budget=budget, swap_at=0.5, swap_to=0.35)
+        for budget, asked in ((2 * size + more, 0), (2 * size, 1)):
+            made = agent.window(budget=budget, swap_at=swap_at, swap_to=0.35)
             assert made.tokens == size
             assert len(agent.hand.tasks) == asked
 

@@ -5,7 +5,6 @@
 //! the lists of those of later ones, which the tests of the log make; one that is there is never written
 //! again.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
 use std::path::{Path, PathBuf};
@@ -16,16 +15,14 @@ use warmset_core::cold::{
 };
 use warmset_core::{Error, Kind, Seq};
 
+use crate::support::kept::{copy, files, stores};
+
 const MASTER: [u8; 32] = *b"thirty-two bytes for golden ones";
 /// Where the major and minor number and the feature words lie in a header.
 const MAJOR: usize = 8;
 const MINOR: usize = 10;
 const READ_ONLY: usize = 24;
 const INCOMPATIBLE: usize = 32;
-
-fn stores() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/stores")
-}
 
 fn options(name: &str) -> Options {
     Options {
@@ -38,27 +35,6 @@ fn options(name: &str) -> Options {
         lock_wait: Duration::ZERO,
         segment_bytes: 1_200,
         ..Options::default()
-    }
-}
-
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.insert(path.clone(), fs::read(&path).unwrap());
-        }
-    }
-    found
-}
-
-fn copy(from: &Path, to: &Path) {
-    for (path, bytes) in files(from) {
-        let target = to.join(path.strip_prefix(from).unwrap());
-        fs::create_dir_all(target.parent().unwrap()).unwrap();
-        fs::write(target, bytes).unwrap();
     }
 }
 

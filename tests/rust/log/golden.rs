@@ -4,10 +4,9 @@
 //! `cargo test --test log golden:: -- --ignored` writes those of this version that are not there yet; the
 //! lists of records beside them are those of `cargo test --test cold golden::`.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 use std::fs;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::Arc;
 
 use warmset_core::cold::{Draft, Encryption, Mode, Options, Scope, Store};
@@ -16,13 +15,11 @@ use warmset_core::log::{
 };
 use warmset_core::{Kind, Seq};
 
+use crate::kept::{copy, stores};
+
 /// A store of all that a log can hold, the same encrypted, and one that version 1.0 may read.
 const NAMES: [&str; 3] = ["log", "log-keys", "log-readable"];
 const NOW: i64 = 1_700_000_000_000_000;
-
-fn stores() -> PathBuf {
-    Path::new(env!("CARGO_MANIFEST_DIR")).join("../../tests/fixtures/stores")
-}
 
 fn open(dir: &Path, mode: Mode) -> Log {
     let keys = dir.join("keys").exists();
@@ -37,27 +34,6 @@ fn open(dir: &Path, mode: Mode) -> Log {
         ..Options::default()
     };
     Log::new(Arc::new(Store::open(dir, options).unwrap()))
-}
-
-fn files(dir: &Path) -> BTreeMap<PathBuf, Vec<u8>> {
-    let mut found = BTreeMap::new();
-    for entry in fs::read_dir(dir).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            found.extend(files(&path));
-        } else {
-            found.insert(path.clone(), fs::read(&path).unwrap());
-        }
-    }
-    found
-}
-
-fn copy(from: &Path, to: &Path) {
-    for (path, bytes) in files(from) {
-        let target = to.join(path.strip_prefix(from).unwrap());
-        fs::create_dir_all(target.parent().unwrap()).unwrap();
-        fs::write(target, bytes).unwrap();
-    }
 }
 
 /// One of each: values of every type, names, patches, cuts, removals, what expires, what is deep.

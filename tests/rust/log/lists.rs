@@ -28,6 +28,17 @@ fn add(log: &Log, list: Key<'_>, count: usize) -> Vec<Seq> {
         .collect()
 }
 
+/// A message that the log did not write.
+fn turn(key: Key<'static>) -> Draft<'static> {
+    Draft {
+        kind: Kind::Turn,
+        key,
+        meta: b"{}",
+        sources: &[],
+        payload: b"left",
+    }
+}
+
 fn cut(log: &Log, list: Key<'_>, after: Seq) -> Outcome {
     let rows = [Row::Cut { list, after }];
     log.write(&Batch::new(&rows)).unwrap()[0]
@@ -138,14 +149,8 @@ fn an_own_id_is_free_again_off_the_path() {
 fn turns_of_a_store_without_links_follow_each_other() {
     let ram = Ram::new();
     let log = log(&ram);
-    let turn = Draft {
-        kind: Kind::Turn,
-        key: TALK,
-        meta: b"{}",
-        sources: &[],
-        payload: b"{}",
-    };
-    let old = log.store().append(&[turn, turn, turn]).unwrap();
+    let turn = turn(TALK);
+    let old = log.store().append(&[turn; 3]).unwrap();
     assert_eq!(seqs(&log, TALK), old);
     let more = add(&log, TALK, 1);
     cut(&log, TALK, old[1]);
@@ -237,14 +242,7 @@ fn what_waited_in_the_spool_goes_with_what_was_removed_meanwhile() {
     };
     let open = || Store::with_medium(Box::new(ram.clone()), options).unwrap();
     let (log, hook) = (Log::new(Arc::new(open())), open());
-    let turn = |key: Key<'static>| Draft {
-        kind: Kind::Turn,
-        key,
-        meta: b"{}",
-        sources: &[],
-        payload: b"left",
-    };
-    let other: Key<'_> = &[b"t", b"other"];
+    let other: Key<'static> = &[b"t", b"other"];
     let first = add(&log, TALK, 1)[0];
     let leave = || {
         // While somebody else writes.
@@ -282,14 +280,7 @@ fn what_waits_for_its_key_goes_with_what_was_removed_before_it_was_taken_up() {
         Arc::new(Store::with_medium(Box::new(ram.clone()), options).unwrap())
     };
     let (keyed, bare) = (with(Encryption::Master([9; 32])), with(Encryption::Off));
-    let turn = |key: Key<'static>| Draft {
-        kind: Kind::Turn,
-        key,
-        meta: b"{}",
-        sources: &[],
-        payload: b"left",
-    };
-    let other: Key<'_> = &[b"t", b"other"];
+    let other: Key<'static> = &[b"t", b"other"];
     let hold = ram.try_lock().unwrap().unwrap();
     keyed.append_or_spool(&[turn(TALK), turn(other)]).unwrap();
     drop(hold);

@@ -19,6 +19,8 @@ mod world;
 
 #[path = "../cold/support/faulty.rs"]
 mod faulty;
+#[path = "../cold/support/kept.rs"]
+mod kept;
 
 /// The name of a segment, written down here once more so that the tests share no code with it.
 fn segment(number: u64) -> String {

@@ -52,6 +52,8 @@ pub use erase::compact::Compacted;
 pub use erase::{Erased, Scope};
 pub use format::frame::MAX_DEPTH;
 pub use format::links::{Born, Links};
+pub use format::words::SPACE;
+pub(crate) use format::words::is_space;
 pub use map::{Map, WholeMap};
 pub(crate) use medium::disk::open_regular;
 pub(crate) use medium::lock::{Held, try_held};

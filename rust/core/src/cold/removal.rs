@@ -9,12 +9,12 @@
 //!
 //! It concerns what was written before it, and nothing that comes later.
 
-use std::collections::{BTreeMap, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::entry::{Kind, Seq};
 
-use crate::cold::erase::erasures::hash_of;
+use crate::cold::erase::erasures::{hash_of, ranges};
 
 /// What is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -40,6 +40,23 @@ pub(crate) struct Removal {
 }
 
 impl Removal {
+    /// The removal of what the key says, or of these ids.
+    pub(crate) fn new(target: Target, seqs: &BTreeSet<u64>) -> Self {
+        Self {
+            target,
+            seqs: ranges(seqs),
+            relinked: Vec::new(),
+        }
+    }
+
+    /// The removal of the entries of a list behind one of them.
+    pub(crate) fn behind(after: Seq) -> Self {
+        Self {
+            seqs: vec![after.0.saturating_add(1)..=u64::MAX],
+            ..Self::new(Target::Entries, &BTreeSet::new())
+        }
+    }
+
     pub(crate) fn encode(&self) -> Vec<u8> {
         let what = match self.target {
             Target::Cell => 1_u64,
@@ -173,18 +190,6 @@ fn count(len: usize) -> u64 {
     u64::try_from(len).unwrap_or(u64::MAX)
 }
 
-/// Ascending ids as ranges.
-pub(crate) fn ranges(seqs: impl IntoIterator<Item = Seq>) -> Vec<RangeInclusive<u64>> {
-    let mut out: Vec<RangeInclusive<u64>> = Vec::new();
-    for seq in seqs {
-        match out.last_mut() {
-            Some(last) if last.end() + 1 == seq.0 => *last = *last.start()..=seq.0,
-            _ => out.push(seq.0..=seq.0),
-        }
-    }
-    out
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -200,7 +205,7 @@ mod tests {
             let targets = [Target::Cell, Target::Prefix, Target::Entries, Target::Records];
             let one = Removal {
                 target: targets[what],
-                seqs: ranges(listed.iter().copied().map(Seq)),
+                seqs: ranges(&listed),
                 relinked: relinked.into_iter().map(|(a, b)| (Seq(a), Seq(b))).collect(),
             };
             let bytes = one.encode();

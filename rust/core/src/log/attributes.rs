@@ -100,6 +100,11 @@ impl Attributes {
     }
 }
 
+/// Whether what expires then, if it does, counts as there.
+pub(super) fn is_live(expires: Option<i64>, now: i64) -> bool {
+    expires.is_none_or(|expires| now < expires)
+}
+
 fn time(field: &[u8]) -> Option<i64> {
     Some(i64::from_le_bytes(field.try_into().ok()?))
 }

@@ -6,6 +6,7 @@ use crate::cold::Born;
 use crate::cold::removal::Removal;
 use crate::entry::Seq;
 
+use super::attributes::is_live;
 use super::directory::Directory;
 use super::directory::lists::List;
 
@@ -91,8 +92,7 @@ impl Draft {
     /// The newest version of a cell that counts as there.
     pub(super) fn version(&self, base: &Directory, key: &[u8], now: i64) -> Option<Version> {
         if let Some(known) = self.cells.get(key) {
-            let live = |one: &Version| one.expires.is_none_or(|expires| now < expires);
-            return known.filter(live);
+            return known.filter(|one| is_live(one.expires, now));
         }
         if self.gone.iter().any(|prefix| key.starts_with(prefix)) {
             return None;
@@ -173,7 +173,7 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cold::removal::{Target, ranges};
+    use crate::cold::removal::Target;
     use crate::log::attributes::Attributes;
     use crate::log::event::{Event, What};
 
@@ -199,11 +199,7 @@ mod tests {
     }
 
     fn removal(seqs: &[u64]) -> Removal {
-        Removal {
-            target: Target::Entries,
-            seqs: ranges(seqs.iter().copied().map(Seq)),
-            relinked: Vec::new(),
-        }
+        Removal::new(Target::Entries, &seqs.iter().copied().collect())
     }
 
     #[test]

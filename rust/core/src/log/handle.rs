@@ -6,7 +6,7 @@ use crate::cold::{Born, Judge, MAX_DEPTH, Store};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
-use super::attributes::Attributes;
+use super::attributes::{Attributes, is_live};
 use super::batch::{Batch, Expect, Key, Outcome};
 use super::directory::Directory;
 use super::directory::cells;
@@ -203,7 +203,7 @@ impl Log {
                 Box::new(path.get(start..).unwrap_or_default().iter())
             };
             let nodes = page.filter_map(|seq| list.node(*seq));
-            let live = nodes.filter(|node| node.expires.is_none_or(|expires| now < expires));
+            let live = nodes.filter(|node| is_live(node.expires, now));
             live.take(limit).cloned().collect()
         };
         let mut out = Vec::with_capacity(nodes.len());

@@ -220,7 +220,7 @@ impl Bench<'_> {
                 }
                 self.draft.cut(self.base, key, *after);
                 let what = if *removes {
-                    What::Removed(behind(*after))
+                    What::Removed(Removal::behind(*after))
                 } else {
                     What::Head(*after)
                 };
@@ -322,15 +322,6 @@ impl Bench<'_> {
             None => Ok(()),
             Some(lost) => Err(self.shared.uncertain(lost)),
         }
-    }
-}
-
-/// What a cut of a plain list removes.
-fn behind(after: Seq) -> Removal {
-    Removal {
-        target: Target::Entries,
-        seqs: vec![after.0.saturating_add(1)..=u64::MAX],
-        relinked: Vec::new(),
     }
 }
 

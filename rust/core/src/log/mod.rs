@@ -28,11 +28,11 @@ mod scan;
 mod shared;
 mod value;
 
-pub use crate::cold::MAX_DEPTH;
+pub use crate::cold::{MAX_DEPTH, SPACE};
 pub use attributes::{Attributes, MAX_CODEC, MAX_UID};
 pub use batch::{Batch, Expect, IfPresent, Item, Key, Outcome, Row, now};
 pub use filter::{Filter, MAX_FILTER_DEPTH};
 pub use handle::{Cell, Entry, Log};
-pub use records::{MAX_KEY, MAX_OWN, MAX_PARTS, SPACE};
+pub use records::{MAX_KEY, MAX_OWN, MAX_PARTS};
 pub use scan::{Listed, Order, Scan};
 pub use value::{Columns, MAX_COLUMNS, MAX_NAME, Value};

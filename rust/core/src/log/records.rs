@@ -8,7 +8,7 @@
 //! What moves a head or removes something is written twice, with a filler between, so that no sector holds
 //! both copies: its loss would show what is gone.
 
-use crate::cold::removal::{Removal, Target, ranges};
+use crate::cold::removal::{Removal, Target};
 use crate::cold::{self, Born, Draft, Links};
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
@@ -27,8 +27,6 @@ pub const MAX_PARTS: usize = 32;
 pub const MAX_OWN: usize = 1 << 20;
 /// How many zeros a filler has: with its header, more than a sector.
 const FILLER: [u8; 512] = [0; 512];
-/// The first byte of the second part of a key that is no conversation's: no UTF-8 text begins so.
-pub const SPACE: u8 = 0xff;
 
 /// What the judge must know of a record; the key is ordered.
 #[derive(Clone, Debug)]
@@ -88,6 +86,17 @@ impl<'a> Made<'a> {
             links: Links::default(),
             copy_of: None,
         }
+    }
+
+    /// The record of an item.
+    fn of_item(kind: Kind, item: &Item<'a>, said: &Attributes, links: Links) -> Result<Self> {
+        Ok(Self {
+            meta: encoded(said)?,
+            payload: item.payload.into(),
+            sources: item.sources,
+            links,
+            ..Self::bare(kind, item.key, Vec::new())
+        })
     }
 
     /// As the store encodes it.
@@ -156,27 +165,19 @@ impl<'a> Records<'a> {
             ));
         }
         let attributes = said(item, now)?;
-        self.push(
-            row,
-            item.key,
-            Made {
-                meta: encoded(&attributes)?,
-                payload: item.payload.into(),
-                sources: item.sources,
-                links: Links {
-                    born: Some(Born {
-                        seq: Links::AT_COMMIT,
-                        at: 0,
-                    }),
-                    ..Links::default()
-                },
-                ..Made::bare(Kind::Cell, item.key, Vec::new())
-            },
-            Change::Put {
-                if_present: item.if_present,
-                attributes,
-            },
-        )
+        let links = Links {
+            born: Some(Born {
+                seq: Links::AT_COMMIT,
+                at: 0,
+            }),
+            ..Links::default()
+        };
+        let made = Made::of_item(Kind::Cell, item, &attributes, links)?;
+        let change = Change::Put {
+            if_present: item.if_present,
+            attributes,
+        };
+        self.push(row, item.key, made, change)
     }
 
     fn add(&mut self, row: usize, item: &Item<'a>, uid: Option<u128>, now: i64) -> Result<()> {
@@ -185,22 +186,13 @@ impl<'a> Records<'a> {
             parent: Some(Links::AT_COMMIT),
             ..Links::default()
         };
-        self.push(
-            row,
-            item.key,
-            Made {
-                meta: encoded(&attributes)?,
-                payload: item.payload.into(),
-                sources: item.sources,
-                links,
-                ..Made::bare(Kind::Entry, item.key, Vec::new())
-            },
-            Change::Add {
-                uid,
-                if_present: item.if_present,
-                attributes,
-            },
-        )
+        let made = Made::of_item(Kind::Entry, item, &attributes, links)?;
+        let change = Change::Add {
+            uid,
+            if_present: item.if_present,
+            attributes,
+        };
+        self.push(row, item.key, made, change)
     }
 
     fn patch(
@@ -234,14 +226,9 @@ impl<'a> Records<'a> {
     }
 
     fn cut(&mut self, row: usize, list: Key<'a>, after: Seq) -> Result<()> {
-        let removes = list.get(1).is_some_and(|part| part.first() == Some(&SPACE));
+        let removes = cold::is_space(list);
         let made = if removes {
-            let behind = after.0.saturating_add(1)..=u64::MAX;
-            let removal = Removal {
-                target: Target::Entries,
-                seqs: vec![behind],
-                relinked: Vec::new(),
-            };
+            let removal = Removal::behind(after);
             Made::bare(Kind::Removed, list, removal.encode())
         } else {
             Made::bare(Kind::Head, list, head_payload(after).to_vec())
@@ -250,14 +237,7 @@ impl<'a> Records<'a> {
     }
 
     fn remove(&mut self, row: usize, key: Key<'a>, target: Target, seqs: &[Seq]) -> Result<()> {
-        let mut seqs = seqs.to_vec();
-        seqs.sort_unstable();
-        seqs.dedup();
-        let removal = Removal {
-            target,
-            seqs: ranges(seqs),
-            relinked: Vec::new(),
-        };
+        let removal = Removal::new(target, &seqs.iter().map(|seq| seq.0).collect());
         let made = Made::bare(Kind::Removed, key, removal.encode());
         self.push(row, key, made, Change::Remove(removal))
     }

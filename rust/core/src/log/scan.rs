@@ -45,6 +45,13 @@ pub struct Scan<'a> {
 }
 
 impl Scan<'_> {
+    /// The encoded prefix, if everything is within its limits.
+    fn checked(&self) -> Result<Vec<u8>> {
+        check_prefix(self.prefix)?;
+        self.filter.map_or(Ok(()), Filter::check)?;
+        Ok(order::encode(self.prefix))
+    }
+
     fn shows(&self, cell: &cells::Cell) -> bool {
         let passes = |filter: &Filter| filter.passes(&cell.columns);
         self.filter.is_none_or(passes) && cell.is_live(self.now)
@@ -89,10 +96,8 @@ impl Log {
     /// [`Error::Argument`](crate::Error::Argument) for a prefix over a limit, and for a filter that cannot
     /// be judged; as reading the store.
     pub fn scan(&self, scan: &Scan<'_>) -> Result<Vec<Listed>> {
-        check_prefix(scan.prefix)?;
-        scan.filter.map_or(Ok(()), Filter::check)?;
+        let prefix = scan.checked()?;
         let directory = self.directory()?;
-        let prefix = order::encode(scan.prefix);
         if scan.order == Order::Key {
             let beyond = scan.beyond.map(|last| order::encode(&last.key));
             let all = directory
@@ -132,10 +137,8 @@ impl Log {
     ///
     /// As [`scan`](Self::scan).
     pub fn count(&self, scan: &Scan<'_>) -> Result<usize> {
-        check_prefix(scan.prefix)?;
-        scan.filter.map_or(Ok(()), Filter::check)?;
+        let prefix = scan.checked()?;
         let directory = self.directory()?;
-        let prefix = order::encode(scan.prefix);
         let all = directory.cells.below(&prefix, None, false);
         Ok(all.filter(|(_, cell)| scan.shows(cell)).count())
     }

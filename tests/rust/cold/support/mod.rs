@@ -10,6 +10,7 @@ pub(crate) mod disk_model;
 pub(crate) mod explore;
 pub(crate) mod faults;
 pub(crate) mod faulty;
+pub(crate) mod kept;
 pub(crate) mod ledger;
 pub(crate) mod ops;
 pub(crate) mod sample;

@@ -56,10 +56,10 @@ impl BitOr for Words {
 }
 
 /// The first byte of the second part of a key that is no conversation's: no UTF-8 text begins so.
-pub(in crate::cold) const SPACE: u8 = 0xff;
+pub const SPACE: u8 = 0xff;
 
 /// Whether a key is of a space, and not of a conversation; one of fewer parts may cover conversations.
-fn is_space(key: &[&[u8]]) -> bool {
+pub(crate) fn is_space(key: &[&[u8]]) -> bool {
     key.get(1).is_some_and(|part| part.first() == Some(&SPACE))
 }
 

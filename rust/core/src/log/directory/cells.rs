@@ -5,7 +5,7 @@ use std::ops::Bound;
 
 use crate::cold::Born;
 use crate::entry::Seq;
-use crate::log::attributes::Attributes;
+use crate::log::attributes::{Attributes, is_live};
 use crate::log::order;
 use crate::log::value::Columns;
 
@@ -30,7 +30,7 @@ pub(in crate::log) struct Cell {
 impl Cell {
     /// Whether it counts as there.
     pub(in crate::log) fn is_live(&self, now: i64) -> bool {
-        self.expires.is_none_or(|expires| now < expires)
+        is_live(self.expires, now)
     }
 }
 

@@ -136,7 +136,6 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cold::removal::ranges;
     use crate::log::attributes::Attributes;
 
     const KEY: &[u8] = b"list\0\0";
@@ -161,9 +160,8 @@ mod tests {
 
     fn removed(seq: u64, seqs: &[u64], relinked: &[(u64, u64)]) -> Event {
         let removal = Removal {
-            target: Target::Entries,
-            seqs: ranges(seqs.iter().copied().map(Seq)),
             relinked: relinked.iter().map(|(a, b)| (Seq(*a), Seq(*b))).collect(),
+            ..Removal::new(Target::Entries, &seqs.iter().copied().collect())
         };
         event(seq, What::Removed(removal))
     }
@@ -243,11 +241,7 @@ mod tests {
         // The first copy of the head, 2, is damaged, and an entry came between.
         assert_eq!(path([added(1, 0), added(3, 1), head.clone()]), [1, 3]);
         assert_eq!(path([added(1, 0), head]), [1]);
-        let behind = Removal {
-            target: Target::Entries,
-            seqs: vec![2..=u64::MAX],
-            relinked: Vec::new(),
-        };
+        let behind = Removal::behind(Seq(1));
         let cut = copy(5, 3, What::Removed(behind));
         assert_eq!(path([added(1, 0), added(2, 1), added(4, 1), cut]), [1, 4]);
     }
