@@ -356,3 +356,20 @@ fn segments(ram: &Ram) -> Vec<Vec<u8>> {
         .map_while(|number| ram.read(&segment(number)))
         .collect()
 }
+
+#[test]
+fn a_damaged_payload_of_the_last_record_is_not_an_older_version() {
+    let ram = Ram::new();
+    let log = open(&ram, 1 << 20);
+    put(&log, A, b"older");
+    put(&log, A, b"newest-payload");
+    log.store().close().unwrap();
+    damage(&ram, b"newest-payload", 0);
+    let log = open(&ram, 1 << 20);
+    assert_eq!(log.version(A, 0).unwrap(), Some(Seq(2)));
+    assert!(matches!(log.get(A, 0), Err(Error::Corrupt { .. })));
+    // It is known whose it is, so nothing else is in doubt.
+    assert_eq!(log.get(B, 0).unwrap(), None);
+    let third = put(&log, A, b"third");
+    assert_eq!(log.get(A, 0).unwrap().unwrap().version, third);
+}

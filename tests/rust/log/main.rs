@@ -9,10 +9,12 @@
 
 mod conditions;
 mod damage;
+mod erasing;
 mod faults;
 mod golden;
 mod lists;
 mod model;
+mod once;
 mod scans;
 mod threads;
 mod world;

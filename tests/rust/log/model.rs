@@ -59,9 +59,18 @@ enum Hope {
 
 #[derive(Clone, Debug)]
 enum Step {
-    Write { rows: Vec<Plan>, hopes: Vec<Hope> },
-    Erase(usize),
-    Compact,
+    Write {
+        rows: Vec<Plan>,
+        hopes: Vec<Hope>,
+    },
+    /// All below a prefix, through the log or the store.
+    Erase(usize, bool),
+    /// The newest version of a cell, or an entry, so.
+    EraseCell(usize, bool),
+    EraseEntry(usize, usize, bool),
+    /// Erased records go; with the log, all that nothing shows.
+    Compact(bool),
+    Sweep,
     Reopen,
     Later(i64),
 }
@@ -122,8 +131,12 @@ fn steps() -> impl Strategy<Value = Vec<(usize, Step)>> {
     let step = prop_oneof![
         12 => (prop::collection::vec(plan(), 1..5), hopes)
             .prop_map(|(rows, hopes)| Step::Write { rows, hopes }),
-        1 => (0..6_usize).prop_map(Step::Erase),
-        1 => Just(Step::Compact),
+        1 => (0..6_usize, any::<bool>()).prop_map(|(at, log)| Step::Erase(at, log)),
+        1 => (0..4_usize, any::<bool>()).prop_map(|(at, log)| Step::EraseCell(at, log)),
+        1 => (0..3_usize, 0..5_usize, any::<bool>())
+            .prop_map(|(list, at, log)| Step::EraseEntry(list, at, log)),
+        2 => any::<bool>().prop_map(Step::Compact),
+        1 => Just(Step::Sweep),
         2 => Just(Step::Reopen),
         2 => (1..12_i64).prop_map(Step::Later),
     ];
@@ -208,23 +221,60 @@ impl Model {
                     .collect();
                 self.write(who, &rows, &hopes);
             }
-            Step::Erase(at) => {
+            Step::EraseCell(at, log) => {
+                let key = &cells()[at];
+                let Some(Id::Known(seq)) = self.world.version(key, i64::MIN) else {
+                    return;
+                };
+                self.erase(who, Scope::Records(&[seq]), log);
+                self.world.cells.remove(key);
+            }
+            Step::EraseEntry(list, at, log) => {
+                let seq = self.entry(list, at);
+                if seq == Seq(0) {
+                    return;
+                }
+                self.erase(who, Scope::Records(&[seq]), log);
+                let all = self.world.lists.get_mut(&lists()[list]);
+                all.unwrap().retain(|entry| entry.seq != Id::Known(seq));
+            }
+            Step::Erase(at, log) => {
                 let prefix = &prefixes()[at];
                 let parts: Vec<&[u8]> = prefix.iter().map(Vec::as_slice).collect();
-                self.writers[who]
-                    .store()
-                    .erase(Scope::Prefix(&parts))
-                    .unwrap();
+                self.erase(who, Scope::Prefix(&parts), log);
                 self.world.cells.retain(|key, _| !key.starts_with(prefix));
                 self.world.lists.retain(|key, _| !key.starts_with(prefix));
             }
-            Step::Compact => drop(self.writers[who].store().compact().unwrap()),
+            Step::Compact(log) => {
+                let writer = &self.writers[who];
+                let told = if log {
+                    self.world.sweep(self.now);
+                    writer.compact(self.now)
+                } else {
+                    writer.store().compact()
+                };
+                told.unwrap();
+            }
+            Step::Sweep => {
+                self.writers[who].sweep(self.now).unwrap();
+                self.world.sweep(self.now);
+            }
             Step::Reopen => {
                 self.writers[who].store().close().unwrap();
                 self.writers[who] = open(&self.ram, self.options);
             }
             Step::Later(by) => self.now += by,
         }
+    }
+
+    fn erase(&self, who: usize, scope: Scope<'_>, log: bool) {
+        let writer = &self.writers[who];
+        let told = if log {
+            writer.erase(scope)
+        } else {
+            writer.store().erase(scope)
+        };
+        told.unwrap();
     }
 
     fn write(&mut self, who: usize, rows: &[Change], hopes: &[Hope]) {
@@ -270,7 +320,8 @@ impl Model {
                 for (came, outcome) in came.iter().zip(&outcomes) {
                     let same = match (came, outcome) {
                         (Came::Written, Outcome::Written(_))
-                        | (Came::Nothing, Outcome::Nothing) => true,
+                        | (Came::Nothing, Outcome::Nothing)
+                        | (Came::Either, Outcome::Nothing | Outcome::Written(_)) => true,
                         (Came::Present(Id::Known(a)), Outcome::Present(b)) => a == b,
                         (Came::Present(Id::New(row)), Outcome::Present(b)) => ids[*row] == Some(*b),
                         _ => false,

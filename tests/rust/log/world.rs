@@ -60,6 +60,8 @@ pub(crate) enum Came {
     Written,
     Present(Id),
     Nothing,
+    /// Written or nothing: there may be something that no path shows.
+    Either,
 }
 
 /// Why a batch should be refused.
@@ -101,6 +103,22 @@ impl World {
     pub(crate) fn version(&self, key: &Key, now: i64) -> Option<Id> {
         let cell = self.cells.get(key).filter(|cell| live(cell.expires, now));
         cell.map(|cell| cell.version)
+    }
+
+    /// Takes entries of a list away; gives how many.
+    fn remove_entries(&mut self, list: &Key, seqs: &[Seq]) -> usize {
+        let named = |entry: &Entry| seqs.iter().any(|seq| entry.seq == Id::Known(*seq));
+        let all = self.lists.get_mut(list).into_iter();
+        all.map(|all| all.extract_if(.., |entry| named(entry)).count())
+            .sum()
+    }
+
+    /// Takes away what has expired.
+    pub(crate) fn sweep(&mut self, now: i64) {
+        self.cells.retain(|_, cell| live(cell.expires, now));
+        for entries in self.lists.values_mut() {
+            entries.retain(|entry| live(entry.expires, now));
+        }
     }
 
     pub(crate) fn tail(&self, list: &Key) -> Option<Id> {
@@ -194,15 +212,23 @@ impl World {
                 entries.truncate(keep);
             }
             Change::Remove(key) => {
-                self.cells.remove(key);
+                if self.cells.remove(key).is_none() {
+                    return Ok(Came::Nothing);
+                }
             }
             Change::RemoveBelow(prefix) => {
+                let cells = self.cells.keys().any(|key| key.starts_with(prefix));
+                let mut lists = self.lists.iter().filter(|(key, _)| key.starts_with(prefix));
+                let shown = cells || lists.any(|(_, entries)| !entries.is_empty());
                 self.cells.retain(|key, _| !key.starts_with(prefix));
                 self.lists.retain(|key, _| !key.starts_with(prefix));
+                if !shown {
+                    return Ok(Came::Either);
+                }
             }
             Change::RemoveEntries { list, entries } => {
-                if let Some(all) = self.lists.get_mut(list) {
-                    all.retain(|entry| !entries.iter().any(|seq| entry.seq == Id::Known(*seq)));
+                if self.remove_entries(list, entries) == 0 {
+                    return Ok(Came::Either);
                 }
             }
         }

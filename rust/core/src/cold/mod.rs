@@ -30,6 +30,7 @@ mod erase;
 mod format;
 #[cfg(fuzzing)]
 pub mod fuzzing;
+mod intervals;
 mod map;
 mod mark;
 mod medium;
@@ -49,11 +50,14 @@ mod write;
 #[cfg(feature = "defects")]
 pub use defect::{Defect, seed};
 pub use erase::compact::Compacted;
+pub(crate) use erase::compact::Shown;
+pub(crate) use erase::find::Found;
 pub use erase::{Erased, Scope};
 pub use format::frame::MAX_DEPTH;
 pub use format::links::{Born, Links};
 pub use format::words::SPACE;
 pub(crate) use format::words::is_space;
+pub(crate) use intervals::Intervals;
 pub use map::{Map, WholeMap};
 pub(crate) use medium::disk::open_regular;
 pub(crate) use medium::lock::{Held, try_held};
@@ -61,7 +65,8 @@ pub use medium::ram::Ram;
 pub use medium::{Access, Hold, Medium, MediumFile};
 pub use notices::Notices;
 pub use options::{Ack, Durability, Encryption, Mode, OnBusy, Options, Read};
-pub(crate) use outlines::Gone;
+pub use outlines::Scrubbed;
+pub(crate) use outlines::{Followed, Gone};
 pub(crate) use record::Outline;
 pub use record::{Appended, Draft, Record, content_hash, keyed_hash};
 pub use report::{

@@ -208,7 +208,7 @@ impl Store {
         let hidden = match &record {
             Ok(record) => hidden(&record.key),
             // The key may be gone because the record was erased.
-            Err(Error::NoKey { .. }) => hidden(&source.origin(entry)?.0),
+            Err(Error::NoKey { .. }) => hidden(&source.ties(entry)?.key),
             Err(_) => None,
         };
         match hidden {

@@ -61,9 +61,15 @@ pub(crate) struct Outline {
     pub(crate) seq: Seq,
     pub(crate) kind: Kind,
     pub(crate) key: Vec<Vec<u8>>,
+    /// Ids of the records that it was made from.
+    pub(crate) sources: Vec<Seq>,
     pub(crate) links: Option<Box<Links>>,
+    /// How many bytes it takes.
+    pub(crate) len: u64,
     /// Whether it is the second copy of a record, which its links name.
     pub(crate) is_copy: bool,
+    /// Whether it went with something that was removed, from which it was made.
+    pub(crate) is_taken: bool,
     /// `None` where it cannot be read.
     pub(crate) meta: Option<Vec<u8>>,
     /// That of a kind that is never encrypted.

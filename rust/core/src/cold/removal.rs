@@ -1,10 +1,10 @@
 //! What a record of kind `removed` says.
 //!
 //! ```text
-//! key      that of the cell, the list or the prefix; none where ids are listed
-//! payload  8 what: 1 a cell, 2 all below a prefix, 3 entries of a list, 4 records
-//!          8 number of ranges of ids (3, 4), for each 8 first and 8 last
-//!          8 number of entries (3) that follow another one now, for each 8 entry, 8 the one before it
+//! key      that of the cell, the list or the prefix
+//! payload  8 what: 1 a cell, 2 all below a prefix, 3 entries of a list
+//!          8 number of ranges of ids (3), for each 8 first and 8 last
+//!          8 number of ranges of ids, for each 8 first and 8 last: what was made from what is removed
 //! ```
 //!
 //! It concerns what was written before it, and nothing that comes later.
@@ -14,7 +14,8 @@ use std::ops::RangeInclusive;
 
 use crate::entry::{Kind, Seq};
 
-use crate::cold::erase::erasures::{hash_of, ranges};
+use crate::cold::erase::erasures::hash_of;
+use crate::cold::intervals::{Intervals, ranges};
 
 /// What is removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,18 +26,16 @@ pub(crate) enum Target {
     Prefix,
     /// Some entries of the list of the key.
     Entries,
-    /// Records, whatever they are.
-    Records,
 }
 
 /// One removal.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Removal {
     pub(crate) target: Target,
-    /// Of entries and records: which, ascending and apart.
+    /// Of entries: which, ascending and apart.
     pub(crate) seqs: Vec<RangeInclusive<u64>>,
-    /// Entries that follow another one from now on.
-    pub(crate) relinked: Vec<(Seq, Seq)>,
+    /// Which records go with them, whatever they are: they were made from what is removed.
+    pub(crate) derived: Vec<RangeInclusive<u64>>,
 }
 
 impl Removal {
@@ -45,7 +44,7 @@ impl Removal {
         Self {
             target,
             seqs: ranges(seqs),
-            relinked: Vec::new(),
+            derived: Vec::new(),
         }
     }
 
@@ -62,20 +61,12 @@ impl Removal {
             Target::Cell => 1_u64,
             Target::Prefix => 2,
             Target::Entries => 3,
-            Target::Records => 4,
         };
-        let mut words = vec![what, count(self.seqs.len())];
-        words.extend(
-            self.seqs
-                .iter()
-                .flat_map(|range| [*range.start(), *range.end()]),
-        );
-        words.push(count(self.relinked.len()));
-        words.extend(
-            self.relinked
-                .iter()
-                .flat_map(|(entry, parent)| [entry.0, parent.0]),
-        );
+        let mut words = vec![what];
+        for ranges in [&self.seqs, &self.derived] {
+            words.push(count(ranges.len()));
+            words.extend(ranges.iter().flat_map(|one| [*one.start(), *one.end()]));
+        }
         words.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
@@ -88,28 +79,35 @@ impl Removal {
             1 => Target::Cell,
             2 => Target::Prefix,
             3 => Target::Entries,
-            4 => Target::Records,
             _ => return None,
         };
-        let (mut seqs, mut relinked) = (Vec::new(), Vec::new());
-        for _ in 0..words.next()? {
-            seqs.push(words.next()?..=words.next()?);
-        }
-        for _ in 0..words.next()? {
-            relinked.push((Seq(words.next()?), Seq(words.next()?)));
-        }
+        let mut listed = || -> Option<Vec<RangeInclusive<u64>>> {
+            let count = words.next()?;
+            // The count is not trusted with an allocation.
+            let one = |_| Some(words.next()?..=words.next()?);
+            (0..count).map(one).collect()
+        };
+        let (seqs, derived) = (listed()?, listed()?);
         words.next().is_none().then_some(Self {
             target,
             seqs,
-            relinked,
+            derived,
         })
     }
 
-    /// Whether it names an id, where it names ids.
-    pub(crate) fn names(&self, seq: Seq) -> bool {
-        let after = self.seqs.partition_point(|range| *range.start() <= seq.0);
-        let range = after.checked_sub(1).and_then(|at| self.seqs.get(at));
-        range.is_some_and(|range| range.contains(&seq.0))
+    /// The same, naming these entries, too.
+    pub(crate) fn naming(mut self, seqs: &BTreeSet<u64>) -> Self {
+        let mut all = Intervals::default();
+        all.add(&self.seqs, u64::MAX);
+        all.add(&ranges(seqs), u64::MAX);
+        self.seqs = all.iter().collect();
+        self
+    }
+
+    /// The same, with these records that were made from what it removes.
+    pub(crate) fn with(mut self, derived: &BTreeSet<u64>) -> Self {
+        self.derived = ranges(derived);
+        self
     }
 }
 
@@ -121,8 +119,10 @@ pub(in crate::cold) struct Removals {
     cells: HashMap<u128, u64>,
     /// Up to which id all below a prefix is removed, by number of parts and hash.
     below: BTreeMap<(usize, u128), u64>,
-    /// By the id of what was removed: up to which id that says so, and which.
-    listed: Vec<(u64, Vec<RangeInclusive<u64>>, Option<u128>)>,
+    /// Which entries are removed, by the hash of their list's key.
+    entries: HashMap<u128, Intervals>,
+    /// Which records are removed, whatever they are, because of what they were made from.
+    records: Intervals,
     /// Whether there is any.
     any: bool,
 }
@@ -146,14 +146,19 @@ impl Removals {
         match said.target {
             Target::Cell => raise(self.cells.entry(hash).or_default()),
             Target::Prefix => raise(self.below.entry((key.len(), hash)).or_default()),
-            Target::Entries => self.listed.push((upto, said.seqs.clone(), Some(hash))),
-            Target::Records => self.listed.push((upto, said.seqs.clone(), None)),
+            Target::Entries => self.entries.entry(hash).or_default().add(&said.seqs, upto),
         }
+        self.records.add(&said.derived, upto);
     }
 
     /// Whether anything was removed.
     pub(in crate::cold) fn any(&self) -> bool {
         self.any
+    }
+
+    /// Whether a record was removed because of what it was made from.
+    pub(in crate::cold) fn take(&self, seq: Seq) -> bool {
+        self.records.hold(seq.0)
     }
 
     /// Whether a record with this id, kind and key was removed. A cell and a list may have one key.
@@ -178,11 +183,10 @@ impl Removals {
                     .and_then(|hash| self.below.get(&(len, hash)));
                 upto.is_some_and(|upto| seq <= *upto)
             })
-            || self.listed.iter().any(|(upto, ranges, list)| {
-                seq <= *upto
-                    && list.is_none_or(|list| whole == Some(list) && kind != Kind::Cell)
-                    && ranges.iter().any(|range| range.contains(&seq))
-            })
+            || self.records.hold(seq)
+            || whole
+                .and_then(|hash| self.entries.get(&hash))
+                .is_some_and(|entries| kind != Kind::Cell && entries.hold(seq))
     }
 }
 
@@ -197,26 +201,20 @@ mod tests {
 
     proptest! {
         #[test]
-        fn a_removal_comes_back_and_names_what_it_lists(
-            what in 0..4_usize,
+        fn a_removal_comes_back_as_it_was(
+            what in 0..3_usize,
             listed in prop::collection::btree_set(0..40_u64, 0..12),
-            relinked in prop::collection::vec((any::<u64>(), any::<u64>()), 0..3),
+            derived in prop::collection::btree_set(0..40_u64, 0..4),
         ) {
-            let targets = [Target::Cell, Target::Prefix, Target::Entries, Target::Records];
-            let one = Removal {
-                target: targets[what],
-                seqs: ranges(&listed),
-                relinked: relinked.into_iter().map(|(a, b)| (Seq(a), Seq(b))).collect(),
-            };
+            let targets = [Target::Cell, Target::Prefix, Target::Entries];
+            let one = Removal::new(targets[what], &listed).with(&derived);
             let bytes = one.encode();
             prop_assert_eq!(Removal::decode(&bytes), Some(one.clone()));
             prop_assert_eq!(Removal::decode(&bytes[..bytes.len() - 8]), None);
             prop_assert_eq!(Removal::decode(&bytes[..bytes.len() - 1]), None);
             prop_assert_eq!(Removal::decode(&[&bytes[..], &[0; 8]].concat()), None);
-            for seq in 0..41 {
-                let named = listed.contains(&seq);
-                prop_assert_eq!(one.names(Seq(seq)), named, "{}", seq);
-            }
+            prop_assert_eq!(one.seqs.into_iter().flatten().collect::<Vec<_>>(), Vec::from_iter(listed));
+            prop_assert_eq!(one.derived.into_iter().flatten().collect::<Vec<_>>(), Vec::from_iter(derived));
         }
 
         #[test]

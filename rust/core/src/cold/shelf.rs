@@ -198,7 +198,7 @@ impl Shelf {
         Ok(Press {
             keyring: &self.keyring,
             limit: self.options.max_record,
-            next_seq: index.next_seq(),
+            last: index.last(),
             erasures: Arc::clone(&index.erasures),
             for_spool,
         })

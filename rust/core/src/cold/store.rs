@@ -3,6 +3,7 @@
 //! Appends queue for the writer. Reads never wait for a write or a sync: they look a place up under a
 //! short lock and read the file without one.
 
+use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, absolute};
@@ -11,8 +12,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
-use super::erase::compact::{Compacted, compact};
-use super::erase::{Erased, Scope, erase};
+use super::erase::compact::{Compacted, Shown, compact, compact_dead};
+use super::erase::find::Found;
+use super::erase::{Erased, Scope, erase, erase_found};
 use super::medium::disk::Disk;
 use super::medium::ram::Ram;
 use super::medium::{Medium, lock, refused};
@@ -264,6 +266,27 @@ impl Store {
         self.write(|writer, shelf| erase(writer, shelf, scope))
     }
 
+    /// As [`erase`](Self::erase), of what somebody finds who knows more of the records. `find` is asked under
+    /// the lock, and so is `done` told the version of erasures before and after.
+    ///
+    /// # Errors
+    ///
+    /// As [`erase`](Self::erase), and what `find` answers.
+    pub(crate) fn erase_with<T>(
+        &self,
+        scope: Scope<'_>,
+        find: impl FnOnce() -> Result<(Found, T)>,
+        done: impl FnOnce(T, (u64, u64)),
+    ) -> Result<Erased> {
+        self.write(|writer, shelf| {
+            let (found, rest) = find()?;
+            let before = shelf.known()?.erasures.version();
+            let told = erase_found(writer, shelf, scope, &found)?;
+            done(rest, (before, shelf.known()?.erasures.version()));
+            Ok(told)
+        })
+    }
+
     /// Writes the segments anew that hold erased records, so that no byte of them is left.
     ///
     /// # Errors
@@ -271,6 +294,24 @@ impl Store {
     /// [`Error::Interrupted`], with some segments done; as [`append`](Self::append).
     pub fn compact(&self) -> Result<Compacted> {
         self.write(compact)
+    }
+
+    /// Writes the sealed segment at a place anew without the records that `dead` names of it, which nothing
+    /// shows any more; `None` where there is none. `dead` is asked under the lock, once everything that was
+    /// written is durable: a loss of power must not take away what made others dead.
+    ///
+    /// # Errors
+    ///
+    /// As [`compact`](Self::compact), and what `dead` answers.
+    pub(crate) fn compact_dead(
+        &self,
+        at: usize,
+        dead: impl FnOnce(&[Shown]) -> Result<BTreeSet<u64>>,
+    ) -> Result<Option<Compacted>> {
+        self.write(|writer, shelf| {
+            writer.sync(shelf)?;
+            compact_dead(shelf, at, dead)
+        })
     }
 
     /// Gives the store up: waits for an append that is under way, makes durable what is not, closes

@@ -91,6 +91,8 @@ pub enum Row<'a> {
     Remove(Key<'a>),
     /// Every cell and every entry below a prefix counts as absent.
     RemoveBelow(Key<'a>),
+    /// What has expired by the batch's clock is removed: the cell of this key, and entries of the list.
+    RemoveExpired(Key<'a>),
     /// Entries count as absent, and those behind them follow those before.
     RemoveEntries {
         /// The list's key.
@@ -98,6 +100,23 @@ pub enum Row<'a> {
         /// The entries.
         entries: &'a [Seq],
     },
+}
+
+impl<'a> Row<'a> {
+    /// The key of the cell, the list or the prefix that it is about.
+    #[must_use]
+    pub fn key(&self) -> Key<'a> {
+        match *self {
+            Self::Put(Item { key, .. })
+            | Self::Add(Item { key, .. })
+            | Self::Patch { key, .. }
+            | Self::Cut { list: key, .. }
+            | Self::Remove(key)
+            | Self::RemoveBelow(key)
+            | Self::RemoveExpired(key)
+            | Self::RemoveEntries { list: key, .. } => key,
+        }
+    }
 }
 
 /// What must be so when a batch is written.
@@ -120,6 +139,10 @@ pub struct Batch<'a> {
     pub now: i64,
     /// How many parts of the keys name whose they are: whose encryption key the records have. 0 for two.
     pub depth: u8,
+    /// A name by which the batch is known for a day: written again with the same rows, nothing is written,
+    /// and the answer is that of the first time; with others, [`Error::Conflict`](crate::Error::Conflict).
+    /// It belongs to those whose the first row is. 1 to [`MAX_UID`](super::MAX_UID) bytes.
+    pub once: Option<&'a [u8]>,
     /// What is waited for.
     pub ack: Ack,
 }
@@ -133,6 +156,7 @@ impl<'a> Batch<'a> {
             expect: &[],
             now: now(),
             depth: 0,
+            once: None,
             ack: Ack::Durable,
         }
     }

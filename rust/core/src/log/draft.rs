@@ -1,14 +1,15 @@
 //! What was judged and is not published yet: the state of keys as the next batch of a group sees it.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
+use std::ops::RangeInclusive;
 
 use crate::cold::Born;
-use crate::cold::removal::Removal;
 use crate::entry::Seq;
 
 use super::attributes::is_live;
 use super::directory::Directory;
 use super::directory::lists::List;
+use super::value::Columns;
 
 /// Changes over a directory.
 #[derive(Clone, Debug, Default)]
@@ -18,6 +19,10 @@ pub(super) struct Draft {
     lists: HashMap<Vec<u8>, Path>,
     /// Prefixes below which all is gone that the directory knows.
     gone: Vec<Vec<u8>>,
+    /// What was made from what: source, record, and its key.
+    made: Vec<(Seq, Seq, Vec<u8>)>,
+    /// What is remembered of batches with a name, by the keys of the cells.
+    answered: HashMap<Vec<u8>, (Columns, Vec<u64>)>,
 }
 
 /// A version of a cell.
@@ -80,11 +85,26 @@ impl Path {
         }
     }
 
-    fn remove(&mut self, list: Option<&List>, goes: impl Fn(Seq) -> bool) {
-        self.added.retain(|(seq, _)| !goes(*seq));
-        let path = list.map_or(&[][..], List::path).iter();
-        let known = path.take_while(|seq| **seq <= self.end);
-        self.without.extend(known.filter(|seq| goes(**seq)));
+    /// The entries on it within these ranges.
+    fn within(&self, list: Option<&List>, ranges: &[RangeInclusive<u64>]) -> Vec<Seq> {
+        let path = list.map_or(&[][..], List::path);
+        let path = path.get(..path.partition_point(|seq| *seq <= self.end));
+        let path = path.unwrap_or_default();
+        let known = ranges.iter().flat_map(|range| {
+            let from = path.partition_point(|seq| seq.0 < *range.start());
+            let upto = path.partition_point(|seq| seq.0 <= *range.end());
+            path.get(from..upto).unwrap_or_default()
+        });
+        let known = known.filter(|seq| !self.without.contains(seq));
+        let added = self.added.iter().map(|(seq, _)| seq);
+        let added = added.filter(|seq| ranges.iter().any(|range| range.contains(&seq.0)));
+        known.chain(added).copied().collect()
+    }
+
+    fn remove(&mut self, seqs: &[Seq]) {
+        self.added.retain(|(seq, _)| !seqs.contains(seq));
+        self.without
+            .extend(seqs.iter().filter(|seq| **seq <= self.end));
     }
 }
 
@@ -150,15 +170,94 @@ impl Draft {
         self.path(base, key).cut(after);
     }
 
-    pub(super) fn remove_entries(&mut self, base: &Directory, key: &[u8], removal: &Removal) {
-        let list = base.lists.get(key);
-        self.path(base, key).remove(list, |seq| removal.names(seq));
+    /// Takes entries off the path.
+    pub(super) fn remove_entries(&mut self, base: &Directory, key: &[u8], seqs: &[Seq]) {
+        self.path(base, key).remove(seqs);
     }
 
-    /// Takes one entry off the path.
-    pub(super) fn remove_entry(&mut self, base: &Directory, key: &[u8], seq: Seq) {
-        let list = base.lists.get(key);
-        self.path(base, key).remove(list, |one| one == seq);
+    /// Takes up what a cell remembers of a batch.
+    pub(super) fn answer(&mut self, key: &[u8], columns: Columns, answers: Vec<u64>) {
+        self.answered.insert(key.to_vec(), (columns, answers));
+    }
+
+    /// What a cell remembers of a batch that is not published yet.
+    pub(super) fn answered(&self, key: &[u8]) -> Option<&(Columns, Vec<u64>)> {
+        self.answered.get(key)
+    }
+
+    /// Takes up what a record was made from.
+    pub(super) fn make(&mut self, seq: Seq, key: &[u8], sources: &[Seq]) {
+        let made = sources.iter().map(|source| (*source, seq, key.to_vec()));
+        self.made.extend(made);
+    }
+
+    /// Everything that was made from these records, and takes it away.
+    pub(super) fn remove_made(&mut self, base: &Directory, roots: &BTreeSet<u64>) -> BTreeSet<u64> {
+        let mut all = base.provenance.all_made_from(roots);
+        loop {
+            let own = self.made.iter().filter(|(source, seq, _)| {
+                (roots.contains(&source.0) || all.contains(&source.0)) && !all.contains(&seq.0)
+            });
+            let own: BTreeSet<u64> = own.map(|(_, seq, _)| seq.0).collect();
+            if own.is_empty() {
+                break;
+            }
+            all.extend(&own);
+            all.extend(base.provenance.all_made_from(&own));
+        }
+        let mut older = BTreeSet::new();
+        for seq in all.iter().copied().map(Seq) {
+            let own = self.made.iter().find(|(_, made, _)| *made == seq);
+            let own = own.map(|(_, _, key)| key.as_slice());
+            let Some(key) = own.or_else(|| base.provenance.key(seq)).map(<[u8]>::to_vec) else {
+                continue;
+            };
+            let there = self.version(base, &key, i64::MIN);
+            if there.is_some_and(|there| there.seq == seq) {
+                // What it superseded is not to come back when the removal itself is erased.
+                older.extend(self.records_of(base, &key));
+                self.remove_cell(&key);
+            } else if self.holds(base, &key, seq) {
+                let node = base.lists.get(&key).and_then(|list| list.node(seq));
+                older.extend(node.iter().flat_map(|node| node.records()).map(|seq| seq.0));
+                self.remove_entries(base, &key, &[seq]);
+            }
+        }
+        all.extend(older);
+        all
+    }
+
+    /// Every record of a cell that may be a source of another one: its version, its patch, and older ones.
+    pub(super) fn records_of(&self, base: &Directory, key: &[u8]) -> BTreeSet<u64> {
+        let mut out = BTreeSet::new();
+        if let Some(Some(own)) = self.cells.get(key) {
+            out.insert(own.seq.0);
+        }
+        if let Some(cell) = base.cells.get(key) {
+            out.extend(cell.records().map(|seq| seq.0));
+        }
+        out
+    }
+
+    /// Every record below a prefix that may be a source of another one.
+    pub(super) fn records_below(&self, base: &Directory, prefix: &[u8]) -> BTreeSet<u64> {
+        let own = self.cells.iter().filter(|(key, _)| key.starts_with(prefix));
+        let own = own.filter_map(|(_, version)| version.map(|version| version.seq));
+        let paths = self.lists.iter().filter(|(key, _)| key.starts_with(prefix));
+        let added = paths.flat_map(|(_, path)| path.added.iter().map(|(seq, _)| *seq));
+        let mut out: BTreeSet<u64> = own.chain(added).map(|seq| seq.0).collect();
+        out.extend(base.records_below(prefix).map(|seq| seq.0));
+        out
+    }
+
+    /// The entries on the path of a list within these ranges of ids.
+    pub(super) fn within(
+        &mut self,
+        base: &Directory,
+        key: &[u8],
+        ranges: &[RangeInclusive<u64>],
+    ) -> Vec<Seq> {
+        self.path(base, key).within(base.lists.get(key), ranges)
     }
 
     fn path(&mut self, base: &Directory, key: &[u8]) -> &mut Path {
@@ -173,7 +272,6 @@ impl Draft {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::cold::removal::Target;
     use crate::log::attributes::Attributes;
     use crate::log::event::{Event, What};
 
@@ -185,6 +283,7 @@ mod tests {
         for seq in 1..=3 {
             let what = What::Added {
                 parent: Some(Seq(seq - 1)),
+                replaces: None,
                 uid: (seq == 2).then_some(7),
                 attributes: Some(Attributes::default()),
             };
@@ -192,14 +291,17 @@ mod tests {
                 record: Seq(seq),
                 seq: Seq(seq),
                 key: KEY.to_vec(),
+                sources: Vec::new(),
+                len: 100,
                 what,
             });
         }
         directory
     }
 
-    fn removal(seqs: &[u64]) -> Removal {
-        Removal::new(Target::Entries, &seqs.iter().copied().collect())
+    fn remove(draft: &mut Draft, base: &Directory, seqs: &[u64]) {
+        let seqs: Vec<Seq> = seqs.iter().copied().map(Seq).collect();
+        draft.remove_entries(base, KEY, &seqs);
     }
 
     #[test]
@@ -221,13 +323,13 @@ mod tests {
             (Seq(5), Some(Seq(5)))
         );
         assert!(draft.holds(&base, KEY, Seq(5)) && !draft.holds(&base, KEY, Seq(6)));
-        draft.remove_entries(&base, KEY, &removal(&[3, 5]));
+        remove(&mut draft, &base, &[3, 5]);
         assert_eq!(
             (draft.tail(&base, KEY), draft.named(&base, KEY, 8)),
             (Seq(4), None)
         );
         assert!(!draft.holds(&base, KEY, Seq(3)) && draft.holds(&base, KEY, Seq(2)));
-        draft.remove_entries(&base, KEY, &removal(&[2, 4]));
+        remove(&mut draft, &base, &[2, 4]);
         assert_eq!(
             (draft.tail(&base, KEY), draft.named(&base, KEY, 7)),
             (Seq(1), None)

@@ -16,6 +16,10 @@ pub(super) struct Event {
     /// The id that counts: of a second copy that of the first.
     pub(super) seq: Seq,
     pub(super) key: Vec<u8>,
+    /// What it was made from.
+    pub(super) sources: Vec<Seq>,
+    /// About how many bytes the record takes.
+    pub(super) len: u64,
     pub(super) what: What,
 }
 
@@ -30,6 +34,8 @@ pub(super) enum What {
     /// An entry of a list.
     Added {
         parent: Option<Seq>,
+        /// The entry of its name that makes way for it.
+        replaces: Option<Seq>,
         uid: Option<u128>,
         attributes: Option<Attributes>,
     },
@@ -42,12 +48,26 @@ pub(super) enum What {
     Removed(Removal),
     /// The path of a list ends here; 0 where it is empty.
     Head(Seq),
+    /// A record of another kind.
+    Other,
+}
+
+impl What {
+    /// When what it says of expires.
+    pub(super) fn expires(&self) -> Option<i64> {
+        match self {
+            Self::Put { attributes, .. }
+            | Self::Added { attributes, .. }
+            | Self::Patched { attributes, .. } => attributes.as_ref()?.expires,
+            Self::Removed(_) | Self::Head(_) | Self::Other => None,
+        }
+    }
 }
 
 impl Event {
-    /// The event of a record, if it is one of the log; `name` gives the hash of a caller's own id.
+    /// The event of a record, if it makes sense; `name` gives the hash of a caller's own id.
     pub(super) fn of(record: &Outline, name: impl Fn(&[u8]) -> u128) -> Option<Self> {
-        let links = record.links.as_deref().copied().unwrap_or_default();
+        let links = record.links.as_deref().cloned().unwrap_or_default();
         let attributes = || record.meta.as_deref().and_then(Attributes::decode);
         let what = match record.kind {
             Kind::Cell => What::Put {
@@ -59,12 +79,14 @@ impl Event {
                 let uid = attributes.as_ref().and_then(|said| said.uid.as_deref());
                 What::Added {
                     parent: links.parent,
+                    replaces: links.of.filter(|of| *of != Seq(0)),
                     uid: uid.map(name),
                     attributes,
                 }
             }
             Kind::Turn if record.key.len() == TURN_KEY => What::Added {
                 parent: links.parent,
+                replaces: None,
                 uid: None,
                 // A turn's meta is its own: what it says of columns is read where it is asked for.
                 attributes: Some(Attributes::default()),
@@ -75,7 +97,9 @@ impl Event {
             },
             Kind::Removed => What::Removed(Removal::decode(&record.payload)?),
             Kind::Head => What::Head(head(&record.payload)?),
-            _ => return None,
+            // The directory learns what was erased elsewhere.
+            Kind::Tombstone => return None,
+            _ => What::Other,
         };
         let seq = if record.is_copy {
             links.of?
@@ -86,6 +110,8 @@ impl Event {
             record: record.seq,
             seq,
             key: order::encode(&record.key),
+            sources: record.sources.clone(),
+            len: record.len,
             what,
         })
     }

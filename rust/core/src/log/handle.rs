@@ -10,7 +10,9 @@ use super::attributes::{Attributes, is_live};
 use super::batch::{Batch, Expect, Key, Outcome};
 use super::directory::Directory;
 use super::directory::cells;
+use super::directory::lists::Node;
 use super::judge::Pending;
+use super::once::Once;
 use super::order;
 use super::records::{Records, check};
 use super::shared::Shared;
@@ -102,16 +104,21 @@ impl Log {
                 found: batch.depth.to_string(),
             });
         }
-        let records = Records::of(batch, |uid| self.shared.name(uid))?;
+        let once = Once::of(batch)?;
+        let parts = once.iter().flat_map(|once| &once.key).map(Vec::as_slice);
+        let parts: Vec<&[u8]> = parts.collect();
+        let remembered = once.as_ref().map(|once| (once, parts.as_slice()));
+        let records = Records::of(batch, remembered, |uid| self.shared.name(uid))?;
         let rows: Vec<_> = records
             .made
             .iter()
             .map(|made| made.row(batch.depth))
             .collect();
         let shared = Arc::clone(&self.shared);
-        let pending = Arc::new(Pending::new(shared, records.steps, batch));
+        let pending = Arc::new(Pending::new(shared, records.steps, batch, once.clone()));
         let judge: Arc<dyn Judge> = pending.clone();
         self.shared.store.append_judged(&rows, batch.ack, &judge)?;
+        self.tidy();
         Ok(pending.outcomes())
     }
 
@@ -187,52 +194,73 @@ impl Log {
     ) -> Result<Vec<Entry>> {
         check(list)?;
         let encoded = order::encode(list);
-        let nodes: Vec<_> = {
-            let directory = self.shared.current()?;
-            let Some(list) = directory.lists.get(&encoded) else {
-                return Ok(Vec::new());
+        let mut out = Vec::new();
+        let mut beyond = beyond;
+        while out.len() < limit {
+            let page = self.nodes(&encoded, beyond, limit - out.len(), reverse, now)?;
+            let Some((end, _)) = page.last() else {
+                break;
             };
-            let path = list.path();
-            let page: Box<dyn Iterator<Item = &Seq>> = if reverse {
-                let end = beyond.map_or(path.len(), |beyond| {
-                    path.partition_point(|seq| *seq < beyond)
+            beyond = Some(end.seq);
+            for (node, parent) in page {
+                let record = match self.shared.store.get(node.seq) {
+                    Ok(record) if order::encode(&record.key) == encoded => record,
+                    // An older copy of the store was put back, and another record got that id since.
+                    Ok(_) => {
+                        self.shared.begin_anew();
+                        continue;
+                    }
+                    // It went since the path was looked up.
+                    Err(Error::NotFound { .. } | Error::Erased { .. }) => continue,
+                    Err(other) => return Err(other),
+                };
+                let said = Attributes::decode(&record.meta).unwrap_or_default();
+                out.push(Entry {
+                    seq: node.seq,
+                    parent,
+                    uid: said.uid,
+                    at: node.at,
+                    expires: node.expires,
+                    columns: node.columns,
+                    codec: said.codec,
+                    own: said.own,
+                    payload: record.payload,
                 });
-                Box::new(path.get(..end).unwrap_or_default().iter().rev())
-            } else {
-                let start = beyond.map_or(0, |beyond| path.partition_point(|seq| *seq <= beyond));
-                Box::new(path.get(start..).unwrap_or_default().iter())
-            };
-            let nodes = page.filter_map(|seq| list.node(*seq));
-            let live = nodes.filter(|node| is_live(node.expires, now));
-            live.take(limit).cloned().collect()
-        };
-        let mut out = Vec::with_capacity(nodes.len());
-        for node in nodes {
-            let record = match self.shared.store.get(node.seq) {
-                Ok(record) if order::encode(&record.key) == encoded => record,
-                // An older copy of the store was put back, and another record got that id since.
-                Ok(_) => {
-                    self.shared.begin_anew();
-                    continue;
-                }
-                // It went since the path was looked up.
-                Err(Error::NotFound { .. } | Error::Erased { .. }) => continue,
-                Err(other) => return Err(other),
-            };
-            let said = Attributes::decode(&record.meta).unwrap_or_default();
-            out.push(Entry {
-                seq: node.seq,
-                parent: node.parent,
-                uid: said.uid,
-                at: node.at,
-                expires: node.expires,
-                columns: node.columns,
-                codec: said.codec,
-                own: said.own,
-                payload: record.payload,
-            });
+            }
         }
         Ok(out)
+    }
+
+    /// What is known of the next entries on the path of a list, each with the id of the one before it.
+    fn nodes(
+        &self,
+        list: &[u8],
+        beyond: Option<Seq>,
+        limit: usize,
+        reverse: bool,
+        now: i64,
+    ) -> Result<Vec<(Node, Seq)>> {
+        let directory = self.shared.current()?;
+        let Some(list) = directory.lists.get(list) else {
+            return Ok(Vec::new());
+        };
+        let path = list.path();
+        let page: Box<dyn Iterator<Item = &Seq>> = if reverse {
+            let end = beyond.map_or(path.len(), |beyond| {
+                path.partition_point(|seq| *seq < beyond)
+            });
+            Box::new(path.get(..end).unwrap_or_default().iter().rev())
+        } else {
+            let start = beyond.map_or(0, |beyond| path.partition_point(|seq| *seq <= beyond));
+            Box::new(path.get(start..).unwrap_or_default().iter())
+        };
+        let nodes = page.filter_map(|seq| list.node(*seq));
+        let live = nodes.filter(|node| is_live(node.expires, now)).take(limit);
+        Ok(live.map(|node| (node.clone(), list.before(node))).collect())
+    }
+
+    pub(super) fn shared(&self) -> &Shared {
+        &self.shared
     }
 
     /// The directory as the store is now.
@@ -277,11 +305,7 @@ impl Log {
 fn newest<'a>(directory: &'a Directory, key: &[u8]) -> Result<Option<&'a cells::Cell>> {
     let known = directory.cells.get(key);
     let version = known.map(|cell| cell.version).unwrap_or_default();
-    // Of a version that cannot be read its record says so; of a patch nothing else does.
-    let unread = known
-        .filter(|cell| !cell.readable)
-        .and_then(|cell| cell.patch);
-    match directory.lost_after(version).or(unread) {
+    match directory.doubt(key) {
         Some(seq) => Err(Error::Uncertain { seq, version }),
         None => Ok(known),
     }

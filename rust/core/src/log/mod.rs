@@ -16,19 +16,24 @@
 
 mod attributes;
 mod batch;
+mod bench;
+mod dead;
 mod directory;
 mod draft;
+mod erase;
 mod event;
 mod filter;
 mod handle;
 mod judge;
+mod once;
 mod order;
 mod records;
 mod scan;
 mod shared;
+mod sweep;
 mod value;
 
-pub use crate::cold::{MAX_DEPTH, SPACE};
+pub use crate::cold::{MAX_DEPTH, SPACE, Scrubbed};
 pub use attributes::{Attributes, MAX_CODEC, MAX_UID};
 pub use batch::{Batch, Expect, IfPresent, Item, Key, Outcome, Row, now};
 pub use filter::{Filter, MAX_FILTER_DEPTH};

@@ -57,6 +57,11 @@ pub(super) fn prefix(bytes: &[u8], count: usize) -> Option<&[u8]> {
     bytes.get(..at)
 }
 
+/// All prefixes of an encoding, the empty one and itself among them.
+pub(super) fn prefixes(bytes: &[u8]) -> impl Iterator<Item = &[u8]> {
+    (0..).map_while(|count| prefix(bytes, count))
+}
+
 /// The least encoding that comes after all that begin with this one. A part that follows begins with no
 /// byte that is greater.
 pub(super) fn after(prefix: &[u8]) -> Option<Vec<u8>> {

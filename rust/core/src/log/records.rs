@@ -8,6 +8,8 @@
 //! What moves a head or removes something is written twice, with a filler between, so that no sector holds
 //! both copies: its loss would show what is gone.
 
+use std::collections::BTreeSet;
+
 use crate::cold::removal::{Removal, Target};
 use crate::cold::{self, Born, Draft, Links};
 use crate::entry::{Kind, Seq};
@@ -16,6 +18,7 @@ use crate::error::{Error, Result};
 use super::attributes::{Attributes, MAX_CODEC, MAX_UID};
 use super::batch::{Batch, IfPresent, Item, Key, Row};
 use super::event::head_payload;
+use super::once::Once;
 use super::order;
 use super::value::Columns;
 
@@ -27,6 +30,13 @@ pub const MAX_PARTS: usize = 32;
 pub const MAX_OWN: usize = 1 << 20;
 /// How many zeros a filler has: with its header, more than a sector.
 const FILLER: [u8; 512] = [0; 512];
+/// The birth of a cell that is known when it is written.
+const AT_COMMIT: Option<Born> = Some(Born {
+    seq: Links::AT_COMMIT,
+    at: 0,
+});
+/// About how many bytes a record takes beside its parts.
+const AROUND: usize = 96;
 
 /// What the judge must know of a record; the key is ordered.
 #[derive(Clone, Debug)]
@@ -34,6 +44,10 @@ pub(super) struct Step {
     /// The row that it is of.
     pub(super) row: usize,
     pub(super) key: Vec<u8>,
+    /// What the record is made from.
+    pub(super) sources: Vec<Seq>,
+    /// About how many bytes it takes.
+    pub(super) len: u64,
     pub(super) what: Change,
 }
 
@@ -59,6 +73,10 @@ pub(super) enum Change {
         removes: bool,
     },
     Remove(Removal),
+    /// The removal of what has expired.
+    Expire(Target),
+    /// The cell that remembers the batch.
+    Once(Attributes),
     /// The second copy of the record of this step, or the filler before it.
     Copy(Option<usize>),
 }
@@ -124,12 +142,17 @@ pub(super) struct Records<'a> {
 }
 
 impl<'a> Records<'a> {
-    /// Makes the records; `name` gives the hash of a caller's own id.
+    /// Makes the records; `name` gives the hash of a caller's own id, and `once` is what is remembered of
+    /// the batch, with its key.
     ///
     /// # Errors
     ///
     /// [`Error::Argument`] for a key, a name or an id that is over a limit.
-    pub(super) fn of(batch: &Batch<'a>, name: impl Fn(&[u8]) -> u128) -> Result<Self> {
+    pub(super) fn of(
+        batch: &Batch<'a>,
+        once: Option<(&Once, Key<'a>)>,
+        name: impl Fn(&[u8]) -> u128,
+    ) -> Result<Self> {
         let mut out = Self::default();
         for (at, row) in batch.rows.iter().enumerate() {
             match *row {
@@ -147,13 +170,44 @@ impl<'a> Records<'a> {
                 Row::Cut { list, after } => out.cut(at, list, after)?,
                 Row::Remove(key) => out.remove(at, key, Target::Cell, &[])?,
                 Row::RemoveBelow(key) => out.remove(at, key, Target::Prefix, &[])?,
+                Row::RemoveExpired(key) => {
+                    for target in [Target::Cell, Target::Entries] {
+                        let removal = Removal::new(target, &BTreeSet::new());
+                        let made = Made::bare(Kind::Removed, key, removal.encode());
+                        out.push(at, key, made, Change::Expire(target))?;
+                    }
+                }
                 Row::RemoveEntries { list, entries } => {
                     out.remove(at, list, Target::Entries, entries)?;
                 }
             }
         }
+        if let Some((once, key)) = once {
+            out.remember(batch, once, key)?;
+        }
         out.double();
         Ok(out)
+    }
+
+    /// Behind all rows, when it is known what became of them.
+    fn remember(&mut self, batch: &Batch<'a>, once: &Once, key: Key<'a>) -> Result<()> {
+        let attributes = Attributes {
+            at: batch.now,
+            expires: Some(once.expires),
+            columns: once.columns()?,
+            ..Attributes::default()
+        };
+        let made = Made {
+            meta: encoded(&attributes)?,
+            links: Links {
+                born: AT_COMMIT,
+                answers: vec![0; batch.rows.len()],
+                ..Links::default()
+            },
+            ..Made::bare(Kind::Cell, key, Vec::new())
+        };
+        let none = batch.rows.len();
+        self.push(none, key, made, Change::Once(attributes))
     }
 
     fn put(&mut self, row: usize, item: &Item<'a>, now: i64) -> Result<()> {
@@ -166,10 +220,7 @@ impl<'a> Records<'a> {
         }
         let attributes = said(item, now)?;
         let links = Links {
-            born: Some(Born {
-                seq: Links::AT_COMMIT,
-                at: 0,
-            }),
+            born: AT_COMMIT,
             ..Links::default()
         };
         let made = Made::of_item(Kind::Cell, item, &attributes, links)?;
@@ -182,8 +233,10 @@ impl<'a> Records<'a> {
 
     fn add(&mut self, row: usize, item: &Item<'a>, uid: Option<u128>, now: i64) -> Result<()> {
         let attributes = said(item, now)?;
+        let replaces = uid.filter(|_| item.if_present == IfPresent::Replace);
         let links = Links {
             parent: Some(Links::AT_COMMIT),
+            of: replaces.map(|_| Links::AT_COMMIT),
             ..Links::default()
         };
         let made = Made::of_item(Kind::Entry, item, &attributes, links)?;
@@ -244,10 +297,21 @@ impl<'a> Records<'a> {
 
     fn push(&mut self, row: usize, key: Key<'a>, made: Made<'a>, what: Change) -> Result<()> {
         check(key)?;
-        self.made.push(made);
-        let key = order::encode(key);
-        self.steps.push(Step { row, key, what });
+        self.push_made(row, order::encode(key), made, what);
         Ok(())
+    }
+
+    fn push_made(&mut self, row: usize, key: Vec<u8>, made: Made<'a>, what: Change) {
+        let sources = made.sources.to_vec();
+        let len = AROUND + key.len() + made.meta.len() + made.payload.len() + 8 * sources.len();
+        self.made.push(made);
+        self.steps.push(Step {
+            row,
+            key,
+            sources,
+            len: u64::try_from(len).unwrap_or(u64::MAX),
+            what,
+        });
     }
 
     /// Adds the second copies.
@@ -259,13 +323,8 @@ impl<'a> Records<'a> {
         if originals.is_empty() {
             return;
         }
-        self.made
-            .push(Made::bare(Kind::Filler, &[], FILLER.to_vec()));
-        self.steps.push(Step {
-            row: 0,
-            key: Vec::new(),
-            what: Change::Copy(None),
-        });
+        let filler = Made::bare(Kind::Filler, &[], FILLER.to_vec());
+        self.push_made(0, Vec::new(), filler, Change::Copy(None));
         for at in originals {
             let (Some(made), Some(step)) = (self.made.get(at), self.steps.get(at)) else {
                 continue;
@@ -278,13 +337,8 @@ impl<'a> Records<'a> {
                 copy_of: Some(at),
                 ..Made::bare(made.kind, made.key, made.payload.to_vec())
             };
-            let step = Step {
-                row: step.row,
-                key: step.key.clone(),
-                what: Change::Copy(Some(at)),
-            };
-            self.made.push(copy);
-            self.steps.push(step);
+            let (row, key) = (step.row, step.key.clone());
+            self.push_made(row, key, copy, Change::Copy(Some(at)));
         }
     }
 }

@@ -73,11 +73,14 @@ pub struct Listed {
     pub expires: Option<i64>,
     /// Named values.
     pub columns: Columns,
+    /// Whether no damaged record may have changed it since.
+    pub is_certain: bool,
 }
 
 impl Listed {
-    fn of(key: &[u8], cell: &cells::Cell) -> Self {
+    fn of(directory: &Directory, key: &[u8], cell: &cells::Cell) -> Self {
         Self {
+            is_certain: directory.doubt(key).is_none(),
             key: order::decode(key),
             version: cell.version,
             at: cell.at,
@@ -106,7 +109,7 @@ impl Log {
             let live = all.filter(|(_, cell)| scan.shows(cell));
             return Ok(live
                 .take(scan.limit)
-                .map(|(key, cell)| Listed::of(key, cell))
+                .map(|(key, cell)| Listed::of(&directory, key, cell))
                 .collect());
         }
         let rank = |version: Seq, born: Born| match scan.order {
@@ -128,7 +131,9 @@ impl Log {
             found.reverse();
         }
         let page = found.into_iter().take(scan.limit);
-        Ok(page.map(|(_, key, cell)| Listed::of(key, cell)).collect())
+        Ok(page
+            .map(|(_, key, cell)| Listed::of(&directory, key, cell))
+            .collect())
     }
 
     /// How many cells a scan would list, were there no limit.

@@ -1,15 +1,18 @@
 //! What the threads of one handle share: the store, the directory, and what is judged and not published.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{BuildHasher as _, RandomState};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
 
-use crate::cold::{Store, keyed_hash};
+use crate::cold::{Stats, Store, keyed_hash};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
+use super::dead::Pass;
 use super::directory::Directory;
 use super::draft::Draft;
 use super::event::Event;
+use super::order;
 
 /// The log's state behind a handle.
 #[derive(Debug)]
@@ -18,6 +21,8 @@ pub(super) struct Shared {
     directory: RwLock<Directory>,
     /// Only whoever holds the writer's lock uses it.
     pending: Mutex<Draft>,
+    /// The pass over the segments that is under way, if one is.
+    pass: Mutex<Option<Pass>>,
     /// What the hashes of callers' own ids begin with, so that nobody can foresee two that agree.
     seed: u64,
 }
@@ -28,6 +33,7 @@ impl Shared {
             store,
             directory: RwLock::default(),
             pending: Mutex::default(),
+            pass: Mutex::default(),
             seed: RandomState::new().hash_one(0),
         }
     }
@@ -62,26 +68,29 @@ impl Shared {
         }
         {
             let known = self.read();
-            let (erased, rewound) = known.followed();
-            if self.store.is_followed(known.seen, erased, rewound, fresh)? {
+            if self
+                .store
+                .is_followed(known.seen, known.followed(), fresh)?
+            {
                 return Ok(known);
             }
         }
-        let mut directory = self
-            .directory
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut directory = self.change();
         loop {
             let from = Seq(directory.seen.0.saturating_add(1));
             let (outlines, next, gone) = self.store.outlines(from, fresh)?;
-            if directory.followed().1 != gone.rewound {
-                // What was read once is no longer there: it is read anew from the beginning.
-                *directory = Directory::rewound(gone.rewound);
+            if directory.followed().is_before(&gone) {
+                // What was read once is no longer there, or what came since is not: it is read anew from
+                // the beginning.
+                *directory = Directory::anew(&gone);
                 continue;
             }
             for outline in &outlines {
                 if let Some(event) = Event::of(outline, |uid| self.name(uid)) {
                     directory.apply(event);
+                }
+                if outline.is_taken {
+                    directory.lose(outline.seq, &order::encode(&outline.key));
                 }
             }
             directory.without(&gone);
@@ -96,22 +105,64 @@ impl Shared {
 
     /// Forgets the directory: the next look reads all records.
     pub(super) fn begin_anew(&self) {
-        let directory = self.directory.write();
-        let mut directory = directory.unwrap_or_else(PoisonError::into_inner);
-        let (_, rewound) = directory.followed();
-        *directory = Directory::rewound(rewound);
+        let mut directory = self.change();
+        *directory = Directory::default();
     }
 
     /// Takes up what this handle has written, up to the id `last`.
     pub(super) fn publish(&self, events: Vec<Event>, last: Seq) {
-        let mut directory = self
-            .directory
-            .write()
-            .unwrap_or_else(PoisonError::into_inner);
+        let mut directory = self.change();
         for event in events {
             directory.apply(event);
         }
         directory.seen = directory.seen.max(last);
+    }
+
+    /// Forgets what this handle erased; see [`Directory::erase`].
+    pub(super) fn erased(
+        &self,
+        records: &BTreeMap<Vec<u8>, BTreeSet<u64>>,
+        prefix: Option<&[u8]>,
+        versions: (u64, u64),
+    ) {
+        let mut directory = self.change();
+        directory.erase(records, prefix, versions);
+    }
+
+    /// The pass under way, for the one thread that goes on with it.
+    pub(super) fn pass(&self) -> Option<MutexGuard<'_, Option<Pass>>> {
+        self.pass.try_lock().ok()
+    }
+
+    /// Whether more than half of the bytes are dead, and more than a segment holds.
+    pub(super) fn is_crowded(&self) -> bool {
+        let dead = self.read().dead;
+        let crowded = |stats: Stats| dead > stats.bytes / 2;
+        dead > self.store.segment_bytes() && self.store.stats().is_ok_and(crowded)
+    }
+
+    /// Forgets that these keys may expire.
+    pub(super) fn swept(&self, keys: &[(i64, Vec<u8>)]) {
+        self.change().swept(keys);
+    }
+
+    /// Counts dead bytes anew: a pass took what there was.
+    pub(super) fn recount(&self) {
+        self.change().dead = 0;
+    }
+
+    /// Forgets superseded records of cells that lie in the store no more.
+    pub(super) fn forget_older(&self, gone: &[(Vec<u8>, Seq)]) {
+        let mut directory = self.change();
+        for (key, seq) in gone {
+            directory.cells.forget_older(key, *seq);
+        }
+    }
+
+    fn change(&self) -> RwLockWriteGuard<'_, Directory> {
+        self.directory
+            .write()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     pub(super) fn pending(&self) -> MutexGuard<'_, Draft> {

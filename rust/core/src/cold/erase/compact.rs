@@ -4,10 +4,10 @@ use std::collections::BTreeSet;
 use std::io;
 use std::sync::Arc;
 
-use crate::error::Result;
+use crate::entry::{Kind, Seq};
+use crate::error::{Error, Result};
 use crate::interrupt;
 
-use crate::cold::erase::erasures::ranges;
 use crate::cold::erase::fold::{fold, settle};
 use crate::cold::erase::{clear, erased_in};
 use crate::cold::format::bytes::wide;
@@ -16,10 +16,12 @@ use crate::cold::format::footer::{Contents, Entry, Gap, Why, seal};
 use crate::cold::format::frame::RecordHeader;
 use crate::cold::format::header::Header;
 use crate::cold::format::{MARK, PREAMBLE, rewritten_name, segment_name};
+use crate::cold::intervals::ranges;
 use crate::cold::medium::{Access, put_file, refused};
 use crate::cold::open::load::sealed;
 use crate::cold::read::segment::{Listing, Segment};
 use crate::cold::read::source::Source;
+use crate::cold::record::Outline;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::writer::Writer;
 
@@ -68,8 +70,14 @@ pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Com
             End::Sealed
         };
         told.records += wide(gone.len());
-        let goes = |seq| gone.contains(&seq) || spent.contains(&seq);
-        let (before, after) = rewrite(shelf, at, &goes, end)?;
+        let fate = |seq| {
+            if gone.contains(&seq) || spent.contains(&seq) {
+                Fate::Erased
+            } else {
+                Fate::Kept
+            }
+        };
+        let (before, after) = rewrite(shelf, at, &fate, end)?;
         told.segments += 1;
         told.bytes += before.saturating_sub(after);
     }
@@ -77,6 +85,118 @@ pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Com
         settle(shelf)?;
     }
     Ok(told)
+}
+
+/// Writes the sealed segment at a place anew without the records that `dead` names of it; `None` at the first
+/// one that is not sealed. The lock is held, and everything that was written is durable.
+///
+/// # Errors
+///
+/// [`Error::Interrupted`](crate::Error::Interrupted); as appending; what `dead` answers.
+pub(in crate::cold) fn compact_dead(
+    shelf: &Shelf,
+    at: usize,
+    dead: impl FnOnce(&[Shown]) -> Result<BTreeSet<u64>>,
+) -> Result<Option<Compacted>> {
+    let Some((shown, fillers)) = shown(shelf, at)? else {
+        return Ok(None);
+    };
+    let mut dead = dead(&shown)?;
+    let records = wide(dead.len());
+    if dead.is_empty() {
+        return Ok(Some(Compacted::default()));
+    }
+    // What lies between two copies is needed as long as one of them is there.
+    for (filler, copies) in fillers {
+        if copies.iter().all(|copy| dead.contains(copy)) {
+            dead.insert(filler);
+        }
+    }
+    // What says of other records that they are gone: an entry does that of the one that it replaced.
+    let says = |one: &Shown| {
+        let links = one.outline.links.as_deref();
+        let replaces = links
+            .and_then(|links| links.of)
+            .is_some_and(|of| of != Seq(0));
+        let kind = one.outline.kind;
+        let takes = kind.is_plain() || (kind == Kind::Entry && replaces);
+        takes && dead.contains(&one.outline.seq.0)
+    };
+    let why = if shown.iter().any(says) {
+        Fate::Dropped
+    } else {
+        Fate::Dead
+    };
+    let fate = |seq| {
+        if dead.contains(&seq) { why } else { Fate::Kept }
+    };
+    let (before, after) = rewrite(shelf, at, &fate, End::Sealed)?;
+    Ok(Some(Compacted {
+        segments: 1,
+        records,
+        bytes: before.saturating_sub(after),
+    }))
+}
+
+/// A record of a segment that may be dead.
+#[derive(Debug)]
+pub(crate) struct Shown {
+    pub(crate) outline: Outline,
+    /// Whether it was removed.
+    pub(crate) is_removed: bool,
+}
+
+/// Fillers, each with the second copies behind it.
+type Fillers = Vec<(u64, Vec<u64>)>;
+
+/// The records of a sealed segment that are neither erased nor damaged, and its fillers.
+fn shown(shelf: &Shelf, at: usize) -> Result<Option<(Vec<Shown>, Fillers)>> {
+    let index = shelf.known()?;
+    let Some(segment) = index.segments.get(at).filter(|one| one.is_sealed()) else {
+        return Ok(None);
+    };
+    let (mut out, mut fillers) = (Vec::new(), Fillers::new());
+    for entry in &segment.listing()?.contents.entries {
+        interrupt::check()?;
+        let kind = Kind::from_code(entry.kind);
+        if kind == Kind::Filler {
+            fillers.push((entry.seq, Vec::new()));
+            continue;
+        }
+        if kind.is_own() {
+            continue;
+        }
+        let outline = match segment.source.outline(*entry, &shelf.keyring) {
+            Ok(outline) => outline,
+            Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
+            Err(other) => return Err(other),
+        };
+        if outline.is_copy
+            && let Some((_, copies)) = fillers.last_mut()
+        {
+            copies.push(entry.seq);
+        }
+        if !index.erasures.covers(entry.seq, &outline.key) {
+            let is_removed = index.removals.covers(entry.seq, kind, &outline.key);
+            out.push(Shown {
+                outline,
+                is_removed,
+            });
+        }
+    }
+    Ok(Some((out, fillers)))
+}
+
+/// What becomes of a record in a segment that is written anew.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Fate {
+    Kept,
+    /// It goes, and the segment remembers that it was erased.
+    Erased,
+    /// It goes without a trace: later records say what is there now.
+    Dead,
+    /// It goes, and the segment remembers that: somebody may not have followed what it said.
+    Dropped,
 }
 
 /// How a rewritten segment ends.
@@ -112,13 +232,13 @@ fn announce(shelf: &Shelf) -> Result<()> {
 }
 
 /// Replaces a segment by one without these records; gives its length before and after.
-fn rewrite(shelf: &Shelf, at: usize, goes: &dyn Fn(u64) -> bool, how: End) -> Result<(u64, u64)> {
+fn rewrite(shelf: &Shelf, at: usize, fate: &dyn Fn(u64) -> Fate, how: End) -> Result<(u64, u64)> {
     let (header, bytes, contents, before) = {
         let index = shelf.known()?;
         let Some(segment) = index.segments.get(at) else {
             return Ok((0, 0));
         };
-        let (header, bytes, contents) = without(segment, goes, how)?;
+        let (header, bytes, contents) = without(segment, fate, how)?;
         (header, bytes, contents, segment.len)
     };
     let medium = &*shelf.medium;
@@ -161,7 +281,7 @@ fn rewrite(shelf: &Shelf, at: usize, goes: &dyn Fn(u64) -> bool, how: End) -> Re
 /// A segment's bytes without these records. What was damaged is left out too, and remembered.
 fn without(
     segment: &Segment,
-    goes: &dyn Fn(u64) -> bool,
+    fate: &dyn Fn(u64) -> Fate,
     how: End,
 ) -> Result<(Header, Vec<u8>, Contents)> {
     let old = &segment.source.header;
@@ -179,17 +299,15 @@ fn without(
             why: Why::Damaged,
         }));
     }
-    let gone = listing.contents.entries.iter().map(|entry| entry.seq);
-    let gone: BTreeSet<u64> = gone.filter(|seq| goes(*seq)).collect();
-    contents
-        .gaps
-        .extend(ranges(&gone).into_iter().map(|seqs| Gap {
-            seqs,
-            why: Why::Erased,
-        }));
+    for (goes, why) in [(Fate::Erased, Why::Erased), (Fate::Dropped, Why::Dropped)] {
+        let gone = listing.contents.entries.iter().map(|entry| entry.seq);
+        let gone: BTreeSet<u64> = gone.filter(|seq| fate(*seq) == goes).collect();
+        let gone = ranges(&gone).into_iter().map(|seqs| Gap { seqs, why });
+        contents.gaps.extend(gone);
+    }
     for entry in &listing.contents.entries {
         interrupt::check()?;
-        if gone.contains(&entry.seq) {
+        if fate(entry.seq) != Fate::Kept {
             continue;
         }
         let offset = wide(out.len());

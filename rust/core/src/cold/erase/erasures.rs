@@ -3,12 +3,13 @@
 //! A tombstone names a beginning of keys by its hash, so that it says nothing about whose records
 //! they were, or ids. It covers what had been written before it, and nothing that comes later.
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap};
 use std::ops::RangeInclusive;
 
 use crate::cold::format::bytes::{Fields, wide};
 use crate::cold::format::header::now;
 use crate::cold::format::key;
+use crate::cold::intervals::{Intervals, ranges};
 use crate::cold::report::Erasure;
 
 /// One erasure.
@@ -88,8 +89,7 @@ pub(in crate::cold) struct Erasures {
     /// By the hash of a beginning: how many parts it has, and up to which id it is erased.
     prefixes: HashMap<u128, (u64, u64)>,
     depths: BTreeSet<u64>,
-    /// By first id: the last one.
-    seqs: BTreeMap<u64, u64>,
+    seqs: Intervals,
     /// The highest id that any tombstone is about, and when the last one was made.
     upto: u64,
     at: u64,
@@ -136,13 +136,7 @@ impl Erasures {
             *upto = (*upto).max(tombstone.upto);
             self.depths.insert(depth);
         }
-        for range in &tombstone.seqs {
-            // An id that had not been given yet is of a record that comes later.
-            let end = tombstone.upto.min(*range.end());
-            if *range.start() <= end {
-                self.merge(*range.start(), end);
-            }
-        }
+        self.seqs.add(&tombstone.seqs, tombstone.upto);
     }
 
     /// Covers what the other one covers, too.
@@ -159,15 +153,13 @@ impl Erasures {
     pub(in crate::cold) fn folded(&self, more: &BTreeSet<u64>, prefixes: bool) -> Vec<Tombstone> {
         let mut all = Self::new(self.uuid);
         all.seqs.clone_from(&self.seqs);
-        for range in ranges(more) {
-            all.merge(*range.start(), *range.end());
-        }
+        all.seqs.add(&ranges(more), u64::MAX);
         let mut out = vec![Tombstone {
             // The newest tombstone is about ids before its own, which is among `more`.
             upto: self.upto.max(more.last().copied().unwrap_or_default()),
             at: self.at,
             prefix: None,
-            seqs: all.seqs.iter().map(|(from, to)| *from..=*to).collect(),
+            seqs: all.seqs.iter().collect(),
         }];
         if prefixes {
             let mut kept: Vec<_> = self.prefixes.iter().collect();
@@ -196,19 +188,17 @@ impl Erasures {
 
     /// Whether a tombstone lists this id.
     pub(in crate::cold) fn covers_seq(&self, seq: u64) -> bool {
-        let before = self.seqs.range(..=seq).next_back();
-        before.is_some_and(|(_, end)| seq <= *end)
+        self.seqs.hold(seq)
     }
 
-    /// Keeps the ranges apart and as few as can be, so that at most one can hold an id.
-    fn merge(&mut self, mut start: u64, mut end: u64) {
-        while let Some((&from, &to)) = self.seqs.range(..=end.saturating_add(1)).next_back()
-            && to.saturating_add(1) >= start
-        {
-            self.seqs.remove(&from);
-            (start, end) = (start.min(from), end.max(to));
-        }
-        self.seqs.insert(start, end);
+    /// Whether tombstones list an id that is not less than this one.
+    pub(in crate::cold) fn covers_any(&self, from: u64) -> bool {
+        self.seqs.last().is_some_and(|last| from <= last)
+    }
+
+    /// Whether tombstones list all these ids.
+    pub(in crate::cold) fn covers_all(&self, seqs: &RangeInclusive<u64>) -> bool {
+        self.seqs.hold_all(seqs)
     }
 
     /// Whether a tombstone names the beginning of this key, for this id.
@@ -226,18 +216,6 @@ impl Erasures {
         let parts = key::decode(scope).unwrap_or_default();
         self.covers_key(born, &parts)
     }
-}
-
-/// Ids as ranges.
-pub(in crate::cold) fn ranges(seqs: &BTreeSet<u64>) -> Vec<RangeInclusive<u64>> {
-    let mut out: Vec<RangeInclusive<u64>> = Vec::new();
-    for seq in seqs {
-        match out.last_mut() {
-            Some(last) if last.end().saturating_add(1) == *seq => *last = *last.start()..=*seq,
-            _ => out.push(*seq..=*seq),
-        }
-    }
-    out
 }
 
 #[cfg(test)]

@@ -79,13 +79,13 @@ pub(in crate::cold) fn take(
         }
         Kind::Removed => {
             let said = Removal::decode(&source.payload(entry)?);
-            let (key, of) = source.target(entry)?;
+            let ties = source.ties(entry)?;
             // A second copy says what the first one did, of that time.
-            let seq = of.map_or(entry.seq, |first| first.0);
+            let seq = ties.of.map_or(entry.seq, |first| first.0);
             let Some(said) = said else {
                 return Ok(false);
             };
-            removed.add(seq, &key, &said);
+            removed.add(seq, &ties.key, &said);
         }
         _ => {}
     }

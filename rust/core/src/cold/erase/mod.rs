@@ -12,6 +12,7 @@
 pub(in crate::cold) mod compact;
 pub(in crate::cold) mod copy;
 pub(in crate::cold) mod erasures;
+pub(in crate::cold) mod find;
 pub(in crate::cold) mod fold;
 
 use std::collections::BTreeSet;
@@ -24,6 +25,7 @@ use crate::interrupt;
 
 use crate::cold::defect::{Defect, on};
 use crate::cold::erase::erasures::{Erasures, Tombstone, hash_of};
+use crate::cold::erase::find::{Found, find};
 use crate::cold::format::TORN;
 use crate::cold::format::bytes::wide;
 use crate::cold::format::footer::Entry;
@@ -64,16 +66,33 @@ pub(in crate::cold) fn erase(
     shelf: &Shelf,
     scope: Scope<'_>,
 ) -> Result<Erased> {
-    let (prefix, asked) = target(shelf, scope)?;
-    let mut listed = asked.clone();
-    let mut seen = BTreeSet::new();
-    let mut told = Erased::default();
-    // A batch of the spool may name what came behind it: then one look is not enough.
-    while look(shelf, scope, &asked, &mut listed, &mut seen)? {}
+    let found = find(shelf, scope)?;
+    erase_found(writer, shelf, scope, &found)
+}
+
+/// As [`erase`], of what is concerned as somebody knows already.
+///
+/// # Errors
+///
+/// As [`erase`].
+pub(in crate::cold) fn erase_found(
+    writer: &mut Writer,
+    shelf: &Shelf,
+    scope: Scope<'_>,
+    found: &Found,
+) -> Result<Erased> {
+    let prefix = match scope {
+        Scope::Prefix(parts) => hash_of(&shelf.uuid, parts).map(|hash| (wide(parts.len()), hash)),
+        Scope::Records(_) => None,
+    };
     let upto = shelf.known()?.next_seq().saturating_sub(1);
-    told.records = wide(seen.iter().filter(|(_, derived)| !derived).count());
-    told.derived = wide(seen.len()).saturating_sub(told.records);
-    listed.retain(|seq| *seq <= upto);
+    let mut listed: BTreeSet<u64> = found.records.union(&found.derived).copied().collect();
+    listed.extend(&found.taken);
+    if let Scope::Records(seqs) = scope {
+        // Also those that cannot be read: nobody has to know what they were any more.
+        listed.extend(seqs.iter().map(|seq| seq.0));
+    }
+    listed.retain(|seq| *seq <= upto && !found.spared.contains(seq));
     let tombstone = Tombstone::new(upto, prefix, &listed);
     let payload = tombstone.encode();
     let batch = [bookkeeping(Kind::Tombstone, &[], &payload)];
@@ -87,47 +106,11 @@ pub(in crate::cold) fn erase(
     if synced {
         copy::write(&*shelf.medium, &erasures, shelf.uuid)?;
     }
-    told.keys = clear(shelf)?;
-    Ok(told)
-}
-
-/// Lists what is in a scope and what was made from what is listed, in the order of ids; tells whether
-/// something that is listed now may have been a source of something before it.
-fn look(
-    shelf: &Shelf,
-    scope: Scope<'_>,
-    asked: &BTreeSet<u64>,
-    listed: &mut BTreeSet<u64>,
-    seen: &mut BTreeSet<(u64, bool)>,
-) -> Result<bool> {
-    let index = shelf.known()?;
-    let (mut forward, before) = (false, seen.len());
-    for segment in &index.segments {
-        for entry in &segment.listing()?.contents.entries {
-            interrupt::check()?;
-            if index.erasures.covers_seq(entry.seq) || is_bookkeeping(entry) {
-                continue;
-            }
-            let (key, sources) = match segment.source.origin(*entry) {
-                Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
-                other => other?,
-            };
-            if index.erasures.covers(entry.seq, &key) {
-                continue;
-            }
-            forward |= sources.iter().any(|source| source.0 >= entry.seq);
-            if begins(&key, scope) || asked.contains(&entry.seq) {
-                listed.insert(entry.seq);
-                seen.insert((entry.seq, false));
-            } else if sources.iter().any(|source| listed.contains(&source.0))
-                && !on(Defect::NoCascade)
-            {
-                listed.insert(entry.seq);
-                seen.insert((entry.seq, true));
-            }
-        }
-    }
-    Ok(forward && seen.len() > before)
+    Ok(Erased {
+        records: wide(found.records.len()),
+        derived: wide(found.derived.len()),
+        keys: clear(shelf)?,
+    })
 }
 
 /// How many erased records still lie in the segments.
@@ -147,34 +130,6 @@ pub(in crate::cold) fn pending(shelf: &Shelf) -> Result<u64> {
 
 fn is_bookkeeping(entry: &Entry) -> bool {
     Kind::from_code(entry.kind).is_own()
-}
-
-type Target = (Option<(u64, u128)>, BTreeSet<u64>);
-
-fn target(shelf: &Shelf, scope: Scope<'_>) -> Result<Target> {
-    let empty = |name| Error::Argument {
-        name,
-        expected: "at least one".into(),
-        found: "none".into(),
-    };
-    match scope {
-        Scope::Prefix([]) => Err(empty("prefix")),
-        Scope::Records([]) => Err(empty("records")),
-        Scope::Prefix(parts) => {
-            let hash = hash_of(&shelf.uuid, parts);
-            Ok((hash.map(|hash| (wide(parts.len()), hash)), BTreeSet::new()))
-        }
-        Scope::Records(seqs) => Ok((None, seqs.iter().map(|seq| seq.0).collect())),
-    }
-}
-
-fn begins(key: &[Vec<u8>], scope: Scope<'_>) -> bool {
-    match scope {
-        Scope::Prefix(parts) => {
-            key.len() >= parts.len() && parts.iter().zip(key).all(|(part, own)| part == own)
-        }
-        Scope::Records(_) => false,
-    }
 }
 
 /// Removes the keys of what is erased, and the bytes of all that was set aside: nobody knows what is
@@ -231,8 +186,8 @@ pub(super) fn erased_in(shelf: &Shelf, at: usize) -> Result<Option<BTreeSet<u64>
             continue;
         }
         let erased = erasures.covers_seq(entry.seq)
-            || match segment.source.origin(*entry) {
-                Ok((key, _)) => erasures.covers(entry.seq, &key),
+            || match segment.source.ties(*entry) {
+                Ok(ties) => erasures.covers(entry.seq, &ties.key),
                 Err(Error::Corrupt { .. } | Error::Truncated { .. }) => false,
                 Err(other) => return Err(other),
             };

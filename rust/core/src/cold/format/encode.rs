@@ -8,9 +8,11 @@ use crate::cold::format::header::Identity;
 use crate::cold::format::links::Links;
 use crate::cold::record::content_hash;
 
-/// Where a header has the lengths of key and meta, the checksum over them, and the number of sources.
+/// Where a header has the lengths of key and meta, the checksum over them, the length of the payload with its
+/// hash, and the number of sources.
 const KEY_LEN: usize = 36;
 const BODY_CRC: usize = 44;
+const PAYLOAD_LEN: usize = 48;
 const SOURCES: usize = 72;
 
 /// What the writer knows about a record and its parts do not.
@@ -81,23 +83,51 @@ pub(in crate::cold) fn tie(record: &mut [u8], links: &Links) -> Option<()> {
     if known.is_empty() {
         return Some(());
     }
-    let mut fields = Fields::new(record.get(KEY_LEN..HEADER)?);
-    let (key, meta) = (fields.u32()?, fields.u32()?);
-    let mut fields = Fields::new(record.get(SOURCES..HEADER)?);
-    let start = HEADER.checked_add(narrow(u64::from(key) + u64::from(meta)))?;
-    let end = start.checked_add(narrow(u64::from(fields.u32()?) * 8))?;
+    let (start, end) = sources_of(record)?;
     let (words, _) = record.get_mut(start..end)?.as_chunks_mut::<8>();
+    // Several words may say the same thing: those that are known of it take their places in order.
+    let mut known = known;
     for slot in words {
         let word = u64::from_le_bytes(*slot);
-        let same = |one: &&u64| !Links::is_id(word) && Links::says_the_same(word, **one);
-        if let Some(one) = known.iter().find(same) {
-            *slot = one.to_le_bytes();
+        let same = |one: &u64| !Links::is_id(word) && Links::says_the_same(word, *one);
+        if let Some(at) = known.iter().position(same) {
+            *slot = known.remove(at).to_le_bytes();
         }
     }
     let crc = crc32c::crc32c(record.get(HEADER..end)?);
     let slot = record.get_mut(BODY_CRC..)?.first_chunk_mut()?;
     *slot = crc.to_le_bytes();
     Some(())
+}
+
+/// Appends a record that still lacks its stamp with another payload, and gives its length; `None` if the
+/// record is not whole, or the payload does not fit its field.
+pub(in crate::cold) fn with_payload(
+    out: &mut Vec<u8>,
+    record: &[u8],
+    payload: &[u8],
+) -> Option<u64> {
+    let (_, front) = sources_of(record)?;
+    let len = record_len(wide(front - HEADER), wide(payload.len()))?;
+    let start = out.len();
+    out.extend_from_slice(record.get(..front)?);
+    out.extend_from_slice(payload);
+    out.resize(start.checked_add(narrow(len))? - TRAILER, 0);
+    out.extend(len.to_le_bytes());
+    let mut slots = Slots::new(out.get_mut(start + PAYLOAD_LEN..start + SOURCES)?);
+    slots.put(&wide(payload.len()).to_le_bytes())?;
+    slots.put(&content_hash(payload).to_le_bytes())?;
+    Some(len)
+}
+
+/// Where the sources of the record at the beginning of these bytes begin and end.
+fn sources_of(record: &[u8]) -> Option<(usize, usize)> {
+    let mut fields = Fields::new(record.get(KEY_LEN..HEADER)?);
+    let (key, meta) = (fields.u32()?, fields.u32()?);
+    let mut fields = Fields::new(record.get(SOURCES..HEADER)?);
+    let start = HEADER.checked_add(narrow(u64::from(key) + u64::from(meta)))?;
+    let end = start.checked_add(narrow(u64::from(fields.u32()?) * 8))?;
+    Some((start, end))
 }
 
 /// Gives the record at the beginning of these bytes its place in a segment; a later stamp replaces an

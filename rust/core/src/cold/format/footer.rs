@@ -31,6 +31,8 @@ pub(in crate::cold) struct Entry {
 pub(in crate::cold) enum Why {
     Erased,
     Damaged,
+    /// Nothing showed them any more, and what made them so is among them.
+    Dropped,
 }
 
 /// Ids that a rewritten segment no longer has.
@@ -108,6 +110,7 @@ pub(in crate::cold) fn seal(
         let why = match gap.why {
             Why::Erased => 1_u64,
             Why::Damaged => 2,
+            Why::Dropped => 3,
         };
         for field in [*gap.seqs.start(), *gap.seqs.end(), why] {
             footer.extend(field.to_le_bytes());
@@ -202,6 +205,7 @@ pub(in crate::cold) fn contents(footer: &[u8], seal: u64) -> Option<Contents> {
         let why = match fields.u64()? {
             1 => Why::Erased,
             2 => Why::Damaged,
+            3 => Why::Dropped,
             _ => return None,
         };
         found.gaps.push(Gap { seqs, why });
@@ -234,17 +238,19 @@ mod tests {
             let end = PREAMBLE + 104 * wide(count);
             let held = Contents {
                 entries: list.to_vec(),
-                gaps: vec![Gap {
-                    seqs: 8..=9,
-                    why: Why::Erased,
-                }],
+                gaps: [(8, Why::Erased), (20, Why::Damaged), (30, Why::Dropped)]
+                    .map(|(first, why)| Gap {
+                        seqs: first..=first + 1,
+                        why,
+                    })
+                    .to_vec(),
             };
             let bytes = seal(&identity, end, 3, &held).unwrap();
             let at = bytes.len() - 64;
             let offset = end + wide(at);
             let found = end_block(&identity, offset, &bytes[at..]).unwrap();
             assert_eq!((found.seal, found.len), (end, wide(at)));
-            assert_eq!((found.count, found.last), (wide(count), 9));
+            assert_eq!((found.count, found.last), (wide(count), 31));
             assert_eq!(end_block(&identity, offset + 8, &bytes[at..]), None);
             let header = RecordHeader::decode(&identity, end, &bytes).unwrap();
             let body = header.body(&bytes).unwrap();

@@ -300,6 +300,7 @@ mod tests {
             parent,
             of,
             born: born(0, 0),
+            answers: vec![0, 0],
         };
         let parts = Parts {
             kind: 1,
@@ -316,6 +317,7 @@ mod tests {
             parent: Some(Seq(8)),
             born: born(6, 7),
             of: None,
+            answers: vec![9, 8],
         };
         tie(&mut out, &known).unwrap();
         stamp(&mut out, &identity, 640, STAMP).unwrap();
@@ -323,7 +325,13 @@ mod tests {
         assert_eq!(depth_of(header.flags), 3);
         let front = header.body(&out).unwrap().front;
         assert_eq!(front.sources, [Seq(3), Seq(4)]);
-        assert_eq!(front.links, Some(Box::new(Links { of, ..known })));
+        assert_eq!(
+            front.links,
+            Some(Box::new(Links {
+                of,
+                ..known.clone()
+            }))
+        );
         let mut none = vec![];
         let parts = Parts {
             links: None,

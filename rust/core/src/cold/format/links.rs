@@ -6,7 +6,10 @@
 //!
 //!          1   the entry before this one on its path, 0 for none
 //!          2   the id of the first version of a cell    3   when that one was put
-//!          4   the record that a patch changes, or that this one is the second copy of
+//!          4   the record that a patch changes, that an entry replaces (0 for none), or that this one is the
+//!              second copy of
+//!          5   what became of a row of a batch, one word a row, in their order: four times an id, and
+//!              0 nothing, 1 written under it, 2 left out for what is there under it
 //! ```
 //!
 //! They lie beside what is encrypted, so that the writer can say under its lock what nobody knows before,
@@ -21,6 +24,7 @@ const PARENT: u64 = 1;
 const BORN: u64 = 2;
 const BORN_AT: u64 = 3;
 const OF: u64 = 4;
+const ANSWER: u64 = 5;
 
 /// The first version of a cell.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -32,14 +36,17 @@ pub struct Born {
 }
 
 /// What a record is tied to.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Links {
     /// The entry before this one on its path; id 0 where it is the first.
     pub parent: Option<Seq>,
     /// The first version of the cell, where that one is gone.
     pub born: Option<Born>,
-    /// The record that this one changes; of the second copy of a record, the first one.
+    /// The record that this one changes, or the entry that it replaces, 0 for none; of the second copy of a
+    /// record, the first one.
     pub of: Option<Seq>,
+    /// Of a cell that remembers a batch: what became of its rows, as numbers.
+    pub answers: Vec<u64>,
 }
 
 impl Links {
@@ -59,6 +66,9 @@ impl Links {
         }
         if let Some(of) = self.of {
             put(OF, of.0);
+        }
+        for answer in &self.answers {
+            put(ANSWER, *answer);
         }
         out
     }
@@ -82,6 +92,7 @@ impl Links {
                 BORN => born = Some(Seq(value)),
                 BORN_AT => at = value,
                 OF => links.of = Some(Seq(value)),
+                ANSWER => links.answers.push(value),
                 _ => {}
             }
         }
@@ -117,16 +128,18 @@ mod tests {
             parent in ids(),
             born in prop::option::of((0..=MASK, 0..=MASK)),
             of in ids(),
+            answers in prop::collection::vec(0..=MASK, 0..4),
             sources in prop::collection::vec(0..TIE, 0..4),
         ) {
             let born = born.map(|(seq, at)| Born { seq: Seq(seq), at });
-            let links = Links { parent, born, of };
+            let links = Links { parent, born, of, answers };
             let words = links.words();
             prop_assert!(words.iter().all(|word| !Links::is_id(*word)));
             prop_assert!(sources.iter().all(|source| Links::is_id(*source)));
             for word in &words {
                 let same = words.iter().filter(|other| Links::says_the_same(*word, **other));
-                prop_assert_eq!(same.count(), 1, "{:x}", word);
+                let is_answer = Links::says_the_same(*word, TIE | ANSWER << BITS);
+                prop_assert!(is_answer || same.count() == 1, "{:x}", word);
             }
             let mixed = sources.iter().copied().chain(words);
             let (found, back) = Links::split(mixed);

@@ -50,7 +50,10 @@
 //!             0..55  56 bits   an id, or microseconds since 1970 UTC
 //!                          1 the entry before this one on its path, 0 for none
 //!                          2 the id of the first version of a cell      3 when that one was put
-//!                          4 the record that a patch changes, or that this one is the second copy of
+//!                          4 the record that a patch changes, that an entry replaces (0 for none), or that this one is
+//!                            the second copy of
+//!                          5 what became of a row of a batch, one word a row: four times an id, and 0 nothing,
+//!                            1 written under it, 2 left out for what is there under it
 //!
 //! key         0      4     number of parts; then for each part: 4 bytes length, the part
 //!
@@ -60,7 +63,7 @@
 //!
 //! footer      0      8     number of records      8  8  first id    16 8  last id
 //!             24     8     number of gaps; then for each record: 8 id, 8 offset, 8 kind
-//!                          then for each gap: 8 first id, 8 last id, 8 why (1 erased, 2 damaged)
+//!                          then for each gap: 8 first id, 8 last id, 8 why (1 erased, 2 damaged, 3 dropped)
 //!
 //! end block   0      8     magic "wsegend\0"      8  8  offset of the seal record
 //!             16     8     its length             24 8  number of records
@@ -98,9 +101,9 @@
 //!                          the master key; without one: 32 bytes key, encoded scope
 //!             end-4  4     crc32c of everything before
 //!
-//! removed     payload: 8 what: 1 a cell, 2 all below a prefix, 3 entries of a list, 4 records
-//!                      8 number of ranges of ids (3, 4), for each 8 first and 8 last
-//!                      8 number of entries (3) that follow another one now, for each 8 entry, 8 parent
+//! removed     payload: 8 what: 1 a cell, 2 all below a prefix, 3 entries of a list
+//!                      8 number of ranges of ids (3), for each 8 first and 8 last
+//!                      8 number of ranges, for each 8 first id, 8 last id: what was made from what is removed
 //!
 //! head        payload: 8 the entry where the path of the list ends, 0 for none
 //!

@@ -9,6 +9,7 @@ use crate::error::{Error, Result};
 use crate::cold::erase::erasures::Erasures;
 use crate::cold::format::bytes::narrow;
 use crate::cold::format::footer::{Entry, Why};
+use crate::cold::format::words::Words;
 use crate::cold::mark::{Mark, MarkFile};
 use crate::cold::read::segment::Segment;
 use crate::cold::read::source::Source;
@@ -43,6 +44,32 @@ impl Index {
     /// The id that the next record gets.
     pub(in crate::cold) fn next_seq(&self) -> u64 {
         self.mark.next_seq
+    }
+
+    /// The highest id that a record is known to have or to have had; 0 for none.
+    ///
+    /// Whoever reads while another handle begins a segment cannot know whether one was lost there, and
+    /// leaves out ids: the next one may be less than [`next_seq`](Self::next_seq) then.
+    pub(in crate::cold) fn last(&self) -> u64 {
+        self.segments.last().map_or(0, Segment::last)
+    }
+
+    /// Whether records after an id went that had made others dead: who knows only what came before that id
+    /// does not learn it any more.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn dropped_after(&self, seq: u64) -> Result<bool> {
+        for segment in &self.segments {
+            if segment.last() > seq && segment.source.header.words != Words::default() {
+                let mut gaps = segment.listing()?.contents.gaps.iter();
+                if gaps.any(|gap| gap.why == Why::Dropped && *gap.seqs.end() > seq) {
+                    return Ok(true);
+                }
+            }
+        }
+        Ok(false)
     }
 
     /// Whether no other handle has changed anything since.
@@ -91,7 +118,7 @@ impl Index {
             match contents.gap(seq) {
                 Some(Why::Erased) => return Err(Error::Erased { seq: Seq(seq) }),
                 Some(Why::Damaged) => return Err(lost_before(&segment.source, seq)),
-                None => {}
+                Some(Why::Dropped) | None => {}
             }
         }
         Err(match self.loss(Seq(seq)) {

@@ -89,7 +89,12 @@ impl Segment {
         let none = self.source.header.first_seq.saturating_sub(1);
         let sealed = self.sealed.map_or(none, |end| end.last);
         let listed = self.listing.get().and_then(|l| l.contents.entries.last());
-        listed.map_or(none, |entry| entry.seq).max(sealed)
+        let damaged = self.damages().iter().filter_map(|one| one.seqs.as_ref());
+        let damaged = damaged.map(|seqs| seqs.end().0).max().unwrap_or(none);
+        listed
+            .map_or(none, |entry| entry.seq)
+            .max(sealed)
+            .max(damaged)
     }
 
     /// Whether it may hold tombstones, or removals.

@@ -19,6 +19,17 @@ use crate::cold::options::Read;
 use crate::cold::record::{Outline, Record, content_hash};
 use crate::cold::report::{Damage, DamageKind};
 
+/// What a record is tied to.
+#[derive(Debug)]
+pub(crate) struct Ties {
+    pub(crate) kind: Kind,
+    pub(crate) key: Vec<Vec<u8>>,
+    /// Ids of the records that it was made from.
+    pub(crate) sources: Vec<Seq>,
+    /// The record that it changes, replaces or is the second copy of.
+    pub(crate) of: Option<Seq>,
+}
+
 /// An open segment file.
 #[derive(Debug)]
 pub(in crate::cold) struct Source {
@@ -178,17 +189,25 @@ impl Source {
         Ok(self.header_in(entry, &bytes)?.batch_first)
     }
 
-    /// The key of an entry's record, and what it was made from, verified.
+    /// What an entry's record is tied to, verified; its payload is not looked at.
     ///
     /// # Errors
     ///
     /// As [`record`](Self::record).
-    pub(in crate::cold) fn origin(&self, entry: Entry) -> Result<(Vec<Vec<u8>>, Vec<Seq>)> {
-        let bytes = self.bytes(entry.offset, entry.len)?;
+    pub(in crate::cold) fn ties(&self, entry: Entry) -> Result<Ties> {
+        let bytes = self.bytes(entry.offset, wide(HEADER))?;
         let header = self.header_in(entry, &bytes)?;
-        let body = header.body(&bytes);
-        let body = body.map_err(|detail| self.corrupt(entry, detail))?;
-        Ok((body.front.key, body.front.sources))
+        let len = wide(HEADER).saturating_add(header.front_len());
+        let bytes = self.bytes(entry.offset, len.min(entry.len))?;
+        let front = header.front(&bytes);
+        let front = front.map_err(|detail| self.corrupt(entry, detail))?;
+        let of = front.links.and_then(|links| links.of);
+        Ok(Ties {
+            kind: Kind::from_code(header.kind),
+            key: front.key,
+            sources: front.sources,
+            of: of.filter(|of| *of != Seq(0)),
+        })
     }
 
     /// What the log knows a record by, verified; its payload, and what is sealed with it, only where the
@@ -210,13 +229,16 @@ impl Source {
             seq: Seq(entry.seq),
             kind,
             key: front.key,
+            sources: front.sources,
             links: front.links,
+            len: entry.len,
             is_copy: header.flags & COPY != 0,
+            is_taken: false,
             meta: Some(front.meta.to_vec()),
             payload: Vec::new(),
         };
-        // A turn is known by its links alone.
-        if (sealed && kind != Kind::Turn) || kind.is_plain() {
+        // Any other record is known by its links alone.
+        if (kind.is_of_log() && sealed) || kind.is_plain() {
             match self.record(entry, keyring) {
                 Ok(record) => (out.meta, out.payload) = (Some(record.meta), record.payload),
                 Err(Error::Corrupt { .. } | Error::NoKey { .. }) if !kind.is_plain() => {
@@ -226,20 +248,6 @@ impl Source {
             }
         }
         Ok(out)
-    }
-
-    /// The key of an entry's record, and the record that it changes or is a copy of, verified.
-    ///
-    /// # Errors
-    ///
-    /// As [`record`](Self::record).
-    pub(in crate::cold) fn target(&self, entry: Entry) -> Result<(Vec<Vec<u8>>, Option<Seq>)> {
-        let bytes = self.bytes(entry.offset, entry.len)?;
-        let header = self.header_in(entry, &bytes)?;
-        let front = header.front(&bytes);
-        let front = front.map_err(|detail| self.corrupt(entry, detail))?;
-        let of = front.links.and_then(|links| links.of);
-        Ok((front.key, of))
     }
 
     /// The payload of an entry as it lies on disk, verified.

@@ -143,7 +143,7 @@ fn without_key(source: &Source, entries: &[Entry], shelf: &Shelf) -> Result<Vec<
         let Some(Err(Error::NoKey { .. })) = key.map(|id| shelf.keyring.find(id, entry.seq)) else {
             continue;
         };
-        let (key, _) = source.origin(*entry)?;
+        let key = source.ties(*entry)?.key;
         // Another process may have erased it since: its tombstone came before the key went.
         if !shelf.fresh()?.erasures.covers(entry.seq, &key) {
             let bytes = entry.offset..entry.offset.saturating_add(entry.len);

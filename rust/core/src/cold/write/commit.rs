@@ -129,6 +129,10 @@ impl Writer {
         let mut next = common.peek().next_seq();
         let mut held = Vec::with_capacity(group.len());
         for ticket in group {
+            if let Some(seq) = removed_source(common, &ticket.packet().sources)? {
+                ticket.answer(Answer::Done(Err(Error::NotFound { seq })));
+                continue;
+            }
             if let Some(judge) = &ticket.judge {
                 match judge.judge(Seq(next)) {
                     Ok(verdicts) => ticket.packet().choose(verdicts),
@@ -242,6 +246,29 @@ impl Writer {
             Err(_) => Err(self.stop(common, source.header.number, "write", &source.path, &error)),
         }
     }
+}
+
+/// The first of these ids whose record was removed: nothing is made from it any more.
+fn removed_source(common: &Shelf, sources: &[Seq]) -> Result<Option<Seq>> {
+    let index = common.peek();
+    if !index.removals.any() {
+        return Ok(None);
+    }
+    for seq in sources {
+        let (source, entry) = match index.find(seq.0) {
+            Err(Error::NotFound { .. } | Error::Erased { .. } | Error::Corrupt { .. }) => continue,
+            other => other?,
+        };
+        let key = match source.ties(entry) {
+            Err(Error::Corrupt { .. } | Error::Truncated { .. }) => continue,
+            other => other?.key,
+        };
+        let kind = Kind::from_code(entry.kind);
+        if index.removals.covers(seq.0, kind, &key) {
+            return Ok(Some(*seq));
+        }
+    }
+    Ok(None)
 }
 
 #[cfg(test)]

@@ -95,7 +95,7 @@ fn token(common: &Shelf) -> [u8; 16] {
 
 /// The bytes of a batch that is left.
 fn encoded(common: &Shelf, batch: &[Draft<'_>], token: [u8; 16]) -> Result<Vec<u8>> {
-    let next = common.fresh()?.next_seq();
+    let next = common.fresh()?.last().saturating_add(1);
     let mut packet = Packet::new(&common.press(true)?, batch)?;
     packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));

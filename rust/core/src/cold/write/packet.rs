@@ -9,7 +9,7 @@ use crate::cold::crypt::cipher::{Key, KeyId, overhead, seal_record};
 use crate::cold::crypt::keyring::Keyring;
 use crate::cold::erase::erasures::Erasures;
 use crate::cold::format::bytes::{narrow, wide};
-use crate::cold::format::encode::{Parts, Stamp, encode, stamp, tie};
+use crate::cold::format::encode::{Parts, Stamp, encode, stamp, tie, with_payload};
 use crate::cold::format::footer::Entry;
 use crate::cold::format::frame::{COPY, ENCRYPTED, depth_flags};
 use crate::cold::format::header::Identity;
@@ -32,8 +32,8 @@ pub(in crate::cold) struct Press<'a> {
     pub(in crate::cold) keyring: &'a Keyring,
     /// The longest payload, and the longest key and meta.
     pub(in crate::cold) limit: u64,
-    /// The id that the next record gets, as far as is known.
-    pub(in crate::cold) next_seq: u64,
+    /// The last id that is known: what is erased later concerns a key that is made now.
+    pub(in crate::cold) last: u64,
     /// What is known to be erased: keys that were read before another erasure may be gone.
     pub(in crate::cold) erasures: Arc<Erasures>,
     /// Whether keys are made for this batch alone.
@@ -64,7 +64,9 @@ impl Press<'_> {
             return self.keyring.key_for_spool(&scope).map(Some);
         }
         let gone = |born| self.erasures.covers_scope(&scope, born);
-        self.keyring.key_for(&scope, self.next_seq, gone).map(Some)
+        self.keyring
+            .key_for(&scope, self.last.saturating_add(1), gone)
+            .map(Some)
     }
 }
 
@@ -80,10 +82,12 @@ pub(crate) struct Row<'a> {
 }
 
 /// What becomes of a record of a batch whose conditions were judged.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// It is written, tied so where it has a place for that.
     Written(Links),
+    /// So, and with another payload; of a kind that is never encrypted.
+    Rewritten(Links, Vec<u8>),
     /// It is left out.
     LeftOut,
 }
@@ -92,8 +96,8 @@ pub(crate) enum Verdict {
 #[derive(Debug)]
 struct Chosen {
     verdicts: Vec<Verdict>,
-    /// The records that are written, if they are not all.
-    bytes: Option<Vec<u8>>,
+    /// The records that are written, with their lengths, if they are not all as they were.
+    bytes: Option<(Vec<u8>, Vec<u64>)>,
 }
 
 impl<'a> From<Draft<'a>> for Row<'a> {
@@ -236,18 +240,29 @@ impl Packet {
 
     /// Leaves records out and ties the others; a later judgement replaces an earlier one.
     pub(in crate::cold) fn choose(&mut self, verdicts: Vec<Verdict>) {
-        let all = verdicts.iter().all(|one| *one != Verdict::LeftOut);
+        let all = verdicts
+            .iter()
+            .all(|one| matches!(one, Verdict::Written(_)));
         let bytes = (!all).then(|| {
-            let (mut kept, mut rest) = (Vec::new(), self.encoded.as_slice());
+            let (mut kept, mut lens) = (Vec::new(), Vec::new());
+            let mut rest = self.encoded.as_slice();
             for ((len, _), verdict) in self.records.iter().zip(&verdicts) {
                 let parts = rest.split_at_checked(narrow(*len));
                 let (record, behind) = parts.unwrap_or((rest, &[]));
                 rest = behind;
-                if *verdict != Verdict::LeftOut {
-                    kept.extend_from_slice(record);
+                match verdict {
+                    Verdict::LeftOut => {}
+                    Verdict::Written(_) => {
+                        kept.extend_from_slice(record);
+                        lens.push(*len);
+                    }
+                    Verdict::Rewritten(_, payload) => {
+                        // Only a record that is not whole has none, and nobody encodes one.
+                        lens.push(with_payload(&mut kept, record, payload).unwrap_or_default());
+                    }
                 }
             }
-            kept
+            (kept, lens)
         });
         self.chosen = Some(Chosen { verdicts, bytes });
     }
@@ -270,7 +285,7 @@ impl Packet {
             .chosen
             .as_ref()
             .and_then(|chosen| chosen.bytes.as_ref());
-        kept.unwrap_or(&self.encoded)
+        kept.map_or(&self.encoded, |(bytes, _)| bytes)
     }
 
     /// Gives each record its id and its place, the first at `offset`, and lists them.
@@ -289,7 +304,12 @@ impl Packet {
             Some(chosen) => (chosen.verdicts.as_slice(), chosen.bytes.as_mut()),
             None => (&[][..], None),
         };
-        let mut rest = kept.unwrap_or(&mut self.encoded).as_mut_slice();
+        let (bytes, lens) = match kept {
+            Some((bytes, lens)) => (bytes, Some(lens.as_slice())),
+            None => (&mut self.encoded, None),
+        };
+        let mut lens = lens.map(|lens| lens.iter().copied());
+        let mut rest = bytes.as_mut_slice();
         let mut seq = first;
         // The ids of all records so far, where a second copy must name one of them.
         let mut seqs = Vec::new();
@@ -303,12 +323,14 @@ impl Packet {
             if verdict == Some(&Verdict::LeftOut) {
                 continue;
             }
+            let len = lens.as_mut().map_or(Some(*len), Iterator::next);
             let taken = std::mem::take(&mut rest);
-            let Some((record, behind)) = taken.split_at_mut_checked(narrow(*len)) else {
+            let parts = len.and_then(|len| taken.split_at_mut_checked(narrow(len)));
+            let (Some(len), Some((record, behind))) = (len, parts) else {
                 break;
             };
-            if let Some(Verdict::Written(links)) = verdict {
-                let mut links = *links;
+            if let Some(Verdict::Written(links) | Verdict::Rewritten(links, _)) = verdict {
+                let mut links = links.clone();
                 let original = copy.and_then(|(_, original)| seqs.get(*original));
                 links.of = original.copied().or(links.of);
                 tie(record, &links);
@@ -323,11 +345,11 @@ impl Packet {
             entries.push(Entry {
                 seq,
                 offset,
-                len: *len,
+                len,
                 kind: *kind,
             });
             seq = seq.saturating_add(1);
-            offset = offset.saturating_add(*len);
+            offset = offset.saturating_add(len);
             rest = behind;
         }
     }
@@ -361,7 +383,7 @@ fn measure(batch: &[Row<'_>], limit: u64, most: u64) -> Result<u64> {
             return Err(Error::TooLarge { size, limit });
         }
         let parts = wide(draft.key.len()).saturating_mul(4);
-        let tied = if links.is_some() { LINKS } else { 0 };
+        let tied = links.map_or(0, |links| LINKS + 8 * wide(links.answers.len()));
         let around = 160_u64.saturating_add(parts).saturating_add(overhead());
         let around = around.saturating_add(tied);
         total = sizes.into_iter().fold(total, u64::saturating_add);

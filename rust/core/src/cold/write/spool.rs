@@ -208,9 +208,9 @@ fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
             let Some(head) = head else {
                 return Ok(tokens);
             };
-            let key = match segment.source.origin(*head) {
+            let key = match segment.source.ties(*head) {
                 Err(Error::Corrupt { .. } | Error::Truncated { .. }) => return Ok(tokens),
-                other => other?.0,
+                other => other?.key,
             };
             let token = key.first().and_then(|part| part.as_slice().try_into().ok());
             tokens.extend::<Option<[u8; 16]>>(token);

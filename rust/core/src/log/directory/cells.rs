@@ -25,12 +25,42 @@ pub(in crate::log) struct Cell {
     pub(in crate::log) patch: Option<Seq>,
     /// Whether what says its columns and expiry could be read.
     pub(in crate::log) readable: bool,
+    /// Versions and patches that it superseded, as far as they may lie in the store still.
+    pub(in crate::log) older: Vec<Older>,
+    /// How many bytes its version and its patch take.
+    pub(in crate::log) len: u64,
+}
+
+/// A superseded record of a cell.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::log) struct Older {
+    pub(in crate::log) seq: Seq,
+    /// The version that it is, or changes.
+    pub(in crate::log) version: Seq,
 }
 
 impl Cell {
     /// Whether it counts as there.
     pub(in crate::log) fn is_live(&self, now: i64) -> bool {
         is_live(self.expires, now)
+    }
+
+    /// Its version, its patch, and those that they superseded.
+    pub(in crate::log) fn records(&self) -> impl Iterator<Item = Seq> {
+        let newest = std::iter::once(self.version).chain(self.patch);
+        newest.chain(self.older.iter().map(|one| one.seq))
+    }
+
+    /// Its records that go with one of them: all that are older, and the patches of a version.
+    pub(in crate::log) fn going_with(&self, seq: Seq) -> impl Iterator<Item = Seq> {
+        let newest = [Some(self.version), self.patch].into_iter().flatten();
+        let newest = newest.map(|seq| Older {
+            seq,
+            version: self.version,
+        });
+        let all = newest.chain(self.older.iter().copied());
+        let goes = move |one: &Older| one.seq <= seq || one.version <= seq;
+        all.filter(goes).map(|one| one.seq)
     }
 }
 
@@ -43,20 +73,32 @@ impl Cells {
         self.0.get(key)
     }
 
-    /// Takes up a version, unless a newer one is known.
+    /// Takes up a version of `len` bytes, unless a newer one is known; gives how many bytes it superseded.
     pub(super) fn put(
         &mut self,
         key: Vec<u8>,
         version: Seq,
         born: Option<Born>,
         attributes: Option<Attributes>,
-    ) {
+        len: u64,
+    ) -> u64 {
         let readable = attributes.is_some();
         let attributes = attributes.unwrap_or_default();
         let at = attributes.at;
-        let before = self.0.get(&key);
-        if before.is_some_and(|before| before.version >= version) {
-            return;
+        let before = self.0.get_mut(&key);
+        if before
+            .as_ref()
+            .is_some_and(|before| before.version >= version)
+        {
+            return 0;
+        }
+        let (mut older, mut superseded) = (Vec::new(), 0);
+        if let Some(before) = before {
+            older = std::mem::take(&mut before.older);
+            let version = before.version;
+            let own = std::iter::once(version).chain(before.patch);
+            older.extend(own.map(|seq| Older { seq, version }));
+            superseded = before.len;
         }
         let own = Born {
             seq: version,
@@ -71,13 +113,23 @@ impl Cells {
             columns: attributes.columns,
             patch: None,
             readable,
+            older,
+            len,
         };
         self.0.insert(key, cell);
+        superseded
     }
 
     /// Changes columns and expiry of a version, if it is still the newest; without attributes nobody knows
     /// to what.
-    pub(super) fn patch(&mut self, key: &[u8], of: Seq, seq: Seq, said: Option<&Attributes>) {
+    pub(super) fn patch(
+        &mut self,
+        key: &[u8],
+        of: Seq,
+        seq: Seq,
+        said: Option<&Attributes>,
+        len: u64,
+    ) {
         let cell = self.0.get_mut(key).filter(|cell| cell.version == of);
         if let Some(cell) = cell.filter(|cell| cell.patch.is_none_or(|patch| patch < seq)) {
             cell.readable = said.is_some();
@@ -85,26 +137,39 @@ impl Cells {
                 cell.columns = said.columns.clone();
                 cell.expires = said.expires;
             }
-            cell.patch = Some(seq);
+            let older = cell.patch.replace(seq);
+            let version = cell.version;
+            cell.older.extend(older.map(|seq| Older { seq, version }));
+            cell.len = cell.len.saturating_add(len);
         }
     }
 
-    /// Takes a cell away, if its newest version is not above an id.
-    pub(super) fn remove(&mut self, key: &[u8], upto: Seq) {
-        if self.0.get(key).is_some_and(|cell| cell.version <= upto) {
-            self.0.remove(key);
-        }
+    /// Takes a cell away, if its newest version is not above an id; gives how many bytes it took.
+    pub(super) fn remove(&mut self, key: &[u8], upto: Seq) -> u64 {
+        let goes = self.0.get(key).is_some_and(|cell| cell.version <= upto);
+        let cell = goes.then(|| self.0.remove(key)).flatten();
+        cell.map_or(0, |cell| cell.len)
     }
 
-    /// Takes away every cell that does not pass.
-    pub(super) fn retain(&mut self, prefix: &[u8], mut stays: impl FnMut(&[u8], &Cell) -> bool) {
+    /// Takes away every cell that does not pass; gives how many bytes they took.
+    pub(super) fn retain(
+        &mut self,
+        prefix: &[u8],
+        mut stays: impl FnMut(&[u8], &Cell) -> bool,
+    ) -> u64 {
         let gone: Vec<Vec<u8>> = self
             .below(prefix, None, false)
             .filter(|(key, cell)| !stays(key, cell))
             .map(|(key, _)| key.to_vec())
             .collect();
-        for key in gone {
-            self.0.remove(&key);
+        let cells = gone.iter().filter_map(|key| self.0.remove(key));
+        cells.map(|cell| cell.len).sum()
+    }
+
+    /// Forgets a superseded record of a cell, which lies in the store no more.
+    pub(in crate::log) fn forget_older(&mut self, key: &[u8], seq: Seq) {
+        if let Some(cell) = self.0.get_mut(key) {
+            cell.older.retain(|one| one.seq != seq);
         }
     }
 

@@ -3,7 +3,9 @@
 //! A list is a tree of entries, each of which follows another one: the path leads from its head to the
 //! first. Mostly there is one path with all of them on it.
 
+use std::collections::hash_map::Entry;
 use std::collections::{BTreeMap, HashMap};
+use std::ops::RangeInclusive;
 
 use crate::entry::Seq;
 use crate::log::attributes::Attributes;
@@ -23,19 +25,33 @@ pub(in crate::log) struct Node {
     pub(in crate::log) columns: Columns,
     /// The newest patch.
     pub(in crate::log) patch: Option<Seq>,
+    /// Patches before the newest, and entries that it replaced with theirs.
+    pub(in crate::log) older: Vec<Seq>,
+    /// How many bytes it takes.
+    pub(in crate::log) len: u64,
+}
+
+impl Node {
+    /// It, its patches, and what it replaced.
+    pub(in crate::log) fn records(&self) -> impl Iterator<Item = Seq> {
+        let own = std::iter::once(self.seq).chain(self.patch);
+        own.chain(self.older.iter().copied())
+    }
 }
 
 /// One list.
 #[derive(Clone, Debug, Default)]
 pub(in crate::log) struct List {
-    /// Every entry that is there, in the order of ids.
-    nodes: Vec<Node>,
+    /// Every entry that is there.
+    nodes: BTreeMap<Seq, Node>,
     /// The ids of those on the path, ascending.
     path: Vec<Seq>,
     /// By the hash of the caller's own id: the entries that have it, on whatever path.
     uids: HashMap<u128, Vec<Seq>>,
     /// The id of what moved the head last.
     moved: Seq,
+    /// Where the head was moved to, by the id of what did so.
+    moves: BTreeMap<Seq, Seq>,
 }
 
 impl List {
@@ -50,11 +66,12 @@ impl List {
     }
 
     pub(in crate::log) fn node(&self, seq: Seq) -> Option<&Node> {
-        let at = self
-            .nodes
-            .binary_search_by_key(&seq, |node| node.seq)
-            .ok()?;
-        self.nodes.get(at)
+        self.nodes.get(&seq)
+    }
+
+    /// Every entry that is there, on whatever path.
+    pub(in crate::log) fn nodes(&self) -> impl Iterator<Item = &Node> {
+        self.nodes.values()
     }
 
     /// Whether an entry is on the path.
@@ -69,18 +86,40 @@ impl List {
         seqs.iter().rev().find(on_path).copied()
     }
 
-    fn add(&mut self, seq: Seq, parent: Option<Seq>, uid: Option<u128>, said: Attributes) {
-        if self.nodes.last().is_some_and(|last| last.seq >= seq) {
-            return;
+    /// The entry before one on its path; 0 for none.
+    pub(in crate::log) fn before(&self, node: &Node) -> Seq {
+        self.there(node.parent)
+    }
+
+    /// Whether what a move of the head cut off is all gone: then the entries alone tell where the path led.
+    pub(in crate::log) fn needs_move(&self, at: Seq) -> bool {
+        let to = self.moves.get(&at);
+        self.moved == at || to.is_some_and(|to| self.nodes.range(after(*to)..at).next().is_some())
+    }
+
+    fn add(&mut self, entry: Added) -> u64 {
+        let Added {
+            seq,
+            parent,
+            replaces,
+            uid,
+            said,
+            len,
+        } = entry;
+        if self
+            .nodes
+            .last_key_value()
+            .is_some_and(|(last, _)| *last >= seq)
+        {
+            return 0;
         }
-        // One of that name that is on the path makes way for it.
-        if let Some(before) = uid.and_then(|uid| self.named(uid, seq)) {
-            self.remove(|one| one == before, &[]);
-        }
+        let before = replaces.and_then(|before| self.nodes.get(&before));
+        let older = before.into_iter().flat_map(Node::records).collect();
+        let freed = replaces.map_or(0, |before| self.remove(before..=before));
         // An entry of a store that had no links follows the one before it.
         let parent = parent.unwrap_or_else(|| self.tail());
         self.moved = seq;
-        self.nodes.push(Node {
+        let node = Node {
             seq,
             parent,
             uid,
@@ -88,7 +127,10 @@ impl List {
             expires: said.expires,
             columns: said.columns,
             patch: None,
-        });
+            older,
+            len,
+        };
+        self.nodes.insert(seq, node);
         if let Some(uid) = uid {
             self.uids.entry(uid).or_default().push(seq);
         }
@@ -97,74 +139,108 @@ impl List {
         } else {
             self.lead_to(seq);
         }
+        freed
     }
 
-    /// Makes the path end at an entry; 0 empties it.
-    fn lead_to(&mut self, head: Seq) {
-        if let Ok(at) = self.path.binary_search(&head) {
-            self.path.truncate(at + 1);
-            return;
+    /// Moves the head, unless something that came later did so; `at` is the id of what says so.
+    fn head(&mut self, at: Seq, head: Seq) {
+        self.moves.insert(at, head);
+        if self.moved < at {
+            self.moved = at;
+            self.lead_to(self.there(head));
         }
+    }
+
+    /// Makes the path end at an entry that is there; 0 empties it.
+    fn lead_to(&mut self, head: Seq) {
         let mut fresh = Vec::new();
-        let mut next = self.at_or_before(head);
-        while let Some(node) = next {
-            if let Ok(place) = self.path.binary_search(&node.seq) {
+        let mut next = head;
+        while let Some(node) = self.nodes.get(&next) {
+            if let Ok(place) = self.path.binary_search(&next) {
                 self.path.truncate(place + 1);
                 self.path.extend(fresh.into_iter().rev());
                 return;
             }
-            fresh.push(node.seq);
-            // What an entry follows is older than it is, so this ends.
-            let older = Seq(node.parent.0.min(node.seq.0.saturating_sub(1)));
-            next = self.at_or_before(older);
+            fresh.push(next);
+            next = self.there(node.parent);
         }
         self.path = fresh.into_iter().rev().collect();
     }
 
-    /// An entry, or where it is gone the one before it: of a list without branches, what it followed.
-    fn at_or_before(&self, seq: Seq) -> Option<&Node> {
-        let after = self.nodes.partition_point(|node| node.seq <= seq);
-        self.nodes.get(after.checked_sub(1)?)
+    /// An entry, or where it is gone what it followed; 0 for none.
+    ///
+    /// An entry follows what was the end of the path when it was written. That is the entry before it by
+    /// id, unless the head was moved in between.
+    fn there(&self, seq: Seq) -> Seq {
+        let mut seq = seq;
+        while !self.nodes.contains_key(&seq) {
+            let node = self
+                .nodes
+                .range(..seq)
+                .next_back()
+                .map(|(before, _)| *before);
+            let moved = self.moves.range(..seq).next_back();
+            seq = match (node, moved) {
+                (_, Some((at, to))) if node.is_none_or(|node| node < *at) && *to < seq => *to,
+                (Some(node), _) => node,
+                (None, _) => return Seq(0),
+            };
+        }
+        seq
     }
 
     fn patch(&mut self, of: Seq, seq: Seq, said: &Attributes) {
-        let Ok(at) = self.nodes.binary_search_by_key(&of, |node| node.seq) else {
-            return;
-        };
-        if let Some(node) = self.nodes.get_mut(at)
+        if let Some(node) = self.nodes.get_mut(&of)
             && node.patch.is_none_or(|patch| patch < seq)
         {
             node.columns = said.columns.clone();
             node.expires = said.expires;
-            node.patch = Some(seq);
+            node.older.extend(node.patch.replace(seq));
         }
     }
 
-    /// Takes entries away; those that followed them follow what they followed.
-    fn remove(&mut self, goes: impl Fn(Seq) -> bool, relinked: &[(Seq, Seq)]) {
-        let tail = self.tail();
-        let mut before: HashMap<Seq, Seq> = HashMap::new();
-        for node in self.nodes.iter().filter(|node| goes(node.seq)) {
-            // Ascending, so what an entry followed is already what stays of that.
-            let parent = before.get(&node.parent).copied().unwrap_or(node.parent);
-            before.insert(node.seq, parent);
+    /// Takes entries away, and gives how many bytes they took; those that followed them follow what they
+    /// followed.
+    fn remove(&mut self, range: RangeInclusive<Seq>) -> u64 {
+        let mut freed = 0;
+        if range.is_empty() {
+            return freed;
         }
-        if before.is_empty() {
-            return;
+        let from = self.path.partition_point(|seq| seq < range.start());
+        let upto = self.path.partition_point(|seq| seq <= range.end());
+        self.path.drain(from..upto);
+        while let Some((&seq, node)) = self.nodes.range(range.clone()).next() {
+            if let Some(uid) = node.uid
+                && let Entry::Occupied(mut slot) = self.uids.entry(uid)
+            {
+                slot.get_mut().retain(|one| *one != seq);
+                if slot.get().is_empty() {
+                    slot.remove();
+                }
+            }
+            freed += node.len;
+            self.nodes.remove(&seq);
         }
-        self.nodes.retain(|node| !before.contains_key(&node.seq));
-        for node in &mut self.nodes {
-            let parent = before.get(&node.parent).copied().unwrap_or(node.parent);
-            let said = relinked.iter().find(|(entry, _)| *entry == node.seq);
-            node.parent = said.map_or(parent, |(_, parent)| *parent);
-        }
-        for seqs in self.uids.values_mut() {
-            seqs.retain(|seq| !before.contains_key(seq));
-        }
-        self.uids.retain(|_, seqs| !seqs.is_empty());
-        self.path.clear();
-        self.lead_to(before.get(&tail).copied().unwrap_or(tail));
+        freed
     }
+}
+
+/// An entry that is added.
+#[derive(Debug)]
+pub(super) struct Added {
+    pub(super) seq: Seq,
+    pub(super) parent: Option<Seq>,
+    /// The entry of its name that makes way for it.
+    pub(super) replaces: Option<Seq>,
+    pub(super) uid: Option<u128>,
+    pub(super) said: Attributes,
+    /// How many bytes its record takes.
+    pub(super) len: u64,
+}
+
+/// The id after this one.
+fn after(seq: Seq) -> Seq {
+    Seq(seq.0.saturating_add(1))
 }
 
 /// All lists, by their keys as `order` encodes them.
@@ -176,26 +252,15 @@ impl Lists {
         self.0.get(key)
     }
 
-    pub(super) fn add(
-        &mut self,
-        key: Vec<u8>,
-        seq: Seq,
-        parent: Option<Seq>,
-        uid: Option<u128>,
-        said: Attributes,
-    ) {
-        self.0.entry(key).or_default().add(seq, parent, uid, said);
+    /// Takes up an entry; gives how many bytes it replaced.
+    pub(super) fn add(&mut self, key: Vec<u8>, entry: Added) -> u64 {
+        self.0.entry(key).or_default().add(entry)
     }
 
-    /// Moves the head, unless something that came later did so; `at` is the id of what says so.
+    /// Moves the head of a list; `at` is the id of what says so.
     pub(super) fn head(&mut self, key: &[u8], at: Seq, head: Seq) {
-        if let Some(list) = self.0.get_mut(key).filter(|list| list.moved < at) {
-            list.moved = at;
-            if head == Seq(0) {
-                list.path.clear();
-            } else {
-                list.lead_to(head);
-            }
+        if let Some(list) = self.0.get_mut(key) {
+            list.head(at, head);
         }
     }
 
@@ -205,27 +270,28 @@ impl Lists {
         }
     }
 
-    /// Takes entries of one list away.
-    pub(super) fn remove(
-        &mut self,
-        key: &[u8],
-        goes: impl Fn(Seq) -> bool,
-        relinked: &[(Seq, Seq)],
-    ) {
-        if let Some(list) = self.0.get_mut(key) {
-            list.remove(goes, relinked);
-            if list.nodes.is_empty() {
-                self.0.remove(key);
-            }
+    /// Takes the entries of one list away that lie in a range of ids, and gives how many bytes they took.
+    pub(super) fn remove(&mut self, key: &[u8], range: RangeInclusive<Seq>) -> u64 {
+        let Some(list) = self.0.get_mut(key) else {
+            return 0;
+        };
+        let freed = list.remove(range);
+        if list.nodes.is_empty() {
+            self.0.remove(key);
         }
+        freed
     }
 
-    /// Takes entries of the lists below a prefix away.
-    pub(super) fn remove_below(&mut self, prefix: &[u8], goes: impl Fn(&[u8], Seq) -> bool) {
-        let keys: Vec<Vec<u8>> = self.below(prefix).map(|(key, _)| key.to_vec()).collect();
-        for key in keys {
-            self.remove(&key, |seq| goes(&key, seq), &[]);
-        }
+    /// Takes the entries of the lists below a prefix away that pass, and gives how many bytes they took.
+    pub(super) fn remove_below(&mut self, prefix: &[u8], goes: impl Fn(&[u8], Seq) -> bool) -> u64 {
+        let gone: Vec<(Vec<u8>, Seq)> = self
+            .below(prefix)
+            .flat_map(|(key, list)| list.nodes().map(move |node| (key, node)))
+            .filter(|(key, node)| goes(key, node.seq) || node.patch.is_some_and(|p| goes(key, p)))
+            .map(|(key, node)| (key.to_vec(), node.seq))
+            .collect();
+        let gone = gone.into_iter();
+        gone.map(|(key, seq)| self.remove(&key, seq..=seq)).sum()
     }
 
     /// The lists below a prefix, in the order of keys.

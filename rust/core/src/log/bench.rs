@@ -1,0 +1,453 @@
+//! One judgement: the rows of a batch, one after the other, on what is written by then.
+
+use std::collections::{BTreeSet, HashMap};
+
+use crate::cold::removal::{Removal, Target};
+use crate::cold::{Born, Links, Verdict};
+use crate::entry::Seq;
+use crate::error::{Error, Result};
+
+use super::attributes::{Attributes, is_live};
+use super::batch::{IfPresent, Outcome};
+use super::directory::Directory;
+use super::directory::lists::Node;
+use super::draft::{Draft, Version};
+use super::event::{Event, What};
+use super::judge::{Expected, Judged};
+use super::once::{Once, decode, encode};
+use super::order;
+use super::records::{Change, Step};
+use super::shared::Shared;
+
+/// One judgement under way.
+pub(super) struct Bench<'a> {
+    base: &'a Directory,
+    shared: &'a Shared,
+    draft: &'a mut Draft,
+    now: i64,
+    next: Seq,
+    verdicts: Vec<Verdict>,
+    judged: Judged,
+    /// The id of each step's record, if it is written.
+    seqs: Vec<Option<Seq>>,
+    /// By step: what its record holds, if that was not known before.
+    payloads: HashMap<usize, Vec<u8>>,
+}
+
+impl<'a> Bench<'a> {
+    /// A judgement of a batch of so many rows, whose first record gets the id `next`.
+    pub(super) fn new(
+        base: &'a Directory,
+        shared: &'a Shared,
+        draft: &'a mut Draft,
+        now: i64,
+        next: Seq,
+        rows: usize,
+    ) -> Self {
+        Self {
+            base,
+            shared,
+            draft,
+            now,
+            next,
+            verdicts: Vec::new(),
+            judged: Judged {
+                outcomes: vec![Outcome::Nothing; rows],
+                ..Judged::default()
+            },
+            seqs: Vec::new(),
+            payloads: HashMap::new(),
+        }
+    }
+
+    /// What becomes of each record, and what that comes to.
+    pub(super) fn done(self) -> (Vec<Verdict>, Judged) {
+        (self.verdicts, self.judged)
+    }
+
+    /// Leaves everything out if the batch was written before, and gives the answer of that time.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Conflict`] if another batch of that name was written; as reading the store.
+    pub(super) fn repeated(&mut self, once: &Once, steps: usize) -> Result<bool> {
+        let key = order::encode(&once.key);
+        self.certain(&key)?;
+        let Some(there) = self.draft.version(self.base, &key, self.now) else {
+            return Ok(false);
+        };
+        let (same, answers) = if let Some((columns, answers)) = self.draft.answered(&key) {
+            (once.is_of(columns), answers.clone())
+        } else {
+            let columns = self.base.cells.get(&key).map(|cell| &cell.columns);
+            let record = self.shared.store.get(there.seq)?;
+            let answers = record.links.map(|links| links.answers);
+            (
+                columns.is_some_and(|one| once.is_of(one)),
+                answers.unwrap_or_default(),
+            )
+        };
+        if !same {
+            return Err(conflict(None, &key, "once", there.seq));
+        }
+        self.judged.outcomes = decode(&answers);
+        self.verdicts = vec![Verdict::LeftOut; steps];
+        Ok(true)
+    }
+
+    pub(super) fn expect(&mut self, what: Expected, key: &[u8], seq: Seq) -> Result<()> {
+        let found = match what {
+            Expected::Version => {
+                self.certain(key)?;
+                let there = self.draft.version(self.base, key, self.now);
+                there.map(|there| there.seq).unwrap_or_default()
+            }
+            Expected::Tail => {
+                let tail = self.draft.tail(self.base, key);
+                self.nothing_lost(tail)?;
+                tail
+            }
+        };
+        if found == seq {
+            return Ok(());
+        }
+        let reason = match what {
+            Expected::Version => "version",
+            Expected::Tail => "tail",
+        };
+        Err(conflict(None, key, reason, found))
+    }
+
+    pub(super) fn step(&mut self, step: &Step) -> Result<()> {
+        let (key, row) = (&step.key, step.row);
+        let seq = self.next;
+        match &step.what {
+            Change::Put {
+                if_present,
+                attributes,
+            } => {
+                let there = self.draft.version(self.base, key, self.now);
+                if *if_present != IfPresent::Replace {
+                    self.certain(key)?;
+                    if let Some(there) = there {
+                        return self.present(row, key, *if_present, there.seq);
+                    }
+                }
+                let own = Born {
+                    seq,
+                    at: u64::try_from(attributes.at).unwrap_or(0),
+                };
+                let born = there.map_or(own, |there| there.born);
+                let expires = attributes.expires;
+                self.draft.put(key, Version { seq, born, expires });
+                let what = What::Put {
+                    born: Some(born),
+                    attributes: Some(attributes.clone()),
+                };
+                let links = Links {
+                    born: Some(born),
+                    ..Links::default()
+                };
+                self.write(step, links, Some(what));
+            }
+            Change::Add {
+                uid,
+                if_present,
+                attributes,
+            } => {
+                return self.add(step, *uid, *if_present, attributes);
+            }
+            Change::Patch { of, attributes } => self.patch(step, *of, attributes)?,
+            Change::Cut { after, removes } => {
+                if *after != Seq(0) && !self.draft.holds(self.base, key, *after) {
+                    let tail = self.draft.tail(self.base, key);
+                    return Err(conflict(Some(row), key, "tail", tail));
+                }
+                if self.draft.tail(self.base, key) == *after {
+                    self.leave_out();
+                    return Ok(());
+                }
+                if *removes {
+                    let removal = Removal::behind(*after);
+                    let cut = self.draft.within(self.base, key, &removal.seqs);
+                    self.draft.cut(self.base, key, *after);
+                    let cut = self.records_of(key, &cut);
+                    self.removed(step, removal, &cut);
+                } else {
+                    self.draft.cut(self.base, key, *after);
+                    self.write(step, Links::default(), Some(What::Head(*after)));
+                }
+            }
+            Change::Remove(removal) => self.remove(step, removal)?,
+            Change::Expire(target) => self.expire(step, *target)?,
+            Change::Once(attributes) => self.remember(step, attributes),
+            Change::Copy(original) => {
+                let needed = match original {
+                    Some(at) => self.seqs.get(*at).is_some_and(Option::is_some),
+                    None => self.judged.events.iter().any(is_double),
+                };
+                if !needed {
+                    self.leave_out();
+                    return Ok(());
+                }
+                let payload = original.and_then(|at| self.payloads.get(&at)).cloned();
+                self.write(step, Links::default(), None);
+                if let Some(payload) = payload {
+                    self.say(payload);
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn add(
+        &mut self,
+        step: &Step,
+        uid: Option<u128>,
+        if_present: IfPresent,
+        attributes: &Attributes,
+    ) -> Result<()> {
+        let (key, row, seq) = (&step.key, step.row, self.next);
+        if uid.is_some() && if_present != IfPresent::Replace {
+            self.nothing_lost(Seq(0))?;
+        }
+        let there = uid.and_then(|uid| self.draft.named(self.base, key, uid));
+        if let Some(there) = there.filter(|_| if_present != IfPresent::Replace) {
+            return self.present(row, key, if_present, there);
+        }
+        if let Some(there) = there {
+            self.draft.remove_entries(self.base, key, &[there]);
+        }
+        let parent = self.draft.tail(self.base, key);
+        self.draft.add(self.base, key, seq, uid);
+        let what = What::Added {
+            parent: Some(parent),
+            replaces: there,
+            uid,
+            attributes: Some(attributes.clone()),
+        };
+        let links = Links {
+            parent: Some(parent),
+            of: Some(there.unwrap_or_default()),
+            ..Links::default()
+        };
+        self.write(step, links, Some(what));
+        Ok(())
+    }
+
+    fn remember(&mut self, step: &Step, attributes: &Attributes) {
+        let (key, seq) = (&step.key, self.next);
+        let born = Born {
+            seq,
+            at: u64::try_from(attributes.at).unwrap_or(0),
+        };
+        let answers = encode(&self.judged.outcomes);
+        let expires = attributes.expires;
+        self.draft.put(key, Version { seq, born, expires });
+        let columns = attributes.columns.clone();
+        self.draft.answer(key, columns, answers.clone());
+        let what = What::Put {
+            born: Some(born),
+            attributes: Some(attributes.clone()),
+        };
+        let links = Links {
+            born: Some(born),
+            answers,
+            ..Links::default()
+        };
+        self.write(step, links, Some(what));
+    }
+
+    fn remove(&mut self, step: &Step, removal: &Removal) -> Result<()> {
+        let key = &step.key;
+        let gone = match removal.target {
+            Target::Cell => {
+                let there = self.draft.version(self.base, key, i64::MIN);
+                let records = self.draft.records_of(self.base, key);
+                self.draft.remove_cell(key);
+                // Without a version only what waits in the spool, or nobody can read, may be one.
+                if there.is_some() {
+                    records
+                } else {
+                    BTreeSet::new()
+                }
+            }
+            Target::Prefix => {
+                let records = self.draft.records_below(self.base, key);
+                self.draft.remove_below(key);
+                records
+            }
+            Target::Entries => {
+                let seqs = removal.seqs.iter().flat_map(Clone::clone).map(Seq);
+                let list = self.base.lists.get(key);
+                let known = |seq: &Seq| list.is_some_and(|list| list.node(*seq).is_some());
+                let (mut there, other): (Vec<Seq>, Vec<Seq>) = seqs.partition(known);
+                let added = other
+                    .into_iter()
+                    .filter(|seq| self.draft.holds(self.base, key, *seq));
+                there.extend(added);
+                self.draft.remove_entries(self.base, key, &there);
+                self.records_of(key, &there)
+            }
+        };
+        let store = &self.shared.store;
+        if gone.is_empty() && self.certain(key).is_ok() && !store.is_spooling()? {
+            self.leave_out();
+            return Ok(());
+        }
+        self.removed(step, removal.clone(), &gone);
+        Ok(())
+    }
+
+    /// These entries of a list, with their patches and what they replaced.
+    fn records_of(&self, key: &[u8], entries: &[Seq]) -> BTreeSet<u64> {
+        let list = self.base.lists.get(key);
+        let nodes = entries.iter().filter_map(|seq| list?.node(*seq));
+        let all = entries.iter().copied().chain(nodes.flat_map(Node::records));
+        all.map(|seq| seq.0).collect()
+    }
+
+    fn expire(&mut self, step: &Step, target: Target) -> Result<()> {
+        let key = &step.key;
+        let expired = match target {
+            Target::Cell => {
+                let there = self.draft.version(self.base, key, i64::MIN);
+                let live = self.draft.version(self.base, key, self.now);
+                there.filter(|_| live.is_none()).map(|_| BTreeSet::new())
+            }
+            Target::Entries | Target::Prefix => {
+                let all = [0..=u64::MAX];
+                let path = self.draft.within(self.base, key, &all);
+                let list = self.base.lists.get(key);
+                let node = |seq: &Seq| list.and_then(|list| list.node(*seq));
+                let expires =
+                    |seq: &Seq| node(seq).is_some_and(|one| !is_live(one.expires, self.now));
+                let gone: BTreeSet<u64> =
+                    path.into_iter().filter(expires).map(|seq| seq.0).collect();
+                (!gone.is_empty()).then_some(gone)
+            }
+        };
+        let Some(expired) = expired else {
+            self.leave_out();
+            return Ok(());
+        };
+        self.remove(step, &Removal::new(target, &expired))
+    }
+
+    /// Writes a removal of these records, with what was made from them. It names all of them, so that nobody
+    /// shows again what an entry had replaced that is not there any more.
+    fn removed(&mut self, step: &Step, removal: Removal, gone: &BTreeSet<u64>) {
+        let named = match removal.target {
+            Target::Entries => removal.naming(gone),
+            Target::Cell | Target::Prefix => removal,
+        };
+        let made = self.draft.remove_made(self.base, gone);
+        let removal = named.with(&made);
+        let payload = removal.encode();
+        self.write(step, Links::default(), Some(What::Removed(removal)));
+        self.say(payload);
+    }
+
+    /// Lets the last record hold these bytes.
+    fn say(&mut self, payload: Vec<u8>) {
+        self.payloads
+            .insert(self.verdicts.len().saturating_sub(1), payload.clone());
+        if let Some(Verdict::Written(links)) = self.verdicts.pop() {
+            self.verdicts.push(Verdict::Rewritten(links, payload));
+        }
+    }
+
+    fn patch(&mut self, step: &Step, of: Option<Seq>, attributes: &Attributes) -> Result<()> {
+        let key = &step.key;
+        self.certain(key)?;
+        let there = self.draft.version(self.base, key, self.now);
+        let Some(version) = there else {
+            return Err(Error::NotFound {
+                seq: of.unwrap_or_default(),
+            });
+        };
+        if of.is_some_and(|of| of != version.seq) {
+            return Err(conflict(Some(step.row), key, "version", version.seq));
+        }
+        let expires = attributes.expires;
+        self.draft.put(key, Version { expires, ..version });
+        let what = What::Patched {
+            of: version.seq,
+            attributes: Some(attributes.clone()),
+        };
+        let links = Links {
+            of: Some(version.seq),
+            ..Links::default()
+        };
+        self.write(step, links, Some(what));
+        Ok(())
+    }
+
+    /// A row whose name is taken.
+    fn present(&mut self, row: usize, key: &[u8], how: IfPresent, there: Seq) -> Result<()> {
+        if how == IfPresent::Fail {
+            return Err(conflict(Some(row), key, "present", there));
+        }
+        if let Some(slot) = self.judged.outcomes.get_mut(row) {
+            *slot = Outcome::Present(there);
+        }
+        self.leave_out();
+        Ok(())
+    }
+
+    fn leave_out(&mut self) {
+        self.verdicts.push(Verdict::LeftOut);
+        self.seqs.push(None);
+    }
+
+    /// Lets a record pass, which gets the next id.
+    fn write(&mut self, step: &Step, links: Links, what: Option<What>) {
+        let seq = self.next;
+        self.next = Seq(seq.0.saturating_add(1));
+        self.verdicts.push(Verdict::Written(links));
+        self.seqs.push(Some(seq));
+        self.judged.last = seq;
+        let Some(what) = what else {
+            return;
+        };
+        if let Some(slot) = self.judged.outcomes.get_mut(step.row) {
+            *slot = Outcome::Written(seq);
+        }
+        self.draft.make(seq, &step.key, &step.sources);
+        self.judged.events.push(Event {
+            record: seq,
+            seq,
+            key: step.key.clone(),
+            sources: step.sources.clone(),
+            len: step.len,
+            what,
+        });
+    }
+
+    /// Refuses to judge by what a damaged record may have changed.
+    fn certain(&self, key: &[u8]) -> Result<()> {
+        self.nothing_lost(self.base.settled(key))
+    }
+
+    /// Refuses to judge if a damaged record came after an id.
+    fn nothing_lost(&self, after: Seq) -> Result<()> {
+        match self.base.lost_after(after) {
+            None => Ok(()),
+            Some(lost) => Err(self.shared.uncertain(lost)),
+        }
+    }
+}
+
+/// Whether a change is written twice.
+fn is_double(event: &Event) -> bool {
+    matches!(event.what, What::Removed(_) | What::Head(_))
+}
+
+fn conflict(row: Option<usize>, key: &[u8], reason: &'static str, current: Seq) -> Error {
+    Error::Conflict {
+        row,
+        key: order::decode(key),
+        reason,
+        current: (current != Seq(0)).then_some(current),
+    }
+}
