@@ -11,6 +11,7 @@ mod conditions;
 mod damage;
 mod erasing;
 mod faults;
+mod following;
 mod golden;
 mod lists;
 mod model;
