@@ -1,14 +1,20 @@
-"""The Rust core by itself: the cold store, the exact index, packing under a budget.
+"""The Rust core by itself: the cold store, the log, the exact index, packing under a budget.
 
 These classes work on ids, counts, bytes, terms and vectors, and know nothing about messages or
 models. `Memory` is built on them; use them directly if you have your own storage of messages or
 your own vectors.
 """
 
+from typing import TYPE_CHECKING
+
 from warmset._core import (
+    Cell,
     ColdStore,
+    Entry,
     HotIndex,
     LexicalIndex,
+    Listed,
+    Outcome,
     Record,
     SearchExplanation,
     keep_newest,
@@ -16,19 +22,60 @@ from warmset._core import (
     pack_batch,
     simd_tier,
     simd_tiers,
+    space,
     terms,
 )
+from warmset._support.lazy import lazy
+
+if TYPE_CHECKING:
+    from warmset.store.conditions import Tail, Version
+    from warmset.store.log import Log
+    from warmset.store.rows import Add, Cut, Patch, Put, Remove, RemoveBelow, RemoveEntries
 
 __all__ = [
+    "Add",
+    "Cell",
     "ColdStore",
+    "Cut",
+    "Entry",
     "HotIndex",
     "LexicalIndex",
+    "Listed",
+    "Log",
+    "Outcome",
+    "Patch",
+    "Put",
     "Record",
+    "Remove",
+    "RemoveBelow",
+    "RemoveEntries",
     "SearchExplanation",
+    "Tail",
+    "Version",
     "keep_newest",
     "pack",
     "pack_batch",
     "simd_tier",
     "simd_tiers",
+    "space",
     "terms",
 ]
+
+if not TYPE_CHECKING:  # for checkers every other name is an error
+    __getattr__, __dir__ = lazy(
+        __name__,
+        {
+            "store.conditions": ["Tail", "Version"],
+            "store.log": ["Log"],
+            "store.rows": [
+                "Add",
+                "Cut",
+                "Patch",
+                "Put",
+                "Remove",
+                "RemoveBelow",
+                "RemoveEntries",
+            ],
+        },
+        root="warmset",
+    )

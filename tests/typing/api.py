@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import Any, assert_type
 
@@ -23,7 +24,29 @@ from warmset import (
 )
 from warmset.memory import MemoryOptions, OpenKeywords
 from warmset.money import Bill, Totals, prices_of
-from warmset.native import HotIndex, LexicalIndex, pack, pack_batch, terms
+from warmset.native import (
+    Add,
+    Cell,
+    ColdStore,
+    Cut,
+    Entry,
+    HotIndex,
+    LexicalIndex,
+    Listed,
+    Log,
+    Outcome,
+    Patch,
+    Put,
+    Remove,
+    RemoveBelow,
+    RemoveEntries,
+    Tail,
+    Version,
+    pack,
+    pack_batch,
+    space,
+    terms,
+)
 from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
 from warmset.receipts import ErasureResult, Spooled
 from warmset.summarize import (
@@ -52,6 +75,37 @@ def conversations(memory: Memory) -> None:
     assert_type(chat.window("hello", budget=2_000), Window)
     assert_type(chat.window(budget=Budget(200_000), mode="recency"), Window)
     assert_type(memory.process([], conversation="support", budget=2_000), Window)
+
+
+async def log_of(store: ColdStore) -> None:
+    log = Log(store)
+    key, events = ("acme", space("notes"), b"a"), ("acme", space("events"))
+    at = datetime(2026, 1, 1, tzinfo=UTC)
+    outcomes = log.write(
+        [
+            Put(key, b"", codec="json", columns={"n": 1, "tags": ["x", None], "at": at}, ttl=3),
+            Add(events, b"", uid="1", expires=at, sources=[1], if_present="skip"),
+            Patch(key, {"n": 2.5}, version=3, ttl=timedelta(days=1)),
+            Cut(events, 0),
+            Remove(key),
+            RemoveBelow(key),
+            RemoveEntries(events, (1, 2)),
+        ],
+        expect=(Version(key, 0), Tail(events, log.tail(events))),
+        now=at,
+    )
+    assert_type(outcomes, list[Outcome])
+    assert_type(await log.submit([Remove(key)], sync=False), list[Outcome])
+    assert_type(log.get(key), Cell | None)
+    assert_type(await log.aget(key, now=5), Cell | None)
+    assert_type(log.entries(events, limit=None), list[Entry])
+    assert_type(await log.aentries(events), list[Entry])
+    page = log.scan(key, where={"n": {"gte": 1}}, order="born")
+    assert_type(page, list[Listed])
+    assert_type(await log.ascan(after=page[-1]), list[Listed])
+    assert_type(await log.acount(where={"or": [{"n": 1}]}), int)
+    assert_type(log.spaces(depth=2), list[tuple[bytes, ...]])
+    assert_type(log.store, ColdStore)
 
 
 async def complete(prompt: str) -> str:

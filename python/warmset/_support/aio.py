@@ -22,6 +22,30 @@ async def in_thread(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs)
     return await asyncio.to_thread(function, *args, **kwargs)
 
 
+async def in_thread_to_the_end(function: Callable[P, R], *args: P.args, **kwargs: P.kwargs) -> R:
+    """Run a function in a thread, with the caller's context, and wait for it in any case.
+
+    Whoever is cancelled meanwhile waits until the function has ended, and is cancelled then. So no
+    change goes on behind the back of who asked for it.
+    """
+    import asyncio  # noqa: PLC0415
+    import contextvars  # noqa: PLC0415
+
+    call = functools.partial(contextvars.copy_context().run, function, *args, **kwargs)
+    # No task: at its end a loop cancels its tasks, and would not wait for this one's thread.
+    running = asyncio.get_running_loop().run_in_executor(None, call)
+    cancelled: asyncio.CancelledError | None = None
+    while not running.done():
+        try:
+            await asyncio.wait([running])
+        except asyncio.CancelledError as error:
+            cancelled = error
+    if cancelled is not None:
+        running.exception()  # looked at, so that no loop complains
+        raise cancelled
+    return running.result()
+
+
 def twin(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     """Return the asynchronous version of a method: the same arguments, result and errors.
 

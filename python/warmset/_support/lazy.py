@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def lazy(
-    package: str, homes: Mapping[str, Sequence[str]]
+    package: str, homes: Mapping[str, Sequence[str]], *, root: str | None = None
 ) -> tuple[Callable[[str], object], Callable[[], list[str]]]:
     """Return the `__getattr__` and `__dir__` of a package with lazy imports.
 
@@ -23,18 +23,20 @@ def lazy(
         package: The package's `__name__`.
         homes: Its modules, each with the names that it defines. A module without names is itself a
             name.
+        root: The package that the modules are in; None for the package itself.
 
     Returns:
         Both functions.
     """
     places = {name: home for home, names in homes.items() for name in names}
     modules = {home for home in homes if "." not in home}
+    root = root or package
 
     def getattr_(name: str) -> object:
         if name in places:
-            found: object = getattr(import_module(f"{package}.{places[name]}"), name)
+            found: object = getattr(import_module(f"{root}.{places[name]}"), name)
         elif name in modules:
-            found = import_module(f"{package}.{name}")
+            found = import_module(f"{root}.{name}")
         else:
             raise AttributeError(f"module {package!r} has no attribute {name!r}")
         vars(import_module(package))[name] = found

@@ -41,6 +41,7 @@ from warmset.errors.models import (
 )
 from warmset.errors.store import (
     Closed,
+    Conflict,
     Corrupt,
     Erased,
     ForeignSegment,
@@ -59,11 +60,13 @@ from warmset.errors.store import (
     StoreIOError,
     TooLarge,
     Truncated,
+    Uncertain,
 )
 
 __all__ = [
     "BudgetTooSmall",
     "Closed",
+    "Conflict",
     "ConversionError",
     "Corrupt",
     "CountError",
@@ -104,6 +107,7 @@ __all__ = [
     "SummaryRefused",
     "TooLarge",
     "Truncated",
+    "Uncertain",
     "UnknownDialectError",
     "UnknownIdError",
     "WarmsetError",

@@ -117,6 +117,54 @@ class NotFound(StoreError, LookupError):  # noqa: N818
     """No record that this handle may see has that id."""
 
 
+class Conflict(StoreError):  # noqa: N818
+    """A condition of a batch did not hold; nothing of the batch was written.
+
+    Args:
+        row: The position of the row that failed; None for a condition of the whole batch.
+        key: The key of the cell or the list.
+        reason: What did not hold: "present", "version", "tail" or "uid".
+        current: The id of what is there; None for nothing.
+    """
+
+    def __init__(
+        self, row: int | None, key: tuple[bytes, ...], reason: str, current: int | None
+    ) -> None:
+        super().__init__(row, key, reason, current)
+        self.row = row
+        self.key = key
+        self.reason = reason
+        self.current = current
+
+    def __str__(self) -> str:
+        place = "expect" if self.row is None else f"rows[{self.row}]"
+        found = "nothing" if self.current is None else f"id {self.current}"
+        return (
+            f"{place}: the condition {self.reason!r} does not hold for {self.key}, which is at "
+            f"{found}; nothing was written: read it again and decide anew"
+        )
+
+
+class Uncertain(StoreError):  # noqa: N818
+    """A damaged record may have changed a cell, so nobody knows whether a version is the newest.
+
+    Args:
+        seq: The id of the damaged record.
+        version: The newest version that is known; 0 for none.
+    """
+
+    def __init__(self, seq: int, version: int) -> None:
+        super().__init__(seq, version)
+        self.seq = seq
+        self.version = version
+
+    def __str__(self) -> str:
+        return (
+            f"record #{self.seq} is damaged and may have changed this; {self.version} is the last "
+            "version that is known: put the cell again, or restore the file from a copy"
+        )
+
+
 class Erased(StoreError, LookupError):  # noqa: N818
     """The record was erased.
 

@@ -1,6 +1,7 @@
 //! The append-only store of records, as `warmset.native.ColdStore`.
 
 use std::path::PathBuf;
+use std::sync::Arc;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyDict, PyTuple, PyType};
@@ -20,7 +21,7 @@ use crate::signals::{run, tell};
 /// at all. Safe to use from several threads and processes.
 #[pyclass(frozen, module = "warmset.native")]
 pub(crate) struct ColdStore {
-    pub(crate) store: Store,
+    pub(crate) store: Arc<Store>,
     path: Option<PathBuf>,
     options: Options,
 }
@@ -101,7 +102,7 @@ impl ColdStore {
             None => Store::in_memory(options),
         })?;
         Ok(Self {
-            store,
+            store: Arc::new(store),
             path,
             options,
         })

@@ -2,6 +2,7 @@
 
 use pyo3::IntoPyObjectExt;
 use pyo3::prelude::*;
+use pyo3::types::{PyBytes, PyTuple};
 use warmset_core::Error;
 
 /// The exception that says what `error` says.
@@ -18,6 +19,11 @@ pub(crate) fn invalid(text: &str) -> PyErr {
 /// A `StoreError` with that text.
 pub(crate) fn store_error(text: &str) -> PyErr {
     Python::attach(|py| build(py, "StoreError", (text,)).unwrap_or_else(|failure| failure))
+}
+
+/// A `NotFound` with that text.
+pub(crate) fn not_found(text: &str) -> PyErr {
+    Python::attach(|py| build(py, "NotFound", (text,)).unwrap_or_else(|failure| failure))
 }
 
 /// A `NotPortable` with that text.
@@ -62,6 +68,16 @@ fn exception(py: Python<'_>, error: &Error) -> PyResult<PyErr> {
             let file = path.display().to_string();
             return build(py, "Truncated", (file, *expected, *found));
         }
+        Error::Conflict {
+            row,
+            key,
+            reason,
+            current,
+        } => {
+            let key = PyTuple::new(py, key.iter().map(|part| PyBytes::new(py, part)))?;
+            return build(py, "Conflict", (*row, key, *reason, current.map(|id| id.0)));
+        }
+        Error::Uncertain { seq, version } => return build(py, "Uncertain", (seq.0, version.0)),
         Error::IndexDamaged {
             path,
             offset,

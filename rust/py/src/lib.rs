@@ -26,6 +26,12 @@ mod guarded;
 mod hot_arguments;
 mod hot_index;
 mod lexical_index;
+mod log_arguments;
+mod log_columns;
+mod log_handle;
+mod log_results;
+mod log_rows;
+mod log_where;
 mod message_keys;
 mod pack;
 mod retriever;
@@ -58,6 +64,12 @@ mod _core {
     use super::hot_index::HotIndex;
     #[pymodule_export]
     use super::lexical_index::LexicalIndex;
+    #[pymodule_export]
+    use super::log_arguments::space;
+    #[pymodule_export]
+    use super::log_handle::LogHandle;
+    #[pymodule_export]
+    use super::log_results::{Cell, Entry, Listed, Outcome};
     #[pymodule_export]
     use super::message_keys::message_keys;
     #[pymodule_export]

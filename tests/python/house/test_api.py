@@ -55,7 +55,7 @@ def test_all_is_sorted_complete_and_importable():
 
 def test_the_rooms_have_the_rest():
     rooms = {
-        "native": {"ColdStore", "HotIndex", "LexicalIndex", "pack", "pack_batch"},
+        "native": {"ColdStore", "HotIndex", "LexicalIndex", "Log", "Put", "pack", "pack_batch"},
         "pick": {"AnthropicPicker", "LLMPicker", "OpenAIPicker", "Picker", "ScorePicker"},
         "summarize": {"ExtractiveSummarizer", "LLMSummarizer", "Summary", "audit"},
         "embed": {"CohereEmbedder", "FunctionEmbedder", "MiniLM", "OpenAIEmbedder"},
@@ -80,6 +80,22 @@ def test_an_unknown_name_is_an_attribute_error():
         _ = warmset.NoSuchName
     assert {"Memory", "native", "__version__"} <= set(dir(warmset))
     assert warmset.__version__
+
+
+def test_the_log_is_imported_when_it_is_used():
+    code = (
+        "import sys\n"
+        "from warmset import native\n"
+        "loaded = lambda: [one for one in sys.modules if one.startswith('warmset.store.')]\n"
+        "assert not loaded() and {'Log', 'Put', 'ColdStore'} <= set(dir(native))\n"
+        "native.Log, native.Put\n"
+        "assert {'Log', 'Put'} <= set(vars(native)) and len(loaded()) == 2, loaded()\n"
+        "try:\n"
+        "    native.Lag\n"
+        "except AttributeError as error:\n"
+        "    print(error)\n"
+    )
+    assert run(code) == "module 'warmset.native' has no attribute 'Lag'\n"
 
 
 def test_a_name_is_imported_once():

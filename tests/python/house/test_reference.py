@@ -243,6 +243,14 @@ def test_every_method_of_the_two_main_classes_is_listed():
         assert sorted(first_names(text)) == sorted(members), name
 
 
+def test_every_method_of_the_log_is_listed():
+    text = sections(REFERENCE / "api.md", "###")["Log"].split("\n##")[0]
+    kind = importlib.import_module("warmset.native").Log
+    assert sorted(named("".join(row[0] for row in rows(text)))) == sorted(
+        name for name in vars(kind) if not name.startswith("_")
+    )
+
+
 # --- links and pictures ---------------------------------------------------------------------------
 
 

@@ -44,6 +44,7 @@ def runs(name, path):
         "prefork",
         "prefork_interval",
         "prefork_spool",
+        "cells",
         "exclusive",
         "locks",
         "busy",

@@ -11,7 +11,7 @@ import pytest
 from alarm import AFTER, Alarm, Alarmed
 from cold_rows import everything, payloads, row, segments
 
-from warmset.native import ColdStore
+from warmset.native import ColdStore, Log
 
 SMALL = 300_000
 """Records of the store that is long to read: any call on it lasts far longer than `AFTER`."""
@@ -64,6 +64,14 @@ def test_opening_a_long_tail_ends_and_leaves_nothing_locked(mode, long_path, ala
     assert {path: path.read_bytes() for path in segments(long_path)} == before
     with ColdStore.open(long_path, mode="exclusive", lock_wait=0.0) as store:
         assert store.stats()["records"] == SMALL
+
+
+@pytest.mark.parametrize("read", ["map", "pread"])
+def test_the_first_look_of_a_log_ends_and_is_begun_anew(read, crashed, alarm):
+    with ColdStore.open(crashed, mode="read", read=read) as store:
+        log = Log(store)
+        alarm.ends(log.count)
+        assert log.spaces(depth=2) == [(b"tenant", b"even"), (b"tenant", b"odd")]
 
 
 def test_waiting_for_a_lock_ends(tmp_path, alarm):

@@ -134,6 +134,51 @@ def prefork_spool(path):
     prefork(path, on_busy="spool")
 
 
+def cells(path):
+    """A log of the parent, in a child that opens the store again; a thread of the parent writes."""
+    from warmset.errors import Forked  # noqa: PLC0415
+    from warmset.native import Add, ColdStore, Log, Put, space  # noqa: PLC0415
+
+    store = ColdStore.open(path)
+    log = Log(store)
+    key, entries = ("t", space("s"), "key"), ("t", space("l"), "list")
+    over = threading.Event()
+    log.write([Put(key, b"parent"), Add(entries, b"parent")])
+
+    def write():
+        while not over.is_set():
+            log.write([Put(key, b"parent"), Add(entries, b"parent")], sync=False)
+            log.count()
+
+    thread = threading.Thread(target=write)
+    thread.start()
+
+    def work():
+        for call in (
+            lambda: log.write([Put(key, b"not mine")]),
+            lambda: log.get(key),
+            lambda: log.version(key),
+            lambda: log.tail(entries),
+            lambda: log.entries(entries),
+            log.scan,
+            log.count,
+            lambda: log.spaces(depth=1),
+        ):
+            with pytest.raises(Forked):
+                call()
+        with ColdStore.open(path, lock_wait=20.0) as own:
+            mine = Log(own)
+            mine.write([Add(entries, b"child", uid=str(os.getpid()), if_present="fail")])
+            assert mine.get(key).payload == b"parent"
+
+    for _ in range(10):
+        ended(child(work))
+    over.set()
+    thread.join()
+    assert sum(entry.payload == b"child" for entry in log.entries(entries, limit=None)) == 10
+    store.close()
+
+
 def exclusive(path):
     """The child is not let in while the parent has the store, and does not let others in."""
     from warmset import Memory  # noqa: PLC0415

@@ -1,0 +1,243 @@
+"""Cells and lists in a cold store, with conditions that hold when a batch is written."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+
+from warmset._core import LogHandle
+from warmset._support.aio import in_thread_to_the_end, twin
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    from warmset._core import Cell, ColdStore, Entry, Listed, Outcome
+    from warmset.store.conditions import Condition
+    from warmset.store.rows import Key, Moment, Row
+
+Where: TypeAlias = Mapping[str, Any]
+"""A condition on columns; see `Log.scan`."""
+
+Order: TypeAlias = Literal["key", "born", "changed"]
+"""What comes first in a scan; see `Log.scan`."""
+
+
+class Log:
+    """Cells and lists in a store.
+
+    A cell is the newest payload of a key. A list is the entries that were added to a key, in order.
+    A batch changes any number of both, all of it or nothing, and may say what must be so for that.
+    Every call sees what other handles and processes wrote before it. Safe to use from several
+    threads and processes. Methods with the prefix `a`, and `submit`, are for asyncio.
+
+    Keys are tuples of bytes or str, at most 32 parts and 16 KiB; a str counts as its UTF-8, and
+    keys come back as bytes. The first part is the tenant; the second one begins with the byte 0xFF
+    unless the key is of a conversation, see `space`. Times are integers, microseconds since 1970
+    UTC, or datetimes with a time zone; they come back as integers. `now` is the wall clock if it is
+    None: what expires by then counts as absent.
+
+    Args:
+        store: The store, which stays open as long as it is in use here.
+
+    Raises:
+        InvalidInputError: It is no `ColdStore`.
+    """
+
+    __slots__ = ("_handle",)
+
+    def __init__(self, store: ColdStore) -> None:
+        self._handle = LogHandle(store)
+
+    @property
+    def store(self) -> ColdStore:
+        """The store that the log lies in."""
+        return self._handle.store
+
+    def write(
+        self,
+        rows: Iterable[Row],
+        *,
+        expect: Iterable[Condition] = (),
+        now: Moment | None = None,
+        depth: int = 0,
+        sync: bool = True,
+    ) -> list[Outcome]:
+        """Write a batch, all of it or nothing; it is kept as the store's durability says.
+
+        Args:
+            rows: What changes, in this order: a later row sees what an earlier one did.
+            expect: What must be so before the first row; judged in the moment of writing.
+            now: The clock of the batch: the time of what is written, and of what has expired.
+            depth: How many parts of the keys name whose the records are, for the encryption key of
+                each; 0 for two.
+            sync: False for records that may be lost with the power, though not with the process.
+
+        Returns:
+            What became of each row.
+
+        Raises:
+            Conflict: A condition did not hold, or `if_present="fail"` met something; nothing was
+                written.
+            NotFound: A `Patch` names a cell that is absent; nothing was written.
+            Locked: Another writer kept the lock for too long; nothing was written.
+            Corrupt: A condition is about what a damaged record may have changed.
+            InvalidInputError: The error names the row and the field.
+        """
+        return self._handle.write(rows, expect, now, depth, sync)
+
+    async def submit(
+        self,
+        rows: Iterable[Row],
+        *,
+        expect: Iterable[Condition] = (),
+        now: Moment | None = None,
+        depth: int = 0,
+        sync: bool = True,
+    ) -> list[Outcome]:
+        """Run `write` in a thread; the same arguments, result and errors.
+
+        Whoever is cancelled meanwhile waits until the batch is written or refused.
+        """
+        return await in_thread_to_the_end(
+            self.write, rows, expect=expect, now=now, depth=depth, sync=sync
+        )
+
+    def get(self, key: Key, *, now: Moment | None = None) -> Cell | None:
+        """Return the newest version of a cell; None if it is absent.
+
+        Args:
+            key: The cell's key.
+            now: What has expired by then counts as absent.
+
+        Raises:
+            Corrupt: Its bytes are not what was written; an older version is not shown.
+            Uncertain: A damaged record may have changed it.
+            NoKey: It is encrypted and its key is not here.
+        """
+        return self._handle.get(key, now)
+
+    def version(self, key: Key, *, now: Moment | None = None) -> int:
+        """Return the id of the newest version of a cell, as `Version` expects it; 0 if absent.
+
+        Args:
+            key: The cell's key.
+            now: What has expired by then counts as absent.
+
+        Raises:
+            Uncertain: A damaged record may have changed it.
+        """
+        return self._handle.version(key, now)
+
+    def tail(self, list: Key) -> int:  # noqa: A002 - the word of `Tail`
+        """Return the id of the last entry of a list, as `Tail` expects it; 0 if it is empty.
+
+        Args:
+            list: The list's key.
+        """
+        return self._handle.tail(list)
+
+    def entries(
+        self,
+        list: Key,  # noqa: A002 - the word of `Add`
+        *,
+        after: int | None = None,
+        limit: int | None = 1_000,
+        reverse: bool = False,
+        now: Moment | None = None,
+    ) -> list[Entry]:
+        """Return entries of a list, in the order in which they were added.
+
+        Args:
+            list: The list's key.
+            after: The id of the last entry of the page before.
+            limit: The most entries to return; None for all.
+            reverse: Whether to begin with the newest entry; `after` is the oldest so far then.
+            now: Entries that have expired by then are left out.
+
+        Raises:
+            Corrupt: The bytes of an entry are not what was written.
+            NoKey: One is encrypted and its key is not here.
+        """
+        return self._handle.entries(list, after, limit, reverse, now)
+
+    def scan(
+        self,
+        prefix: Key = (),
+        *,
+        where: Where | None = None,
+        order: Order = "key",
+        reverse: bool = False,
+        after: Listed | None = None,
+        limit: int | None = 1_000,
+        now: Moment | None = None,
+    ) -> list[Listed]:
+        """List cells without their payloads, a page at a time.
+
+        `where` is a mapping from columns to conditions, which must all be true. A condition is a
+        value, which the column must equal, or a mapping from operators to operands: "eq", "ne",
+        "lt", "lte", "gt", "gte", "in", "nin" (with a list of values), "exists" (with True or
+        False), "contains" (of a list). In place of a column, "and" and "or" stand before a list of
+        such mappings, "not" before one. A "$" in front, as in "$gte", changes nothing.
+
+        A column that is missing is None. None equals None, and is neither less nor greater than
+        anything; so are values of two types, but int and float compare exactly. "ne" and "nin" are
+        true where "eq" and "in" are not.
+
+        Args:
+            prefix: The parts that the keys begin with.
+            where: What must be true of the columns.
+            order: "key": part by part, bytewise. "born": the cell that was put first comes first.
+                "changed": the cell whose newest version came first.
+            reverse: Whether the order is the other way round.
+            after: The last one of the page before.
+            limit: The most cells to return; None for all.
+            now: Cells that have expired by then are left out.
+
+        Raises:
+            InvalidInputError: The error names the place in `where` and what is wrong there.
+        """
+        return self._handle.scan(prefix, where, order, reverse, after, limit, now)
+
+    def count(
+        self, prefix: Key = (), *, where: Where | None = None, now: Moment | None = None
+    ) -> int:
+        """Return how many cells `scan` would list without a limit; the same arguments.
+
+        Args:
+            prefix: The parts that the keys begin with.
+            where: What must be true of the columns.
+            now: Cells that have expired by then are left out.
+        """
+        return self._handle.count(prefix, where, now)
+
+    def spaces(
+        self,
+        prefix: Key = (),
+        *,
+        depth: int,
+        after: Key | None = None,
+        limit: int | None = 1_000,
+    ) -> list[tuple[bytes, ...]]:
+        """Return the different beginnings of keys of cells and lists, in order.
+
+        Args:
+            prefix: The parts that they begin with.
+            depth: How many parts to return of each, those of the prefix among them.
+            after: The last one of the page before.
+            limit: The most to return; None for all.
+        """
+        return self._handle.spaces(prefix, depth, after, limit)
+
+    aget = twin(get)
+    aversion = twin(version)
+    atail = twin(tail)
+    aentries = twin(entries)
+    ascan = twin(scan)
+    acount = twin(count)
+    aspaces = twin(spaces)
+
+    def __reduce__(self) -> tuple[type[Log], tuple[ColdStore]]:
+        return type(self), (self.store,)
+
+    def __repr__(self) -> str:
+        return f"Log({self.store!r})"

@@ -1,0 +1,206 @@
+//! Cells and lists in a store, as `warmset._core.LogHandle`; `warmset.native.Log` calls it.
+
+use std::sync::Arc;
+
+use pyo3::prelude::*;
+use pyo3::types::PyTuple;
+use warmset_core::cold::Ack;
+use warmset_core::log::{self, Batch, MAX_PARTS, Order, Scan};
+use warmset_core::{Error, Seq};
+
+use crate::cold_arguments::{whole, wrong};
+use crate::cold_store::ColdStore;
+use crate::error::not_found;
+use crate::log_arguments::{flag, id, key, limit, moment, order, slices};
+use crate::log_results::{self as results, Cell, Entry, Listed, Outcome};
+use crate::log_rows::Given;
+use crate::log_where::filter;
+use crate::signals::run;
+
+/// The log of a store; `warmset.native.Log` describes each call.
+#[pyclass(frozen, module = "warmset._core")]
+pub(crate) struct LogHandle {
+    log: log::Log,
+    /// Kept open as long as the log is in use.
+    store: Py<ColdStore>,
+}
+
+#[pymethods]
+impl LogHandle {
+    #[new]
+    fn new(store: &Bound<'_, PyAny>) -> PyResult<Self> {
+        let given = store;
+        let store = given.cast::<ColdStore>();
+        let store = store.map_err(|_| wrong("store", "a ColdStore", given))?;
+        Ok(Self {
+            log: log::Log::new(Arc::clone(&store.get().store)),
+            store: store.clone().unbind(),
+        })
+    }
+
+    #[getter]
+    fn store(&self, py: Python<'_>) -> Py<ColdStore> {
+        self.store.clone_ref(py)
+    }
+
+    fn write(
+        &self,
+        rows: &Bound<'_, PyAny>,
+        expect: &Bound<'_, PyAny>,
+        now: &Bound<'_, PyAny>,
+        depth: &Bound<'_, PyAny>,
+        sync: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Outcome>> {
+        let (py, now) = (rows.py(), clock(now)?);
+        let given = Given::of(rows, expect, now)?;
+        let parts = slices(&given.parts);
+        let (rows, expect) = (given.rows(&parts), given.expect(&parts));
+        let depth = whole(depth)
+            .and_then(|depth| u8::try_from(depth).ok())
+            .ok_or_else(|| wrong("depth", "a number of parts, 0 for the usual two", depth))?;
+        let sync = flag("sync", sync)?;
+        let batch = Batch {
+            expect: &expect,
+            now,
+            depth,
+            ack: if sync { Ack::Durable } else { Ack::Written },
+            ..Batch::new(&rows)
+        };
+        let outcomes = run(py, || match self.log.write(&batch) {
+            // The cell of a patch: its id, if it has one, is not what is missing.
+            Err(Error::NotFound { .. }) => Ok(None),
+            other => other.map(Some),
+        })?;
+        let absent = "a Patch names a cell that is not there or has expired; nothing was written";
+        let outcomes = outcomes.ok_or_else(|| not_found(absent))?;
+        Ok(outcomes.into_iter().map(Outcome::from).collect())
+    }
+
+    fn get(&self, key: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<Option<Cell>> {
+        let (py, now, parts) = (key.py(), clock(now)?, self::key("key", key)?);
+        let key = slices(&parts);
+        Ok(run(py, || self.log.get(&key, now))?.map(Cell::from))
+    }
+
+    fn version(&self, key: &Bound<'_, PyAny>, now: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (py, now, parts) = (key.py(), clock(now)?, self::key("key", key)?);
+        let key = slices(&parts);
+        let version = run(py, || self.log.version(&key, now))?;
+        Ok(version.unwrap_or_default().0)
+    }
+
+    fn tail(&self, list: &Bound<'_, PyAny>) -> PyResult<u64> {
+        let (py, parts) = (list.py(), key("list", list)?);
+        let list = slices(&parts);
+        run(py, || self.log.tail(&list)).map(|tail| tail.0)
+    }
+
+    fn entries(
+        &self,
+        list: &Bound<'_, PyAny>,
+        after: &Bound<'_, PyAny>,
+        limit: &Bound<'_, PyAny>,
+        reverse: &Bound<'_, PyAny>,
+        now: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Entry>> {
+        let (py, parts) = (list.py(), key("list", list)?);
+        let list = slices(&parts);
+        let after: Option<Seq> = some(after).map(|after| id("after", after)).transpose()?;
+        let (limit, reverse) = (self::limit(limit)?, flag("reverse", reverse)?);
+        let now = clock(now)?;
+        let found = run(py, || self.log.entries(&list, after, limit, reverse, now))?;
+        Ok(found.into_iter().map(Entry::from).collect())
+    }
+
+    #[expect(clippy::too_many_arguments, reason = "each an option of the scan")]
+    fn scan(
+        &self,
+        prefix: &Bound<'_, PyAny>,
+        r#where: &Bound<'_, PyAny>,
+        order: &Bound<'_, PyAny>,
+        reverse: &Bound<'_, PyAny>,
+        after: &Bound<'_, PyAny>,
+        limit: &Bound<'_, PyAny>,
+        now: &Bound<'_, PyAny>,
+    ) -> PyResult<Vec<Listed>> {
+        let (py, parts) = (prefix.py(), key("prefix", prefix)?);
+        let after = some(after).map(|after| {
+            let listed = after.cast::<Listed>();
+            listed.map_err(|_| wrong("after", "the last Listed of a page, or None", after))
+        });
+        let (prefix, filter) = (slices(&parts), filter(r#where)?);
+        let after = after.transpose()?.map(|after| &after.get().0);
+        let scan = Scan {
+            prefix: &prefix,
+            filter: filter.as_ref(),
+            order: self::order(order)?,
+            reverse: flag("reverse", reverse)?,
+            beyond: after,
+            limit: self::limit(limit)?,
+            now: clock(now)?,
+        };
+        let found = run(py, || self.log.scan(&scan))?;
+        Ok(found.into_iter().map(Listed::from).collect())
+    }
+
+    fn count(
+        &self,
+        prefix: &Bound<'_, PyAny>,
+        r#where: &Bound<'_, PyAny>,
+        now: &Bound<'_, PyAny>,
+    ) -> PyResult<usize> {
+        let (py, parts) = (prefix.py(), key("prefix", prefix)?);
+        let (prefix, filter) = (slices(&parts), filter(r#where)?);
+        let scan = Scan {
+            prefix: &prefix,
+            filter: filter.as_ref(),
+            order: Order::Key,
+            reverse: false,
+            beyond: None,
+            limit: usize::MAX,
+            now: clock(now)?,
+        };
+        run(py, || self.log.count(&scan))
+    }
+
+    fn spaces<'py>(
+        &self,
+        prefix: &Bound<'py, PyAny>,
+        depth: &Bound<'py, PyAny>,
+        after: &Bound<'py, PyAny>,
+        limit: &Bound<'py, PyAny>,
+    ) -> PyResult<Vec<Bound<'py, PyTuple>>> {
+        let (py, parts) = (prefix.py(), key("prefix", prefix)?);
+        let prefix = slices(&parts);
+        let parts = whole(depth).and_then(|depth| usize::try_from(depth).ok());
+        let parts = parts.filter(|parts| (prefix.len()..=MAX_PARTS).contains(parts) && *parts > 0);
+        let parts = parts.ok_or_else(|| {
+            let least = prefix.len().max(1);
+            let what = format!("a number of parts from {least} to {MAX_PARTS}");
+            wrong("depth", &what, depth)
+        })?;
+        let after = some(after).map(|after| {
+            let parts = key("after", after)?;
+            Ok::<_, PyErr>(
+                slices(&parts)
+                    .into_iter()
+                    .map(<[u8]>::to_vec)
+                    .collect::<Vec<_>>(),
+            )
+        });
+        let (after, limit) = (after.transpose()?, self::limit(limit)?);
+        let found = run(py, || {
+            self.log.spaces(&prefix, parts, after.as_deref(), limit)
+        })?;
+        found.iter().map(|space| results::key(py, space)).collect()
+    }
+}
+
+/// The caller's clock; the wall clock for `None`.
+fn clock(now: &Bound<'_, PyAny>) -> PyResult<i64> {
+    some(now).map_or_else(|| Ok(log::now()), |now| moment("now", now))
+}
+
+fn some<'a, 'py>(given: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyAny>> {
+    (!given.is_none()).then_some(given)
+}
