@@ -226,41 +226,79 @@ fn apply(log: &Log, step: &Step, last: &mut Option<Seq>) {
     }
 }
 
+/// Takes these steps, the first of each pair says who, and compares what a follower keeps with what is shown.
+fn ends_alike(steps: &[(bool, Step)], segment_bytes: u64) {
+    let ram = Ram::new();
+    let writers = [open(&ram, segment_bytes), open(&ram, segment_bytes)];
+    let (mut kept, mut last) = (Kept::default(), None);
+    for (who, step) in steps {
+        if let Step::Follow(limit) = step {
+            kept.follow(&writers[1], *limit);
+        } else {
+            apply(&writers[usize::from(*who)], step, &mut last);
+        }
+    }
+    let reader = open(&ram, segment_bytes);
+    kept.follow(&reader, 3);
+    for name in 0..3_u8 {
+        let key = vec![b"t".to_vec(), b"\xffs".to_vec(), vec![name]];
+        let parts: Vec<&[u8]> = key.iter().map(Vec::as_slice).collect();
+        let shown = reader.version(&parts, 0).unwrap();
+        assert_eq!(kept.cells.get(&key).copied(), shown, "{name}");
+        for writer in &writers {
+            assert_eq!(writer.version(&parts, 0).unwrap(), shown, "{name}");
+        }
+    }
+    for list in [LIST, TALK] {
+        let key: Vec<Vec<u8>> = list.iter().map(|part| part.to_vec()).collect();
+        let own = kept.entries.get(&key).cloned().unwrap_or_default();
+        let path = reader.entries(list, None, 99, false, 0).unwrap();
+        let path: BTreeSet<Seq> = path.into_iter().map(|entry| entry.seq).collect();
+        // Entries of a conversation stay off its path.
+        assert!(path.is_subset(&own), "{path:?} {own:?}");
+        assert!(list == TALK || path == own, "{path:?} {own:?}");
+        for seq in own {
+            assert!(reader.store().get(seq).is_ok(), "{seq}");
+        }
+    }
+}
+
 proptest! {
     #[test]
     fn a_follower_ends_with_what_the_log_shows(
         steps in prop::collection::vec((any::<bool>(), step()), 1..40),
         segment_bytes in prop_oneof![Just(1_u64), 600..2000_u64, Just(1 << 20)],
     ) {
-        let ram = Ram::new();
-        let writers = [open(&ram, segment_bytes), open(&ram, segment_bytes)];
-        let (mut kept, mut last) = (Kept::default(), None);
-        for (who, step) in &steps {
-            if let Step::Follow(limit) = step {
-                kept.follow(&writers[1], *limit);
-            } else {
-                apply(&writers[usize::from(*who)], step, &mut last);
-            }
-        }
-        let reader = open(&ram, segment_bytes);
-        kept.follow(&reader, 3);
-        for name in 0..3_u8 {
-            let key = vec![b"t".to_vec(), b"\xffs".to_vec(), vec![name]];
-            let parts: Vec<&[u8]> = key.iter().map(Vec::as_slice).collect();
-            let shown = reader.version(&parts, 0).unwrap();
-            prop_assert_eq!(kept.cells.get(&key).copied(), shown, "{}", name);
-        }
-        for list in [LIST, TALK] {
-            let key: Vec<Vec<u8>> = list.iter().map(|part| part.to_vec()).collect();
-            let own = kept.entries.get(&key).cloned().unwrap_or_default();
-            let path = reader.entries(list, None, 99, false, 0).unwrap();
-            let path: BTreeSet<Seq> = path.into_iter().map(|entry| entry.seq).collect();
-            // Entries of a conversation stay off its path.
-            prop_assert!(path.is_subset(&own), "{:?} {:?}", path, own);
-            prop_assert!(list == TALK || path == own, "{:?} {:?}", path, own);
-            for seq in own {
-                prop_assert!(reader.store().get(seq).is_ok(), "{}", seq);
-            }
+        ends_alike(&steps, segment_bytes);
+    }
+}
+
+#[test]
+fn what_went_with_a_removal_does_not_come_back() {
+    use Step::{Add, Compact, EraseBelow, Follow, Put, Remove, RemoveEntry};
+    // What superseded an older version is erased or dropped, and only its removal names that one.
+    let erased = [
+        Put(0, false),
+        Put(1, false),
+        Add(false, None),
+        Put(1, true),
+        Put(0, true),
+        Remove(1),
+        EraseBelow,
+    ];
+    let dropped = [
+        Put(0, false),
+        Follow(1),
+        Add(false, None),
+        Put(0, true),
+        Compact,
+        RemoveEntry(false),
+        Compact,
+    ];
+    for steps in [erased, dropped] {
+        for who in [false, true] {
+            let steps: Vec<_> = steps.iter().map(|step| (who, step.clone())).collect();
+            ends_alike(&steps, 1);
         }
     }
 }

@@ -15,6 +15,7 @@ use crate::cold::format::encode::{Stamp, stamp};
 use crate::cold::format::footer::{Contents, Entry, Gap, Why, seal};
 use crate::cold::format::frame::RecordHeader;
 use crate::cold::format::header::Header;
+use crate::cold::format::links::Born;
 use crate::cold::format::{MARK, PREAMBLE, rewritten_name, segment_name};
 use crate::cold::intervals::ranges;
 use crate::cold::medium::{Access, put_file, refused};
@@ -112,15 +113,22 @@ pub(in crate::cold) fn compact_dead(
             dead.insert(filler);
         }
     }
-    // What says of other records that they are gone: an entry does that of the one that it replaced.
+    // What says of other records that they are gone: an entry does that of the one that it replaced, and a
+    // version of older ones, which only a removal of its key names.
     let says = |one: &Shown| {
-        let links = one.outline.links.as_deref();
-        let replaces = links
-            .and_then(|links| links.of)
-            .is_some_and(|of| of != Seq(0));
-        let kind = one.outline.kind;
-        let takes = kind.is_plain() || (kind == Kind::Entry && replaces);
-        takes && dead.contains(&one.outline.seq.0)
+        let record = &one.outline;
+        let links = record.links.as_deref();
+        let is_later = |born: Born| born.seq != record.seq;
+        let takes = match record.kind {
+            Kind::Entry => links
+                .and_then(|links| links.of)
+                .is_some_and(|of| of != Seq(0)),
+            Kind::Cell => {
+                record.is_taken && links.and_then(|links| links.born).is_some_and(is_later)
+            }
+            kind => kind.is_plain(),
+        };
+        takes && dead.contains(&record.seq.0)
     };
     let why = if shown.iter().any(says) {
         Fate::Dropped
@@ -178,8 +186,12 @@ fn shown(shelf: &Shelf, at: usize) -> Result<Option<(Vec<Shown>, Fillers)>> {
         }
         if !index.erasures.covers(entry.seq, &outline.key) {
             let is_removed = index.removals.covers(entry.seq, kind, &outline.key);
+            let is_taken = index.removals.take(outline.seq);
             out.push(Shown {
-                outline,
+                outline: Outline {
+                    is_taken,
+                    ..outline
+                },
                 is_removed,
             });
         }
