@@ -61,6 +61,9 @@ class Add:
     Args:
         list: The list's key.
         payload: The bytes that come back.
+        turn: What lies beside a message, a JSON object: then the entry is a message of the
+            conversation that the key names, and this has its `key`, its time `at` in seconds, and
+            the columns `meta`, in place of the arguments below.
         uid: Your own id of the entry, unique on the list's path, 1,024 bytes at most.
         codec: Your name of the payload's encoding, 255 bytes at most.
         columns: Values beside the payload, 64 KiB at most.
@@ -74,6 +77,7 @@ class Add:
 
     list: Key
     payload: bytes
+    turn: bytes | None = field(default=None, kw_only=True)
     uid: bytes | str | None = field(default=None, kw_only=True)
     codec: str | None = field(default=None, kw_only=True)
     columns: Columns | None = field(default=None, kw_only=True)

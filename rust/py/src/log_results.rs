@@ -284,6 +284,12 @@ impl Entry {
         self.0.parent.0
     }
 
+    /// Of a message of a conversation: what lies beside it, a JSON object; None for another entry.
+    #[getter]
+    fn turn<'py>(&self, py: Python<'py>) -> Option<Raw<'py>> {
+        self.0.turn.as_ref().map(|turn| PyBytes::new(py, turn))
+    }
+
     /// The caller's own id.
     #[getter]
     fn uid<'py>(&self, py: Python<'py>) -> Option<Raw<'py>> {
@@ -337,7 +343,8 @@ impl Entry {
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<Again<'py, EntryParts<'py>>> {
         let again = PyType::new::<Self>(py).getattr("_again")?;
         let numbers = (self.id(), self.parent(), self.at(), self.expires());
-        let beside = (self.0.codec.clone(), self.own(py), self.payload(py));
+        let turn = self.0.turn.clone();
+        let beside = (self.0.codec.clone(), turn, self.own(py), self.payload(py));
         Ok((again, (numbers, self.uid(py), self.columns(py)?, beside)))
     }
 
@@ -348,13 +355,14 @@ impl Entry {
         numbers: (u64, u64, i64, Option<i64>),
         uid: Option<Vec<u8>>,
         columns: &Bound<'_, PyDict>,
-        beside: (Option<String>, Vec<u8>, Vec<u8>),
+        beside: (Option<String>, Option<Vec<u8>>, Vec<u8>, Vec<u8>),
     ) -> PyResult<Self> {
         let (seq, parent, at, expires) = numbers;
-        let (codec, own, payload) = beside;
+        let (codec, turn, own, payload) = beside;
         Ok(Self(log::Entry {
             seq: Seq(seq),
             parent: Seq(parent),
+            turn,
             uid,
             at,
             expires,
@@ -370,7 +378,7 @@ type EntryParts<'py> = (
     (u64, u64, i64, Option<i64>),
     Option<Raw<'py>>,
     Bound<'py, PyDict>,
-    (Option<String>, Raw<'py>, Raw<'py>),
+    (Option<String>, Option<Vec<u8>>, Raw<'py>, Raw<'py>),
 );
 
 /// What became of a row of a batch.

@@ -60,6 +60,7 @@ enum What<'py> {
 /// A version or an entry.
 struct Content<'py> {
     payload: Bound<'py, PyBytes>,
+    turn: Option<Bound<'py, PyBytes>>,
     uid: Option<Bound<'py, PyAny>>,
     codec: Option<Bound<'py, PyString>>,
     expires: Option<i64>,
@@ -163,13 +164,15 @@ impl<'py> Given<'py> {
         };
         add_key(&mut self.parts, row.name(name), &row.row.getattr(name)?)?;
         let what = match sort {
-            Sort::Put => What::Put(row.content(None)?),
+            Sort::Put => What::Put(row.content(None, None)?),
             Sort::Add => {
                 let uid = row.some(intern!(py, "uid"))?;
                 if let Some(uid) = &uid {
                     bytes(uid).ok_or_else(|| wrong(row.name("uid"), "bytes, str or None", uid))?;
                 }
-                What::Add(row.content(uid)?)
+                let turn = row.some(intern!(py, "turn"))?;
+                let turn = turn.map(|_| row.bytes(intern!(py, "turn"))).transpose()?;
+                What::Add(row.content(turn, uid)?)
             }
             Sort::Patch => What::Patch {
                 version: row
@@ -222,6 +225,7 @@ impl<'py> Given<'py> {
 impl Content<'_> {
     fn item<'a>(&'a self, key: &'a [&'a [u8]]) -> Item<'a> {
         Item {
+            turn: self.turn.as_ref().map(PyBytesMethods::as_bytes),
             uid: self.uid.as_ref().and_then(bytes),
             codec: self.codec.as_ref().and_then(|codec| codec.to_str().ok()),
             expires: self.expires,
@@ -261,7 +265,11 @@ impl<'py> Reader<'_, 'py> {
         })
     }
 
-    fn content(&self, uid: Option<Bound<'py, PyAny>>) -> PyResult<Content<'py>> {
+    fn content(
+        &self,
+        turn: Option<Bound<'py, PyBytes>>,
+        uid: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Content<'py>> {
         let py = self.row.py();
         let codec = self.some(intern!(py, "codec"))?.map(|given| {
             let codec = given.cast_into::<PyString>();
@@ -280,6 +288,7 @@ impl<'py> Reader<'_, 'py> {
         let sources = self.row.getattr(intern!(py, "sources"))?;
         Ok(Content {
             payload: self.bytes(intern!(py, "payload"))?,
+            turn,
             uid,
             codec: codec.transpose()?,
             expires: self.expires()?,

@@ -163,7 +163,7 @@ proptest! {
         if let Some(expected) = lowest(&costs, &protected, &scores, budget) {
             prop_assert_eq!(found.unwrap(), expected);
         } else {
-            let need = list.iter().filter(|item| item.1).map(|item| item.0).sum();
+            let need: u64 = list.iter().filter(|item| item.1).map(|item| item.0).sum();
             let told = matches!(
                 found,
                 Err(Error::BudgetTooSmall { need: told, have }) if told == need && have == budget

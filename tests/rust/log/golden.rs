@@ -55,14 +55,7 @@ fn fill(log: &Log) {
     let few = Columns::new([("n".to_owned(), Value::Int(1))]).unwrap();
     let (a, b): (Key<'_>, Key<'_>) = (&[b"t", b"\xffitems", b"a"], &[b"t", b"\xffitems", b"\0"]);
     let (list, talk): (Key<'_>, Key<'_>) = (&[b"t", b"\xfflist"], &[b"t", b"talk"]);
-    let turn = Draft {
-        kind: Kind::Turn,
-        key: talk,
-        meta: b"{\"at\":1}",
-        sources: &[],
-        payload: b"{\"role\":\"user\"}",
-    };
-    log.store().append(&[turn]).unwrap();
+    log.store().append(&[turn(talk)]).unwrap();
     let write = |rows: &[Row<'_>]| {
         let batch = Batch {
             now: NOW,
@@ -111,9 +104,6 @@ fn fill(log: &Log) {
         list: talk,
         after: Seq(1),
     }]);
-    let gone: Key<'_> = &[b"t", b"\xffgone", b"x"];
-    write(&[Row::Put(Item::new(gone, b"gone"))]);
-    write(&[Row::RemoveBelow(&[b"t", b"\xffgone"])]);
     let deep: Key<'_> = &[b"t", b"\xffitems", b"user", b"deep"];
     let rows = [Row::Put(Item::new(deep, b"deep"))];
     let batch = Batch {
@@ -129,15 +119,66 @@ fn fill(log: &Log) {
         .unwrap();
 }
 
-/// What says nothing about turns that version 1.0 would get wrong.
-fn fill_readable(log: &Log) {
-    let turn = Draft {
+/// Turns with names and branches, what was made from what is gone, and a batch with a name.
+fn fill_more(log: &Log) {
+    let talk: Key<'_> = &[b"t", b"talk"];
+    let turn = turn(talk);
+    let write = |rows: &[Row<'_>]| {
+        let batch = Batch {
+            now: NOW,
+            ..Batch::new(rows)
+        };
+        log.write(&batch).unwrap()
+    };
+    let message = Item {
+        turn: Some(br#"{"at":2,"key":"m 2","meta":{"n":1}}"#),
+        ..Item::new(talk, b"{\"role\":\"assistant\"}")
+    };
+    write(&[Row::Add(message)]);
+    let head = Draft {
+        kind: Kind::Checkpoint,
+        meta: br#"{"what":"head","id":1}"#,
+        payload: b"",
+        ..turn
+    };
+    let branch = Draft {
+        meta: br#"{"at":3,"parent":1}"#,
+        ..turn
+    };
+    log.store().append(&[head, branch]).unwrap();
+    let gone: Key<'_> = &[b"t", b"\xffgone", b"x"];
+    let Outcome::Written(source) = write(&[Row::Put(Item::new(gone, b"gone"))])[0] else {
+        panic!()
+    };
+    let made = Item {
+        sources: &[source],
+        ..Item::new(&[b"t", b"\xffmade"], b"made from what is gone")
+    };
+    write(&[Row::Put(made)]);
+    write(&[Row::RemoveBelow(&[b"t", b"\xffgone"])]);
+    let rows = [Row::Put(Item::new(&[b"t", b"\xffonce"], b"once"))];
+    let batch = Batch {
+        now: NOW,
+        once: Some(b"a name"),
+        ..Batch::new(&rows)
+    };
+    log.write(&batch).unwrap();
+}
+
+/// A message as a version without the log writes it.
+fn turn(key: Key<'_>) -> Draft<'_> {
+    Draft {
         kind: Kind::Turn,
-        key: &[b"t", b"talk"],
+        key,
         meta: b"{\"at\":1}",
         sources: &[],
         payload: b"{\"role\":\"user\"}",
-    };
+    }
+}
+
+/// What says nothing about turns that version 1.0 would get wrong.
+fn fill_readable(log: &Log) {
+    let turn = turn(&[b"t", b"talk"]);
     log.store().append(&[turn]).unwrap();
     let (cell, list): (Key<'_>, Key<'_>) = (&[b"t", b"\xffitems", b"a"], &[b"t", b"\xfflist"]);
     let rows = [
@@ -199,6 +240,7 @@ fn write_golden_logs() {
             fill_readable(&log);
         } else {
             fill(&log);
+            fill_more(&log);
         }
         fs::create_dir_all(kept.parent().unwrap()).unwrap();
         fs::write(kept.with_extension("log"), shown(&log)).unwrap();

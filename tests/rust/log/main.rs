@@ -18,6 +18,7 @@ mod model;
 mod once;
 mod scans;
 mod threads;
+mod turns;
 mod world;
 
 #[path = "../cold/support/faulty.rs"]

@@ -3,11 +3,17 @@
 use std::sync::Arc;
 
 use warmset_core::cold::{Encryption, Options, Ram, Store};
-use warmset_core::log::{Batch, Expect, IfPresent, Item, Key, Log, Outcome, Row};
+use warmset_core::log::{
+    Batch, Expect, Followed, IfPresent, Item, Key, Log, Order, Outcome, Row, Scan,
+};
 use warmset_core::{Error, Seq};
 
 const KEY: Key<'static> = &[b"t", b"\xffs", b"a"];
 const LIST: Key<'static> = &[b"t", b"\xffl", b"list"];
+
+fn owned(key: Key<'_>) -> Vec<Vec<u8>> {
+    key.iter().map(|part| part.to_vec()).collect()
+}
 
 #[test]
 fn a_batch_with_a_name_is_written_once() {
@@ -54,6 +60,31 @@ fn a_batch_with_a_name_is_written_once() {
             assert_eq!(handle.write(&batch(2)).unwrap(), first);
         }
         assert_eq!(log.store().stats().unwrap().records, records);
+        // What is remembered is not among the cells.
+        let scan = Scan {
+            prefix: &[],
+            filter: None,
+            order: Order::Key,
+            reverse: false,
+            beyond: None,
+            limit: 9,
+            now: 2,
+        };
+        let keys: Vec<_> = log
+            .scan(&scan)
+            .unwrap()
+            .into_iter()
+            .map(|one| one.key)
+            .collect();
+        assert_eq!((keys, log.count(&scan).unwrap()), (vec![owned(KEY)], 1));
+        assert_eq!(
+            log.spaces(&[], 3, None, 9).unwrap(),
+            [owned(LIST), owned(KEY)]
+        );
+        let Followed::Changes(changes, _) = log.follow(None, &[], 9).unwrap() else {
+            panic!();
+        };
+        assert_eq!(changes.len(), 2);
         // Other rows by that name, of whoever it belongs to.
         let rows = [Row::Put(Item::new(KEY, b"z"))];
         let changed = Batch {

@@ -27,6 +27,9 @@ pub struct Item<'a> {
     pub key: Key<'a>,
     /// The bytes that must come back exactly.
     pub payload: &'a [u8],
+    /// What lies beside a message, as a JSON object: the entry is a turn of the conversation of this key then,
+    /// and this says its own id (`key`), its time (`at`, seconds) and its columns (`meta`).
+    pub turn: Option<&'a [u8]>,
     /// Of an entry: the caller's own id, unique on its path.
     pub uid: Option<&'a [u8]>,
     /// The caller's name of the payload's encoding.
@@ -50,6 +53,7 @@ impl<'a> Item<'a> {
         Self {
             key,
             payload,
+            turn: None,
             uid: None,
             codec: None,
             expires: None,

@@ -19,6 +19,7 @@ use super::directory::Directory;
 use super::directory::lists::List;
 use super::handle::Log;
 use super::order;
+use super::turns;
 
 /// A pass over the segments that has come so far.
 #[derive(Clone, Copy, Debug)]
@@ -140,6 +141,7 @@ fn dead(directory: &Directory, shown: &[Shown], keeps: bool) -> BTreeSet<u64> {
                     let superseded = cell.version > seq && !directory.provenance.is_source(seq);
                     superseded && directory.lost_after(seq).is_none()
                 }),
+                Kind::Turn if record.key.len() != turns::DEPTH => false,
                 Kind::Entry | Kind::Turn => {
                     let list = directory.lists.get(&key);
                     let there = list.is_some_and(|list| list.node(seq).is_some());

@@ -7,6 +7,7 @@ use crate::entry::{Kind, Seq};
 
 use super::attributes::Attributes;
 use super::order;
+use super::turns::{self, Links};
 
 /// One change, in the order of ids.
 #[derive(Clone, Debug, PartialEq)]
@@ -48,6 +49,8 @@ pub(super) enum What {
     Removed(Removal),
     /// The path of a list ends here; 0 where it is empty.
     Head(Seq),
+    /// What a checkpoint of a conversation says of its path.
+    Linked(Links),
     /// A record of another kind.
     Other,
 }
@@ -59,7 +62,7 @@ impl What {
             Self::Put { attributes, .. }
             | Self::Added { attributes, .. }
             | Self::Patched { attributes, .. } => attributes.as_ref()?.expires,
-            Self::Removed(_) | Self::Head(_) | Self::Other => None,
+            Self::Removed(_) | Self::Head(_) | Self::Linked(_) | Self::Other => None,
         }
     }
 }
@@ -84,13 +87,19 @@ impl Event {
                     attributes,
                 }
             }
-            Kind::Turn if record.key.len() == TURN_KEY => What::Added {
-                parent: links.parent,
-                replaces: None,
-                uid: None,
-                // A turn's meta is its own: what it says of columns is read where it is asked for.
-                attributes: Some(Attributes::default()),
-            },
+            Kind::Turn if record.key.len() == turns::DEPTH => {
+                let (said, parent) = record.meta.as_deref().map(turns::turn).unwrap_or_default();
+                What::Added {
+                    parent: links.parent.or(parent),
+                    replaces: links.of.filter(|of| *of != Seq(0)),
+                    uid: said.uid.as_deref().map(name),
+                    attributes: Some(said),
+                }
+            }
+            Kind::Checkpoint if record.key.len() == turns::DEPTH => {
+                let said = record.meta.as_deref().and_then(turns::links);
+                said.map_or(What::Other, What::Linked)
+            }
             Kind::Patch => What::Patched {
                 of: links.of?,
                 attributes: attributes(),
@@ -116,9 +125,6 @@ impl Event {
         })
     }
 }
-
-/// How many parts the key of a turn has: tenant and conversation.
-const TURN_KEY: usize = 2;
 
 /// The payload of a head.
 pub(super) fn head_payload(head: Seq) -> [u8; 8] {

@@ -11,6 +11,8 @@ use crate::error::{Error, Result};
 use super::batch::Key;
 use super::event::{Event, What};
 use super::handle::Log;
+use super::once;
+use super::order;
 use super::records::check_prefix;
 
 /// About how many bytes a record takes.
@@ -187,6 +189,9 @@ impl Log {
 /// What a record says.
 fn change(uuid: [u8; 16], outline: &Outline) -> Option<Change> {
     let (seq, key) = (outline.seq, outline.key.clone());
+    if once::is_place(&order::encode(&key)) {
+        return None;
+    }
     if outline.kind == Kind::Tombstone {
         let what = Happened::Erased(Scrubbed::of(uuid, &outline.payload)?);
         return Some(Change { seq, key, what });
@@ -198,6 +203,7 @@ fn change(uuid: [u8; 16], outline: &Outline) -> Option<Change> {
         } => Happened::Added { parent, replaces },
         What::Patched { of, .. } => Happened::Patched { of },
         What::Head(at) => Happened::Head { at },
+        What::Linked(links) => Happened::Head { at: links.end()? },
         What::Removed(removal) => {
             let with = removal.derived;
             match removal.target {

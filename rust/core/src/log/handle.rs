@@ -3,7 +3,7 @@
 use std::sync::{Arc, RwLockReadGuard};
 
 use crate::cold::{Born, Judge, MAX_DEPTH, Store};
-use crate::entry::Seq;
+use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use super::attributes::{Attributes, is_live};
@@ -16,6 +16,7 @@ use super::once::Once;
 use super::order;
 use super::records::{Records, check};
 use super::shared::Shared;
+use super::turns;
 use super::value::Columns;
 
 /// Cells and lists in a store.
@@ -54,6 +55,8 @@ pub struct Entry {
     pub seq: Seq,
     /// The entry before it on its path; id 0 for none.
     pub parent: Seq,
+    /// Of a turn of a conversation: what lies beside its message, a JSON object.
+    pub turn: Option<Vec<u8>>,
     /// The caller's own id.
     pub uid: Option<Vec<u8>>,
     /// When it was added, in microseconds since 1970 UTC.
@@ -214,10 +217,16 @@ impl Log {
                     Err(Error::NotFound { .. } | Error::Erased { .. }) => continue,
                     Err(other) => return Err(other),
                 };
-                let said = Attributes::decode(&record.meta).unwrap_or_default();
+                let is_turn = record.kind == Kind::Turn;
+                let said = if is_turn {
+                    turns::turn(&record.meta).0
+                } else {
+                    Attributes::decode(&record.meta).unwrap_or_default()
+                };
                 out.push(Entry {
                     seq: node.seq,
                     parent,
+                    turn: is_turn.then_some(record.meta),
                     uid: said.uid,
                     at: node.at,
                     expires: node.expires,

@@ -32,6 +32,7 @@ mod records;
 mod scan;
 mod shared;
 mod sweep;
+mod turns;
 mod value;
 
 pub use crate::cold::{MAX_DEPTH, SPACE, Scrubbed};

@@ -1,12 +1,12 @@
 //! A batch that is written once, however often it is sent: a cell remembers it with its answer for a day.
 //!
 //! ```text
-//! key      whose the first row is · 0xFF "once" · the batch's name
+//! key      whose the first row is · 0xFF 0xFF "once" · the batch's name
 //! columns  content: the hash of its rows in hexadecimal digits
 //! links    what became of each row
 //! ```
 
-use crate::cold::{SPACE, content_hash};
+use crate::cold::content_hash;
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
@@ -17,8 +17,8 @@ use super::value::{Columns, Value};
 
 /// How long a batch is remembered, in microseconds.
 const KEPT: i64 = 24 * 60 * 60 * 1_000_000;
-/// The space that the cells lie in.
-const NAME: &[u8] = b"once";
+/// The part of a key below which the cells lie: no text is so, nor the name of a space. No scan shows them.
+const PLACE: &[u8] = b"\xff\xffonce";
 const CONTENT: &str = "content";
 /// How many parts name whose a record is, if the batch does not say.
 const SCOPE: usize = 2;
@@ -62,7 +62,7 @@ impl Once {
         let key = first.key();
         let whose = key.get(..depth).unwrap_or(key);
         let mut key: Vec<Vec<u8>> = whose.iter().map(|part| part.to_vec()).collect();
-        key.push([&[SPACE], NAME].concat());
+        key.push(PLACE.to_vec());
         key.push(name.to_vec());
         Ok(Some(Self {
             key,
@@ -167,9 +167,27 @@ pub(super) fn decode(answers: &[u64]) -> Vec<Outcome> {
     answers.iter().map(one).collect()
 }
 
+/// Whether a cell of this encoded key remembers a batch.
+pub(super) fn is_place(key: &[u8]) -> bool {
+    let end = key.strip_suffix(&[0, 0]);
+    let name = end.and_then(|end| end.windows(2).rposition(|pair| pair == [0, 0]));
+    let before = name.and_then(|at| key.get(..at));
+    before.is_some_and(|before| before.ends_with(PLACE))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn only_what_is_remembered_lies_there() {
+        let of = |parts: &[&[u8]]| is_place(&order::encode(parts));
+        assert!(
+            of(&[b"t", PLACE, b"name"]) && of(&[b"t", b"a", PLACE, b"a\0\0b"]) && of(&[PLACE, b""])
+        );
+        assert!(!of(&[b"t", PLACE]) && !of(&[b"t", PLACE, b"a", b"b"]) && !of(&[]));
+        assert!(!of(&[b"t", b"\xffonce", b"name"]) && !of(&[b"t", b"\xff\xffonce\0", b"name"]));
+    }
 
     #[test]
     fn answers_come_back() {

@@ -20,6 +20,7 @@ use super::batch::{Batch, IfPresent, Item, Key, Row};
 use super::event::head_payload;
 use super::once::Once;
 use super::order;
+use super::turns;
 use super::value::Columns;
 
 /// The longest key, all its parts together, in bytes.
@@ -107,14 +108,14 @@ impl<'a> Made<'a> {
     }
 
     /// The record of an item.
-    fn of_item(kind: Kind, item: &Item<'a>, said: &Attributes, links: Links) -> Result<Self> {
-        Ok(Self {
-            meta: encoded(said)?,
+    fn of_item(kind: Kind, item: &Item<'a>, meta: Vec<u8>, links: Links) -> Self {
+        Self {
+            meta,
             payload: item.payload.into(),
             sources: item.sources,
             links,
             ..Self::bare(kind, item.key, Vec::new())
-        })
+        }
     }
 
     /// As the store encodes it.
@@ -157,10 +158,7 @@ impl<'a> Records<'a> {
         for (at, row) in batch.rows.iter().enumerate() {
             match *row {
                 Row::Put(item) => out.put(at, &item, batch.now)?,
-                Row::Add(item) => {
-                    let uid = item.uid.map(&name);
-                    out.add(at, &item, uid, batch.now)?;
-                }
+                Row::Add(item) => out.add(at, &item, &name, batch.now)?,
                 Row::Patch {
                     key,
                     version,
@@ -218,12 +216,15 @@ impl<'a> Records<'a> {
                 "one",
             ));
         }
+        if item.turn.is_some() {
+            return Err(argument("turn", "none: a cell is no message", "one"));
+        }
         let attributes = said(item, now)?;
         let links = Links {
             born: AT_COMMIT,
             ..Links::default()
         };
-        let made = Made::of_item(Kind::Cell, item, &attributes, links)?;
+        let made = Made::of_item(Kind::Cell, item, encoded(&attributes)?, links);
         let change = Change::Put {
             if_present: item.if_present,
             attributes,
@@ -231,15 +232,29 @@ impl<'a> Records<'a> {
         self.push(row, item.key, made, change)
     }
 
-    fn add(&mut self, row: usize, item: &Item<'a>, uid: Option<u128>, now: i64) -> Result<()> {
-        let attributes = said(item, now)?;
+    fn add(
+        &mut self,
+        row: usize,
+        item: &Item<'a>,
+        name: &impl Fn(&[u8]) -> u128,
+        now: i64,
+    ) -> Result<()> {
+        let (kind, attributes, meta) = if let Some(meta) = item.turn {
+            let (attributes, meta) = turn(item, meta)?;
+            (Kind::Turn, attributes, meta)
+        } else {
+            let attributes = said(item, now)?;
+            let meta = encoded(&attributes)?;
+            (Kind::Entry, attributes, meta)
+        };
+        let uid = attributes.uid.as_deref().map(name);
         let replaces = uid.filter(|_| item.if_present == IfPresent::Replace);
         let links = Links {
             parent: Some(Links::AT_COMMIT),
             of: replaces.map(|_| Links::AT_COMMIT),
             ..Links::default()
         };
-        let made = Made::of_item(Kind::Entry, item, &attributes, links)?;
+        let made = Made::of_item(kind, item, meta, links);
         let change = Change::Add {
             uid,
             if_present: item.if_present,
@@ -365,6 +380,43 @@ fn said(item: &Item<'_>, now: i64) -> Result<Attributes> {
         columns: item.columns.cloned().unwrap_or_default(),
         own: item.own.to_vec(),
     })
+}
+
+/// What a turn says beside its message, and its meta as it is kept.
+fn turn(item: &Item<'_>, meta: &[u8]) -> Result<(Attributes, Vec<u8>)> {
+    let is_talk = item.key.len() == turns::DEPTH && !cold::is_space(item.key);
+    if !is_talk {
+        let found = format!("{} parts, or a space", item.key.len());
+        return Err(argument(
+            "turn",
+            "the key of a conversation, two parts",
+            &found,
+        ));
+    }
+    let beside = item.uid.is_some()
+        || item.codec.is_some()
+        || item.columns.is_some()
+        || item.expires.is_some()
+        || !item.own.is_empty();
+    if beside {
+        return Err(argument(
+            "turn",
+            "all that is beside a message",
+            "more beside it",
+        ));
+    }
+    let meta = turns::without_parent(meta)
+        .ok_or_else(|| argument("turn", "a JSON object", "something else"))?;
+    let (attributes, _) = turns::turn(&meta);
+    let len = attributes.uid.as_ref().map_or(0, Vec::len);
+    if len > MAX_UID {
+        return Err(argument(
+            "key",
+            &format!("at most {MAX_UID} bytes"),
+            &format!("{len}"),
+        ));
+    }
+    Ok((attributes, meta))
 }
 
 fn encoded(attributes: &Attributes) -> Result<Vec<u8>> {

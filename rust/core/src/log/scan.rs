@@ -9,6 +9,7 @@ use super::directory::Directory;
 use super::directory::cells;
 use super::filter::Filter;
 use super::handle::Log;
+use super::once;
 use super::order;
 use super::records::check_prefix;
 use super::value::Columns;
@@ -54,7 +55,7 @@ impl Scan<'_> {
 
     fn shows(&self, cell: &cells::Cell) -> bool {
         let passes = |filter: &Filter| filter.passes(&cell.columns);
-        self.filter.is_none_or(passes) && cell.is_live(self.now)
+        self.filter.is_none_or(passes) && cell.is_live(self.now) && !cell.is_own
     }
 }
 
@@ -177,8 +178,9 @@ impl Log {
             && let Some(key) = next_key(&directory, &at)
             && key.starts_with(&prefix)
         {
-            let Some(space) = order::prefix(key, depth) else {
-                // It is shorter: what comes next may be longer.
+            let space = order::prefix(key, depth).filter(|_| !once::is_place(key));
+            let Some(space) = space else {
+                // It is shorter, and what comes next may be longer, or it is not shown.
                 at = [key, &[0]].concat();
                 continue;
             };

@@ -238,7 +238,8 @@ impl Source {
             payload: Vec::new(),
         };
         // Any other record is known by its links alone.
-        if (kind.is_of_log() && sealed) || kind.is_plain() {
+        let says = kind.is_of_log() || matches!(kind, Kind::Turn | Kind::Checkpoint);
+        if (says && sealed) || kind.is_plain() {
             match self.record(entry, keyring) {
                 Ok(record) => (out.meta, out.payload) = (Some(record.meta), record.payload),
                 Err(Error::Corrupt { .. } | Error::NoKey { .. }) if !kind.is_plain() => {

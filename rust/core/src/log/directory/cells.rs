@@ -6,6 +6,7 @@ use std::ops::Bound;
 use crate::cold::Born;
 use crate::entry::Seq;
 use crate::log::attributes::{Attributes, is_live};
+use crate::log::once;
 use crate::log::order;
 use crate::log::value::Columns;
 
@@ -29,6 +30,8 @@ pub(in crate::log) struct Cell {
     pub(in crate::log) older: Vec<Older>,
     /// How many bytes its version and its patch take.
     pub(in crate::log) len: u64,
+    /// Whether it remembers a batch, which no scan shows.
+    pub(in crate::log) is_own: bool,
 }
 
 /// A superseded record of a cell.
@@ -115,6 +118,7 @@ impl Cells {
             readable,
             older,
             len,
+            is_own: once::is_place(&key),
         };
         self.0.insert(key, cell);
         superseded

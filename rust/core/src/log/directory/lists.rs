@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 
 use crate::entry::Seq;
 use crate::log::attributes::Attributes;
+use crate::log::turns::Links;
 use crate::log::value::Columns;
 
 /// What is known of an entry without its payload.
@@ -52,6 +53,9 @@ pub(in crate::log) struct List {
     moved: Seq,
     /// Where the head was moved to, by the id of what did so.
     moves: BTreeMap<Seq, Seq>,
+    /// What entries of a conversation followed that were erased: their ancestors, the nearest first, up to
+    /// one that stayed or 0 for none.
+    heirs: BTreeMap<Seq, Vec<Seq>>,
 }
 
 impl List {
@@ -151,6 +155,30 @@ impl List {
         }
     }
 
+    /// Takes up what a checkpoint says of the path; `at` is its id.
+    fn link(&mut self, at: Seq, links: Links) {
+        for (seq, ancestors) in links.of {
+            let parent = self.first(&ancestors);
+            if let Some((node, parent)) = self.nodes.get_mut(&seq).zip(parent) {
+                // Without links it was taken to follow the entry before it.
+                node.parent = parent;
+            }
+            self.heirs.insert(seq, ancestors);
+        }
+        // By its new parents the path may be another one up to the same entry.
+        let head = self.first(&links.head).unwrap_or_else(|| self.tail());
+        if self.moved < at {
+            self.path.clear();
+        }
+        self.head(at, head);
+    }
+
+    /// The first of these that is there, or the last one.
+    fn first(&self, seqs: &[Seq]) -> Option<Seq> {
+        let there = seqs.iter().find(|seq| self.nodes.contains_key(seq));
+        there.or(seqs.last()).copied()
+    }
+
     /// Makes the path end at an entry that is there; 0 empties it.
     fn lead_to(&mut self, head: Seq) {
         let mut fresh = Vec::new();
@@ -174,6 +202,10 @@ impl List {
     fn there(&self, seq: Seq) -> Seq {
         let mut seq = seq;
         while !self.nodes.contains_key(&seq) {
+            if let Some(heir) = self.heir(seq) {
+                seq = heir;
+                continue;
+            }
             let node = self
                 .nodes
                 .range(..seq)
@@ -187,6 +219,12 @@ impl List {
             };
         }
         seq
+    }
+
+    /// What a checkpoint says that an erased entry followed, as far as that is there, or the first that is not.
+    fn heir(&self, seq: Seq) -> Option<Seq> {
+        let heir = self.first(self.heirs.get(&seq)?);
+        heir.filter(|heir| *heir < seq)
     }
 
     fn patch(&mut self, of: Seq, seq: Seq, said: &Attributes) {
@@ -261,6 +299,13 @@ impl Lists {
     pub(super) fn head(&mut self, key: &[u8], at: Seq, head: Seq) {
         if let Some(list) = self.0.get_mut(key) {
             list.head(at, head);
+        }
+    }
+
+    /// Takes up what a checkpoint says of the path of a list; `at` is its id.
+    pub(super) fn link(&mut self, key: &[u8], at: Seq, links: Links) {
+        if let Some(list) = self.0.get_mut(key) {
+            list.link(at, links);
         }
     }
 
