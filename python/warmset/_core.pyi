@@ -12,6 +12,7 @@ from warmset.store.rows import Key, Moment, Row
 
 __all__ = [
     "Cell",
+    "Change",
     "ColdStore",
     "Coverage",
     "Entry",
@@ -244,6 +245,41 @@ class Outcome:
     def __hash__(self) -> int: ...
 
 @final
+class Change:
+    @property
+    def id(self) -> int: ...
+    @property
+    def key(self) -> tuple[bytes, ...]: ...
+    @property
+    def what(
+        self,
+    ) -> Literal[
+        "put",
+        "added",
+        "patched",
+        "head",
+        "removed",
+        "removed below",
+        "removed entries",
+        "erased",
+    ]: ...
+    @property
+    def parent(self) -> int | None: ...
+    @property
+    def replaces(self) -> int | None: ...
+    @property
+    def of(self) -> int | None: ...
+    @property
+    def tail(self) -> int | None: ...
+    @property
+    def ids(self) -> tuple[range, ...]: ...
+    @property
+    def derived(self) -> tuple[range, ...]: ...
+    def covers(self, id: int, key: Key) -> bool: ...
+    def __eq__(self, value: object, /) -> bool: ...
+    def __hash__(self) -> int: ...
+
+@final
 class LogHandle:
     def __new__(cls, store: ColdStore) -> LogHandle: ...
     @property
@@ -254,6 +290,7 @@ class LogHandle:
         expect: Iterable[Condition],
         now: Moment | None,
         depth: int,
+        once: bytes | str | None,
         sync: bool,
     ) -> list[Outcome]: ...
     def get(self, key: Key, now: Moment | None) -> Cell | None: ...
@@ -281,6 +318,12 @@ class LogHandle:
     def spaces(
         self, prefix: Key, depth: int, after: Key | None, limit: int | None
     ) -> list[tuple[bytes, ...]]: ...
+    def erase(self, prefix: Key | None, ids: Sequence[int] | None) -> ErasureResult: ...
+    def compact(self, now: Moment | None) -> RewriteResult: ...
+    def sweep(self, now: Moment | None) -> int: ...
+    def follow(
+        self, position: bytes | None, prefix: Key, limit: int | None
+    ) -> tuple[list[Change], bytes] | None: ...
 
 @final
 class Sayings:

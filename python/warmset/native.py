@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from warmset._core import (
     Cell,
+    Change,
     ColdStore,
     Entry,
     HotIndex,
@@ -28,13 +29,25 @@ from warmset._core import (
 from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
+    from warmset.store.changes import Changes
     from warmset.store.conditions import Tail, Version
     from warmset.store.log import Log
-    from warmset.store.rows import Add, Cut, Patch, Put, Remove, RemoveBelow, RemoveEntries
+    from warmset.store.rows import (
+        Add,
+        Cut,
+        Patch,
+        Put,
+        Remove,
+        RemoveBelow,
+        RemoveEntries,
+        RemoveExpired,
+    )
 
 __all__ = [
     "Add",
     "Cell",
+    "Change",
+    "Changes",
     "ColdStore",
     "Cut",
     "Entry",
@@ -49,6 +62,7 @@ __all__ = [
     "Remove",
     "RemoveBelow",
     "RemoveEntries",
+    "RemoveExpired",
     "SearchExplanation",
     "Tail",
     "Version",
@@ -65,6 +79,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
         __name__,
         {
+            "store.changes": ["Changes"],
             "store.conditions": ["Tail", "Version"],
             "store.log": ["Log"],
             "store.rows": [
@@ -75,6 +90,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
                 "Remove",
                 "RemoveBelow",
                 "RemoveEntries",
+                "RemoveExpired",
             ],
         },
         root="warmset",

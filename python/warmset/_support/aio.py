@@ -46,11 +46,14 @@ async def in_thread_to_the_end(function: Callable[P, R], *args: P.args, **kwargs
     return running.result()
 
 
-def twin(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
+def twin(
+    method: Callable[P, R], *, to_the_end: bool = False
+) -> Callable[P, Coroutine[Any, Any, R]]:
     """Return the asynchronous version of a method: the same arguments, result and errors.
 
     Args:
         method: The method, as it stands in its class.
+        to_the_end: Whether one that is cancelled waits until the method has ended.
 
     Returns:
         A coroutine function that runs it in a thread, or what a subclass has in its place.
@@ -59,9 +62,13 @@ def twin(method: Callable[P, R]) -> Callable[P, Coroutine[Any, Any, R]]:
     @functools.wraps(method)
     async def run(*args: P.args, **kwargs: P.kwargs) -> R:
         own: Callable[..., R] = getattr(args[0], method.__name__)
+        if to_the_end:
+            return await in_thread_to_the_end(own, *args[1:], **kwargs)
         return await in_thread(own, *args[1:], **kwargs)
 
     run.__doc__ = f"Run `{method.__name__}` in a thread; the same arguments, result and errors."
+    if to_the_end:
+        run.__doc__ += "\n\nWhoever is cancelled meanwhile waits until it has ended."
     run.__name__ = f"a{method.__name__}"
     run.__qualname__ = run.__qualname__.replace(method.__name__, run.__name__)
     return run

@@ -123,7 +123,7 @@ class Conflict(StoreError):  # noqa: N818
     Args:
         row: The position of the row that failed; None for a condition of the whole batch.
         key: The key of the cell or the list.
-        reason: What did not hold: "present", "version", "tail" or "uid".
+        reason: What did not hold: "present", "version", "tail", "uid" or "once".
         current: The id of what is there; None for nothing.
     """
 

@@ -7,11 +7,13 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from warmset._core import LogHandle
 from warmset._support.aio import in_thread_to_the_end, twin
+from warmset.store.changes import Changes
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Sequence
 
     from warmset._core import Cell, ColdStore, Entry, Listed, Outcome
+    from warmset.receipts import ErasureResult, RewriteResult
     from warmset.store.conditions import Condition
     from warmset.store.rows import Key, Moment, Row
 
@@ -60,6 +62,7 @@ class Log:
         expect: Iterable[Condition] = (),
         now: Moment | None = None,
         depth: int = 0,
+        once: bytes | str | None = None,
         sync: bool = True,
     ) -> list[Outcome]:
         """Write a batch, all of it or nothing; it is kept as the store's durability says.
@@ -70,20 +73,24 @@ class Log:
             now: The clock of the batch: the time of what is written, and of what has expired.
             depth: How many parts of the keys name whose the records are, for the encryption key of
                 each; 0 for two.
+            once: A name by which the batch is known for a day, 1 to 1,024 bytes; a str counts as its
+                UTF-8. Written again with the same rows, nothing is written, and the answer is that
+                of the first time. The name is one of those whose the first row is: of the first two
+                parts of its key, or `depth` ones.
             sync: False for records that may be lost with the power, though not with the process.
 
         Returns:
             What became of each row.
 
         Raises:
-            Conflict: A condition did not hold, or `if_present="fail"` met something; nothing was
-                written.
+            Conflict: A condition did not hold, `if_present="fail"` met something, or other rows
+                were written by the name `once`; nothing was written.
             NotFound: A `Patch` names a cell that is absent; nothing was written.
             Locked: Another writer kept the lock for too long; nothing was written.
             Corrupt: A condition is about what a damaged record may have changed.
             InvalidInputError: The error names the row and the field.
         """
-        return self._handle.write(rows, expect, now, depth, sync)
+        return self._handle.write(rows, expect, now, depth, once, sync)
 
     async def submit(
         self,
@@ -92,6 +99,7 @@ class Log:
         expect: Iterable[Condition] = (),
         now: Moment | None = None,
         depth: int = 0,
+        once: bytes | str | None = None,
         sync: bool = True,
     ) -> list[Outcome]:
         """Run `write` in a thread; the same arguments, result and errors.
@@ -99,7 +107,7 @@ class Log:
         Whoever is cancelled meanwhile waits until the batch is written or refused.
         """
         return await in_thread_to_the_end(
-            self.write, rows, expect=expect, now=now, depth=depth, sync=sync
+            self.write, rows, expect=expect, now=now, depth=depth, once=once, sync=sync
         )
 
     def get(self, key: Key, *, now: Moment | None = None) -> Cell | None:
@@ -228,6 +236,85 @@ class Log:
         """
         return self._handle.spaces(prefix, depth, after, limit)
 
+    def follow(
+        self, position: bytes | None = None, *, prefix: Key = (), limit: int | None = 1_000
+    ) -> Changes | None:
+        """Return what happened after a position, in the order in which it was committed.
+
+        Records that nothing shows any more may be left out: a version that was superseded, or what
+        was removed later.
+
+        Args:
+            position: How far you have followed, as `Changes.position` was; None for the beginning.
+            prefix: The parts that the keys begin with. Erasures come whatever the prefix is, and so
+                do removals of what was made from something.
+            limit: The most changes to return; None for all.
+
+        Returns:
+            The changes and the position behind them. None if you must begin anew: throw away what
+            you keep, and follow from the beginning. The position is of another store or of an older
+            copy of it, or something went for good that you had to hear of.
+
+        Raises:
+            InvalidInputError: The position is no such bytes.
+        """
+        found = self._handle.follow(position, prefix, limit)
+        return None if found is None else Changes(*found)
+
+    def erase(
+        self, *, prefix: Key | None = None, ids: Sequence[int] | None = None
+    ) -> ErasureResult:
+        """Erase records and what was made from them, for good; nothing shows them any more.
+
+        Keys of encryption are gone when this returns, bytes with `compact`. A version of a cell
+        goes with all older ones, and an entry with those that it replaced. What was made from an
+        erased record goes as well, wherever it lies: see `sources` of `Put` and `Add`.
+
+        Args:
+            prefix: The parts that the keys begin with; at least one.
+            ids: Ids of versions and entries, instead of a prefix.
+
+        Returns:
+            How many records of the scope and how many that were made from them were erased, and how
+            many keys of encryption were removed.
+
+        Raises:
+            Locked: Another writer kept the lock for too long; nothing was erased.
+            InvalidInputError: Both are given, or neither is.
+        """
+        return self._handle.erase(prefix, ids)
+
+    def sweep(self, *, now: Moment | None = None) -> int:
+        """Remove cells and entries that have expired, with what was made from them.
+
+        They are not shown in any case; without this their bytes stay.
+
+        Args:
+            now: What has expired by then is removed; what was renewed meanwhile stays.
+
+        Returns:
+            The number of keys of which something was removed.
+
+        Raises:
+            Locked: Another writer kept the lock for too long.
+        """
+        return self._handle.sweep(now)
+
+    def compact(self, *, now: Moment | None = None) -> RewriteResult:
+        """Write the segments anew that hold what nothing shows any more.
+
+        That is: superseded versions and patches, what was removed, has expired or was erased. The
+        lock is held for one segment at a time. What lies in the segment that is written on stays
+        until it is sealed; erased records do not.
+
+        Args:
+            now: What has expired by then is removed first.
+
+        Raises:
+            Locked: Another writer kept the lock for too long.
+        """
+        return self._handle.compact(now)
+
     aget = twin(get)
     aversion = twin(version)
     atail = twin(tail)
@@ -235,6 +322,10 @@ class Log:
     ascan = twin(scan)
     acount = twin(count)
     aspaces = twin(spaces)
+    afollow = twin(follow)
+    aerase = twin(erase, to_the_end=True)
+    asweep = twin(sweep, to_the_end=True)
+    acompact = twin(compact, to_the_end=True)
 
     def __reduce__(self) -> tuple[type[Log], tuple[ColdStore]]:
         return type(self), (self.store,)

@@ -145,6 +145,17 @@ class RemoveBelow:
 
 
 @dataclass(frozen=True, slots=True)
+class RemoveExpired:
+    """The removal of what has expired by the batch's `now`: of a cell, and of entries of a list.
+
+    Args:
+        key: The key of the cell, or of the list.
+    """
+
+    key: Key
+
+
+@dataclass(frozen=True, slots=True)
 class RemoveEntries:
     """The removal of entries of a list; those behind them follow those before.
 
@@ -157,5 +168,5 @@ class RemoveEntries:
     ids: Sequence[int]
 
 
-Row: TypeAlias = Put | Add | Patch | Cut | Remove | RemoveBelow | RemoveEntries
+Row: TypeAlias = Put | Add | Patch | Cut | Remove | RemoveBelow | RemoveExpired | RemoveEntries
 """One change of a batch."""

@@ -27,6 +27,7 @@ mod hot_arguments;
 mod hot_index;
 mod lexical_index;
 mod log_arguments;
+mod log_changes;
 mod log_columns;
 mod log_handle;
 mod log_results;
@@ -66,6 +67,8 @@ mod _core {
     use super::lexical_index::LexicalIndex;
     #[pymodule_export]
     use super::log_arguments::space;
+    #[pymodule_export]
+    use super::log_changes::Change;
     #[pymodule_export]
     use super::log_handle::LogHandle;
     #[pymodule_export]

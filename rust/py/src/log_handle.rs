@@ -3,15 +3,17 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::PyTuple;
-use warmset_core::cold::Ack;
-use warmset_core::log::{self, Batch, MAX_PARTS, Order, Scan};
+use pyo3::types::{PyBytes, PyBytesMethods, PyTuple};
+use warmset_core::cold::{Ack, Scope};
+use warmset_core::log::{self, Batch, Followed, MAX_PARTS, Order, Position, Scan};
 use warmset_core::{Error, Seq};
 
-use crate::cold_arguments::{whole, wrong};
+use crate::cold_arguments::{ids, whole, wrong};
+use crate::cold_report as report;
 use crate::cold_store::ColdStore;
-use crate::error::not_found;
-use crate::log_arguments::{flag, id, key, limit, moment, order, slices};
+use crate::error::{invalid, not_found, raise};
+use crate::log_arguments::{bytes, flag, id, key, limit, moment, order, slices};
+use crate::log_changes::Change;
 use crate::log_results::{self as results, Cell, Entry, Listed, Outcome};
 use crate::log_rows::Given;
 use crate::log_where::filter;
@@ -49,6 +51,7 @@ impl LogHandle {
         expect: &Bound<'_, PyAny>,
         now: &Bound<'_, PyAny>,
         depth: &Bound<'_, PyAny>,
+        once: &Bound<'_, PyAny>,
         sync: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<Outcome>> {
         let (py, now) = (rows.py(), clock(now)?);
@@ -58,11 +61,16 @@ impl LogHandle {
         let depth = whole(depth)
             .and_then(|depth| u8::try_from(depth).ok())
             .ok_or_else(|| wrong("depth", "a number of parts, 0 for the usual two", depth))?;
-        let sync = flag("sync", sync)?;
+        let once = some(once).map(|once| {
+            let name = bytes(once);
+            name.ok_or_else(|| wrong("once", "a name of bytes or str, or None", once))
+        });
+        let (once, sync) = (once.transpose()?, flag("sync", sync)?);
         let batch = Batch {
             expect: &expect,
             now,
             depth,
+            once,
             ack: if sync { Ack::Durable } else { Ack::Written },
             ..Batch::new(&rows)
         };
@@ -193,6 +201,62 @@ impl LogHandle {
             self.log.spaces(&prefix, parts, after.as_deref(), limit)
         })?;
         found.iter().map(|space| results::key(py, space)).collect()
+    }
+
+    fn erase<'py>(
+        &self,
+        prefix: &Bound<'py, PyAny>,
+        ids: &Bound<'py, PyAny>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let py = prefix.py();
+        let erased = match (some(prefix), some(ids)) {
+            (Some(prefix), None) => {
+                let parts = key("prefix", prefix)?;
+                let parts = slices(&parts);
+                run(py, || self.log.erase(Scope::Prefix(&parts)))?
+            }
+            (None, Some(ids)) => {
+                let seqs = self::ids("ids", ids)?;
+                run(py, || self.log.erase(Scope::Records(&seqs)))?
+            }
+            _ => return Err(invalid("erase: expected either prefix or ids")),
+        };
+        report::removed(py, erased)
+    }
+
+    fn compact<'py>(&self, now: &Bound<'py, PyAny>) -> PyResult<Bound<'py, PyAny>> {
+        let (py, now) = (now.py(), clock(now)?);
+        report::compacted(py, run(py, || self.log.compact(now))?)
+    }
+
+    fn sweep(&self, now: &Bound<'_, PyAny>) -> PyResult<usize> {
+        let (py, now) = (now.py(), clock(now)?);
+        run(py, || self.log.sweep(now))
+    }
+
+    fn follow<'py>(
+        &self,
+        position: &Bound<'py, PyAny>,
+        prefix: &Bound<'py, PyAny>,
+        limit: &Bound<'py, PyAny>,
+    ) -> PyResult<Option<(Vec<Change>, Bound<'py, PyBytes>)>> {
+        let (py, parts) = (prefix.py(), key("prefix", prefix)?);
+        let position = some(position).map(|given| {
+            let bytes = given.cast::<PyBytes>();
+            let bytes =
+                bytes.map_err(|_| wrong("position", "bytes that the log gave, or None", given))?;
+            Position::from_bytes(bytes.as_bytes()).map_err(raise)
+        });
+        let (prefix, position, limit) =
+            (slices(&parts), position.transpose()?, self::limit(limit)?);
+        let found = run(py, || self.log.follow(position.as_ref(), &prefix, limit))?;
+        Ok(match found {
+            Followed::Changes(changes, position) => {
+                let changes = changes.into_iter().map(Change::from).collect();
+                Some((changes, PyBytes::new(py, &position.to_bytes())))
+            }
+            Followed::Rebuild => None,
+        })
     }
 }
 

@@ -13,7 +13,7 @@ use crate::log_columns::{as_dict, columns};
 type Key<'py> = Bound<'py, PyTuple>;
 type Raw<'py> = Bound<'py, PyBytes>;
 /// How a pickle makes a value again: by whom, and of what.
-type Again<'py, T> = (Bound<'py, PyAny>, T);
+pub(crate) type Again<'py, T> = (Bound<'py, PyAny>, T);
 
 /// The newest version of a cell: key, version, at, born, born_at, expires, columns, codec, own, payload.
 #[pyclass(frozen, eq, module = "warmset.native")]
@@ -469,7 +469,7 @@ pub(crate) fn key<'py>(py: Python<'py>, parts: &[Vec<u8>]) -> PyResult<Key<'py>>
 }
 
 /// A key as a short text.
-fn shown(py: Python<'_>, parts: &[Vec<u8>]) -> PyResult<String> {
+pub(crate) fn shown(py: Python<'_>, parts: &[Vec<u8>]) -> PyResult<String> {
     const MOST: usize = 80;
     let text = key(py, parts)?.repr()?.to_string();
     if text.len() <= MOST {

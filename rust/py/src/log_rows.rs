@@ -15,8 +15,7 @@ use crate::error::invalid;
 use crate::log_arguments::{Parts, add_key, bytes, duration, id, moment};
 use crate::log_columns::columns;
 
-const ROWS: &str =
-    "one of Put, Add, Patch, Cut, Remove, RemoveBelow, RemoveEntries of warmset.native";
+const ROWS: &str = "one of Put, Add, Patch, Cut, Remove, RemoveBelow, RemoveExpired, RemoveEntries of warmset.native";
 
 /// What a row is.
 #[derive(Clone, Copy)]
@@ -27,6 +26,7 @@ enum Sort {
     Cut,
     Remove,
     RemoveBelow,
+    RemoveExpired,
     RemoveEntries,
 }
 
@@ -54,6 +54,7 @@ enum What<'py> {
     Cut(Seq),
     Remove,
     RemoveBelow,
+    RemoveExpired,
     RemoveEntries(Vec<Seq>),
 }
 
@@ -134,6 +135,7 @@ impl<'py> Given<'py> {
                 },
                 What::Remove => Row::Remove(key),
                 What::RemoveBelow => Row::RemoveBelow(key),
+                What::RemoveExpired => Row::RemoveExpired(key),
                 What::RemoveEntries(entries) => Row::RemoveEntries { list: key, entries },
             }
         };
@@ -160,7 +162,7 @@ impl<'py> Given<'py> {
         let name = match sort {
             Sort::Add | Sort::Cut | Sort::RemoveEntries => "list",
             Sort::RemoveBelow => "prefix",
-            Sort::Put | Sort::Patch | Sort::Remove => "key",
+            Sort::Put | Sort::Patch | Sort::Remove | Sort::RemoveExpired => "key",
         };
         add_key(&mut self.parts, row.name(name), &row.row.getattr(name)?)?;
         let what = match sort {
@@ -191,6 +193,7 @@ impl<'py> Given<'py> {
             }
             Sort::Remove => What::Remove,
             Sort::RemoveBelow => What::RemoveBelow,
+            Sort::RemoveExpired => What::RemoveExpired,
             Sort::RemoveEntries => {
                 let given = row.row.getattr(intern!(py, "ids"))?;
                 What::RemoveEntries(ids(row.name("ids"), &given)?)
@@ -337,7 +340,7 @@ impl<'py> Reader<'_, 'py> {
 
 /// The dataclasses that rows and conditions are of.
 struct Classes {
-    rows: [(Py<PyAny>, Sort); 7],
+    rows: [(Py<PyAny>, Sort); 8],
     conditions: [(Py<PyAny>, About); 2],
 }
 
@@ -358,6 +361,7 @@ impl Classes {
                     row("Cut", Sort::Cut)?,
                     row("Remove", Sort::Remove)?,
                     row("RemoveBelow", Sort::RemoveBelow)?,
+                    row("RemoveExpired", Sort::RemoveExpired)?,
                     row("RemoveEntries", Sort::RemoveEntries)?,
                 ],
                 conditions: [

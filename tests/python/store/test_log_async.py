@@ -74,8 +74,15 @@ def test_what_is_awaited_is_what_is_written(log):
         assert await log.ascan(where={"n": 1}) == log.scan()
         assert await log.acount(("t",), where={"n": 2}) == 0
         assert await log.aspaces(depth=1) == [(b"t",)]
+        assert await log.afollow(limit=1) == log.follow(limit=1)
+        [outcome] = await log.submit([Put(KEY, b"2", expires=9)], once="name", now=8)
+        assert await log.submit([Put(KEY, b"2")], once="name", now=8) == [outcome]
+        assert await log.asweep(now=9) == 1
+        assert (await log.aerase(prefix=LIST)).records == 2
+        assert (await log.acompact()).records == 2
+        assert log.get(KEY) is None
         with pytest.raises(Conflict):
-            await log.submit([Put(KEY, b"", if_present="fail")])
+            await log.submit([Put(KEY, b"", if_present="fail")], expect=[Version(KEY, 7)])
         with pytest.raises(InvalidInputError, match="where"):
             await log.ascan(where=5)
 
@@ -83,14 +90,16 @@ def test_what_is_awaited_is_what_is_written(log):
 
 
 def test_every_read_has_a_twin_with_the_same_arguments():
-    reads = ("get", "version", "tail", "entries", "scan", "count", "spaces")
-    for name in reads:
+    reads = ("get", "version", "tail", "entries", "scan", "count", "spaces", "follow")
+    upkeep = ("erase", "sweep", "compact")
+    for name in (*reads, *upkeep):
         one, other = getattr(Log, name), getattr(Log, f"a{name}")
         assert inspect.iscoroutinefunction(other)
         assert inspect.signature(one).parameters == inspect.signature(other).parameters
     assert inspect.signature(Log.write) == inspect.signature(Log.submit)
     names = {name for name in vars(Log) if not name.startswith("_")}
-    assert names == {*reads, *(f"a{name}" for name in reads), "write", "submit", "store"}
+    both = {*reads, *upkeep}
+    assert names == {*both, *(f"a{name}" for name in both), "write", "submit", "store"}
 
 
 def test_a_lock_does_not_block_the_loop(log):
@@ -124,6 +133,33 @@ def test_a_cancelled_batch_is_written_first(log, times):
         return log.store.stats()["records"]
 
     assert run(use()) == 1
+
+
+@pytest.mark.parametrize("name", ["erase", "sweep", "compact"])
+def test_upkeep_that_is_cancelled_comes_to_its_end(log, name, monkeypatch):
+    begun, goes_on, ended = threading.Event(), threading.Event(), []
+
+    def slow(_, **options):
+        begun.set()
+        goes_on.wait()
+        ended.append(options)
+
+    slow.__name__ = name
+    monkeypatch.setattr(Log, name, slow)
+
+    async def use():
+        task = asyncio.ensure_future(getattr(log, f"a{name}")())
+        await asyncio.to_thread(begun.wait)
+        task.cancel()
+        for _ in range(20):
+            await asyncio.sleep(0.0005)
+        assert not task.done()
+        goes_on.set()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+
+    run(use())
+    assert ended == [{}]
 
 
 def test_a_cancelled_batch_is_refused_first_and_nobody_complains(log):

@@ -20,6 +20,7 @@ from warmset.native import (
     Remove,
     RemoveBelow,
     RemoveEntries,
+    RemoveExpired,
     Tail,
     Version,
     space,
@@ -78,7 +79,7 @@ def test_rows_are_a_sequence(rows, log):
 @pytest.mark.parametrize("row", [None, (), "a", b"a", {}, Put, Version(KEY, 1)], ids=repr)
 def test_a_row_is_of_one_of_the_classes(row, log):
     found = refused(lambda: log.write([Put(KEY, b""), row]), "rows[1]")
-    assert "Put, Add, Patch, Cut, Remove, RemoveBelow, RemoveEntries" in found
+    assert "Put, Add, Patch, Cut, Remove, RemoveBelow, RemoveExpired, RemoveEntries" in found
     assert log.get(KEY) is None
 
 
@@ -90,7 +91,7 @@ def test_a_condition_is_of_one_of_the_classes(one, log):
 @pytest.mark.parametrize("key", NO_KEYS, ids=ascii)
 def test_a_key_is_a_sequence_of_parts(key, log):
     fields = {
-        "key": [Put(key, b""), Patch(key, {}), Remove(key)],
+        "key": [Put(key, b""), Patch(key, {}), Remove(key), RemoveExpired(key)],
         "list": [Add(key, b""), Cut(key, 0), RemoveEntries(key, [])],
         "prefix": [RemoveBelow(key)],
     }
@@ -106,8 +107,10 @@ def test_a_key_is_a_sequence_of_parts(key, log):
     refused(lambda: log.scan(key), "prefix")
     refused(lambda: log.count(key), "prefix")
     refused(lambda: log.spaces(key, depth=2), "prefix")
+    refused(lambda: log.follow(prefix=key), "prefix")
     if key is not None:
         refused(lambda: log.spaces(depth=2, after=key), "after")
+        refused(lambda: log.erase(prefix=key), "prefix")
 
 
 @pytest.mark.parametrize("given", ["text", None, bytearray(b"x"), memoryview(b"x"), 5], ids=repr)
@@ -147,6 +150,8 @@ def test_a_moment_has_a_zone_or_is_a_number(moment, log):
         lambda: log.entries(KEY, now=moment),
         lambda: log.scan(now=moment),
         lambda: log.count(now=moment),
+        lambda: log.sweep(now=moment),
+        lambda: log.compact(now=moment),
     ):
         refused(call, "now")
 
@@ -172,6 +177,7 @@ def test_ids_are_integers(id_, log):
     refused(lambda: log.write([], expect=[Version(KEY, id_)]), "expect[0].id")
     refused(lambda: log.write([], expect=[Tail(KEY, id_)]), "expect[0].id")
     refused(lambda: log.entries(KEY, after=id_), "after")
+    refused(lambda: log.erase(ids=[id_]), "ids")
 
 
 @pytest.mark.parametrize("id_", [None, [1]], ids=repr)
@@ -285,6 +291,7 @@ def test_a_limit_is_a_number_of_rows(limit, log):
     refused(lambda: log.entries(KEY, limit=limit), "limit")
     refused(lambda: log.scan(limit=limit), "limit")
     refused(lambda: log.spaces(depth=1, limit=limit), "limit")
+    refused(lambda: log.follow(limit=limit), "limit")
 
 
 @pytest.mark.parametrize("word", ["Key", "", None, 1, b"key"], ids=repr)
@@ -340,6 +347,44 @@ def test_a_space_has_a_name(name):
 )
 def test_an_outcome_is_one_of_three(status, id_, name):
     refused(lambda: Outcome(status, id_), name)
+
+
+@pytest.mark.parametrize("once", ["", b"", "x" * 1025, 5, LONE, ("a",), bytearray(b"x")], ids=ascii)
+def test_the_name_of_a_batch_is_bytes_or_a_text(once, log):
+    refused(lambda: log.write([Put(KEY, b"")], once=once), "once")
+    assert log.get(KEY) is None
+
+
+def test_a_batch_with_a_name_has_rows(log):
+    refused(lambda: log.write([], once="name"), "once")
+
+
+def test_what_is_erased_is_named_in_one_way(log):
+    log.write([Put(KEY, b"")])
+    for options in ({}, {"prefix": KEY, "ids": [1]}):
+        refused(lambda options=options: log.erase(**options), "erase")
+    for options in ({"prefix": ()}, {"ids": []}):
+        with pytest.raises(InvalidInputError):
+            log.erase(**options)
+    assert log.get(KEY) is not None
+
+
+@pytest.mark.parametrize("ids", [5, "12", b"\1", {1}], ids=repr)
+def test_what_is_erased_is_a_sequence_of_ids(ids, log):
+    refused(lambda: log.erase(ids=ids), "ids")
+
+
+@pytest.mark.parametrize("position", [5, "x", (), bytearray(32), b"", bytes(31), bytes(33)])
+def test_a_position_is_bytes_that_the_log_gave(position, log):
+    refused(lambda: log.follow(position), "position")
+
+
+@pytest.mark.parametrize("id_", NO_IDS, ids=repr)
+def test_what_a_change_covers_has_an_id_and_a_key(id_, log):
+    log.write([Put(KEY, b"")])
+    [change] = log.follow().changes
+    refused(lambda: change.covers(id_, KEY), "id")
+    refused(lambda: change.covers(1, "key"), "key")
 
 
 def test_an_error_of_what_was_given_is_its_own(log):

@@ -134,6 +134,10 @@ CALLS = {
     "scan": lambda log: log.scan(),
     "count": lambda log: log.count(),
     "spaces": lambda log: log.spaces(depth=1),
+    "follow": lambda log: log.follow(),
+    "erase": lambda log: log.erase(prefix=A),
+    "sweep": lambda log: log.sweep(),
+    "compact": lambda log: log.compact(),
 }
 
 

@@ -43,10 +43,12 @@ pub(crate) struct Gone {
 pub struct Scrubbed {
     /// Ids of records, ascending; some may have been erased before.
     pub records: Vec<RangeInclusive<u64>>,
-    uuid: [u8; 16],
+    /// The store's, which the hash begins with.
+    pub uuid: [u8; 16],
     /// Up to which id all below a prefix is erased: how many parts it has, and their hash.
-    prefix: Option<(u64, u128)>,
-    upto: u64,
+    pub prefix: Option<(u64, u128)>,
+    /// That id.
+    pub upto: u64,
 }
 
 impl Scrubbed {
