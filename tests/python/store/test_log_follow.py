@@ -123,7 +123,7 @@ def test_a_removal_covers_what_was_written_before_it(log):
     log.write([RemoveBelow(A)])
     below = log.follow().changes[-1]
     assert below.covers(later, A)
-    assert below.covers(other, list((*A, "below")))
+    assert below.covers(other, [*A, "below"])
     assert not below.covers(other, SPACE)
     assert not log.follow().changes[0].covers(first, A)
 

@@ -81,10 +81,10 @@ fn a_batch_with_a_name_is_written_once() {
             log.spaces(&[], 3, None, 9).unwrap(),
             [owned(LIST), owned(KEY)]
         );
-        let Followed::Changes(changes, _) = log.follow(None, &[], 9).unwrap() else {
+        let Followed::Changes(found, _) = log.follow(None, &[], 9).unwrap() else {
             panic!();
         };
-        assert_eq!(changes.len(), 2);
+        assert_eq!(found.len(), 2);
         // Other rows by that name, of whoever it belongs to.
         let rows = [Row::Put(Item::new(KEY, b"z"))];
         let changed = Batch {

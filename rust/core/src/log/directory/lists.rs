@@ -167,7 +167,7 @@ impl List {
         }
         // By its new parents the path may be another one up to the same entry.
         let head = self.first(&links.head).unwrap_or_else(|| self.tail());
-        if self.moved < at {
+        if at > self.moved {
             self.path.clear();
         }
         self.head(at, head);
