@@ -15,6 +15,7 @@ mod following;
 mod golden;
 mod lists;
 mod model;
+mod moments;
 mod once;
 mod scans;
 mod threads;

@@ -130,6 +130,10 @@ pub enum Expect<'a> {
     Version(Key<'a>, Seq),
     /// The last entry on the path of a list; 0 for none.
     Tail(Key<'a>, Seq),
+    /// An entry on the path of a list.
+    Entry(Key<'a>, Seq),
+    /// No cell and no entry on the path of a list below a prefix.
+    Nothing(Key<'a>),
 }
 
 /// Rows and conditions that are written together or not at all.

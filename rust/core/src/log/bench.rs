@@ -107,6 +107,17 @@ impl<'a> Bench<'a> {
                 self.nothing_lost(tail)?;
                 tail
             }
+            Expected::Entry => {
+                self.nothing_lost(seq)?;
+                let holds = self.draft.holds(self.base, key, seq);
+                if holds { seq } else { Seq(0) }
+            }
+            Expected::Nothing => {
+                self.nothing_lost(Seq(0))?;
+                self.draft
+                    .first_below(self.base, key, self.now)
+                    .unwrap_or_default()
+            }
         };
         if found == seq {
             return Ok(());
@@ -114,6 +125,8 @@ impl<'a> Bench<'a> {
         let reason = match what {
             Expected::Version => "version",
             Expected::Tail => "tail",
+            Expected::Entry => "entry",
+            Expected::Nothing => "present",
         };
         Err(conflict(None, key, reason, found))
     }

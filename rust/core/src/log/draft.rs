@@ -9,6 +9,7 @@ use crate::entry::Seq;
 use super::attributes::is_live;
 use super::directory::Directory;
 use super::directory::lists::List;
+use super::once;
 use super::value::Columns;
 
 /// Changes over a directory.
@@ -145,6 +146,27 @@ impl Draft {
                 *path = Path::default();
             }
         }
+    }
+
+    /// A version or an entry on a path below a prefix, if there is any.
+    pub(super) fn first_below(&mut self, base: &Directory, prefix: &[u8], now: i64) -> Option<Seq> {
+        let known = base.cells.below(prefix, None, false);
+        let known: Vec<&[u8]> = known
+            .filter(|(_, cell)| !cell.is_own)
+            .map(|(key, _)| key)
+            .collect();
+        let own = self.cells.keys().filter(|key| key.starts_with(prefix));
+        let own: Vec<Vec<u8>> = own.filter(|key| !once::is_place(key)).cloned().collect();
+        let keys = known.into_iter().chain(own.iter().map(Vec::as_slice));
+        let mut versions = keys.filter_map(|key| self.version(base, key, now));
+        if let Some(version) = versions.next() {
+            return Some(version.seq);
+        }
+        let known = base.lists.below(prefix).map(|(key, _)| key.to_vec());
+        let own = self.lists.keys().filter(|key| key.starts_with(prefix));
+        let lists: Vec<Vec<u8>> = known.chain(own.cloned()).collect();
+        let mut tails = lists.iter().map(|list| self.tail(base, list));
+        tails.find(|tail| *tail != Seq(0))
     }
 
     /// The last entry on the path of a list; 0 for none.

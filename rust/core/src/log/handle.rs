@@ -2,11 +2,11 @@
 
 use std::sync::{Arc, RwLockReadGuard};
 
-use crate::cold::{Born, Judge, MAX_DEPTH, Store};
+use crate::cold::{Born, Judge, MAX_DEPTH, Record, Store};
 use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
-use super::attributes::{Attributes, is_live};
+use super::attributes::Attributes;
 use super::batch::{Batch, Expect, Key, Outcome};
 use super::directory::Directory;
 use super::directory::cells;
@@ -97,7 +97,10 @@ impl Log {
     /// for what is over a limit; as [`Store::append`].
     pub fn write(&self, batch: &Batch<'_>) -> Result<Vec<Outcome>> {
         for expect in batch.expect {
-            let (Expect::Version(key, _) | Expect::Tail(key, _)) = expect;
+            let (Expect::Version(key, _)
+            | Expect::Tail(key, _)
+            | Expect::Entry(key, _)
+            | Expect::Nothing(key)) = expect;
             check(key)?;
         }
         if batch.depth > MAX_DEPTH {
@@ -174,11 +177,7 @@ impl Log {
     /// As reading the store.
     pub fn tail(&self, list: Key<'_>) -> Result<Seq> {
         check(list)?;
-        let directory = self.shared.current()?;
-        let list = directory.lists.get(&order::encode(list));
-        Ok(list
-            .map(super::directory::lists::List::tail)
-            .unwrap_or_default())
+        Ok(self.shared.current()?.tail(&order::encode(list)))
     }
 
     /// The entries on the path of a list in order, or against it, beyond an id if one is given, at most
@@ -200,7 +199,11 @@ impl Log {
         let mut out = Vec::new();
         let mut beyond = beyond;
         while out.len() < limit {
-            let page = self.nodes(&encoded, beyond, limit - out.len(), reverse, now)?;
+            let left = limit - out.len();
+            let page = self
+                .shared
+                .current()?
+                .page(&encoded, beyond, left, reverse, now);
             let Some((end, _)) = page.last() else {
                 break;
             };
@@ -217,55 +220,10 @@ impl Log {
                     Err(Error::NotFound { .. } | Error::Erased { .. }) => continue,
                     Err(other) => return Err(other),
                 };
-                let is_turn = record.kind == Kind::Turn;
-                let said = if is_turn {
-                    turns::turn(&record.meta).0
-                } else {
-                    Attributes::decode(&record.meta).unwrap_or_default()
-                };
-                out.push(Entry {
-                    seq: node.seq,
-                    parent,
-                    turn: is_turn.then_some(record.meta),
-                    uid: said.uid,
-                    at: node.at,
-                    expires: node.expires,
-                    columns: node.columns,
-                    codec: said.codec,
-                    own: said.own,
-                    payload: record.payload,
-                });
+                out.push(entry(node, parent, record));
             }
         }
         Ok(out)
-    }
-
-    /// What is known of the next entries on the path of a list, each with the id of the one before it.
-    fn nodes(
-        &self,
-        list: &[u8],
-        beyond: Option<Seq>,
-        limit: usize,
-        reverse: bool,
-        now: i64,
-    ) -> Result<Vec<(Node, Seq)>> {
-        let directory = self.shared.current()?;
-        let Some(list) = directory.lists.get(list) else {
-            return Ok(Vec::new());
-        };
-        let path = list.path();
-        let page: Box<dyn Iterator<Item = &Seq>> = if reverse {
-            let end = beyond.map_or(path.len(), |beyond| {
-                path.partition_point(|seq| *seq < beyond)
-            });
-            Box::new(path.get(..end).unwrap_or_default().iter().rev())
-        } else {
-            let start = beyond.map_or(0, |beyond| path.partition_point(|seq| *seq <= beyond));
-            Box::new(path.get(start..).unwrap_or_default().iter())
-        };
-        let nodes = page.filter_map(|seq| list.node(*seq));
-        let live = nodes.filter(|node| is_live(node.expires, now)).take(limit);
-        Ok(live.map(|node| (node.clone(), list.before(node))).collect())
     }
 
     pub(super) fn shared(&self) -> &Shared {
@@ -285,7 +243,7 @@ impl Log {
             .is_some_and(|cell| cell.version == version))
     }
 
-    fn cell(&self, key: &[u8], known: cells::Cell, record: crate::cold::Record) -> Result<Cell> {
+    pub(super) fn cell(&self, key: &[u8], known: cells::Cell, record: Record) -> Result<Cell> {
         let said = Attributes::decode(&record.meta);
         let said = said.ok_or_else(|| {
             self.shared
@@ -311,11 +269,33 @@ impl Log {
 /// # Errors
 ///
 /// [`Error::Uncertain`] if a damaged record may have changed it.
-fn newest<'a>(directory: &'a Directory, key: &[u8]) -> Result<Option<&'a cells::Cell>> {
+pub(super) fn newest<'a>(directory: &'a Directory, key: &[u8]) -> Result<Option<&'a cells::Cell>> {
     let known = directory.cells.get(key);
     let version = known.map(|cell| cell.version).unwrap_or_default();
     match directory.doubt(key) {
         Some(seq) => Err(Error::Uncertain { seq, version }),
         None => Ok(known),
+    }
+}
+
+/// An entry of a list, from what is known of it and its record.
+pub(super) fn entry(node: Node, parent: Seq, record: Record) -> Entry {
+    let is_turn = record.kind == Kind::Turn;
+    let said = if is_turn {
+        turns::turn(&record.meta).0
+    } else {
+        Attributes::decode(&record.meta).unwrap_or_default()
+    };
+    Entry {
+        seq: node.seq,
+        parent,
+        turn: is_turn.then_some(record.meta),
+        uid: said.uid,
+        at: node.at,
+        expires: node.expires,
+        columns: node.columns,
+        codec: said.codec,
+        own: said.own,
+        payload: record.payload,
     }
 }

@@ -33,6 +33,8 @@ pub(super) struct Pending {
 pub(super) enum Expected {
     Version,
     Tail,
+    Entry,
+    Nothing,
 }
 
 /// What the last judgement came to.
@@ -54,6 +56,8 @@ impl Pending {
         let expect = batch.expect.iter().map(|one| match one {
             Expect::Version(key, seq) => (Expected::Version, order::encode(key), *seq),
             Expect::Tail(key, seq) => (Expected::Tail, order::encode(key), *seq),
+            Expect::Entry(key, seq) => (Expected::Entry, order::encode(key), *seq),
+            Expect::Nothing(key) => (Expected::Nothing, order::encode(key), Seq(0)),
         });
         Self {
             shared,

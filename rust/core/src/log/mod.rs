@@ -17,6 +17,7 @@
 mod attributes;
 mod batch;
 mod bench;
+mod copy;
 mod dead;
 mod directory;
 mod draft;
@@ -34,13 +35,16 @@ mod shared;
 mod sweep;
 mod turns;
 mod value;
+mod view;
 
 pub use crate::cold::{MAX_DEPTH, SPACE, Scrubbed};
 pub use attributes::{Attributes, MAX_CODEC, MAX_UID};
 pub use batch::{Batch, Expect, IfPresent, Item, Key, Outcome, Row, now};
+pub use copy::Copied;
 pub use filter::{Filter, MAX_FILTER_DEPTH};
 pub use follow::{Change, Followed, Happened, Position};
 pub use handle::{Cell, Entry, Log};
 pub use records::{MAX_KEY, MAX_OWN, MAX_PARTS};
 pub use scan::{Listed, Order, Scan};
 pub use value::{Columns, MAX_COLUMNS, MAX_NAME, Value};
+pub use view::{Read, Seen};

@@ -14,6 +14,7 @@ use crate::cold::removal::{Removal, Target};
 use crate::cold::{Followed, Gone};
 use crate::entry::Seq;
 
+use super::attributes::is_live;
 use super::event::{Event, What};
 use super::order;
 use cells::Cells;
@@ -205,6 +206,40 @@ impl Directory {
             },
             ..Self::default()
         }
+    }
+
+    /// The last entry on the path of a list; 0 for none.
+    pub(super) fn tail(&self, list: &[u8]) -> Seq {
+        let list = self.lists.get(list);
+        list.map(lists::List::tail).unwrap_or_default()
+    }
+
+    /// The next entries on the path of a list, each with the id of the one before it; see
+    /// [`Log::entries`](super::handle::Log::entries).
+    pub(super) fn page(
+        &self,
+        list: &[u8],
+        beyond: Option<Seq>,
+        limit: usize,
+        reverse: bool,
+        now: i64,
+    ) -> Vec<(lists::Node, Seq)> {
+        let Some(list) = self.lists.get(list) else {
+            return Vec::new();
+        };
+        let path = list.path();
+        let page: Box<dyn Iterator<Item = &Seq>> = if reverse {
+            let end = beyond.map_or(path.len(), |beyond| {
+                path.partition_point(|seq| *seq < beyond)
+            });
+            Box::new(path.get(..end).unwrap_or_default().iter().rev())
+        } else {
+            let start = beyond.map_or(0, |beyond| path.partition_point(|seq| *seq <= beyond));
+            Box::new(path.get(start..).unwrap_or_default().iter())
+        };
+        let nodes = page.filter_map(|seq| list.node(*seq));
+        let live = nodes.filter(|node| is_live(node.expires, now)).take(limit);
+        live.map(|node| (node.clone(), list.before(node))).collect()
     }
 
     /// What it is without.
