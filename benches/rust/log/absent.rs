@@ -1,8 +1,10 @@
 //! Two processes put a million keys if they are absent: exactly one of them writes each.
 
-use std::fs;
-use std::path::Path;
+use std::fs::{self, File};
+use std::os::unix::fs::FileExt as _;
+use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::time::{Duration, Instant};
 
 use warmset_core::cold::{Encryption, SPACE};
 use warmset_core::log::{Batch, IfPresent, Item, Log, Outcome, Row, Scan, now};
@@ -13,7 +15,8 @@ use crate::material::{Random, log};
 /// The word that makes this program one of the two.
 pub(crate) const CHILD: &str = "--put-if-absent";
 const KEYS: usize = 1_000_000;
-/// Within so many keys each process has an order of its own, so that they keep meeting.
+/// Within so many keys each process has an order of its own, and neither begins the next ones long before
+/// the other one does: so they keep meeting.
 const BLOCK: usize = 100;
 
 fn name(at: usize) -> [u8; 8] {
@@ -31,7 +34,10 @@ pub(crate) fn child(words: Vec<String>) {
     let log = log(Some(&place.join("store")), Encryption::Off);
     let mut random = Random(17 + who);
     let mut notes = vec![0_u8; keys()];
+    let own = File::create(progress(place, who)).unwrap();
     for from in (0..keys()).step_by(BLOCK) {
+        own.write_all_at(&name(from), 0).unwrap();
+        wait_for(&progress(place, 3 - who), from);
         let mut block: Vec<usize> = (from..from + BLOCK).collect();
         for at in (1..BLOCK).rev() {
             block.swap(at, random.below(at + 1));
@@ -42,6 +48,27 @@ pub(crate) fn child(words: Vec<String>) {
     }
     fs::write(place.join(words[1].as_str()), notes).unwrap();
     log.store().close().unwrap();
+}
+
+fn progress(place: &Path, who: u64) -> PathBuf {
+    place.join(format!("progress {who}"))
+}
+
+/// Waits until the other process is as far, or a block behind.
+fn wait_for(other: &Path, from: usize) {
+    let begin = Instant::now();
+    loop {
+        let bytes = fs::read(other).unwrap_or_default();
+        let at = bytes.try_into().map_or(0, u64::from_be_bytes);
+        if at as usize + BLOCK >= from {
+            return;
+        }
+        assert!(
+            begin.elapsed() < Duration::from_secs(60),
+            "the other process has stopped"
+        );
+        std::thread::yield_now();
+    }
 }
 
 fn put(log: &Log, at: usize, who: u64) -> u8 {

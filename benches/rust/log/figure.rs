@@ -18,10 +18,12 @@ impl Figure {
         Self(line)
     }
 
-    /// The median of calls in microseconds, with the 99th of a hundred beside it.
+    /// The median of calls in microseconds; the 10th and the 99th of a hundred beside it. Where others use
+    /// the machine, too, the 10th says what a call takes, and the median what they add.
     pub(crate) fn of_calls(name: &str, times: &mut Vec<f64>, hold: f64) -> Self {
         times.sort_by(f64::total_cmp);
         Self::new(name, "µs", quantile(times, 0.5), hold)
+            .with("p10", quantile(times, 0.1))
             .with("p99", quantile(times, 0.99))
             .with("calls", times.len() as f64)
     }

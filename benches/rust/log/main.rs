@@ -4,14 +4,16 @@
 //! cargo bench -p warmset-core --bench log -- [--place DIR] [open erase remove put look filter lists rewrites absent]
 //! ```
 //!
-//! What a call answers is checked before its time counts. Times are microseconds; `median` and `p99` are of
-//! calls. No figure is asserted: `hold` is the bar, and whoever reads judges.
+//! What a call answers is checked before its time counts. Times are microseconds; the value is the median of calls
+//! unless its name says otherwise. No figure is asserted: `hold` is the bar, and whoever reads judges.
 
 #![expect(
     clippy::unwrap_used,
     clippy::indexing_slicing,
     clippy::as_conversions,
+    clippy::cast_possible_truncation,
     clippy::cast_precision_loss,
+    clippy::cast_sign_loss,
     reason = "a bench may panic, and rounds its figures"
 )]
 

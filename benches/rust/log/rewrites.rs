@@ -11,7 +11,9 @@ use warmset_core::cold::{Draft, Encryption, Store};
 use warmset_core::log::{Item, Row, now};
 
 use crate::figure::{Figure, quantile, timed};
-use crate::material::{CELLS, LEN, Random, fill, key, log, options, parts, payload, write};
+use crate::material::{
+    CELLS, LEN, Random, columns, fill, key, log, options, parts, payload, write,
+};
 
 const TIMES: usize = 20;
 
@@ -32,7 +34,13 @@ pub(crate) fn rewrites(place: &Path) {
             let at = random.below(CELLS);
             versions[at] += 1;
             let (key, payload) = (key(at), payload(at, versions[at]));
-            let (_, time) = timed(|| write(&log, Row::Put(Item::new(&parts(&key), &payload))));
+            let columns = columns(at);
+            let key = parts(&key);
+            let item = Item {
+                columns: Some(&columns),
+                ..Item::new(&key, &payload)
+            };
+            let (_, time) = timed(|| write(&log, Row::Put(item)));
             times.push(time);
             if n % 10_000 == 0 {
                 most = most.max(size(&place));
