@@ -1,6 +1,6 @@
 //! What was judged and is not published yet: the state of keys as the next batch of a group sees it.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::ops::RangeInclusive;
 
 use crate::cold::Born;
@@ -40,8 +40,11 @@ struct Path {
     /// How far the path of the directory holds.
     end: Seq,
     /// What is gone of that.
-    without: Vec<Seq>,
-    added: Vec<(Seq, Option<u128>)>,
+    without: HashSet<Seq>,
+    /// The ids of what was added, ascending.
+    added: BTreeMap<Seq, Option<u128>>,
+    /// Which of that has an own id.
+    named: HashMap<u128, Seq>,
 }
 
 impl Path {
@@ -54,12 +57,11 @@ impl Path {
 
     fn holds(&self, list: Option<&List>, seq: Seq) -> bool {
         let known = seq <= self.end && !self.without.contains(&seq);
-        (known && list.is_some_and(|list| list.is_on_path(seq)))
-            || self.added.iter().any(|(added, _)| *added == seq)
+        (known && list.is_some_and(|list| list.is_on_path(seq))) || self.added.contains_key(&seq)
     }
 
     fn tail(&self, list: Option<&List>) -> Seq {
-        if let Some((last, _)) = self.added.last() {
+        if let Some((last, _)) = self.added.last_key_value() {
             return *last;
         }
         let path = list.map_or(&[][..], List::path);
@@ -70,20 +72,23 @@ impl Path {
     }
 
     fn named(&self, list: Option<&List>, uid: u128) -> Option<Seq> {
-        let added = self.added.iter().rev().find(|(_, own)| *own == Some(uid));
-        added.map(|(seq, _)| *seq).or_else(|| {
+        self.named.get(&uid).copied().or_else(|| {
             let known = list.and_then(|list| list.named(uid, self.end));
             known.filter(|seq| !self.without.contains(seq))
         })
     }
 
+    fn add(&mut self, seq: Seq, uid: Option<u128>) {
+        self.added.insert(seq, uid);
+        self.named.extend(uid.map(|uid| (uid, seq)));
+    }
+
     fn cut(&mut self, after: Seq) {
-        if let Some(at) = self.added.iter().position(|(seq, _)| *seq == after) {
-            self.added.truncate(at + 1);
-        } else {
-            self.added.clear();
+        if !self.added.contains_key(&after) {
             self.end = after;
         }
+        self.added.retain(|seq, _| *seq <= after);
+        self.named.retain(|_, seq| *seq <= after);
     }
 
     /// The entries on it within these ranges.
@@ -97,15 +102,20 @@ impl Path {
             path.get(from..upto).unwrap_or_default()
         });
         let known = known.filter(|seq| !self.without.contains(seq));
-        let added = self.added.iter().map(|(seq, _)| seq);
+        let added = self.added.keys();
         let added = added.filter(|seq| ranges.iter().any(|range| range.contains(&seq.0)));
         known.chain(added).copied().collect()
     }
 
     fn remove(&mut self, seqs: &[Seq]) {
-        self.added.retain(|(seq, _)| !seqs.contains(seq));
-        self.without
-            .extend(seqs.iter().filter(|seq| **seq <= self.end));
+        for seq in seqs {
+            match self.added.remove(seq) {
+                Some(Some(uid)) => drop(self.named.remove(&uid)),
+                Some(None) => {}
+                None if *seq <= self.end => drop(self.without.insert(*seq)),
+                None => {}
+            }
+        }
     }
 }
 
@@ -185,7 +195,7 @@ impl Draft {
     }
 
     pub(super) fn add(&mut self, base: &Directory, key: &[u8], seq: Seq, uid: Option<u128>) {
-        self.path(base, key).added.push((seq, uid));
+        self.path(base, key).add(seq, uid);
     }
 
     pub(super) fn cut(&mut self, base: &Directory, key: &[u8], after: Seq) {
@@ -266,7 +276,7 @@ impl Draft {
         let own = self.cells.iter().filter(|(key, _)| key.starts_with(prefix));
         let own = own.filter_map(|(_, version)| version.map(|version| version.seq));
         let paths = self.lists.iter().filter(|(key, _)| key.starts_with(prefix));
-        let added = paths.flat_map(|(_, path)| path.added.iter().map(|(seq, _)| *seq));
+        let added = paths.flat_map(|(_, path)| path.added.keys().copied());
         let mut out: BTreeSet<u64> = own.chain(added).map(|seq| seq.0).collect();
         out.extend(base.records_below(prefix).map(|seq| seq.0));
         out

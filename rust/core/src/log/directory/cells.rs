@@ -1,6 +1,7 @@
 //! The newest version of each cell, in the order of keys.
 
 use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
 use std::ops::Bound;
 
 use crate::cold::Born;
@@ -88,40 +89,38 @@ impl Cells {
         let readable = attributes.is_some();
         let attributes = attributes.unwrap_or_default();
         let at = attributes.at;
-        let before = self.0.get_mut(&key);
-        if before
-            .as_ref()
-            .is_some_and(|before| before.version >= version)
-        {
-            return 0;
-        }
-        let (mut older, mut superseded) = (Vec::new(), 0);
-        if let Some(before) = before {
-            older = std::mem::take(&mut before.older);
-            let version = before.version;
-            let own = std::iter::once(version).chain(before.patch);
-            older.extend(own.map(|seq| Older { seq, version }));
-            superseded = before.len;
-        }
         let own = Born {
             seq: version,
             at: u64::try_from(at).unwrap_or(0),
         };
-        // Who wrote it said when the cell was born: what expired before was absent then.
-        let cell = Cell {
+        let mut cell = Cell {
             version,
             at,
+            // Who wrote it said when the cell was born: what expired before was absent then.
             born: born.unwrap_or(own),
             expires: attributes.expires,
             columns: attributes.columns,
             patch: None,
             readable,
-            older,
+            older: Vec::new(),
             len,
             is_own: once::is_place(&key),
         };
-        self.0.insert(key, cell);
-        superseded
+        match self.0.entry(key) {
+            Entry::Vacant(slot) => {
+                slot.insert(cell);
+                0
+            }
+            Entry::Occupied(slot) if slot.get().version >= version => 0,
+            Entry::Occupied(mut slot) => {
+                let before = slot.get_mut();
+                cell.older = std::mem::take(&mut before.older);
+                let of = before.version;
+                let own = std::iter::once(of).chain(before.patch);
+                cell.older.extend(own.map(|seq| Older { seq, version: of }));
+                slot.insert(cell).len
+            }
+        }
     }
 
     /// Changes columns and expiry of a version, if it is still the newest; without attributes nobody knows
