@@ -4,7 +4,7 @@
 //! A record names its key, and a key is never given to another conversation. A conversation whose key
 //! was erased gets a new one with its next record.
 
-use std::collections::{BTreeSet, HashMap};
+use std::collections::{BTreeSet, HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use crate::entry::Seq;
@@ -36,6 +36,29 @@ struct Known {
     listed: bool,
     /// Whether the names of the files that were listed are durable.
     settled: bool,
+}
+
+impl Known {
+    /// Lets a key serve new records of its scope, unless a newer one does.
+    fn serve(&mut self, id: KeyId) {
+        let Some(entry) = self.by_id.get(&id).filter(|entry| !entry.spool) else {
+            return;
+        };
+        let other = self.by_scope.get(&entry.scope);
+        let other = other.and_then(|id| self.by_id.get(id));
+        if other.is_none_or(|other| other.born <= entry.born) {
+            self.by_scope.insert(entry.scope.clone(), id);
+        }
+    }
+
+    /// Forgets a key that is gone, or is about to be. An older one of its scope goes with it.
+    fn lose(&mut self, id: &KeyId) {
+        if let Some(entry) = self.by_id.remove(id)
+            && self.by_scope.get(&entry.scope) == Some(id)
+        {
+            self.by_scope.remove(&entry.scope);
+        }
+    }
 }
 
 impl Keyring {
@@ -179,7 +202,8 @@ impl Keyring {
 
     fn remove(&self, goes: impl Fn(&KeyId, &KeyFile) -> bool) -> Result<u64> {
         let mut known = self.known();
-        *known = Known::default();
+        // Another process may have made keys, or removed some.
+        (known.listed, known.settled) = (false, false);
         self.read_all(&mut known)?;
         let ids: Vec<KeyId> = known
             .by_id
@@ -191,7 +215,9 @@ impl Keyring {
             self.sync_dir()?;
             return Ok(0);
         }
-        *known = Known::default();
+        for id in &ids {
+            known.lose(id);
+        }
         for id in &ids {
             let name = file_of(*id);
             self.medium
@@ -217,16 +243,27 @@ impl Keyring {
         }
         let names = self.medium.list(KEYS);
         let names = names.map_err(|error| refused("list", &self.medium.path(KEYS), error))?;
+        let mut there = HashSet::with_capacity(names.len());
         for name in names.iter().filter(|name| name.ends_with(SUFFIX)) {
-            // A key that this handle may not read is another master's: records say so.
-            if let Some((id, entry)) = self.load(&format!("{KEYS}/{name}"))? {
-                let other = known.by_scope.get(&entry.scope);
-                let other = other.and_then(|id| known.by_id.get(id));
-                if !entry.spool && other.is_none_or(|other| other.born <= entry.born) {
-                    known.by_scope.insert(entry.scope.clone(), id);
-                }
-                known.by_id.insert(id, entry);
-            }
+            // What lies under a name never changes. A key that this handle may not read is another
+            // master's: records say so.
+            let own = id_of(name).filter(|id| known.by_id.contains_key(id));
+            let id = match own {
+                Some(id) => id,
+                None => match self.load(&format!("{KEYS}/{name}"))? {
+                    Some((id, entry)) => {
+                        known.by_id.insert(id, entry);
+                        id
+                    }
+                    None => continue,
+                },
+            };
+            there.insert(id);
+            known.serve(id);
+        }
+        let gone: Vec<KeyId> = known.by_id.keys().copied().collect();
+        for id in gone.iter().filter(|id| !there.contains(*id)) {
+            known.lose(id);
         }
         known.listed = true;
         Ok(())
@@ -270,6 +307,57 @@ impl Keyring {
     }
 }
 
+/// The id of a key by the name of its file.
+fn id_of(name: &str) -> Option<KeyId> {
+    let hex = name.strip_suffix(SUFFIX).filter(|hex| hex.len() == 32)?;
+    u128::from_str_radix(hex, 16).ok().map(u128::to_be_bytes)
+}
+
 fn file_of(id: KeyId) -> String {
     format!("{KEYS}/{:032x}{SUFFIX}", u128::from_be_bytes(id))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::medium::ram::Ram;
+
+    fn ring(ram: &Ram) -> Keyring {
+        Keyring::new(Arc::new(ram.clone()), Encryption::Keys)
+    }
+
+    fn key(ring: &Keyring, scope: &[u8]) -> KeyId {
+        ring.key_for(scope, 1, |_| false).unwrap().0
+    }
+
+    #[test]
+    fn removing_a_key_looks_at_new_files_alone() {
+        let ram = Ram::new();
+        let (one, other) = (ring(&ram), ring(&ram));
+        let [a, b, c] = [b"a", b"b", b"c"].map(|scope| key(&one, scope));
+        // A file that was read is not read again.
+        ram.write(&file_of(a), b"torn".to_vec());
+        // Another handle makes a key, and removes one.
+        let d = key(&other, b"d");
+        assert_eq!(other.shred(|scope, _| scope == b"b").unwrap(), 1);
+        assert_eq!(one.shred(|scope, _| scope == b"c").unwrap(), 1);
+        assert_eq!(one.shred(|scope, _| scope == b"b").unwrap(), 0);
+        assert_eq!((key(&one, b"a"), key(&one, b"d")), (a, d));
+        assert_ne!(key(&one, b"b"), b);
+        assert_ne!(key(&one, b"c"), c);
+        // A key that only a record named so far is removed, too.
+        assert_eq!(one.shred(|scope, _| scope == b"d").unwrap(), 1);
+        assert!(ram.read(&file_of(d)).is_none());
+    }
+
+    #[test]
+    fn a_key_that_a_record_named_serves_its_scope() {
+        let ram = Ram::new();
+        let (one, other) = (ring(&ram), ring(&ram));
+        let a = key(&one, b"a");
+        other.find(a, 1).unwrap();
+        assert_eq!(key(&other, b"a"), a);
+        other.shred(|_, _| false).unwrap();
+        assert_eq!(key(&other, b"a"), a);
+    }
 }
