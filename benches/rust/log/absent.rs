@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 use warmset_core::cold::{Encryption, SPACE};
 use warmset_core::log::{Batch, IfPresent, Item, Log, Outcome, Row, Scan, now};
 
-use crate::figure::{Figure, timed};
+use crate::figure::{Figure, waited};
 use crate::material::{Random, log};
 
 /// The word that makes this program one of the two.
@@ -89,7 +89,7 @@ fn put(log: &Log, at: usize, who: u64) -> u8 {
 pub(crate) fn absent(place: &Path) {
     let place = place.join("absent");
     fs::create_dir(&place).unwrap();
-    let (notes, time) = timed(|| {
+    let (notes, time) = waited(|| {
         let start = |who: u64| {
             let mut command = Command::new(std::env::current_exe().unwrap());
             command.arg(CHILD).arg(&place).arg(who.to_string());

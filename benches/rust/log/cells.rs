@@ -40,14 +40,29 @@ pub(crate) fn open(place: &Path) {
 }
 
 /// Erasing one key, in memory, so that no sync is waited for: as it is; with ten cells that were made from
-/// it; where each key has an encryption key of its own.
-pub(crate) fn erase() {
-    for (name, derived, encryption, depth) in [
-        ("erase one key", 0, Encryption::Off, 0),
-        ("erase one key and ten made from it", 10, Encryption::Off, 0),
-        ("erase one key, encrypted", 0, Encryption::Keys, 3),
+/// it; where each key has an encryption key of its own, and where those are files. Place them in memory, too.
+pub(crate) fn erase(place: &Path) {
+    let files = place.join("erase");
+    let files = Some(&*files);
+    for (name, derived, encryption, depth, place) in [
+        ("erase one key", 0, Encryption::Off, 0, None),
+        (
+            "erase one key and ten made from it",
+            10,
+            Encryption::Off,
+            0,
+            None,
+        ),
+        ("erase one key, encrypted", 0, Encryption::Keys, 3, None),
+        (
+            "erase one key, encrypted, with files",
+            0,
+            Encryption::Keys,
+            3,
+            files,
+        ),
     ] {
-        let log = log(None, encryption);
+        let log = log(place, encryption);
         // Fewer owners: each has a key file.
         let cells = if depth == 3 { CELLS / 10 } else { CELLS };
         let seqs = fill(&log, cells, depth);

@@ -10,7 +10,7 @@ use warmset_core::Kind;
 use warmset_core::cold::{Draft, Encryption, Store};
 use warmset_core::log::{Item, Row, now};
 
-use crate::figure::{Figure, quantile, timed};
+use crate::figure::{Figure, quantile, waited};
 use crate::material::{
     CELLS, LEN, Random, columns, fill, key, log, options, parts, payload, write,
 };
@@ -40,7 +40,7 @@ pub(crate) fn rewrites(place: &Path) {
                 columns: Some(&columns),
                 ..Item::new(&key, &payload)
             };
-            let (_, time) = timed(|| write(&log, Row::Put(item)));
+            let (_, time) = waited(|| write(&log, Row::Put(item)));
             times.push(time);
             if n % 10_000 == 0 {
                 most = most.max(size(&place));
@@ -121,7 +121,7 @@ fn wait_for_the_lock(place: &Path, done: &AtomicBool, mut waits: Vec<f64>) -> Ve
         payload: &payload,
     };
     while !done.load(Ordering::Relaxed) {
-        waits.push(timed(|| store.append(&[draft]).unwrap()).1);
+        waits.push(waited(|| store.append(&[draft]).unwrap()).1);
         std::thread::sleep(Duration::from_millis(2));
     }
     store.close().unwrap();
