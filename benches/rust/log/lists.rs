@@ -80,9 +80,9 @@ fn pop(log: &Log, list: &[&[u8]]) -> (Seq, Vec<u8>) {
         list,
         entries: &[last.seq],
     }];
-    let expect = [Expect::Tail(list, last.seq)];
+    let condition = [Expect::Tail(list, last.seq)];
     let outcomes = log.write(&Batch {
-        expect: &expect,
+        expect: &condition,
         ..Batch::new(&rows)
     });
     assert!(matches!(outcomes.unwrap()[..], [Outcome::Written(_)]));

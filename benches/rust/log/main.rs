@@ -33,7 +33,7 @@ fn main() {
     while let Some(word) = words.next() {
         match word.as_str() {
             "--place" => place = PathBuf::from(words.next().unwrap()),
-            absent::CHILD => return absent::child(words.collect()),
+            absent::CHILD => return absent::child(&words.collect::<Vec<_>>()),
             _ => only.push(word),
         }
     }

@@ -111,9 +111,8 @@ impl Path {
         for seq in seqs {
             match self.added.remove(seq) {
                 Some(Some(uid)) => drop(self.named.remove(&uid)),
-                Some(None) => {}
                 None if *seq <= self.end => drop(self.without.insert(*seq)),
-                None => {}
+                Some(None) | None => {}
             }
         }
     }
