@@ -75,16 +75,16 @@ pub(crate) fn lists(place: &Path) {
 
 /// Takes the last entry off a list and gives it; nobody else gets the same one.
 fn pop(log: &Log, list: &[&[u8]]) -> (Seq, Vec<u8>) {
-    let last = log.entries(list, None, 1, true, now()).unwrap().remove(0);
+    let end = log.entries(list, None, 1, true, now()).unwrap().remove(0);
     let rows = [Row::RemoveEntries {
         list,
-        entries: &[last.seq],
+        entries: &[end.seq],
     }];
-    let condition = [Expect::Tail(list, last.seq)];
+    let condition = [Expect::Tail(list, end.seq)];
     let outcomes = log.write(&Batch {
         expect: &condition,
         ..Batch::new(&rows)
     });
     assert!(matches!(outcomes.unwrap()[..], [Outcome::Written(_)]));
-    (last.seq, last.payload)
+    (end.seq, end.payload)
 }
