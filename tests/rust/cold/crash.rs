@@ -7,8 +7,9 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 
 use crate::support::Random;
-use crate::support::explore::{Count, Effort, explore};
+use crate::support::explore::explore;
 use crate::support::script::{STEPS, Step, makes_sense};
+use crate::support::walk::{Count, Effort};
 use warmset_core::cold::{Durability, Encryption, Mode, Options};
 
 const SEED: u64 = 20_260_101;

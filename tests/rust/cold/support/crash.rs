@@ -6,8 +6,9 @@ use std::time::Duration;
 use warmset_core::cold::{Draft, Durability, OnBusy, Options, Store};
 use warmset_core::{Error, Kind, Seq};
 
-use super::ops::{Image, Op};
+use super::ops::Image;
 use super::sim::Sim;
+use super::walk::{Moment, Promise, Recovered};
 use super::world::{CONVERSATIONS, Known, World};
 
 /// What a crash may have taken, and what not.
@@ -24,15 +25,6 @@ pub(crate) struct Case<'a> {
     pub(crate) options: Options,
 }
 
-/// What a recovery came to.
-#[derive(Debug)]
-pub(crate) struct Recovered {
-    pub(crate) records: Vec<Row>,
-    pub(crate) cuts: usize,
-    /// What the recovery did to the disk, if that was asked for.
-    pub(crate) ops: Vec<Op>,
-}
-
 pub(crate) type Row = (u64, u16, Vec<u8>);
 
 macro_rules! ensure {
@@ -41,6 +33,25 @@ macro_rules! ensure {
             return Err(format!($($words)+));
         }
     };
+}
+
+impl Promise for Case<'_> {
+    type Shown = Vec<Row>;
+
+    fn check(
+        &self,
+        moment: Moment,
+        image: &Image,
+        record: bool,
+    ) -> Result<Recovered<Vec<Row>>, String> {
+        let Moment { returned, killed } = moment;
+        let case = Case {
+            returned,
+            killed,
+            ..*self
+        };
+        case.check(image, record)
+    }
 }
 
 impl Case<'_> {
@@ -61,7 +72,7 @@ impl Case<'_> {
     }
 
     /// Opens what the crash left, and checks everything that was promised.
-    pub(crate) fn check(&self, image: &Image, record: bool) -> Result<Recovered, String> {
+    pub(crate) fn check(&self, image: &Image, record: bool) -> Result<Recovered<Vec<Row>>, String> {
         let words = |error: Error| error.to_string();
         let options = Options {
             on_busy: OnBusy::Fail,
@@ -116,7 +127,11 @@ impl Case<'_> {
             shown(&found)
         );
         sound(&store)?;
-        Ok(Recovered { records, cuts, ops })
+        Ok(Recovered {
+            shown: records,
+            cuts,
+            ops,
+        })
     }
 
     /// Compares what is readable with what was acknowledged.

@@ -12,8 +12,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
-use super::Random;
 use super::ops::{Image, Name, Op, parent, put};
+use super::random::Random;
 
 const SECTOR: usize = 512;
 

@@ -5,6 +5,8 @@
     expect(dead_code, reason = "the tests of the defects use a part of it")
 )]
 
+#[cfg(feature = "defects")]
+pub(crate) mod catching;
 pub(crate) mod crash;
 pub(crate) mod disk_model;
 pub(crate) mod explore;
@@ -13,11 +15,15 @@ pub(crate) mod faulty;
 pub(crate) mod kept;
 pub(crate) mod ledger;
 pub(crate) mod ops;
+pub(crate) mod random;
 pub(crate) mod sample;
 pub(crate) mod script;
 pub(crate) mod sim;
+pub(crate) mod walk;
 pub(crate) mod workloads;
 pub(crate) mod world;
+
+pub(crate) use random::Random;
 
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -156,25 +162,6 @@ pub(crate) fn pages(store: &Store, max_bytes: usize) -> Vec<(u64, Vec<u8>)> {
 pub(crate) fn reported(store: &Store) -> bool {
     let (report, verify) = (store.report(), store.verify().unwrap());
     !report.cuts.is_empty() || !report.damages.is_empty() || !verify.damages.is_empty()
-}
-
-/// Pseudorandom numbers from a seed: splitmix64.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Random(pub(crate) u64);
-
-impl Random {
-    pub(crate) fn next(&mut self) -> u64 {
-        self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
-        let mixed = (self.0 ^ (self.0 >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
-        let mixed = (mixed ^ (mixed >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
-        mixed ^ (mixed >> 31)
-    }
-
-    /// A number below `end`, which is above 0.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
-        let end = u64::try_from(end).unwrap();
-        usize::try_from(self.next() % end).unwrap()
-    }
 }
 
 /// A turn of a key, made from others.
