@@ -6,12 +6,15 @@ use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use crate::cold::defect::{Defect, on};
-use crate::cold::erase::fold::take;
+use crate::cold::format::bytes::narrow;
+use crate::cold::format::footer::Entry;
+use crate::cold::format::frame::RecordHeader;
+use crate::cold::format::header::Identity;
 use crate::cold::format::words::Words;
 use crate::cold::medium::{refused, write_full};
 use crate::cold::options::{Ack, Durability, Mode};
-use crate::cold::read::index::Index;
 use crate::cold::read::source::Source;
+use crate::cold::removal::Removal;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::Packet;
 use crate::cold::write::queue::{Answer, Ticket};
@@ -176,9 +179,13 @@ impl Writer {
             (index.next_seq(), index.mark.durable)
         };
         let (mut seq, mut offset) = (first, start);
-        let mut entries = Vec::new();
+        let (mut entries, mut removed) = (Vec::new(), Vec::new());
         for packet in &mut *packets {
-            packet.stamp(&source.header.identity, offset, seq, durable, &mut entries);
+            let known = entries.len();
+            let identity = &source.header.identity;
+            packet.stamp(identity, offset, seq, durable, &mut entries);
+            let own = entries.get(known..).unwrap_or_default();
+            removed.extend(removals(identity, offset, packet.bytes(), own));
             seq = seq.saturating_add(packet.count());
             offset = offset.saturating_add(packet.len());
         }
@@ -193,17 +200,11 @@ impl Writer {
             self.sync_at(common, &source, start)?;
         }
         let mut index = common.write();
-        let code = Kind::Removed.code();
-        for entry in entries.iter().filter(|entry| entry.kind == code) {
-            let Index {
-                erasures, removals, ..
-            } = &mut *index;
-            take(
-                &source,
-                *entry,
-                Arc::make_mut(erasures),
-                Arc::make_mut(removals),
-            )?;
+        if !removed.is_empty() {
+            let all = Arc::make_mut(&mut index.removals);
+            for (seq, key, said) in &removed {
+                all.add(*seq, key, said);
+            }
         }
         index.publish(&entries, offset);
         if synced {
@@ -246,6 +247,29 @@ impl Writer {
             Err(_) => Err(self.stop(common, source.header.number, "write", &source.path, &error)),
         }
     }
+}
+
+/// The removals among stamped records that begin at an offset: the id that counts, the key, and what is said.
+/// They are looked at before they are written: afterwards nothing may go wrong any more.
+fn removals<'a>(
+    identity: &'a Identity,
+    start: u64,
+    bytes: &'a [u8],
+    entries: &'a [Entry],
+) -> impl Iterator<Item = (u64, Vec<Vec<u8>>, Removal)> + 'a {
+    let code = Kind::Removed.code();
+    let entries = entries.iter().filter(move |entry| entry.kind == code);
+    entries.filter_map(move |entry| {
+        let record = bytes.get(narrow(entry.offset.checked_sub(start)?)..)?;
+        let body = RecordHeader::decode(identity, entry.offset, record)?.body(record);
+        let body = body.ok()?;
+        let said = Removal::decode(record.get(body.payload)?)?;
+        // A second copy says what the first one did, of that time.
+        let first = body.front.links.and_then(|links| links.of);
+        let first = first.filter(|first| *first != Seq(0));
+        let seq = first.map_or(entry.seq, |first| first.0);
+        Some((seq, body.front.key, said))
+    })
 }
 
 /// The first of these ids whose record was removed: nothing is made from it any more.
