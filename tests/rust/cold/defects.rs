@@ -1,53 +1,19 @@
 //! Each classic mistake, made on purpose, is caught by the check that is there for it; without it the
 //! same check passes. A harness that cannot fail proves nothing.
 
-use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::{Mutex, PoisonError};
-
+use crate::support::catching::{Checked, catches};
 use crate::support::disk_model::{Disk, Fate};
-use crate::support::explore::{Effort, explore};
+use crate::support::explore::explore;
 use crate::support::faults::{Fault, Series};
 use crate::support::ops::{Image, Op};
 use crate::support::sample::sample;
 use crate::support::script::{Step, play};
 use crate::support::sim::Sim;
+use crate::support::walk::Effort;
 use crate::support::workloads::{WORKLOADS, every_call};
 use crate::support::{append, copy, draft, open, pages, segment, small};
 use warmset_core::Error;
-use warmset_core::cold::{
-    Defect, Draft, Durability, Encryption, Mode, Options, Ram, Scope, Store, seed,
-};
-
-type Checked = Result<(), String>;
-
-/// The defect is one of the whole process, so the tests take turns.
-static TURN: Mutex<()> = Mutex::new(());
-
-/// Runs a check with a defect, which it must catch, and without.
-#[expect(clippy::expect_used, reason = "a test may panic")]
-fn catches(defect: Defect, check: impl Fn() -> Checked) {
-    let _turn = TURN.lock().unwrap_or_else(PoisonError::into_inner);
-    let run = || {
-        let outcome = catch_unwind(AssertUnwindSafe(&check));
-        outcome.unwrap_or_else(|panic| Err(said(&*panic)))
-    };
-    seed(Some(defect));
-    let with = run();
-    seed(None);
-    let without = run();
-    let caught = with.expect_err("the defect was not caught");
-    println!(
-        "{defect:?}: {}",
-        caught.chars().take(300).collect::<String>()
-    );
-    assert_eq!(without, Ok(()), "the check fails without the defect");
-}
-
-fn said(panic: &(dyn std::any::Any + Send)) -> String {
-    let text = panic.downcast_ref::<String>().cloned();
-    let literal = panic.downcast_ref::<&str>().map(ToString::to_string);
-    text.or(literal).unwrap_or_else(|| "a panic".to_owned())
-}
+use warmset_core::cold::{Defect, Draft, Durability, Encryption, Mode, Options, Ram, Scope, Store};
 
 /// The crash states of every beginning of a sequence.
 fn crashes(steps: &[Step], options: Options) -> Checked {

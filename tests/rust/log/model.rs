@@ -4,16 +4,13 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use warmset_core::cold::{Durability, Encryption, Mode, Options, Ram, Read, Scope, Store};
-use warmset_core::log::{Batch, Columns, Expect, IfPresent, Item, Log, Outcome, Row, Value};
+use warmset_core::log::{Batch, Log};
 use warmset_core::{Error, Seq};
 
-use crate::world::{Came, Change, Id, Key, Refused, Taken, World};
+use crate::asked::{self, agree, ids, key, written};
+use crate::world::{Change, Id, Key, Refused, Taken, World};
 
 const NOW: i64 = 1_000;
-
-fn key(parts: &[&[u8]]) -> Key {
-    parts.iter().map(|part| part.to_vec()).collect()
-}
 
 fn cells() -> Vec<Key> {
     vec![
@@ -92,6 +89,7 @@ fn plan() -> impl Strategy<Value = Plan> {
             payload,
             expires,
             column,
+            sources: Vec::new(),
             taken,
         },
     );
@@ -278,7 +276,8 @@ impl Model {
     }
 
     fn write(&mut self, who: usize, rows: &[Change], hopes: &[Hope]) {
-        let mut expected: Vec<(bool, Key, Seq, bool)> = Vec::new();
+        let mut expected: Vec<asked::Hoped> = Vec::new();
+        let mut wrong = None;
         for hope in hopes {
             let (is_tail, key, found, right) = match *hope {
                 Hope::Version { key, right } => {
@@ -297,38 +296,31 @@ impl Model {
                 _ => Seq(0),
             };
             let asked = if right { found } else { Seq(found.0 + 1) };
-            expected.push((is_tail, key, asked, right));
+            if !right {
+                wrong = wrong.or(Some(is_tail));
+            }
+            expected.push((is_tail, key, asked));
         }
-        let wrong = expected.iter().find(|(_, _, _, right)| !right);
         let outcome = match wrong {
-            Some((is_tail, ..)) => {
-                let reason = if *is_tail { "tail" } else { "version" };
+            Some(is_tail) => {
+                let reason = if is_tail { "tail" } else { "version" };
                 Err(Refused::Conflict(None, reason))
             }
             None => self.world.apply(rows, self.now),
         };
-        let found = written(&self.writers[who], rows, &expected, self.now);
+        let found = written(
+            &self.writers[who],
+            rows,
+            &expected,
+            &Batch {
+                now: self.now,
+                ..Batch::new(&[])
+            },
+        );
         match (outcome, found) {
             (Ok(came), Ok(outcomes)) => {
-                let ids: Vec<Option<Seq>> = outcomes
-                    .iter()
-                    .map(|outcome| match outcome {
-                        Outcome::Written(seq) => Some(*seq),
-                        _ => None,
-                    })
-                    .collect();
-                for (came, outcome) in came.iter().zip(&outcomes) {
-                    let same = match (came, outcome) {
-                        (Came::Written, Outcome::Written(_))
-                        | (Came::Nothing, Outcome::Nothing)
-                        | (Came::Either, Outcome::Nothing | Outcome::Written(_)) => true,
-                        (Came::Present(Id::Known(a)), Outcome::Present(b)) => a == b,
-                        (Came::Present(Id::New(row)), Outcome::Present(b)) => ids[*row] == Some(*b),
-                        _ => false,
-                    };
-                    assert!(same, "{came:?} {outcome:?} of {rows:?}");
-                }
-                self.world.name(&ids);
+                assert_eq!(agree(&came, &outcomes), Ok(()), "{rows:?}");
+                self.world.name(&ids(&outcomes));
             }
             (
                 Err(Refused::Conflict(row, reason)),
@@ -356,23 +348,9 @@ impl Model {
         for log in [&self.writers[0], &self.writers[1], &self.reader, &anew] {
             for key in cells() {
                 let parts: Vec<&[u8]> = key.iter().map(Vec::as_slice).collect();
-                let found = log.get(&parts, self.now).unwrap();
                 let expected = self.world.cells.get(&key);
                 let expected = expected.filter(|cell| cell.expires.is_none_or(|at| self.now < at));
-                let found = found.map(|cell| {
-                    assert_eq!(cell.key, key);
-                    let Value::Int(column) = *cell.columns.get("n") else {
-                        panic!("{:?}", cell.columns);
-                    };
-                    crate::world::Cell {
-                        version: Id::Known(cell.version),
-                        born: Id::Known(cell.born.seq),
-                        at: cell.at,
-                        payload: cell.payload,
-                        expires: cell.expires,
-                        column,
-                    }
-                });
+                let found = asked::cell(log, &key, self.now).unwrap();
                 assert_eq!(found.as_ref(), expected, "{key:?}");
                 assert_eq!(
                     log.version(&parts, self.now).unwrap().map(Id::Known),
@@ -388,118 +366,11 @@ impl Model {
                     .into_iter()
                     .filter(|e| e.expires.is_none_or(|at| self.now < at));
                 let live: Vec<_> = live.collect();
-                let found = log.entries(&parts, None, 100, false, self.now).unwrap();
-                let found: Vec<_> = found
-                    .into_iter()
-                    .map(|entry| crate::world::Entry {
-                        seq: Id::Known(entry.seq),
-                        uid: entry.uid,
-                        payload: entry.payload,
-                        expires: entry.expires,
-                    })
-                    .collect();
+                let found = asked::entries(log, &list, self.now).unwrap();
                 assert_eq!(found, live, "{list:?}");
             }
         }
     }
-}
-
-/// Writes owned rows.
-fn written(
-    log: &Log,
-    rows: &[Change],
-    expected: &[(bool, Key, Seq, bool)],
-    now: i64,
-) -> Result<Vec<Outcome>, Error> {
-    let how = |taken: &Taken| match taken {
-        Taken::Replace => IfPresent::Replace,
-        Taken::Skip => IfPresent::Skip,
-        Taken::Fail => IfPresent::Fail,
-    };
-    let column = |n: i64| Columns::new([("n".to_owned(), Value::Int(n))]).unwrap();
-    let columns: Vec<Columns> = rows
-        .iter()
-        .map(|row| match row {
-            Change::Put { column: n, .. } | Change::Patch { column: n, .. } => column(*n),
-            _ => Columns::default(),
-        })
-        .collect();
-    let keys: Vec<Vec<&[u8]>> = rows
-        .iter()
-        .map(|row| {
-            let (Change::Put { key, .. }
-            | Change::Add { list: key, .. }
-            | Change::Patch { key, .. }
-            | Change::Cut { list: key, .. }
-            | Change::Remove(key)
-            | Change::RemoveBelow(key)
-            | Change::RemoveEntries { list: key, .. }) = row;
-            key.iter().map(Vec::as_slice).collect()
-        })
-        .collect();
-    let borrowed: Vec<Row<'_>> = rows
-        .iter()
-        .zip(&keys)
-        .zip(&columns)
-        .map(|((row, key), columns)| match row {
-            Change::Put {
-                payload,
-                expires,
-                taken,
-                ..
-            } => Row::Put(Item {
-                expires: *expires,
-                columns: Some(columns),
-                if_present: how(taken),
-                ..Item::new(key, payload)
-            }),
-            Change::Add {
-                uid,
-                payload,
-                expires,
-                taken,
-                ..
-            } => Row::Add(Item {
-                uid: uid.as_deref(),
-                expires: *expires,
-                if_present: how(taken),
-                ..Item::new(key, payload)
-            }),
-            Change::Patch { expires, .. } => Row::Patch {
-                key,
-                version: None,
-                columns,
-                expires: *expires,
-            },
-            Change::Cut { after, .. } => Row::Cut {
-                list: key,
-                after: *after,
-            },
-            Change::Remove(_) => Row::Remove(key),
-            Change::RemoveBelow(_) => Row::RemoveBelow(key),
-            Change::RemoveEntries { entries, .. } => Row::RemoveEntries { list: key, entries },
-        })
-        .collect();
-    let hoped: Vec<Vec<&[u8]>> = expected
-        .iter()
-        .map(|(_, key, ..)| key.iter().map(Vec::as_slice).collect())
-        .collect();
-    let expect: Vec<Expect<'_>> = expected
-        .iter()
-        .zip(&hoped)
-        .map(|((is_tail, _, seq, _), key)| {
-            if *is_tail {
-                Expect::Tail(key, *seq)
-            } else {
-                Expect::Version(key, *seq)
-            }
-        })
-        .collect();
-    log.write(&Batch {
-        expect: &expect,
-        now,
-        ..Batch::new(&borrowed)
-    })
 }
 
 proptest! {

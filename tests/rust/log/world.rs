@@ -1,6 +1,6 @@
 //! A dictionary that does what the log should do, and says what each row should come to.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use warmset_core::Seq;
 
@@ -22,6 +22,8 @@ pub(crate) enum Change {
         payload: Vec<u8>,
         expires: Option<i64>,
         column: i64,
+        /// Versions of cells that it is made from; nothing is made from it.
+        sources: Vec<Seq>,
         taken: Taken,
     },
     Add {
@@ -93,6 +95,8 @@ pub(crate) struct Entry {
 pub(crate) struct World {
     pub(crate) cells: BTreeMap<Key, Cell>,
     pub(crate) lists: BTreeMap<Key, Vec<Entry>>,
+    /// Cells and those that are made from them.
+    made: BTreeSet<(Key, Key)>,
 }
 
 fn live(expires: Option<i64>, now: i64) -> bool {
@@ -103,6 +107,26 @@ impl World {
     pub(crate) fn version(&self, key: &Key, now: i64) -> Option<Id> {
         let cell = self.cells.get(key).filter(|cell| live(cell.expires, now));
         cell.map(|cell| cell.version)
+    }
+
+    /// Takes a cell away, with what was made from it.
+    pub(crate) fn remove_cell(&mut self, key: &Key) -> bool {
+        let pairs = self.made.iter().filter(|(source, _)| source == key);
+        for (_, made) in pairs {
+            self.cells.remove(made);
+        }
+        self.made
+            .retain(|(source, made)| source != key && made != key);
+        self.cells.remove(key).is_some()
+    }
+
+    /// Takes away all below a prefix.
+    pub(crate) fn remove_below(&mut self, prefix: &Key) {
+        let below = self.cells.keys().filter(|key| key.starts_with(prefix));
+        for key in below.cloned().collect::<Vec<Key>>() {
+            self.remove_cell(&key);
+        }
+        self.lists.retain(|key, _| !key.starts_with(prefix));
     }
 
     /// Takes entries of a list away; gives how many.
@@ -147,6 +171,7 @@ impl World {
                 payload,
                 expires,
                 column,
+                sources,
                 taken,
             } => {
                 let there = self.version(key, now);
@@ -164,6 +189,13 @@ impl World {
                     expires: *expires,
                     column: *column,
                 };
+                let is_source =
+                    |cell: &Cell| sources.iter().any(|seq| cell.version == Id::Known(*seq));
+                let from = self.cells.iter().filter(|(_, cell)| is_source(cell));
+                let from: Vec<Key> = from.map(|(source, _)| source.clone()).collect();
+                self.made.retain(|(_, made)| made != key);
+                self.made
+                    .extend(from.into_iter().map(|source| (source, key.clone())));
                 self.cells.insert(key.clone(), cell);
             }
             Change::Add {
@@ -212,7 +244,7 @@ impl World {
                 entries.truncate(keep);
             }
             Change::Remove(key) => {
-                if self.cells.remove(key).is_none() {
+                if !self.remove_cell(key) {
                     return Ok(Came::Nothing);
                 }
             }
@@ -220,8 +252,7 @@ impl World {
                 let cells = self.cells.keys().any(|key| key.starts_with(prefix));
                 let mut lists = self.lists.iter().filter(|(key, _)| key.starts_with(prefix));
                 let shown = cells || lists.any(|(_, entries)| !entries.is_empty());
-                self.cells.retain(|key, _| !key.starts_with(prefix));
-                self.lists.retain(|key, _| !key.starts_with(prefix));
+                self.remove_below(prefix);
                 if !shown {
                     return Ok(Came::Either);
                 }

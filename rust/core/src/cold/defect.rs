@@ -43,6 +43,30 @@ pub enum Defect {
     PayloadUnchecked,
     /// Recovery keeps the whole records of a torn batch.
     HalfBatch,
+    /// A compaction does not sync what makes records dead.
+    FoldUnsynced,
+    /// Conditions are judged on what this handle knew before.
+    StaleConditions,
+    /// A batch is judged without those before it in its group.
+    GroupUnseen,
+    /// What was drafted of a refused batch counts for the next one.
+    RefusedDraftKept,
+    /// The directory shows a batch whose write failed.
+    PublishedThoughFailed,
+    /// A batch with a name is remembered though its write failed.
+    OnceThoughFailed,
+    /// A removal is written once.
+    OneCopy,
+    /// A compaction drops a removal while something that it covers is left.
+    RemovalDroppedFirst,
+    /// What was made from something that is removed stays.
+    DerivedKept,
+    /// Erasing a cell leaves its older versions.
+    EraseNewestOnly,
+    /// An own id is taken if any entry of the list has it, on the path or not.
+    UidAnywhere,
+    /// A condition takes what has expired for there.
+    ExpiredCounts,
 }
 
 #[cfg(feature = "defects")]
@@ -57,13 +81,13 @@ pub fn seed(defect: Option<Defect>) {
 
 /// Whether this mistake is to be made.
 #[cfg(feature = "defects")]
-pub(in crate::cold) fn on(defect: Defect) -> bool {
+pub(crate) fn on(defect: Defect) -> bool {
     let active = ACTIVE.lock();
     *active.unwrap_or_else(std::sync::PoisonError::into_inner) == Some(defect)
 }
 
 /// Whether this mistake is to be made: never.
 #[cfg(not(feature = "defects"))]
-pub(in crate::cold) const fn on(_defect: Defect) -> bool {
+pub(crate) const fn on(_defect: Defect) -> bool {
     false
 }

@@ -10,6 +10,12 @@
     reason = "a fuzz target may panic"
 )]
 
+use std::ops::Range;
+use std::sync::Arc;
+
+use crate::entry::{Kind, Seq};
+use crate::error::Result;
+
 use super::crypt::keyfile::KeyFile;
 use super::erase::erasures::Tombstone;
 use super::format::bytes::{narrow, wide};
@@ -18,10 +24,14 @@ use super::format::footer::{contents, end_block};
 use super::format::frame::{Body, HEADER, MAGIC, RecordHeader};
 use super::format::header::{Identity, Preamble};
 use super::format::key;
+use super::format::links::Links;
 use super::mark::Mark;
-use super::options::Encryption;
-use super::record::content_hash;
+use super::options::{Ack, Encryption};
+use super::record::{Draft, content_hash};
 use super::removal::Removal;
+use super::store::Store;
+use super::write::packet::{Row, Verdict};
+use super::write::queue::Judge;
 
 const IDENTITY: Identity = Identity {
     uuid: [7; 16],
@@ -147,4 +157,63 @@ fn again(bytes: &[u8], offset: u64, header: &RecordHeader, body: &Body<'_>) {
     let start = HEADER + body.front.encoded_key.len() + body.front.meta.len();
     let ordered = out[start..body.payload.start] == bytes[start..body.payload.start];
     assert!(out == bytes[..narrow(len)] || !ordered);
+}
+
+/// A record that nobody checked, of whatever kind.
+#[derive(Clone, Debug)]
+pub struct Loose<'a> {
+    /// What it claims to be.
+    pub kind: Kind,
+    /// Its key.
+    pub key: &'a [&'a [u8]],
+    /// Its meta.
+    pub meta: &'a [u8],
+    /// What it claims to be made from.
+    pub sources: &'a [Seq],
+    /// Its payload.
+    pub payload: &'a [u8],
+    /// What it claims to be tied to.
+    pub links: Links,
+    /// The place in the batch of what it claims to be the second copy of.
+    pub copy_of: Option<usize>,
+}
+
+/// Whoever lets everything pass.
+#[derive(Debug)]
+struct Anything(Vec<Links>);
+
+impl Judge for Anything {
+    fn judge(&self, _first: Seq) -> Result<Vec<Verdict>> {
+        Ok(self.0.iter().cloned().map(Verdict::Written).collect())
+    }
+    fn settle(&self, _written: bool) {}
+    fn circle(&self) -> usize {
+        0
+    }
+}
+
+/// Appends records as they are, of kinds that only the log writes among them.
+///
+/// # Errors
+///
+/// As [`Store::append`].
+pub fn append(store: &Store, batch: &[Loose<'_>]) -> Result<Range<u64>> {
+    let rows: Vec<Row<'_>> = batch
+        .iter()
+        .map(|one| Row {
+            draft: Draft {
+                kind: one.kind,
+                key: one.key,
+                meta: one.meta,
+                sources: one.sources,
+                payload: one.payload,
+            },
+            links: Some(&one.links),
+            depth: 0,
+            copy_of: one.copy_of,
+        })
+        .collect();
+    let links = batch.iter().map(|one| one.links.clone()).collect();
+    let judge: Arc<dyn Judge> = Arc::new(Anything(links));
+    store.append_judged(&rows, Ack::Durable, &judge)
 }

@@ -25,7 +25,7 @@
 //! only the lock file, which makes no sense on any other medium, does not.
 
 mod crypt;
-mod defect;
+pub(crate) mod defect;
 mod erase;
 mod format;
 #[cfg(fuzzing)]

@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
+use super::defect::{Defect, on};
 use super::erase::compact::{Compacted, Shown, compact, compact_dead};
 use super::erase::find::Found;
 use super::erase::{Erased, Scope, erase, erase_found};
@@ -309,7 +310,9 @@ impl Store {
         dead: impl FnOnce(&[Shown]) -> Result<BTreeSet<u64>>,
     ) -> Result<Option<Compacted>> {
         self.write(|writer, shelf| {
-            writer.sync(shelf)?;
+            if !on(Defect::FoldUnsynced) {
+                writer.sync(shelf)?;
+            }
             compact_dead(shelf, at, dead)
         })
     }

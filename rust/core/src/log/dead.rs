@@ -11,6 +11,7 @@
 
 use std::collections::{BTreeSet, HashSet};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::{Compacted, Shown};
 use crate::entry::{Kind, Seq};
 use crate::error::Result;
@@ -81,6 +82,7 @@ impl Log {
         let told = self.store().compact_dead(pass.at, |shown| {
             let directory = shared.followed()?;
             let keeps = !clean || directory.has_lost() || self.store().is_spooling()?;
+            let keeps = keeps && !on(Defect::RemovalDroppedFirst);
             let dead = dead(&directory, shown, keeps);
             let is_dead = |one: &&Shown| dead.contains(&one.outline.seq.0);
             let all: u64 = shown.iter().map(|one| one.outline.len).sum();

@@ -2,6 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::{Erased, Found, Scope};
 use crate::entry::{Kind, Seq};
 use crate::error::Result;
@@ -104,6 +105,7 @@ impl<'a> Reach<'a> {
             );
             if matches!(kind, Kind::Cell | Kind::Patch)
                 && let Some(cell) = self.directory.cells.get(&key)
+                && !on(Defect::EraseNewestOnly)
             {
                 more.extend(cell.going_with(seq));
             }

@@ -2,6 +2,7 @@
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::{Judge, Verdict};
 use crate::entry::Seq;
 use crate::error::Result;
@@ -75,6 +76,19 @@ impl Pending {
         self.judged().outcomes.clone()
     }
 
+    /// Judges its conditions and its rows, one after the other.
+    fn pass(&self, bench: &mut Bench<'_>) -> Result<()> {
+        if let Some(once) = &self.once
+            && bench.repeated(once, self.steps.len())?
+        {
+            return Ok(());
+        }
+        for (what, key, seq) in &self.expect {
+            bench.expect(*what, key, *seq)?;
+        }
+        self.steps.iter().try_for_each(|step| bench.step(step))
+    }
+
     fn judged(&self) -> MutexGuard<'_, Judged> {
         self.judged.lock().unwrap_or_else(PoisonError::into_inner)
     }
@@ -86,21 +100,16 @@ impl Judge for Pending {
         let base = self.shared.followed()?;
         // A batch that does not pass leaves no trace.
         let mut draft = pending.clone();
-        let mut bench = Bench::new(&base, &self.shared, &mut draft, self.now, first, self.rows);
-        let repeated = match &self.once {
-            Some(once) => bench.repeated(once, self.steps.len())?,
-            None => false,
-        };
-        if !repeated {
-            for (what, key, seq) in &self.expect {
-                bench.expect(*what, key, *seq)?;
-            }
-            for step in &self.steps {
-                bench.step(step)?;
-            }
+        if on(Defect::GroupUnseen) {
+            draft = Draft::default();
         }
+        let mut bench = Bench::new(&base, &self.shared, &mut draft, self.now, first, self.rows);
+        let passed = self.pass(&mut bench);
         let (verdicts, judged) = bench.done();
-        *pending = draft;
+        if passed.is_ok() || on(Defect::RefusedDraftKept) {
+            *pending = draft;
+        }
+        passed?;
         *self.judged() = judged;
         Ok(verdicts)
     }
@@ -111,9 +120,14 @@ impl Judge for Pending {
 
     fn settle(&self, written: bool) {
         *self.shared.pending() = Draft::default();
-        if written {
+        let remembered = !written && on(Defect::OnceThoughFailed);
+        if written || remembered || on(Defect::PublishedThoughFailed) {
             let mut judged = self.judged();
-            let events = std::mem::take(&mut judged.events);
+            let mut events = std::mem::take(&mut judged.events);
+            if remembered {
+                let name = self.once.as_ref().map(|once| order::encode(&once.key));
+                events.retain(|event| Some(&event.key) == name.as_ref());
+            }
             self.shared.publish(events, judged.last);
         }
     }

@@ -10,6 +10,7 @@
 
 use std::collections::BTreeSet;
 
+use crate::cold::defect::{Defect, on};
 use crate::cold::removal::{Removal, Target};
 use crate::cold::{self, Born, Draft, Links};
 use crate::entry::{Kind, Seq};
@@ -335,7 +336,7 @@ impl<'a> Records<'a> {
         let originals: Vec<usize> = (0..self.made.len())
             .filter(|at| self.made.get(*at).is_some_and(twice))
             .collect();
-        if originals.is_empty() {
+        if originals.is_empty() || on(Defect::OneCopy) {
             return;
         }
         let filler = Made::bare(Kind::Filler, &[], FILLER.to_vec());
