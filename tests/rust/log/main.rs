@@ -36,6 +36,8 @@ mod following;
 #[cfg(not(feature = "defects"))]
 mod golden;
 #[cfg(not(feature = "defects"))]
+mod kills;
+#[cfg(not(feature = "defects"))]
 mod ledger;
 #[cfg(not(feature = "defects"))]
 mod lists;

@@ -111,7 +111,8 @@ impl Event {
             _ => What::Other,
         };
         let seq = if record.is_copy {
-            links.of?
+            // A second copy comes later than the first one.
+            links.of.filter(|first| *first < record.seq)?
         } else {
             record.seq
         };

@@ -81,7 +81,7 @@ pub(in crate::cold) fn take(
             let said = Removal::decode(&source.payload(entry)?);
             let ties = source.ties(entry)?;
             // A second copy says what the first one did, of that time.
-            let seq = ties.of.map_or(entry.seq, |first| first.0);
+            let seq = ties.of.map_or(entry.seq, |first| first.0.min(entry.seq));
             let Some(said) = said else {
                 return Ok(false);
             };

@@ -267,7 +267,7 @@ fn removals<'a>(
         // A second copy says what the first one did, of that time.
         let first = body.front.links.and_then(|links| links.of);
         let first = first.filter(|first| *first != Seq(0));
-        let seq = first.map_or(entry.seq, |first| first.0);
+        let seq = first.map_or(entry.seq, |first| first.0.min(entry.seq));
         Some((seq, body.front.key, said))
     })
 }

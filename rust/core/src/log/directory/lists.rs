@@ -124,7 +124,9 @@ impl List {
         let before = replaces.and_then(|before| self.nodes.get(&before));
         let older = before.into_iter().flat_map(Node::records).collect();
         let freed = replaces.map_or(0, |before| self.remove(before..=before));
-        // An entry of a store that had no links follows the one before it.
+        // An entry of a store that had no links follows the one before it. So does one that claims to follow
+        // what came later: a path leads backwards, and ends.
+        let parent = parent.filter(|parent| *parent < seq);
         let parent = parent.unwrap_or_else(|| self.tail());
         self.moved = seq;
         let node = Node {
@@ -359,5 +361,26 @@ impl Lists {
         let from = std::ops::Bound::Included(key);
         let mut range = self.0.range::<[u8], _>((from, std::ops::Bound::Unbounded));
         range.next().map(|(key, _)| key.as_slice())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_claims_to_follow_what_came_later_ends_the_path() {
+        let mut list = List::default();
+        for (seq, parent) in [(5, 9), (7, 7), (9, 5)] {
+            list.add(Added {
+                seq: Seq(seq),
+                parent: Some(Seq(parent)),
+                replaces: None,
+                uid: None,
+                said: Attributes::default(),
+                len: 0,
+            });
+        }
+        assert_eq!(list.path(), [Seq(5), Seq(9)]);
     }
 }
