@@ -43,8 +43,12 @@ fn prefix() -> Key {
     key(&[b"t", b"\xffs"])
 }
 
-fn cells() -> [Key; 6] {
+pub(crate) fn cells() -> [Key; 6] {
     [a(), b(), short_lived(), named(), source(), made()]
+}
+
+pub(crate) fn lists() -> [Key; 2] {
+    [list(), talk()]
 }
 
 /// One thing that is done.
@@ -353,7 +357,7 @@ impl Shown {
                 shown.cells.insert(key, cell);
             }
         }
-        for key in [list(), talk()] {
+        for key in lists() {
             let entries = asked::entries(log, &key, NOW)?;
             let parts: Vec<&[u8]> = key.iter().map(Vec::as_slice).collect();
             let last = entries.last().map(|entry| entry.seq);

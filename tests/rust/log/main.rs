@@ -32,6 +32,8 @@ mod every_fault;
 #[cfg(not(feature = "defects"))]
 mod faults;
 #[cfg(not(feature = "defects"))]
+mod flips;
+#[cfg(not(feature = "defects"))]
 mod following;
 #[cfg(not(feature = "defects"))]
 mod golden;

@@ -111,7 +111,8 @@ impl Event {
             _ => What::Other,
         };
         let seq = if record.is_copy {
-            // A second copy comes later than the first one.
+            // Only these are written twice, and the second copy comes later than the first one.
+            matches!(record.kind, Kind::Removed | Kind::Head).then_some(())?;
             links.of.filter(|first| *first < record.seq)?
         } else {
             record.seq
@@ -134,4 +135,38 @@ pub(super) fn head_payload(head: Seq) -> [u8; 8] {
 
 fn head(payload: &[u8]) -> Option<Seq> {
     Some(Seq(u64::from_le_bytes(payload.try_into().ok()?)))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cold::Links;
+
+    #[test]
+    fn only_what_is_written_twice_has_a_second_copy_and_that_comes_later() {
+        let copy = |kind, of: u64| {
+            let links = Links {
+                of: Some(Seq(of)),
+                ..Links::default()
+            };
+            let outline = Outline {
+                seq: Seq(5),
+                kind,
+                key: vec![b"key".to_vec()],
+                sources: Vec::new(),
+                links: Some(Box::new(links)),
+                len: 100,
+                is_copy: true,
+                is_taken: false,
+                meta: None,
+                payload: head_payload(Seq(1)).to_vec(),
+            };
+            Event::of(&outline, |_| 0).map(|event| event.seq.0)
+        };
+        assert_eq!(copy(Kind::Head, 3), Some(3));
+        assert_eq!(copy(Kind::Head, 5), None);
+        assert_eq!(copy(Kind::Head, u64::MAX), None);
+        assert_eq!(copy(Kind::Cell, 3), None);
+        assert_eq!(copy(Kind::Entry, 3), None);
+    }
 }
