@@ -1,4 +1,4 @@
-"""Tests for eviction policies and for what an agent sends: invariants, an oracle, prefixes.
+"""Tests for eviction policies, for logs and for what an agent sends.
 
 ```python
 from warmset.testing import check_evictor
@@ -8,11 +8,15 @@ check_evictor(lambda messages, budget: my_trim(messages, budget), "openai")
 
 `check_prefix` compares consecutive requests of any agent as a prompt cache does.
 
-`check_evictor` needs nothing but warmset; `histories` is a strategy for hypothesis, which is in the
-extra `testing`.
+`check_log` judges an implementation of a log by rules and random histories; `MemoryLog` is one in
+memory.
+
+`check_evictor` and `check_log` need nothing but warmset; `histories` is a strategy for
+hypothesis, which is in the extra `testing`.
 """
 
 from warmset.testing.check import check_evictor, with_refusals
+from warmset.testing.check_log import LogError, LogFailure, check_log
 from warmset.testing.failures import EvictorError, Failure
 from warmset.testing.first_change import ChangeKind, PrefixChange
 from warmset.testing.histories import History, histories, random_history
@@ -23,6 +27,8 @@ from warmset.testing.invariants import (
     Invariant,
     Outcome,
 )
+from warmset.testing.log_like import LogLike
+from warmset.testing.memory_log import MemoryLog
 from warmset.testing.oracle import (
     Puzzle,
     Verdict,
@@ -57,6 +63,10 @@ __all__ = [
     "History",
     "InvalidThinking",
     "Invariant",
+    "LogError",
+    "LogFailure",
+    "LogLike",
+    "MemoryLog",
     "Outcome",
     "PrefixChange",
     "PrefixDiff",
@@ -72,6 +82,7 @@ __all__ = [
     "by_place",
     "by_score",
     "check_evictor",
+    "check_log",
     "check_prefix",
     "histories",
     "random_history",
