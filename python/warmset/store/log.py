@@ -75,7 +75,7 @@ class Log:
                 each; 0 for two.
             once: A name by which the batch is known for a day, 1 to 1,024 bytes; a str counts as
                 its UTF-8. Written again with the same rows, nothing is written, and the answer is
-                that of the first time. The name is one of those whose the first row is: of the
+                that of the first time. The name belongs to those whose the first row is: to the
                 first two parts of its key, or `depth` ones.
             sync: False for records that may be lost with the power, though not with the process.
 

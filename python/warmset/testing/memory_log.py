@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import threading
-import time
 from dataclasses import dataclass, field, replace
-from datetime import timedelta
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 from warmset.errors import Conflict, InvalidInputError, NotFound
 from warmset.receipts import ErasureResult, RewriteResult
@@ -22,7 +20,20 @@ from warmset.store.rows import (
     RemoveExpired,
 )
 from warmset.testing.log_filter import as_columns, passes
-from warmset.testing.log_key import Parts, as_id, as_key, is_below, micros
+from warmset.testing.log_key import Parts, as_id, as_key, is_below
+from warmset.testing.memory_state import (
+    Item,
+    MemoryCell,
+    MemoryEntry,
+    State,
+    clock_of,
+    content_of,
+    expiry_of,
+    id_of,
+    is_space,
+    name_of,
+    tail_of,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -33,69 +44,6 @@ if TYPE_CHECKING:
     from warmset.store.rows import Key, Moment, Row
 
 _DAY = 24 * 60 * 60 * 1_000_000
-
-Item: TypeAlias = "MemoryCell | MemoryEntry"
-"""A version of a cell, or an entry of a list."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryCell:
-    """A version of a cell; see `warmset.native.Cell`."""
-
-    key: Parts
-    version: int
-    at: int
-    born: int
-    born_at: int
-    expires: int | None
-    columns: dict[str, Any]
-    codec: str | None
-    own: bytes
-    payload: bytes
-    older: tuple[int, ...] = field(default=(), compare=False)
-    """The versions that it superseded."""
-
-
-@dataclass(frozen=True, slots=True)
-class MemoryEntry:
-    """An entry of a list; see `warmset.native.Entry`."""
-
-    id: int
-    parent: int
-    uid: bytes | None
-    at: int
-    expires: int | None
-    columns: dict[str, Any]
-    codec: str | None
-    own: bytes
-    payload: bytes
-    older: tuple[int, ...] = field(default=(), compare=False)
-    """The entries of its uid that made way for it."""
-
-
-@dataclass(slots=True)
-class State:
-    """All that a log holds. The values of the dictionaries never change."""
-
-    last: int = 0
-    cells: dict[Parts, MemoryCell] = field(default_factory=dict)
-    paths: dict[Parts, tuple[MemoryEntry, ...]] = field(default_factory=dict)
-    aside: dict[Parts, tuple[MemoryEntry, ...]] = field(default_factory=dict)
-    """Entries of conversations that are not on the path."""
-    sources: dict[int, tuple[int, ...]] = field(default_factory=dict)
-    """What each record was made from."""
-    once: dict[tuple[Parts, bytes], tuple[Any, list[Outcome], int]] = field(default_factory=dict)
-
-    def copy(self) -> State:
-        """Return one that may change by itself."""
-        return State(
-            self.last,
-            dict(self.cells),
-            dict(self.paths),
-            dict(self.aside),
-            dict(self.sources),
-            dict(self.once),
-        )
 
 
 @dataclass(slots=True)
@@ -137,21 +85,21 @@ class MemoryLog:
     ) -> list[Outcome]:
         """Write a batch, all of it or nothing; see `Log.write`."""
         del sync
-        rows, expect, clock = list(rows), list(expect), _clock(now)
+        rows, expect, clock = list(rows), list(expect), clock_of(now)
         for row in rows:
             self._check(row, clock)
         with self._held.lock:
             state = self._state.copy()
-            name = None if once is None else _name(once, rows, depth)
+            name = None if once is None else name_of(once, rows, depth)
             if name is not None and (known := self._known(state, name, clock)):
-                if known[0] != [_content(row) for row in rows]:
+                if known[0] != [content_of(row) for row in rows]:
                     raise Conflict(None, name[0], "once", None)
                 return list(known[1])
             for condition in expect:
                 self._judge(state, condition, clock)
             outcomes = [self._row(state, at, row, clock) for at, row in enumerate(rows)]
             if name is not None:
-                content = [_content(row) for row in rows]
+                content = [content_of(row) for row in rows]
                 state.once[name] = (content, list(outcomes), clock + _DAY)
             self._commit(state)
         return outcomes
@@ -178,7 +126,7 @@ class MemoryLog:
 
     def sweep(self, *, now: Moment | None = None) -> int:
         """Remove what has expired; see `Log.sweep`."""
-        clock = _clock(now)
+        clock = clock_of(now)
         with self._held.lock:
             state = self._state.copy()
             keys = {**state.cells, **state.paths}
@@ -208,7 +156,7 @@ class MemoryLog:
             found = there.version if there else 0
         elif isinstance(condition, Tail):
             key, reason = as_key(condition.list), "tail"
-            found = _tail(state, key)
+            found = tail_of(state, key)
         else:
             raise InvalidInputError(f"expect: expected Version or Tail, found {condition!r:.80}")
         if found != as_id(condition.id):
@@ -221,13 +169,13 @@ class MemoryLog:
         match row:
             case Put(key=key) | Add(list=key):
                 as_columns(row.columns or {})
-                _expires(row, now)
+                expiry_of(row, now)
                 good = row.if_present in {"replace", "skip", "fail"}
                 if not good or not isinstance(row.payload, bytes) or not isinstance(row.own, bytes):
                     raise InvalidInputError(f"rows: expected a row, found {row!r:.80}")
             case Patch(key=key):
                 as_columns(row.columns)
-                _expires(row, now)
+                expiry_of(row, now)
             case RemoveBelow(prefix=key) | RemoveExpired(key=key) | Remove(key=key):
                 pass
             case Cut(list=key) | RemoveEntries(list=key):
@@ -280,7 +228,7 @@ class MemoryLog:
             at=now,
             born=live.born if live else id_,
             born_at=live.born_at if live else max(now, 0),
-            expires=_expires(row, now),
+            expires=expiry_of(row, now),
             columns=as_columns(row.columns or {}),
             codec=row.codec,
             own=row.own,
@@ -303,7 +251,7 @@ class MemoryLog:
             parent=0,
             uid=uid,
             at=now,
-            expires=_expires(row, now),
+            expires=expiry_of(row, now),
             columns=as_columns(row.columns or {}),
             codec=row.codec,
             own=row.own,
@@ -324,7 +272,7 @@ class MemoryLog:
             raise NotFound("a Patch names a cell that is not there or has expired")
         if row.version is not None and row.version != there.version:
             raise Conflict(at, key, "version", there.version)
-        columns, expires = as_columns(row.columns), _expires(row, now)
+        columns, expires = as_columns(row.columns), expiry_of(row, now)
         state.cells[key] = replace(there, columns=columns, expires=expires)
         state.last += 1
         return state.last
@@ -333,11 +281,11 @@ class MemoryLog:
         key, after = as_key(row.list), as_id(row.after)
         path = state.paths.get(key, ())
         if after and all(one.id != after for one in path):
-            raise Conflict(at, key, "tail", _tail(state, key) or None)
+            raise Conflict(at, key, "tail", tail_of(state, key) or None)
         behind = tuple(one for one in path if one.id > after)
         if not behind:
             return None
-        if _is_space(key):
+        if is_space(key):
             return self._remove(state, {id_ for one in behind for id_ in (one.id, *one.older)})
         state.paths[key] = path[: len(path) - len(behind)]
         state.aside[key] = (*state.aside.get(key, ()), *behind)
@@ -368,7 +316,7 @@ class MemoryLog:
         made = self._made_from(state, gone)
         older: set[int] = set()
         for one in self._items(state):
-            if _id(one) in made:
+            if id_of(one) in made:
                 older.update(one.older)
         self._drop(state, gone | made | older)
         return state.last
@@ -390,7 +338,7 @@ class MemoryLog:
         while True:
             more = self._made_from(state, out)
             for one in self._items(state):
-                chain = (*one.older, _id(one))
+                chain = (*one.older, id_of(one))
                 # A version of a cell, or an entry, goes with all that are older.
                 hit = max((at for at, id_ in enumerate(chain) if id_ in out), default=-1)
                 more.update(chain[: hit + 1])
@@ -425,7 +373,7 @@ class MemoryLog:
         held: list[Item] = [one for key, one in state.cells.items() if is_below(key, prefix)]
         for lists in (state.paths, state.aside):
             held += [one for key, path in lists.items() if is_below(key, prefix) for one in path]
-        return {id_ for one in held for id_ in (_id(one), *one.older)}
+        return {id_ for one in held for id_ in (id_of(one), *one.older)}
 
     def _items(self, state: State) -> list[Item]:
         lists = (*state.paths.values(), *state.aside.values())
@@ -439,7 +387,7 @@ class MemoryLog:
         Args:
             id: Its id.
         """
-        return any(id in (_id(one), *one.older) for one in self._items(self._state))
+        return any(id in (id_of(one), *one.older) for one in self._items(self._state))
 
     def _is_live(self, one: Item, now: int) -> bool:
         """Return whether something has not expired."""
@@ -451,7 +399,7 @@ class MemoryLog:
 
     def get(self, key: Key, *, now: Moment | None = None) -> MemoryCell | None:
         """Return the newest version of a cell; see `Log.get`."""
-        return self._live(self._state, as_key(key), _clock(now))
+        return self._live(self._state, as_key(key), clock_of(now))
 
     def version(self, key: Key, *, now: Moment | None = None) -> int:
         """Return the id of the newest version of a cell; see `Log.version`."""
@@ -460,7 +408,7 @@ class MemoryLog:
 
     def tail(self, list: Key) -> int:  # noqa: A002 - the word of `Tail`
         """Return the id of the last entry of a list; see `Log.tail`."""
-        return _tail(self._state, as_key(list))
+        return tail_of(self._state, as_key(list))
 
     def entries(
         self,
@@ -472,7 +420,7 @@ class MemoryLog:
         now: Moment | None = None,
     ) -> tuple[MemoryEntry, ...]:
         """Return entries of a list; see `Log.entries`."""
-        clock, path = _clock(now), self._state.paths.get(as_key(list), ())
+        clock, path = clock_of(now), self._state.paths.get(as_key(list), ())
         parents = (0, *(one.id for one in path))
         found = [
             replace(one, parent=parent)
@@ -518,7 +466,7 @@ class MemoryLog:
         return len(self._found(prefix, where, now))
 
     def _found(self, prefix: Key, where: Where | None, now: Moment | None) -> list[MemoryCell]:
-        below, clock = as_key(prefix, empty=True), _clock(now)
+        below, clock = as_key(prefix, empty=True), clock_of(now)
         passes({} if where is None else where, {})  # what is none is refused in any case
         return [
             cell
@@ -547,60 +495,3 @@ class MemoryLog:
             last = as_key(after)
             found = [one for one in found if one > last and not is_below(one, last)]
         return found[:limit]
-
-
-def _clock(now: Moment | None) -> int:
-    return time.time_ns() // 1_000 if now is None else micros(now)
-
-
-def _expires(row: Put | Add | Patch, now: int) -> int | None:
-    if row.ttl is None:
-        return None if row.expires is None else micros(row.expires)
-    ttl = row.ttl if isinstance(row.ttl, timedelta) else timedelta(seconds=row.ttl)
-    if row.expires is not None or ttl <= timedelta(0):
-        raise InvalidInputError("ttl: expected more than 0, and no `expires` beside it")
-    return now + ttl // timedelta(microseconds=1)
-
-
-def _tail(state: State, key: Parts) -> int:
-    path = state.paths.get(key)
-    return path[-1].id if path else 0
-
-
-def _is_space(key: Parts) -> bool:
-    """Return whether a list is of no conversation."""
-    return len(key) > 1 and key[1].startswith(b"\xff")
-
-
-def _id(one: Item) -> int:
-    return one.version if isinstance(one, MemoryCell) else one.id
-
-
-def _name(once: bytes | str, rows: Sequence[Row], depth: int) -> tuple[Parts, bytes]:
-    """Return whose the name of a batch is, and the name."""
-    name = once.encode() if isinstance(once, str) else once
-    if not isinstance(name, bytes) or not name or not rows:
-        raise InvalidInputError("once: expected a name, and a batch with rows")
-    first = rows[0]
-    key = first.prefix if isinstance(first, RemoveBelow) else _key_of(first)
-    return as_key(key)[: depth or 2], name
-
-
-def _key_of(row: Row) -> Key:
-    return row.list if isinstance(row, Add | Cut | RemoveEntries) else row.key  # type: ignore[union-attr]
-
-
-def _content(row: Row) -> Any:
-    """Return what a row asks for, whenever it was made."""
-    if isinstance(row, Put | Add | Patch):
-        columns = as_columns(row.columns or {})
-        row = replace(row, expires=None, ttl=None, columns=columns)
-    said = {name: getattr(row, name) for name in row.__dataclass_fields__}
-    for name, value in said.items():
-        if name in {"key", "list", "prefix"}:
-            said[name] = as_key(value)
-        elif isinstance(value, tuple):
-            said[name] = list(value)
-        elif name == "uid" and isinstance(value, str):
-            said[name] = value.encode()
-    return type(row), said
