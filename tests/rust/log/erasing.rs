@@ -159,6 +159,39 @@ fn what_is_written_in_one_batch_is_removed_with_its_source() {
 }
 
 #[test]
+fn what_a_new_entry_replaces_goes_with_it_in_the_same_batch() {
+    for mode in [Mode::Exclusive, Mode::Shared] {
+        let ram = Ram::new();
+        let log = open(&ram, mode);
+        let named = |if_present| {
+            Row::Add(Item {
+                uid: Some(b"u"),
+                if_present,
+                ..Item::new(LIST, b"x")
+            })
+        };
+        let first = write(&log, named(IfPresent::Fail));
+        let derived = put(&log, A, &[first]);
+        assert_eq!(log.version(A, 0).unwrap(), Some(derived));
+        let rows = [
+            named(IfPresent::Replace),
+            named(IfPresent::Replace),
+            Row::Cut {
+                list: LIST,
+                after: Seq(0),
+            },
+        ];
+        log.write(&Batch::new(&rows)).unwrap();
+        assert_eq!(log.version(A, 0).unwrap(), None);
+        assert!(is_not_found(&log, derived));
+        assert!(seqs(&log, LIST).is_empty());
+        // Whoever reads it all comes to the same.
+        drop(log);
+        assert_eq!(open(&ram, mode).version(A, 0).unwrap(), None);
+    }
+}
+
+#[test]
 fn nothing_is_made_from_what_was_removed() {
     let ram = Ram::new();
     let log = open(&ram, Mode::Shared);

@@ -10,7 +10,6 @@ use crate::error::{Error, Result};
 use super::attributes::{Attributes, is_live};
 use super::batch::{IfPresent, Outcome};
 use super::directory::Directory;
-use super::directory::lists::Node;
 use super::draft::{Draft, Version};
 use super::event::{Event, What};
 use super::judge::{Expected, Judged};
@@ -229,7 +228,7 @@ impl<'a> Bench<'a> {
             return self.present(row, key, if_present, there);
         }
         if let Some(there) = there {
-            self.draft.remove_entries(self.base, key, &[there]);
+            self.draft.replace(self.base, key, there, seq);
         }
         let parent = self.draft.tail(self.base, key);
         self.draft.add(self.base, key, seq, uid);
@@ -314,10 +313,8 @@ impl<'a> Bench<'a> {
 
     /// These entries of a list, with their patches and what they replaced.
     fn records_of(&self, key: &[u8], entries: &[Seq]) -> BTreeSet<u64> {
-        let list = self.base.lists.get(key);
-        let nodes = entries.iter().filter_map(|seq| list?.node(*seq));
-        let all = entries.iter().copied().chain(nodes.flat_map(Node::records));
-        all.map(|seq| seq.0).collect()
+        let records = |one: &Seq| self.draft.records_of_entry(self.base, key, *one);
+        entries.iter().flat_map(records).collect()
     }
 
     fn expire(&mut self, step: &Step, target: Target) -> Result<()> {

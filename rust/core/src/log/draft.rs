@@ -46,6 +46,8 @@ struct Path {
     added: BTreeMap<Seq, Option<u128>>,
     /// Which of that has an own id.
     named: HashMap<u128, Seq>,
+    /// Entries that were added, each with the one of its name that made way for it.
+    replaced: HashMap<Seq, Seq>,
 }
 
 impl Path {
@@ -212,6 +214,13 @@ impl Draft {
         self.path(base, key).remove(seqs);
     }
 
+    /// Takes an entry off the path that makes way for another one.
+    pub(super) fn replace(&mut self, base: &Directory, key: &[u8], old: Seq, by: Seq) {
+        let path = self.path(base, key);
+        path.remove(&[old]);
+        path.replaced.insert(by, old);
+    }
+
     /// Takes up what a cell remembers of a batch.
     pub(super) fn answer(&mut self, key: &[u8], columns: Columns, answers: Vec<u64>) {
         self.answered.insert(key.to_vec(), (columns, answers));
@@ -258,8 +267,7 @@ impl Draft {
                 older.extend(self.records_of(base, &key));
                 self.remove_cell(&key);
             } else if self.holds(base, &key, seq) {
-                let node = base.lists.get(&key).and_then(|list| list.node(seq));
-                older.extend(node.iter().flat_map(|node| node.records()).map(|seq| seq.0));
+                older.extend(self.records_of_entry(base, &key, seq));
                 self.remove_entries(base, &key, &[seq]);
             }
         }
@@ -275,6 +283,26 @@ impl Draft {
         }
         if let Some(cell) = base.cells.get(key) {
             out.extend(cell.records().map(|seq| seq.0));
+        }
+        out
+    }
+
+    /// Every record of an entry that may be a source of another one: itself, its patch, and those that made
+    /// way for it.
+    pub(super) fn records_of_entry(
+        &self,
+        base: &Directory,
+        key: &[u8],
+        entry: Seq,
+    ) -> BTreeSet<u64> {
+        let list = base.lists.get(key);
+        let replaced = self.lists.get(key).map(|path| &path.replaced);
+        let (mut out, mut open) = (BTreeSet::new(), vec![entry]);
+        while let Some(seq) = open.pop() {
+            out.insert(seq.0);
+            let node = list.and_then(|list| list.node(seq));
+            out.extend(node.iter().flat_map(|node| node.records()).map(|seq| seq.0));
+            open.extend(replaced.and_then(|replaced| replaced.get(&seq)));
         }
         out
     }
