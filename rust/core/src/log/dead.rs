@@ -81,7 +81,7 @@ impl Log {
         let (mut clean, mut gone) = (pass.clean, Vec::new());
         let told = self.store().compact_dead(pass.at, |shown| {
             let directory = shared.followed()?;
-            let keeps = !clean || directory.has_lost() || self.store().is_spooling()?;
+            let keeps = !clean || directory.doubts.are_any() || self.store().is_spooling()?;
             let keeps = keeps && !on(Defect::RemovalDroppedFirst);
             let dead = dead(&directory, shown, keeps);
             let is_dead = |one: &&Shown| dead.contains(&one.outline.seq.0);
@@ -141,7 +141,7 @@ fn dead(directory: &Directory, shown: &[Shown], keeps: bool) -> BTreeSet<u64> {
                 Kind::Cell => directory.cells.get(&key).is_none_or(|cell| {
                     // Erasing what something was made from must find that.
                     let superseded = cell.version > seq && !directory.provenance.is_source(seq);
-                    superseded && directory.lost_after(seq).is_none()
+                    superseded && directory.doubts.after(seq).is_none()
                 }),
                 Kind::Turn if record.key.len() != turns::DEPTH => false,
                 Kind::Entry | Kind::Turn => {

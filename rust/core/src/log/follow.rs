@@ -188,7 +188,9 @@ impl Log {
 
 /// What a record says.
 fn change(uuid: [u8; 16], outline: &Outline) -> Option<Change> {
-    let (seq, key) = (outline.seq, outline.key.clone());
+    let key = outline.key.clone();
+    let first = outline.links.as_deref().and_then(|links| links.of);
+    let seq = if outline.is_copy { first? } else { outline.seq };
     if once::is_place(&order::encode(&key)) {
         return None;
     }

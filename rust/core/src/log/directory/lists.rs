@@ -9,7 +9,7 @@ use std::ops::RangeInclusive;
 
 use crate::cold::defect::{Defect, on};
 use crate::entry::Seq;
-use crate::log::attributes::Attributes;
+use crate::log::attributes::{Attributes, is_live};
 use crate::log::turns::Links;
 use crate::log::value::Columns;
 
@@ -94,8 +94,31 @@ impl List {
         seqs.iter().rev().find(on_path).copied()
     }
 
+    /// The next entries on the path, each with the id of the one before it.
+    pub(super) fn page(
+        &self,
+        beyond: Option<Seq>,
+        limit: usize,
+        reverse: bool,
+        now: i64,
+    ) -> Vec<(Node, Seq)> {
+        let path = &self.path;
+        let page: Box<dyn Iterator<Item = &Seq>> = if reverse {
+            let end = beyond.map_or(path.len(), |beyond| {
+                path.partition_point(|seq| *seq < beyond)
+            });
+            Box::new(path.get(..end).unwrap_or_default().iter().rev())
+        } else {
+            let start = beyond.map_or(0, |beyond| path.partition_point(|seq| *seq <= beyond));
+            Box::new(path.get(start..).unwrap_or_default().iter())
+        };
+        let nodes = page.filter_map(|seq| self.node(*seq));
+        let live = nodes.filter(|node| is_live(node.expires, now)).take(limit);
+        live.map(|node| (node.clone(), self.before(node))).collect()
+    }
+
     /// The entry before one on its path; 0 for none.
-    pub(in crate::log) fn before(&self, node: &Node) -> Seq {
+    fn before(&self, node: &Node) -> Seq {
         self.there(node.parent)
     }
 

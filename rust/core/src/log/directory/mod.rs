@@ -4,20 +4,20 @@
 //! whatever process.
 
 pub(super) mod cells;
+mod doubts;
 pub(super) mod lists;
 pub(super) mod provenance;
 
-use std::collections::{BTreeMap, BTreeSet, HashMap};
-use std::ops::RangeInclusive;
+use std::collections::{BTreeMap, BTreeSet};
 
 use crate::cold::removal::{Removal, Target};
 use crate::cold::{Followed, Gone};
 use crate::entry::Seq;
 
-use super::attributes::is_live;
 use super::event::{Event, What};
 use super::order;
 use cells::Cells;
+use doubts::Doubts;
 use lists::{Added, Lists};
 use provenance::Provenance;
 
@@ -34,11 +34,7 @@ pub(super) struct Directory {
     /// About how many bytes nothing shows any more.
     pub(super) dead: u64,
     followed: Followed,
-    /// Ids of records that are damaged so that nobody knows their keys.
-    lost: Vec<RangeInclusive<u64>>,
-    /// Up to which id cells are known to be removed, whatever was damaged before: by key, and by prefix.
-    settled: HashMap<Vec<u8>, Seq>,
-    settled_below: HashMap<Vec<u8>, Seq>,
+    pub(super) doubts: Doubts,
 }
 
 impl Directory {
@@ -117,13 +113,13 @@ impl Directory {
         let mut freed = match removal.target {
             Target::Cell => {
                 let freed = self.cells.remove(&key, upto);
-                self.settled.insert(key, upto);
+                self.doubts.settle(key, upto);
                 freed
             }
             Target::Prefix => {
                 let cells = self.cells.retain(&key, |_, cell| cell.version > upto);
                 let lists = self.lists.remove_below(&key, |_, seq| seq <= upto);
-                self.settled_below.insert(key, upto);
+                self.doubts.settle_below(key, upto);
                 cells + lists
             }
             Target::Entries => {
@@ -143,13 +139,7 @@ impl Directory {
     /// Forgets what was erased, and learns what is damaged.
     pub(super) fn without(&mut self, gone: &Gone) {
         self.followed.generation = gone.generation;
-        for range in &gone.lost {
-            if !self.lost.contains(range) {
-                self.lost.push(range.clone());
-            }
-        }
-        // Nobody has to know any more what it was.
-        self.lost.retain(|range| !gone.covers_all(range));
+        self.doubts.learn(gone);
         if gone.version() == self.followed.erased {
             return;
         }
@@ -224,22 +214,9 @@ impl Directory {
         reverse: bool,
         now: i64,
     ) -> Vec<(lists::Node, Seq)> {
-        let Some(list) = self.lists.get(list) else {
-            return Vec::new();
-        };
-        let path = list.path();
-        let page: Box<dyn Iterator<Item = &Seq>> = if reverse {
-            let end = beyond.map_or(path.len(), |beyond| {
-                path.partition_point(|seq| *seq < beyond)
-            });
-            Box::new(path.get(..end).unwrap_or_default().iter().rev())
-        } else {
-            let start = beyond.map_or(0, |beyond| path.partition_point(|seq| *seq <= beyond));
-            Box::new(path.get(start..).unwrap_or_default().iter())
-        };
-        let nodes = page.filter_map(|seq| list.node(*seq));
-        let live = nodes.filter(|node| is_live(node.expires, now)).take(limit);
-        live.map(|node| (node.clone(), list.before(node))).collect()
+        let list = self.lists.get(list);
+        list.map(|list| list.page(beyond, limit, reverse, now))
+            .unwrap_or_default()
     }
 
     /// What it is without.
@@ -263,11 +240,6 @@ impl Directory {
         }
     }
 
-    /// Whether any record is damaged so that nobody knows its key.
-    pub(super) fn has_lost(&self) -> bool {
-        !self.lost.is_empty()
-    }
-
     /// Every record below a prefix.
     pub(super) fn records_below<'a>(&'a self, prefix: &'a [u8]) -> impl Iterator<Item = Seq> + 'a {
         let cells = self.cells.below(prefix, None, false);
@@ -280,10 +252,7 @@ impl Directory {
     /// Up to which id nothing that is damaged concerns a cell: its newest version, or its removal.
     pub(super) fn settled(&self, key: &[u8]) -> Seq {
         let version = self.cells.get(key).map(|cell| cell.version);
-        let removed = self.settled.get(key).copied();
-        let below = order::prefixes(key).filter_map(|prefix| self.settled_below.get(prefix));
-        let all = version.into_iter().chain(removed).chain(below.copied());
-        all.max().unwrap_or_default()
+        self.doubts.settled(key).max(version.unwrap_or_default())
     }
 
     /// The damaged record that may have changed a cell.
@@ -291,19 +260,10 @@ impl Directory {
         // Of a version that cannot be read its record says so; of a patch nothing else does.
         let cell = self.cells.get(key).filter(|cell| !cell.readable);
         let unread = cell.and_then(|cell| cell.patch);
-        if self.lost.is_empty() {
+        if !self.doubts.are_any() {
             return unread;
         }
-        self.lost_after(self.settled(key)).or(unread)
-    }
-
-    /// The first damaged record after an id of which nobody knows what it changed.
-    pub(super) fn lost_after(&self, seq: Seq) -> Option<Seq> {
-        let lost = self.lost.iter().filter(|range| *range.end() > seq.0);
-        let first = lost
-            .map(|range| (*range.start()).max(seq.0.saturating_add(1)))
-            .min();
-        first.map(Seq)
+        self.doubts.after(self.settled(key)).or(unread)
     }
 }
 
@@ -488,16 +448,5 @@ mod tests {
         assert_eq!(expires(vec![put(2), patch(3, 4, 30)]), None);
         // What was taken up already changes nothing.
         assert_eq!(expires(vec![put(3), patch(2, 3, 20)]), None);
-    }
-
-    #[test]
-    fn a_cell_is_uncertain_behind_a_damaged_record() {
-        let mut directory = Directory::default();
-        directory.lost.extend([3..=4, 8..=8]);
-        let lost = |seq| directory.lost_after(Seq(seq)).map(|seq| seq.0);
-        assert_eq!(
-            [0, 2, 3, 4, 7, 8].map(lost),
-            [Some(3), Some(3), Some(4), Some(8), Some(8), None]
-        );
     }
 }

@@ -1,25 +1,27 @@
 //! One judgement: the rows of a batch, one after the other, on what is written by then.
 
-use std::collections::{BTreeSet, HashMap};
+mod removing;
 
-use crate::cold::removal::{Removal, Target};
+use std::collections::HashMap;
+
+use crate::cold::removal::Removal;
 use crate::cold::{Born, Links, Verdict};
 use crate::entry::Seq;
 use crate::error::{Error, Result};
 
-use super::attributes::{Attributes, is_live};
-use super::batch::{IfPresent, Outcome};
-use super::directory::Directory;
-use super::draft::{Draft, Version};
-use super::event::{Event, What};
-use super::judge::{Expected, Judged};
-use super::once::{Once, decode, encode};
-use super::order;
-use super::records::{Change, Step};
-use super::shared::Shared;
+use crate::log::attributes::Attributes;
+use crate::log::batch::{IfPresent, Outcome};
+use crate::log::directory::Directory;
+use crate::log::draft::{Draft, Version};
+use crate::log::event::{Event, What};
+use crate::log::judge::{Expected, Judged};
+use crate::log::once::{Once, decode, encode};
+use crate::log::order;
+use crate::log::records::{Change, Step};
+use crate::log::shared::Shared;
 
 /// One judgement under way.
-pub(super) struct Bench<'a> {
+pub(in crate::log) struct Bench<'a> {
     base: &'a Directory,
     shared: &'a Shared,
     draft: &'a mut Draft,
@@ -35,7 +37,7 @@ pub(super) struct Bench<'a> {
 
 impl<'a> Bench<'a> {
     /// A judgement of a batch of so many rows, whose first record gets the id `next`.
-    pub(super) fn new(
+    pub(in crate::log) fn new(
         base: &'a Directory,
         shared: &'a Shared,
         draft: &'a mut Draft,
@@ -60,7 +62,7 @@ impl<'a> Bench<'a> {
     }
 
     /// What becomes of each record, and what that comes to.
-    pub(super) fn done(self) -> (Vec<Verdict>, Judged) {
+    pub(in crate::log) fn done(self) -> (Vec<Verdict>, Judged) {
         (self.verdicts, self.judged)
     }
 
@@ -69,7 +71,7 @@ impl<'a> Bench<'a> {
     /// # Errors
     ///
     /// [`Error::Conflict`] if another batch of that name was written; as reading the store.
-    pub(super) fn repeated(&mut self, once: &Once, steps: usize) -> Result<bool> {
+    pub(in crate::log) fn repeated(&mut self, once: &Once, steps: usize) -> Result<bool> {
         let key = order::encode(&once.key);
         self.certain(&key)?;
         let Some(there) = self.draft.version(self.base, &key, self.now) else {
@@ -94,7 +96,7 @@ impl<'a> Bench<'a> {
         Ok(true)
     }
 
-    pub(super) fn expect(&mut self, what: Expected, key: &[u8], seq: Seq) -> Result<()> {
+    pub(in crate::log) fn expect(&mut self, what: Expected, key: &[u8], seq: Seq) -> Result<()> {
         let found = match what {
             Expected::Version => {
                 self.certain(key)?;
@@ -130,7 +132,7 @@ impl<'a> Bench<'a> {
         Err(conflict(None, key, reason, found))
     }
 
-    pub(super) fn step(&mut self, step: &Step) -> Result<()> {
+    pub(in crate::log) fn step(&mut self, step: &Step) -> Result<()> {
         let (key, row) = (&step.key, step.row);
         let seq = self.next;
         match &step.what {
@@ -270,103 +272,6 @@ impl<'a> Bench<'a> {
         self.write(step, links, Some(what));
     }
 
-    fn remove(&mut self, step: &Step, removal: &Removal) -> Result<()> {
-        let key = &step.key;
-        let gone = match removal.target {
-            Target::Cell => {
-                let there = self.draft.version(self.base, key, i64::MIN);
-                let records = self.draft.records_of(self.base, key);
-                self.draft.remove_cell(key);
-                // Without a version only what waits in the spool, or nobody can read, may be one.
-                if there.is_some() {
-                    records
-                } else {
-                    BTreeSet::new()
-                }
-            }
-            Target::Prefix => {
-                let records = self.draft.records_below(self.base, key);
-                self.draft.remove_below(key);
-                records
-            }
-            Target::Entries => {
-                let seqs = removal.seqs.iter().flat_map(Clone::clone).map(Seq);
-                let list = self.base.lists.get(key);
-                let known = |seq: &Seq| list.is_some_and(|list| list.node(*seq).is_some());
-                let (mut there, other): (Vec<Seq>, Vec<Seq>) = seqs.partition(known);
-                let added = other
-                    .into_iter()
-                    .filter(|seq| self.draft.holds(self.base, key, *seq));
-                there.extend(added);
-                self.draft.remove_entries(self.base, key, &there);
-                self.records_of(key, &there)
-            }
-        };
-        let store = &self.shared.store;
-        if gone.is_empty() && self.certain(key).is_ok() && !store.is_spooling()? {
-            self.leave_out();
-            return Ok(());
-        }
-        self.removed(step, removal.clone(), &gone);
-        Ok(())
-    }
-
-    /// These entries of a list, with their patches and what they replaced.
-    fn records_of(&self, key: &[u8], entries: &[Seq]) -> BTreeSet<u64> {
-        let records = |one: &Seq| self.draft.records_of_entry(self.base, key, *one);
-        entries.iter().flat_map(records).collect()
-    }
-
-    fn expire(&mut self, step: &Step, target: Target) -> Result<()> {
-        let key = &step.key;
-        let expired = match target {
-            Target::Cell => {
-                let there = self.draft.version(self.base, key, i64::MIN);
-                let live = self.draft.version(self.base, key, self.now);
-                there.filter(|_| live.is_none()).map(|_| BTreeSet::new())
-            }
-            Target::Entries | Target::Prefix => {
-                let all = [0..=u64::MAX];
-                let path = self.draft.within(self.base, key, &all);
-                let list = self.base.lists.get(key);
-                let node = |seq: &Seq| list.and_then(|list| list.node(*seq));
-                let expires =
-                    |seq: &Seq| node(seq).is_some_and(|one| !is_live(one.expires, self.now));
-                let gone: BTreeSet<u64> =
-                    path.into_iter().filter(expires).map(|seq| seq.0).collect();
-                (!gone.is_empty()).then_some(gone)
-            }
-        };
-        let Some(expired) = expired else {
-            self.leave_out();
-            return Ok(());
-        };
-        self.remove(step, &Removal::new(target, &expired))
-    }
-
-    /// Writes a removal of these records, with what was made from them. It names all of them, so that nobody
-    /// shows again what an entry had replaced that is not there any more.
-    fn removed(&mut self, step: &Step, removal: Removal, gone: &BTreeSet<u64>) {
-        let named = match removal.target {
-            Target::Entries => removal.naming(gone),
-            Target::Cell | Target::Prefix => removal,
-        };
-        let made = self.draft.remove_made(self.base, gone);
-        let removal = named.with(&made);
-        let payload = removal.encode();
-        self.write(step, Links::default(), Some(What::Removed(removal)));
-        self.say(payload);
-    }
-
-    /// Lets the last record hold these bytes.
-    fn say(&mut self, payload: Vec<u8>) {
-        self.payloads
-            .insert(self.verdicts.len().saturating_sub(1), payload.clone());
-        if let Some(Verdict::Written(links)) = self.verdicts.pop() {
-            self.verdicts.push(Verdict::Rewritten(links, payload));
-        }
-    }
-
     fn patch(&mut self, step: &Step, of: Option<Seq>, attributes: &Attributes) -> Result<()> {
         let key = &step.key;
         self.certain(key)?;
@@ -441,7 +346,7 @@ impl<'a> Bench<'a> {
 
     /// Refuses to judge if a damaged record came after an id.
     fn nothing_lost(&self, after: Seq) -> Result<()> {
-        match self.base.lost_after(after) {
+        match self.base.doubts.after(after) {
             None => Ok(()),
             Some(lost) => Err(self.shared.uncertain(lost)),
         }
