@@ -1,8 +1,10 @@
 //! The spool when something is wrong in it: what cannot be taken up is named, and stops nobody.
 
 use std::fs;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
+use crate::support::faulty::Faulty;
 use crate::support::{append, draft, open, pages, spool, spooling};
 use warmset_core::cold::{
     Access, Appended, DamageKind, Draft, Encryption, Medium, Notices, OpenReport, Options, Ram,
@@ -221,4 +223,30 @@ fn what_no_answer_tells_is_counted() {
     let told: Notices = waiting.notices();
     assert_eq!((told.waits, told.refused), (1, 0));
     assert!(told.waited > 0);
+}
+
+#[test]
+fn a_batch_that_is_left_while_the_store_is_made_is_taken_up() {
+    let medium = Faulty::default();
+    let store = medium.open_store(spooling()).unwrap();
+    // Whoever makes the store has begun its first segment, and not written the mark yet.
+    medium.ram.remove("mark").unwrap();
+    let hold = medium.ram.try_lock().unwrap().unwrap();
+    for early in 0..4 {
+        medium.plan.early.store(early, Ordering::SeqCst);
+        match medium.open_store(spooling()) {
+            Ok(other) => {
+                let left = other.append_or_spool(&[draft(b"left")]).unwrap();
+                assert!(matches!(left, Appended::Spooled(_)), "{left:?}");
+            }
+            // It was there too early.
+            Err(error) => assert!(matches!(error, Error::Locked { .. }), "{early} {error:?}"),
+        }
+        medium.plan.early.store(0, Ordering::SeqCst);
+    }
+    drop(hold);
+    append(&store, &[b"after"]);
+    assert_eq!(store.report().damages, vec![]);
+    let all = pages(&store, 9_000);
+    assert!(all.len() >= 4, "{}", all.len());
 }

@@ -22,6 +22,8 @@ pub(crate) struct Plan {
     pub(crate) stutter: AtomicBool,
     /// How many lists still name a segment that is gone when it is opened.
     pub(crate) phantoms: AtomicU64,
+    /// How many lists do not name yet what is there.
+    pub(crate) early: AtomicU64,
     pub(crate) log: Mutex<Vec<&'static str>>,
     /// What happens elsewhere right before a rename; afterwards every call fails.
     pub(crate) at_rename: Mutex<Option<Elsewhere>>,
@@ -103,6 +105,11 @@ impl Medium for Faulty {
         if dir.is_empty() && left > 0 {
             self.plan.phantoms.store(left - 1, Ordering::SeqCst);
             names.push(super::segment(77));
+        }
+        let left = self.plan.early.load(Ordering::SeqCst);
+        if dir.is_empty() && left > 0 {
+            self.plan.early.store(left - 1, Ordering::SeqCst);
+            names.clear();
         }
         Ok(names)
     }

@@ -84,22 +84,20 @@ pub(in crate::cold) fn load(
     own: [u8; 16],
 ) -> Result<Loaded> {
     let mut files = survey(medium, repair, options.access())?;
-    let header = files.iter().find_map(|f| f.header);
-    let uuid = match header {
-        Some(header) => header.identity.uuid,
-        // Emptied by somebody else, or not begun yet.
-        None => MarkFile::owner(medium)
-            .map_err(|error| refused("read", &medium.path(MARK), error))?
-            .unwrap_or(own),
-    };
-    let mut state = Loading::new(medium, options, repair, uuid)?;
+    let mut state = Loading::new(medium, options, repair, named(medium, &files, own)?)?;
     let mut stubs = Vec::new();
     let known = state.found.segment;
     let marked = files.iter().rfind(|file| file.number == known);
     if repair == Repair::Forbidden && marked.is_none_or(|file| file.len < state.found.end) {
         // Written after the directory was listed and before the mark was read.
         files = survey(medium, repair, options.access())?;
+        let uuid = named(medium, &files, own)?;
+        if uuid != state.uuid {
+            // Somebody has just made the store, and named it.
+            state = Loading::new(medium, options, repair, uuid)?;
+        }
     }
+    let known = state.found.segment;
     while let Some(stub) = files.pop_if(|last| last.is_stub() && last.number > known) {
         // Nothing tells whether it never held a record, or was emptied by somebody else.
         state.skipped = UNREADABLE_GAP;
@@ -124,6 +122,21 @@ pub(in crate::cold) fn load(
     // The mark may know of more than is there.
     state.missing(known.saturating_add(1), Some(state.found.durable + 1));
     state.finish(stubs)
+}
+
+/// The uuid of a store with these segments; `own` if nothing names it yet.
+///
+/// # Errors
+///
+/// What the operating system answers.
+fn named(medium: &dyn Medium, files: &[Found], own: [u8; 16]) -> Result<[u8; 16]> {
+    if let Some(header) = files.iter().find_map(|file| file.header) {
+        return Ok(header.identity.uuid);
+    }
+    // Emptied by somebody else, or not begun yet.
+    let owner = MarkFile::owner(medium);
+    let owner = owner.map_err(|error| refused("read", &medium.path(MARK), error))?;
+    Ok(owner.unwrap_or(own))
 }
 
 impl<'a> Loading<'a> {
