@@ -19,12 +19,13 @@ from warmset.store.choices import is_choices
 from warmset.store.derived import Derived
 from warmset.store.descriptions import Described, described, read_parts, turn_of
 from warmset.store.epochs import is_step
+from warmset.store.log import Log
 from warmset.store.records import key_of
 from warmset.text.decisions import summarise
 from warmset.tokens import known_encoding
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Collection, Iterable, Sequence
     from os import PathLike
 
     from warmset.messages.canonical import Variant
@@ -34,6 +35,8 @@ if TYPE_CHECKING:
     from warmset.store.records import Job
 
 _NONE: Final = Described(0, None)
+_FEW: Final = 64
+"""So many ids are looked up one by one."""
 
 
 class Attached(Protocol):
@@ -96,6 +99,7 @@ class Catalog:
         self.encoding = encoding
         self.opening = opening
         self.store = opening.store(path)
+        self.log = Log(self.store)
         self.retriever = Retriever()
         self.loaded = False  # whether the retriever has already what is being taken up
         self.ledgers: dict[tuple[str, str], Ledger] = {}
@@ -269,6 +273,14 @@ class Catalog:
         """Return whether a message has that id."""
         return id_ in self._owner
 
+    def takes_up(self, ids: range) -> bool:
+        """Return whether a message, another entry or a derived record has one of these ids."""
+        opaque = (one.history.opaque for one in self.ledgers.values())
+        known: list[Collection[int]] = [self._owner, self.derived, *opaque]
+        if ids.stop - ids.start <= _FEW:
+            return any(id_ in one for one in known for id_ in ids)
+        return any(id_ in ids for one in known for id_ in one)
+
     def jobs(self, first: int = 0) -> list[Job]:
         """Return every view of every message with a text, from an id on."""
         with self.lock:
@@ -286,6 +298,18 @@ class Catalog:
             self.store.hash_of(id_)
         except Erased:
             return True
+        except StoreError:
+            return False
+        return False
+
+    def is_gone(self, id_: int) -> bool:
+        """Return whether a record was erased or removed; False for an id that was never given."""
+        try:
+            self.store.hash_of(id_)
+        except Erased:
+            return True
+        except NotFound:
+            return id_ < self.store.stats()["next_seq"]
         except StoreError:
             return False
         return False

@@ -18,10 +18,11 @@ from warmset.engine.describing import DescribeQueue
 from warmset.engine.index_file import IndexFile
 from warmset.engine.library import Library
 from warmset.engine.replay import Follower
-from warmset.errors import Forked, InvalidInputError, ReadOnly
+from warmset.errors import Conflict, Forked, InvalidInputError, ReadOnly
 from warmset.receipts import ErasureResult, Spooled
 from warmset.state.branch_records import Links, head_draft
 from warmset.store.records import Job, key_of, turn_draft
+from warmset.store.rows import Add
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
@@ -29,10 +30,13 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
     from os import PathLike
 
+    from warmset._core import Outcome
     from warmset.embed import Embedder
     from warmset.state.ledger import Ledger
+    from warmset.store.conditions import Condition
     from warmset.store.options import StoreOptions
     from warmset.store.records import Draft, TurnMeta
+    from warmset.store.rows import Row
     from warmset.text.describe import Describers
 
 _NOTHING: Final = ErasureResult(0, 0, 0)
@@ -40,7 +44,7 @@ _NOTHING: Final = ErasureResult(0, 0, 0)
 
 @guarded(
     "self.lock",
-    calls=("append", "move", "_keep", "follow_all", "_links"),
+    calls=("append", "move", "write", "_keep", "_add", "follow_all", "_links"),
 )
 class Engine(Library):
     """A store, its index and its conversations.
@@ -121,6 +125,7 @@ class Engine(Library):
             lock: then they are in the spool until a writer appends them.
 
         Raises:
+            Conflict: A message of the path has the key of one of them; none was kept.
             StoreError: They could not be kept.
         """
         shown: messages.Dialect | None = next((m.dialect for m in metas if m.dialect), None)
@@ -132,7 +137,8 @@ class Engine(Library):
         ]
         facts = [messages.facts(message, dialect) for message in batch]
         counts = message_tokens(batch, self.encoding)
-        ids = self._keep(drafts)
+        keyed = any(meta.key is not None for meta in metas)
+        ids = self._add(drafts) if keyed else self._keep(drafts)
         if isinstance(ids, Spooled):
             parent = metas[0].parent if metas else None
             ledger.history.expect(parent, [content_hash(payload) for payload in payloads])
@@ -193,8 +199,30 @@ class Engine(Library):
         if isinstance(ids, Spooled):
             ledger.history.expect(head, [])
         else:
-            self.place(self.ledger(ledger.tenant, ledger.name), head)
+            self.place(self.ledger(ledger.tenant, ledger.name), head, ids[-1])
             self._follower.passed(ids[-1])
+
+    def write(self, rows: Sequence[Row], *, expect: Sequence[Condition] = ()) -> list[Outcome]:
+        """Write a batch of the log, and take up what it changed; the caller holds the lock.
+
+        Args:
+            rows: What changes in a conversation.
+            expect: What must be so.
+
+        Returns:
+            What became of each row.
+
+        Raises:
+            Conflict: It was not so; what others wrote meanwhile is taken up.
+            StoreError: The batch could not be written.
+        """
+        try:
+            outcomes = self.log.write(rows, expect=expect)
+        except Conflict:
+            self._follower.catch_up()
+            raise
+        self._follower.catch_up()
+        return outcomes
 
     def _keep(self, drafts: Sequence[Draft], *, sync: bool = True) -> list[int] | Spooled:
         """Append records, and read those that others wrote before them.
@@ -205,6 +233,25 @@ class Engine(Library):
         if isinstance(ids, Spooled):
             self.notices.note_store(logging.WARNING, "spooled", records=len(drafts))
         elif ids and not self._alone:
+            self._follower.catch_up(until=ids[0])
+        return ids
+
+    def _add(self, drafts: Sequence[Draft]) -> list[int]:
+        """Append messages with keys, and read what others wrote before them.
+
+        Raises:
+            Conflict: A key is on the path already; nothing was written.
+        """
+        rows = [
+            Add(key, payload, turn=meta, if_present="fail") for _, key, meta, payload, _ in drafts
+        ]
+        try:
+            outcomes = self.log.write(rows)
+        except Conflict:
+            self._follower.catch_up()
+            raise
+        ids = [outcome.id for outcome in outcomes if outcome.id is not None]
+        if ids and not self._alone:
             self._follower.catch_up(until=ids[0])
         return ids
 
@@ -254,7 +301,7 @@ class Engine(Library):
         Raises:
             StoreError: They could not be erased.
         """
-        self._must_write()
+        self.must_write()
         # In this order: whoever makes vectors asks for texts, and those for the lock.
         with self.index.erasing(), self.paused(), self.lock:
             if self.store.spooled():  # the links below hold for the path that it leads to
@@ -302,7 +349,7 @@ class Engine(Library):
         """
         if self.indexer is None:
             raise InvalidInputError("reembed: this memory has no embedder; open it with one")
-        self._must_write()
+        self.must_write()
         self.indexer.renew(self.jobs, progress)
         with self.index.erasing():
             pass  # the file has the vectors that were erased
@@ -322,7 +369,7 @@ class Engine(Library):
         Raises:
             StoreError: The store could not be read.
         """
-        self._must_write()
+        self.must_write()
         started = time.perf_counter()
         with self.index.erasing(), self.paused(), self.lock:
             self._follower.index_again()
@@ -349,8 +396,8 @@ class Engine(Library):
                 with self.lock:
                     self.release()
 
-    def _must_write(self) -> None:
-        """Refuse what changes files before the store itself is asked to.
+    def must_write(self) -> None:
+        """Refuse what changes files, before the store itself is asked to.
 
         Raises:
             ReadOnly: The store was opened with mode "read".

@@ -68,15 +68,25 @@ class Library(Catalog):
             )
         )
 
-    def place(self, ledger: Ledger, head: int) -> None:
-        """Make a message, or the one before it if it was erased, the last one, in memory only."""
-        if head and head not in ledger.history and self.is_erased(head):
-            head = ledger.history.heir(head)
-        if head and head not in ledger.history:
+    def place(self, ledger: Ledger, head: int, at: int | None = None) -> None:
+        """Make a message, or the one before it if it is gone, the last one, in memory only.
+
+        Args:
+            ledger: The conversation.
+            head: The message, or an entry that is none: then it is the one before that.
+            at: The id of the record that moves the path's end there; None for the parent of a
+                message, which moves it by what follows. A record that was taken up changes nothing.
+        """
+        history = ledger.history
+        if at is not None and not history.head_at(at, head):
+            return
+        if head and head not in history and (head in history.opaque or self.is_gone(head)):
+            head = history.heir(head)
+        if head and head not in history:
             self.lost.append(f"conversation {ledger.name!r}: message {head} is lost")
             return
-        length = len(ledger.history.path)
-        left, joined = ledger.history.move(head)
+        length = len(history.path)
+        left, joined = history.move(head)
         ledger.branch(length - len(left))
         if not self.loaded:
             self.retriever.set_live(left, False)
@@ -84,13 +94,19 @@ class Library(Catalog):
         ledger.frozen = None
         self.end_choices(ledger.tenant, ledger.name)
 
-    def relink(self, ledger: Ledger, links: Links) -> None:
-        """Link messages to the remaining messages before them, in memory only."""
+    def relink(self, ledger: Ledger, links: Links, at: int) -> None:
+        """Link messages to the remaining messages before them, in memory only.
+
+        Args:
+            ledger: The conversation.
+            links: What they follow.
+            at: The id of the record that says so.
+        """
         history = ledger.history
         there = [id_ for id_ in links.of if id_ in history]
         history.heirs |= {id_: of for id_, of in links.of.items() if id_ not in history}
-        history.relink({id_: links.parent(id_, history) for id_ in there})
-        self.place(ledger, links.end(history))
+        history.relink({id_: history.heir(links.parent(id_, history)) for id_ in there})
+        self.place(ledger, links.end(history), at)
 
     def admit(
         self,

@@ -13,17 +13,24 @@ from warmset import messages
 from warmset._support.locks import guarded
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.state.branch_records import Links
-from warmset.store.derived import KINDS
+from warmset.store.derived import KINDS, key_of_scope
 from warmset.store.forgetting import forget_texts
 from warmset.store.records import (
     CHECKPOINT,
     EMBEDDING,
+    ENTRY,
+    HEAD,
+    REMOVED,
     TOMBSTONE,
     TURN,
     Identity,
+    Removal,
     TurnMeta,
     VectorMeta,
     checkpoint,
+    head_of,
+    is_conversation,
+    key_of,
     names_of,
 )
 from warmset.text.hard_facts import forget_words
@@ -38,6 +45,9 @@ if TYPE_CHECKING:
 PAGE: Final = 1 << 20
 """Bytes that are read at once while following; most of the time there is nothing to read."""
 
+PATH_KINDS: Final = frozenset((TURN, CHECKPOINT, ENTRY, HEAD))
+"""Kinds of records of which the messages of a conversation and its path are made."""
+
 _Name = tuple[str, str]
 
 
@@ -49,7 +59,7 @@ class _News:
         turns: Ids of new turns, by their conversation.
         vectors: Turns whose vectors came.
         renewed: Whether another embedder, or the same one anew, makes the vectors from here on.
-        erased: Whether something was erased.
+        erased: Whether something was erased, or removed that was taken up.
     """
 
     turns: dict[_Name, list[int]] = field(default_factory=dict)
@@ -148,22 +158,40 @@ class Follower:
     def _take(self, record: Record, news: _News) -> None:
         """Take up one record; what is not as warmset writes it is reported and passed over."""
         try:
-            if record.kind == TURN:
-                self._turn(record, news)
-            elif record.kind == EMBEDDING:
+            if record.kind == EMBEDDING:
                 self._vector(record, news)
-            elif record.kind == CHECKPOINT:
-                self._checkpoint(record, news)
             elif record.kind in KINDS:
-                made = self._engine.derived.take(record)
-                if made is not None:
-                    self._engine.take_description(made)
-                    self._engine.take_epoch(made)
-                    self._engine.take_choices(made)
+                self._derived(record)
+            elif record.kind == REMOVED:
+                news.erased = news.erased or self._concerns(record)
             elif record.kind == TOMBSTONE:
                 news.erased = True
+            else:
+                self._placed(record, news)
         except (ValueError, LookupError, TypeError, ArithmeticError) as error:
             self._engine.lost.append(f"record {record.seq} is not as warmset writes it: {error}")
+
+    def _placed(self, record: Record, news: _News) -> None:
+        """Take up what a conversation and its path are made of."""
+        if record.kind == TURN:
+            self._turn(record, news)
+        elif record.kind == CHECKPOINT:
+            self._checkpoint(record, news)
+        elif record.kind in (ENTRY, HEAD) and is_conversation(record.key):
+            ledger = self._engine.ledger(*names_of(record.key))
+            if record.kind == HEAD:
+                self._engine.place(ledger, head_of(record.payload), record.of or record.seq)
+            elif record.seq not in ledger.history.opaque:
+                before = ledger.history.head if record.parent is None else record.parent
+                ledger.history.keep(record.seq, before)
+
+    def _derived(self, record: Record) -> None:
+        engine = self._engine
+        made = engine.derived.take(record)
+        if made is not None:
+            engine.take_description(made)
+            engine.take_epoch(made)
+            engine.take_choices(made)
 
     def _turn(self, record: Record, news: _News) -> None:
         engine = self._engine
@@ -177,12 +205,30 @@ class Follower:
         fresh = news.turns.setdefault((ledger.tenant, ledger.name), [])
         if not fresh and ledger.history.head:
             fresh.append(ledger.history.head)
-        if meta.parent is not None:
-            engine.place(ledger, meta.parent)
+        parent = meta.parent
+        if record.parent is not None:  # the log wrote it, which knows what it follows
+            before = ledger.history.heir(record.parent)
+            parent = None if before == ledger.history.head else before
+        if parent is not None:
+            engine.place(ledger, parent)
         engine.admit(ledger, record.seq, record.hash, facts, meta, tokens)
         if facts.role == "assistant":
             ledger.sent_lists.replied()  # what this process made before it was for that reply
         fresh.append(record.seq)
+
+    def _concerns(self, record: Record) -> bool:
+        """Return whether a removal takes away anything that was taken up."""
+        engine, said = self._engine, Removal.decode(record.payload)
+        ranges = [*said.derived]
+        if said.below:
+            parts = tuple(record.key)
+            keys = [key_of(*name) for name in engine.ledgers]
+            keys += [key_of_scope(*scope) for scope in engine.derived.scopes()]
+            if any(tuple(key[: len(parts)]) == parts for key in keys):
+                return True
+        elif is_conversation(record.key):
+            ranges += said.entries
+        return any(engine.takes_up(ids) for ids in ranges)
 
     def _vector(self, record: Record, news: _News) -> None:
         if self._engine.indexer is not None:
@@ -203,9 +249,10 @@ class Follower:
         elif fields.get("what") == "embedder":
             self._index.foreign = True
         elif fields.get("what") == "links":
-            engine.relink(engine.ledger(*names_of(record.key)), Links.decode(fields))
+            ledger = engine.ledger(*names_of(record.key))
+            engine.relink(ledger, Links.decode(fields), record.seq)
         elif fields.get("what") == "head":
-            engine.place(engine.ledger(*names_of(record.key)), int(fields["id"]))
+            engine.place(engine.ledger(*names_of(record.key)), int(fields["id"]), record.seq)
 
     def _settle(self, news: _News) -> None:
         """Do what is done once for many records."""
@@ -236,24 +283,25 @@ class Follower:
     def _forget(self, news: _News) -> None:
         """Drop what was erased; of a conversation that lost a part, the rest is read once more."""
         engine = self._engine
-        gone_records = engine.derived.forget(engine.is_erased)
+        gone_records = engine.derived.forget(engine.is_gone)
         for gone_record in gone_records:
             engine.drop_description(gone_record)
             engine.drop_choices(gone_record)
         engine.drop_epochs(gone_records)
         again: set[_Name] = set()
         for name, ledger in list(engine.ledgers.items()):
-            gone = [id_ for id_ in ledger.entries if engine.is_erased(id_)]
+            known = [*ledger.entries, *ledger.history.opaque]
+            gone = [id_ for id_ in known if engine.is_gone(id_)]
             if not gone:
                 continue
-            if len(gone) < len(ledger.entries):
+            if len(gone) < len(known):
                 again.add(name)
             engine.drop(ledger, gone)
             news.turns.pop(name, None)
         start = 1
         while again and (page := engine.store.page(start)):
             for record in page:
-                if record.seq < self._next and record.kind in (TURN, CHECKPOINT):
+                if record.seq < self._next and record.kind in PATH_KINDS:
                     self._again(record, again, news)
             start = page[-1].seq + 1
         for attached in engine.attached.values():

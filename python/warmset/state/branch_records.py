@@ -74,13 +74,14 @@ class Links:
         return cls(of, tuple(map(int, fields["head"])))
 
     def parent(self, id_: int, known: Container[int]) -> int:
-        """Return what a message follows, by which messages are there."""
+        """Return what a message follows, by which messages are there; that may be gone since."""
         return _first(self.of[id_], known)
 
     def end(self, known: Container[int]) -> int:
-        """Return the last message, by which messages are there."""
+        """Return the last message, by which messages are there; it may be gone since."""
         return _first(self.head, known)
 
 
 def _first(ancestors: tuple[int, ...], known: Container[int]) -> int:
-    return next((one for one in ancestors if one in known), ROOT)
+    last = ancestors[-1] if ancestors else ROOT
+    return next((one for one in ancestors if one in known), last)

@@ -35,11 +35,22 @@ class Step(NamedTuple):
 
 @guarded(
     "engine",
-    writes=("_stale", "path", "steps", "awaited", "awaited_after", "heirs", "branched"),
+    writes=(
+        "_stale",
+        "path",
+        "steps",
+        "awaited",
+        "awaited_after",
+        "heirs",
+        "branched",
+        "moved",
+    ),
     fields=("_following", "_child"),
     calls=(
         "add",
         "expect",
+        "head_at",
+        "keep",
         "relink",
         "contents",
         "move",
@@ -62,6 +73,9 @@ class History:
             makes the last one; None if nothing is awaited.
         heirs: For erased messages, their ancestors, nearest first, up to one that stayed.
         branched: Whether a message ever followed another one than the one before it.
+        opaque: Ids of entries that are no messages, with the entry that each follows.
+        moves: Where records moved the path's end, by their ids.
+        moved: The id of what determined the path's end last.
         steps: Where messages in another form led, by the message before and the content hash.
     """
 
@@ -77,6 +91,9 @@ class History:
         self.awaited_after: int | None = None
         self.heirs: dict[int, tuple[int, ...]] = {}
         self.branched = False
+        self.opaque: dict[int, int] = {}
+        self.moves: dict[int, int] = {}
+        self.moved = 0
 
     @property
     def head(self) -> int:
@@ -96,12 +113,38 @@ class History:
         if self.awaited and (self.awaited_after, self.awaited[0]) == (self.head, digest):
             del self.awaited[0]
             self.awaited_after = id_ if self.awaited else None
+        self.moved = id_
         self._parent[id_] = self.head
         self._digest[id_] = digest
         self._child[self.head, digest] = id_
         if self._following is not None:
             self._following.setdefault(self.head, []).append(id_)
         self.path.append(id_)
+
+    def keep(self, id_: int, parent: int) -> None:
+        """Take up an entry that is no message.
+
+        Args:
+            id_: Its id.
+            parent: The entry that it follows, a message or another one of its sort.
+        """
+        self.moved = id_
+        self.opaque[id_] = parent
+
+    def head_at(self, at: int, head: int) -> bool:
+        """Note that a record moves the path's end; the path stays as it is until `move`.
+
+        Args:
+            at: The record's id; of a second copy, that of the first one.
+            head: The entry that becomes the last one.
+
+        Returns:
+            Whether nothing that came after the record determined the end already.
+        """
+        self.moves[at] = head
+        newer = at > self.moved
+        self.moved = max(self.moved, at)
+        return newer
 
     def expect(self, parent: int | None, digests: Sequence[bytes]) -> None:
         """Note messages, or a move, that were left in the spool.
@@ -152,17 +195,31 @@ class History:
             at = self._parent[at]
 
     def heir(self, id_: int) -> int:
-        """Return the message that stands in an erased one's place: its nearest ancestor, or `ROOT`.
+        """Return the message in whose place an entry stands: itself, or the nearest one before it.
 
-        Where no link says which that is, it is the message before it on the current path.
+        What a gone entry followed is what a link names, else the entry before it by id, unless the
+        path's end was moved in between.
+
+        Args:
+            id_: The id of a message, of one that is gone, or of an entry that is no message.
+
+        Returns:
+            The message's id, or `ROOT`.
         """
-        seen = set[int]()
-        while id_ in self.heirs and id_ not in self._parent and id_ not in seen:
-            seen.add(id_)
-            id_ = next((one for one in self.heirs[id_] if one in self), self.heirs[id_][-1])
-        if id_ == ROOT or id_ in self._parent:
-            return id_
-        return max((one for one in self.path if one < id_), default=ROOT)
+        while id_ != ROOT and id_ not in self._parent:
+            id_ = self.opaque[id_] if id_ in self.opaque else self._followed(id_)
+        return id_
+
+    def _followed(self, gone: int) -> int:
+        """Return what a gone entry followed; that may be gone, too."""
+        if ancestors := self.heirs.get(gone):
+            heir = next((one for one in ancestors if one in self), ancestors[-1])
+            if heir < gone:
+                return heir
+        there = (id_ for ids in (self._parent, self.opaque) for id_ in ids)
+        before = max((id_ for id_ in there if id_ < gone), default=ROOT)
+        moved = max((at for at in self.moves if before < at < gone), default=ROOT)
+        return self.moves[moved] if moved and self.moves[moved] < gone else before
 
     def children(self, ids: Collection[int]) -> list[int]:
         """Return the messages that follow some messages, ascending."""

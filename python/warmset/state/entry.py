@@ -26,6 +26,7 @@ class Entry:
         blank: Whether it says nothing that could be indexed.
         extra: The caller's own fields.
         behind: What a reply with thinking was made behind, if that is known.
+        key: The caller's own name of it, if there is one.
         described: The description that a callable made; None while the built-in rules describe it.
     """
 
@@ -39,4 +40,5 @@ class Entry:
     blank: bool
     extra: dict[str, object] | None
     behind: Prefix | None = None
+    key: str | None = None
     described: Described | None = None

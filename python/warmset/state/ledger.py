@@ -59,8 +59,18 @@ if TYPE_CHECKING:
         "standing",
         "columns",
     ),
-    fields=("_accounts", "_session", "_live"),
-    calls=("admit", "describe", "live", "accounts", "branch", "together", "around", "jobs"),
+    fields=("_accounts", "_session", "_live", "_keys"),
+    calls=(
+        "admit",
+        "describe",
+        "live",
+        "accounts",
+        "branch",
+        "together",
+        "around",
+        "keyed",
+        "jobs",
+    ),
 )
 @dataclass(slots=True)
 class Ledger:
@@ -107,6 +117,7 @@ class Ledger:
     _accounts: tuple[int, Accounts] = field(default_factory=lambda: (0, Accounts()))
     _session: tuple[int, str | None, float] = (0, None, 0.0)
     _live: list[Entry] = field(default_factory=list)
+    _keys: dict[str, list[int]] = field(default_factory=dict[str, list[int]])
 
     def admit(self, id_: int, digest: bytes, facts: Facts, meta: TurnMeta, tokens: int) -> Entry:
         """Take a message up at the end of the current path.
@@ -133,7 +144,10 @@ class Ledger:
             blank=not facts.text.strip(),
             extra=meta.extra,
             behind=meta.behind,
+            key=meta.key,
         )
+        if meta.key is not None:
+            self._keys.setdefault(meta.key, []).append(id_)
         if meta.behind is not None and meta.behind.system is not None:
             self.sent_lists.ever = True
         if speaker:
@@ -222,6 +236,10 @@ class Ledger:
     def is_live(self, id_: int) -> bool:
         """Tell whether a message is on the current path."""
         return self.place(id_) is not None
+
+    def keyed(self, key: str) -> int | None:
+        """Return the message of the current path that has a key."""
+        return next((id_ for id_ in self._keys.get(key, ()) if self.is_live(id_)), None)
 
     def jobs(self, ids: Iterable[int]) -> list[Job]:
         """Return every view of some messages that has something to say."""

@@ -106,8 +106,15 @@ class Derived:
     def __len__(self) -> int:
         return len(self._known)
 
-    def __contains__(self, id_: int) -> bool:
+    def __contains__(self, id_: object) -> bool:
         return id_ in self._known
+
+    def __iter__(self) -> Iterator[int]:
+        return iter(self._known)
+
+    def scopes(self) -> set[tuple[str, str | None]]:
+        """Return the tenants and conversations that records belong to."""
+        return {(one.tenant, one.conversation) for one in self._known.values()}
 
     def get(self, id_: int) -> Made | None:
         """Return a record by its id."""

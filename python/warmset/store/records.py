@@ -6,6 +6,7 @@ Meta fields are compact JSON with short names, because they are read whenever th
 from __future__ import annotations
 
 import json
+import struct
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, TypeVar
 
@@ -35,6 +36,18 @@ TURN: Final = "turn"
 EMBEDDING: Final = "embedding"
 CHECKPOINT: Final = "checkpoint"
 TOMBSTONE: Final = "tombstone"
+ENTRY: Final = "entry"
+HEAD: Final = "head"
+REMOVED: Final = "removed"
+
+_SPACE: Final = b"\xff"
+"""How the second part of a key begins that is no conversation."""
+
+_BELOW: Final = 2
+"""What a removal of everything below a key says."""
+
+_ID: Final = 8
+"""Bytes of an id."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -49,6 +62,7 @@ class TurnMeta:
         parent: The id of the message that it follows, if that is not the one appended before.
         extra: The caller's own fields.
         behind: What a reply with thinking was made behind, if that is known.
+        key: The caller's own name of the message, if one was given.
     """
 
     at: float
@@ -58,6 +72,7 @@ class TurnMeta:
     parent: int | None = None
     extra: dict[str, Any] | None = None
     behind: Prefix | None = None
+    key: str | None = None
 
     def encode(self) -> bytes:
         """Return it as compact JSON without absent fields."""
@@ -70,6 +85,7 @@ class TurnMeta:
                 "parent": self.parent,
                 "meta": self.extra,
                 "behind": None if self.behind is None else self.behind.encode(),
+                "key": self.key,
             }
         )
 
@@ -90,6 +106,7 @@ class TurnMeta:
             parent=_field(fields, "parent", int),
             extra=_field(fields, "meta", dict),
             behind=Prefix.decode(fields.get("behind")),
+            key=key if isinstance(key := fields.get("key"), str) else None,
         )
 
 
@@ -211,6 +228,11 @@ def key_of(tenant: str, conversation: str) -> list[bytes]:
     return parts
 
 
+def is_conversation(key: Sequence[bytes]) -> bool:
+    """Return whether a key is that of a conversation, and of no space of the log."""
+    return len(key) == 2 and not key[1].startswith(_SPACE)  # noqa: PLR2004 - tenant and name
+
+
 def names_of(key: tuple[bytes, ...]) -> tuple[str, str]:
     """Return the tenant and the conversation of a key."""
     tenant, conversation = key
@@ -253,6 +275,51 @@ def _field(fields: dict[str, Any], name: str, kind: type[_T]) -> _T | None:
     if value is not None and not isinstance(value, kind):
         raise InvalidInputError(f"{name}: expected {kind.__name__}, found {value!r:.80}")
     return value
+
+
+@dataclass(frozen=True, slots=True)
+class Removal:
+    """What a record of kind "removed" takes away, of what has a lower id.
+
+    Args:
+        below: Whether that is everything below the record's key.
+        entries: Else the ids of entries of the list of that key, as ranges.
+        derived: Ids of what was made from that, as ranges.
+    """
+
+    below: bool
+    entries: tuple[range, ...]
+    derived: tuple[range, ...]
+
+    @classmethod
+    def decode(cls, payload: bytes) -> Removal:
+        """Read the payload of such a record.
+
+        Raises:
+            ValueError: It is not as the log writes it.
+        """
+        try:
+            what, *words = struct.unpack(f"<{len(payload) // 8}Q", payload)
+            listed: list[tuple[range, ...]] = []
+            for _ in range(2):
+                end = 1 + 2 * words[0]
+                starts, ends = words[1:end:2], words[2:end:2]
+                listed.append(tuple(range(a, b + 1) for a, b in zip(starts, ends, strict=True)))
+                words = words[end:]
+        except (struct.error, IndexError) as error:
+            raise ValueError(f"payload: expected ranges of ids ({error})") from error
+        return cls(what == _BELOW, *listed)
+
+
+def head_of(payload: bytes) -> int:
+    """Read the payload of a record of kind "head": the last entry, 0 for none.
+
+    Raises:
+        ValueError: It is no id.
+    """
+    if len(payload) != _ID:
+        raise ValueError(f"payload: expected {_ID} bytes, found {len(payload)}")
+    return int.from_bytes(payload, "little")
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,7 +6,7 @@ use std::ops::Range;
 
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyBytesMethods, PyList, PyString, PyTuple, PyType};
-use warmset_core::cold::Draft;
+use warmset_core::cold::{Draft, Links};
 use warmset_core::{Kind, Seq};
 
 use crate::cold_arguments::{ids, wrong};
@@ -62,6 +62,19 @@ impl Record {
         PyTuple::new(py, self.inner.sources.iter().map(|seq| seq.0))
     }
 
+    /// Of an entry that the log wrote: the id of the one before it, 0 for none; else None.
+    #[getter]
+    fn parent(&self) -> Option<u64> {
+        Some(self.inner.links.as_deref()?.parent?.0)
+    }
+
+    /// The record that this one changes, replaces, or is the second copy of; None if there is none.
+    #[getter]
+    fn of(&self) -> Option<u64> {
+        let of = self.inner.links.as_deref()?.of?;
+        (of != Seq(0)).then_some(of.0)
+    }
+
     /// The payload's `content_hash`.
     #[getter]
     fn hash<'py>(&self, py: Python<'py>) -> Bound<'py, PyBytes> {
@@ -70,7 +83,9 @@ impl Record {
 
     fn __reduce__<'py>(&self, py: Python<'py>) -> PyResult<(Bound<'py, PyAny>, Parts<'py>)> {
         let again = PyType::new::<Self>(py).getattr("_again")?;
-        let numbers = (self.inner.seq.0, self.inner.kind.code());
+        let ties = self.inner.links.as_deref();
+        let ties = ties.map(|links| (links.parent.map(|seq| seq.0), links.of.map(|seq| seq.0)));
+        let numbers = (self.inner.seq.0, self.inner.kind.code(), ties);
         let (key, sources) = (self.key(py)?, self.sources(py)?);
         let parts = (numbers, key, self.meta(py), self.payload(py), sources);
         Ok((again, parts))
@@ -79,19 +94,27 @@ impl Record {
     /// What a pickled record is made from again.
     #[staticmethod]
     fn _again(
-        numbers: (u64, u16),
+        numbers: Numbers,
         key: Vec<Vec<u8>>,
         meta: Vec<u8>,
         payload: Vec<u8>,
         sources: Vec<u64>,
     ) -> Self {
+        let (seq, kind, ties) = numbers;
+        let links = ties.map(|(parent, of)| {
+            Box::new(Links {
+                parent: parent.map(Seq),
+                of: of.map(Seq),
+                ..Links::default()
+            })
+        });
         let inner = warmset_core::cold::Record {
-            seq: Seq(numbers.0),
-            kind: Kind::from_code(numbers.1),
+            seq: Seq(seq),
+            kind: Kind::from_code(kind),
             key,
             meta,
             sources: sources.into_iter().map(Seq).collect(),
-            links: None,
+            links,
             depth: 0,
             hash: warmset_core::cold::content_hash(&payload),
             payload,
@@ -109,8 +132,11 @@ impl Record {
     }
 }
 
+/// The id and the kind of a record, and what it is tied to.
+type Numbers = (u64, u16, Option<(Option<u64>, Option<u64>)>);
+
 type Parts<'py> = (
-    (u64, u16),
+    Numbers,
     Bound<'py, PyTuple>,
     Bound<'py, PyBytes>,
     Bound<'py, PyBytes>,

@@ -74,6 +74,8 @@ mod _core {
     #[pymodule_export]
     use super::log_results::{Cell, Entry, Listed, Outcome};
     #[pymodule_export]
+    use super::log_where::turns_where;
+    #[pymodule_export]
     use super::message_keys::message_keys;
     #[pymodule_export]
     use super::pack::{pack, pack_batch, rank_groups};

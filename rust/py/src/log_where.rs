@@ -13,11 +13,11 @@
 use std::fmt::{Debug, Write as _};
 
 use pyo3::prelude::*;
-use pyo3::types::{PyFrozenSet, PyList, PySet, PyString, PyTuple};
-use warmset_core::log::{Filter, MAX_FILTER_DEPTH, Value};
+use pyo3::types::{PyBytes, PyBytesMethods, PyFrozenSet, PyList, PySet, PyString, PyTuple};
+use warmset_core::log::{Filter, MAX_FILTER_DEPTH, Value, turn_columns};
 
 use crate::cold_arguments::wrong;
-use crate::error::invalid;
+use crate::error::{invalid, raise};
 use crate::log_arguments::flag;
 use crate::log_columns::{pairs, single, value};
 
@@ -36,6 +36,32 @@ pub(crate) fn filter(given: &Bound<'_, PyAny>) -> PyResult<Option<Filter>> {
         left: MAX_FILTER_DEPTH,
     };
     reader.mapping(given).map(Some)
+}
+
+/// Tell of each turn whether a condition is true of the caller's fields beside it.
+///
+/// Args:
+///     where: The condition, as `Log.scan` takes it.
+///     metas: What lies beside each turn, a JSON object whose `meta` has these fields.
+#[pyfunction]
+#[pyo3(text_signature = "(where, metas)")]
+#[expect(
+    clippy::needless_pass_by_value,
+    reason = "a list from Python arrives as a Vec"
+)]
+pub(crate) fn turns_where(
+    r#where: &Bound<'_, PyAny>,
+    metas: Vec<Bound<'_, PyBytes>>,
+) -> PyResult<Vec<bool>> {
+    let filter = filter(r#where)?;
+    if let Some(filter) = &filter {
+        filter.check().map_err(raise)?;
+    }
+    let passes = |meta: &Bound<'_, PyBytes>| match &filter {
+        Some(filter) => filter.passes(&turn_columns(meta.as_bytes())),
+        None => true,
+    };
+    Ok(metas.iter().map(passes).collect())
 }
 
 /// Where in the data it is.

@@ -46,5 +46,6 @@ pub use follow::{Change, Followed, Happened, Position};
 pub use handle::{Cell, Entry, Log};
 pub use records::{MAX_KEY, MAX_OWN, MAX_PARTS};
 pub use scan::{Listed, Order, Scan};
+pub use turns::turn_columns;
 pub use value::{Columns, MAX_COLUMNS, MAX_NAME, Value};
 pub use view::{Read, Seen};

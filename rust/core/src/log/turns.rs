@@ -50,6 +50,12 @@ pub(super) fn turn(meta: &[u8]) -> (Attributes, Option<Seq>) {
     (attributes, said.parent.map(Seq))
 }
 
+/// The caller's fields beside a turn that a condition can compare; none if this is not the meta of one.
+#[must_use]
+pub fn turn_columns(meta: &[u8]) -> Columns {
+    turn(meta).0.columns
+}
+
 /// The same meta without the turn that it follows; `None` unless it is a JSON object.
 pub(super) fn without_parent(meta: &[u8]) -> Option<Vec<u8>> {
     let mut fields: BTreeMap<&str, &RawValue> = serde_json::from_slice(meta).ok()?;
