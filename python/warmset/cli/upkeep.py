@@ -232,6 +232,7 @@ def import_(
         return 0
     for count, what in (
         (work.vectors, "records of vectors left out; they are made anew"),
+        (work.of_log, "records of the log left out"),
         (work.loose, "references to records that are not in the file left out"),
         (work.redacted, "records stored without all of their text, after redaction"),
     ):

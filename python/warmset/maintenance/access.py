@@ -81,6 +81,10 @@ def scope_of(tenant: str, conversation: str | None) -> list[bytes]:
     return key_of(tenant, conversation or "any")[: 1 if conversation is None else 2]
 
 
+_OWN: Final = frozenset(("tombstone", "spooled", "filler"))
+"""Kinds of records that only the store itself reads."""
+
+
 def pages(store: ColdStore, locked: list[int] | None = None) -> Iterator[Record]:
     """Read all records of a store except its own, in order; damaged and erased ones are skipped.
 
@@ -105,7 +109,7 @@ def pages(store: ColdStore, locked: list[int] | None = None) -> Iterator[Record]
             continue
         if not page:
             return
-        yield from (record for record in page if record.kind not in {"tombstone", "spooled"})
+        yield from (record for record in page if record.kind not in _OWN)
         start = page[-1].seq + 1
 
 

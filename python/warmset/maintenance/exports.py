@@ -8,12 +8,24 @@ from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING
 
 from warmset.maintenance.access import pages
-from warmset.maintenance.lines import HEADER, pointed, pointer, to_line
-from warmset.state.branch_records import Links
-from warmset.store.records import CHECKPOINT, EMBEDDING, TURN, checkpoint, dump, load
+from warmset.maintenance.lines import HEADER, line_of, pointed, pointer, to_line
+from warmset.state.branch_records import Links, head_draft
+from warmset.store.records import (
+    CHECKPOINT,
+    EMBEDDING,
+    ENTRY,
+    HEAD,
+    REMOVED,
+    TURN,
+    checkpoint,
+    dump,
+    head_of,
+    is_conversation,
+    load,
+)
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterator, Sequence
 
     from warmset._core import ColdStore, Record
 
@@ -58,10 +70,10 @@ def export(
     """
     records = vectors = unknown = 0
     written: dict[tuple[bytes, ...], dict[int, None]] = defaultdict(dict)
-    links = _links(store)
+    links, opaque = _links(store), dict[int, int]()
     header = json.dumps(HEADER) + "\n"
     total = store.stats()["records"]
-    for done, record in enumerate(pages(store)):
+    for done, record in enumerate(_once(store)):
         if progress is not None and done % 1000 == 0:
             progress(done, total)
         if list(record.key[: len(prefix)]) != list(prefix):
@@ -73,13 +85,45 @@ def export(
         else:
             if not records:
                 out.write(header)
-            out.write(to_line(record, _meta(record, written, links)) + "\n")
+            out.write(_line(record, written, links, opaque) + "\n")
+            if record.kind == ENTRY and record.parent is not None:
+                opaque[record.seq] = record.parent
             if record.kind == TURN:
                 written[tuple(record.key)][record.seq] = None
             records += 1
     if not records and (vectors or unknown or not prefix):
         out.write(header)
     return Exported(records, vectors, unknown, len(store.report()["damages"]))
+
+
+def _once(store: ColdStore) -> Iterator[Record]:
+    """Read all records, without second copies."""
+    twice = (HEAD, REMOVED)
+    return (one for one in pages(store) if one.kind not in twice or one.of is None)
+
+
+def _line(
+    record: Record,
+    written: dict[tuple[bytes, ...], dict[int, None]],
+    links: dict[int, Links],
+    opaque: dict[int, int],
+) -> str:
+    """Return a record's line; one that the log wrote to end a path is one that anybody can write.
+
+    Args:
+        record: The record.
+        written: Ids of the messages that were written, by conversation.
+        links: What `_links` returned.
+        opaque: Ids of entries that are no messages, with what each follows.
+    """
+    if record.kind != HEAD or not is_conversation(record.key):
+        return to_line(record, _meta(record, written, links))
+    head, turns = head_of(record.payload), written[tuple(record.key)]
+    while head in opaque:
+        head = opaque[head]
+    if head not in turns:
+        head = max((one for one in turns if one < head), default=0)
+    return line_of(record.seq, head_draft([*record.key], head))
 
 
 def _links(store: ColdStore) -> dict[int, Links]:

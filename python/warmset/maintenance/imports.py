@@ -14,7 +14,7 @@ from warmset.errors import InvalidInputError
 from warmset.maintenance.access import pages
 from warmset.maintenance.lines import check_header, from_line, pointed, pointer
 from warmset.maintenance.redacting import redacted_draft
-from warmset.store.records import CHECKPOINT, EMBEDDING, TURN
+from warmset.store.records import CHECKPOINT, EMBEDDING, ENTRY, HEAD, REMOVED, TURN
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -23,6 +23,9 @@ if TYPE_CHECKING:
     from warmset._core import ColdStore
     from warmset.engine import Redactor
     from warmset.store.records import Draft
+
+_OF_LOG: Final = frozenset((ENTRY, HEAD, REMOVED, "cell", "patch"))
+"""Kinds of records that only the log writes."""
 
 _RECORDS: Final = 256
 _BYTES: Final = 8 << 20
@@ -89,6 +92,7 @@ class Import:
         self.done = 0
         self.vectors = 0
         self.loose = 0
+        self.of_log = 0
         self._store = store
         self._ids: dict[int, int] = {}
         for record in pages(store):
@@ -114,6 +118,9 @@ class Import:
         for _, (id_, draft) in _lines(self.path):
             if draft[0] == EMBEDDING:
                 self.vectors += 1
+                continue
+            if draft[0] in _OF_LOG:
+                self.of_log += 1
                 continue
             waiting = {old for old, _ in batch}
             full = len(batch) == _RECORDS or size + len(draft[3]) > _BYTES

@@ -29,14 +29,19 @@ _POINTERS: Final = {"turn": "parent", "embedding": "of", "checkpoint": "id"}
 
 def to_line(record: Record, meta: bytes | None = None) -> str:
     """Write a record as one line of ASCII, with its meta replaced if one is given."""
-    line: dict[str, Any] = {"id": record.seq, "kind": record.kind}
-    line["key"] = [_name(part) for part in record.key]
-    if record.sources:
-        line["sources"] = list(record.sources)
-    for name, data in (
-        ("meta", record.meta if meta is None else meta),
-        ("payload", record.payload),
-    ):
+    kept = record.meta if meta is None else meta
+    draft = (record.kind, [*record.key], kept, record.payload, record.sources)
+    return line_of(record.seq, draft)
+
+
+def line_of(id_: int, draft: Draft) -> str:
+    """Write a record with that id as one line of ASCII."""
+    kind, key, meta, payload, sources = draft
+    line: dict[str, Any] = {"id": id_, "kind": kind}
+    line["key"] = [_name(part) for part in key]
+    if sources:
+        line["sources"] = list(sources)
+    for name, data in (("meta", meta), ("payload", payload)):
         found = _readable(name, data)
         line[f"{name}64" if found is None else name] = _base64(data) if found is None else found
     return json.dumps(line, separators=(",", ":"), allow_nan=False)
