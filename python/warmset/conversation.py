@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections.abc import Iterable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Final, overload
 
@@ -27,6 +26,7 @@ if TYPE_CHECKING:
     from datetime import datetime
     from typing import Unpack
 
+    from warmset._core import Entry
     from warmset.compact.keeper import Keeper
     from warmset.engine.handle import Handle
     from warmset.ingest import Synced, Turn
@@ -36,6 +36,8 @@ if TYPE_CHECKING:
     from warmset.retrieve.hits import Hit
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
+    from warmset.store.log import Where
+    from warmset.store.rows import Columns
     from warmset.tools import TurnTools
     from warmset.window.cut_result import CutResult
     from warmset.window.pipeline import Windows
@@ -101,8 +103,14 @@ class Conversation:
         session: str | int | None = None,
         meta: Mapping[str, Any] | None = None,
         window: Window | CutResult | None = None,
+        key: str | Sequence[str] | None = None,
     ) -> list[int]:
         """Append messages to the conversation and store them unchanged; duplicates are allowed.
+
+        With `key`, a message is stored once, however often it is appended: a key names one message
+        of the current path, in all processes. If that has the same content, it is not stored again,
+        and its id is returned; if it has other content, nothing is stored. A key whose message left
+        the path, by `pop` or `truncate`, is free again.
 
         The memory's redaction is the one exception: what its hook changes and what stands in
         `<private>` tags is left out before anything is stored.
@@ -125,6 +133,9 @@ class Conversation:
                 bound to what it was made behind, and stays in later windows only where that is
                 known and unchanged. If not given, it is the only window that was made since the
                 last reply.
+            key: Your own name of the message, a text of 1 to 1,024 bytes; for several messages, one
+                for each. Contents are compared as they are stored, after redaction; the time, the
+                speaker and your fields are not compared.
 
         Returns:
             The id of each message. When this returns, the messages are durable and can be found by
@@ -135,6 +146,10 @@ class Conversation:
             InvalidInputError: An option has the wrong type, or the messages have another dialect
                 than the conversation.
             RedactionError: The redaction hook failed; nothing was stored.
+            Conflict: A message of the path has one of the keys, and other content; `current` is its
+                id, and `row` the position among the messages. Nothing was stored.
+            Locked: With `key`, another process kept the store's lock for too long, even with
+                `on_busy="spool"`; nothing was stored.
             StoreError: The messages could not be stored; none was.
         """
         beside = ingest.Beside(at, speaker, session, meta)
@@ -145,6 +160,7 @@ class Conversation:
             beside,
             self._handle.redactor,
             window=window,
+            key=key,
         )
 
     def sync(
@@ -188,6 +204,61 @@ class Conversation:
             self._handle.live(), self._ledger, full_list, beside, self._handle.redactor
         )
 
+    def pop(self, count: int = 1, *, forget: bool = False) -> list[Turn]:
+        """Take the last messages off the conversation, and return them.
+
+        What leaves stays in the store on a branch, as after a shorter list was synchronised: it can
+        be fetched, and windows never show it. Nothing is rewritten. Processes that pop at the same
+        time take off different messages.
+
+        Messages are counted one by one: to take off a tool call with its results, count all of
+        them. Opaque entries behind the first message that leaves leave with it; see `keep`.
+
+        Args:
+            count: The number of messages; fewer leave if there are fewer.
+            forget: Whether to remove them, with what was derived from them: no process can find or
+                read them any more. Their bytes stay in the files until the store is compacted;
+                `Memory.erase` is for what must leave them at once.
+
+        Returns:
+            The messages that left, the oldest first.
+
+        Raises:
+            InvalidInputError: The count is not a positive integer.
+            Locked: Another process kept the store's lock for too long, even with
+                `on_busy="spool"`; nothing changed.
+            Conflict: Other processes moved the end of the conversation again and again.
+            ReadOnly: The memory was opened with mode "read".
+            StoreError: A message could not be read, or the change not be stored; nothing changed.
+        """
+        copies = self._copies if forget else None
+        left = ingest.pop_messages(self._handle.live(), self._ledger, count, copies)
+        return self._shortened(left, forget=forget)
+
+    def truncate(self, id_: int | None, /, *, forget: bool = False) -> list[Turn]:
+        """End the conversation at a message, and return the messages behind it.
+
+        What leaves stays in the store on a branch, unless it is removed; see `pop`.
+
+        Args:
+            id_: The id of the message that becomes the last one; None takes all messages off.
+            forget: Whether to remove what leaves; see `pop`.
+
+        Returns:
+            The messages that left, the oldest first.
+
+        Raises:
+            NotFound: The message is not on the current path.
+            InvalidInputError: The id is not an integer.
+            Locked: Another process kept the store's lock for too long; nothing changed.
+            Conflict: Other processes moved the end of the conversation again and again.
+            ReadOnly: The memory was opened with mode "read".
+            StoreError: A message could not be read, or the change not be stored; nothing changed.
+        """
+        copies = self._copies if forget else None
+        left = ingest.truncate_messages(self._handle.live(), self._ledger, id_, copies)
+        return self._shortened(left, forget=forget)
+
     @overload
     def fetch(self, ids: int) -> Turn: ...
     @overload
@@ -210,7 +281,13 @@ class Conversation:
             return [ingest.read_turn(engine, ledger, ingest.id_of(id_)) for id_ in ids]
         return ingest.read_turn(engine, ledger, ingest.id_of(ids))
 
-    def messages(self, *, limit: int | None = None, before: int | None = None) -> list[Turn]:
+    def messages(
+        self,
+        *,
+        limit: int | None = None,
+        before: int | None = None,
+        where: Where | None = None,
+    ) -> list[Turn]:
         """Return the newest messages of the current path, in order.
 
         To read a conversation backwards, page by page, pass the id of the oldest message of the
@@ -219,22 +296,85 @@ class Conversation:
         Args:
             limit: The most messages; None for all.
             before: An id; only messages before it are returned.
+            where: A condition on your own fields, those that `append` got as `meta`, in the words
+                of `Log.scan`: `{"tag": "x", "score": {"gte": 3}}`. Fields that are mappings, or
+                lists with lists or mappings in them, count as missing.
 
         Returns:
             The messages, the oldest first.
 
         Raises:
-            InvalidInputError: The limit is not a positive integer, or the id not an integer.
+            InvalidInputError: The limit is not a positive integer, the id not an integer, or the
+                condition malformed.
             StoreError: A message could not be read.
         """
         if limit is not None and (isinstance(limit, bool) or not isinstance(limit, int)):
             raise InvalidInputError(f"limit: expected a number of messages, found {limit!r}")
         if limit is not None and limit < 1:
             raise InvalidInputError(f"limit: expected at least 1, found {limit}")
-        path = self.ids
-        end = len(path) if before is None else bisect_left(path, ingest.id_of(before))
-        start = 0 if limit is None else max(end - limit, 0)
-        return ingest.read_turns(self._handle.live(), self._ledger, path[start:end])
+        return ingest.newest_turns(
+            self._handle.live(), self._ledger, limit=limit, before=before, where=where
+        )
+
+    # --- entries that are no messages -------------------------------------------------------------
+
+    def keep(
+        self,
+        payload: bytes,
+        *,
+        key: str | bytes | None = None,
+        codec: str | None = None,
+        columns: Columns | None = None,
+    ) -> int:
+        """Store an opaque entry at the end of the current path: bytes that are no message.
+
+        Use it for what belongs to a conversation and is for your program alone, such as the state
+        of an agent behind a message. No window shows it, no search finds it, and it is not counted
+        among the messages; `entries` returns it. It leaves the path with the message before it, and
+        is erased with the conversation.
+
+        Args:
+            payload: The bytes that come back.
+            key: Your own name of it; see `append`. Messages and opaque entries share their keys.
+            codec: Your name of the payload's encoding, at most 255 bytes.
+            columns: Named values beside the payload; see `Log.scan`.
+
+        Returns:
+            The entry's id; that of the first one if it was stored before by that key.
+
+        Raises:
+            Conflict: An entry of the path has that key, and other content.
+            Locked: Another process kept the store's lock for too long, even with
+                `on_busy="spool"`; nothing was stored.
+            InvalidInputError: An argument has the wrong type or is too long.
+            ReadOnly: The memory was opened with mode "read".
+            StoreError: The entry could not be stored.
+        """
+        return ingest.keep_entry(
+            self._handle.live(), self._ledger, payload, key=key, codec=codec, columns=columns
+        )
+
+    def entries(
+        self, *, after: int | None = None, limit: int | None = 1_000, reverse: bool = False
+    ) -> list[Entry]:
+        """Return everything on the current path as it is stored: messages and opaque entries.
+
+        Args:
+            after: The id of the last entry of the page before.
+            limit: The most entries; None for all.
+            reverse: Whether to begin with the newest entry.
+
+        Returns:
+            The entries. `turn` has what lies beside a message, as JSON, and is None for an opaque
+            entry; `payload` has the message as JSON, or the bytes as they were kept.
+
+        Raises:
+            InvalidInputError: An argument has the wrong type.
+            StoreError: An entry could not be read.
+        """
+        return ingest.read_entries(
+            self._handle.live(), self._ledger, after=after, limit=limit, reverse=reverse
+        )
 
     # --- searches and windows --------------------------------------------------------------------
 
@@ -429,10 +569,14 @@ class Conversation:
 
     aappend = twin(append)
     a_sync = twin(sync)
+    apop = twin(pop, to_the_end=True)
+    atruncate = twin(truncate, to_the_end=True)
     asearch = twin(search)
     awindow = twin(window)
     afit = twin(fit)
     amessages = twin(messages)
+    akeep = twin(keep, to_the_end=True)
+    aentries = twin(entries)
     acompact_now = twin(compact_now)
     atools = twin(tools)
 
@@ -445,6 +589,16 @@ class Conversation:
         if isinstance(ids, Iterable):
             return await in_thread(lambda: self.fetch(ids))
         return await in_thread(lambda: self.fetch(ids))
+
+    def _copies(self, ids: Sequence[int]) -> Sequence[int]:
+        """Return copies of messages that are removed with them, under the engine's lock."""
+        return items.copies_of(self._handle.engine, self._handle.tenant, ids=ids)
+
+    def _shortened(self, left: list[Turn], *, forget: bool) -> list[Turn]:
+        """Take what was removed out of the indexes of memories, too."""
+        if forget and left:
+            items.refresh(self._handle.engine)
+        return left
 
     def __warmset_keeper__(self) -> Keeper:
         """Return the interface that `compact_context` uses to read and write this conversation."""

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, cast
 
 from warmset import messages
 from warmset._support.log import event, room
-from warmset.errors import InvalidInputError, InvalidMessageError
+from warmset.errors import Conflict, InvalidInputError, InvalidMessageError
 from warmset.ingest.full_list import match_list
 from warmset.ingest.given_list import GivenList
+from warmset.ingest.keys import Keyed, checked_keys
 from warmset.ingest.replies import Replies, sent_with
 from warmset.ingest.turn import Synced
 from warmset.store.records import TurnMeta
@@ -27,6 +28,10 @@ if TYPE_CHECKING:
     from warmset.messages import Dialect, Message, MessageLike
     from warmset.messages.canonical import Variant
     from warmset.state.ledger import Ledger
+    from warmset.state.sent_lists import SentList
+
+TRIES: Final = 100
+"""How often messages with keys are matched anew because another process stored some meanwhile."""
 
 LOG: Final = room("store")
 
@@ -103,24 +108,79 @@ def append_messages(
     redactor: Redactor,
     *,
     window: object = None,
+    key: object = None,
 ) -> list[int]:
     """Append messages to a conversation; see `Conversation.append`."""
     sent = sent_with(window)
     taken = _accept(given)
+    keys = checked_keys(key, len(taken))
     batch = redactor.messages(taken)
     changed = sum(new is not old for new, old in zip(batch, taken, strict=True))
     beside = beside.redacted(redactor)
     try:
-        with engine.lock:
-            ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased meanwhile
-            found = _settle(ledger, batch)
-            replies = Replies(engine, ledger, ledger.history.head, sent)
-            ids = _append(engine, ledger, batch, beside.of(found), replies, given=taken)
+        if keys is not None:
+            ids, changed = _append_once(engine, ledger, batch, taken, keys, beside, sent)
+        else:
+            with engine.lock:
+                ledger = engine.ledger(ledger.tenant, ledger.name)  # it may have been erased
+                found = _settle(ledger, batch)
+                replies = Replies(engine, ledger, ledger.history.head, sent)
+                ids = _append(engine, ledger, batch, beside.of(found), replies, given=taken)
     finally:
         engine.notices.tell()
     redactor.note(ledger.tenant, ledger.name, changed)
     engine.room()
     return ids
+
+
+def _append_once(
+    engine: Engine,
+    ledger: Ledger,
+    batch: Sequence[Message],
+    given: Sequence[Message],
+    keys: Sequence[str],
+    beside: Beside,
+    sent: SentList | None,
+) -> tuple[list[int], int]:
+    """Append those messages whose keys are not on the path yet.
+
+    Args:
+        engine: The store.
+        ledger: The conversation.
+        batch: The messages.
+        given: The same before they were redacted.
+        keys: The key of each.
+        beside: What is kept beside each.
+        sent: The list that a reply among them was made behind, if the caller names it.
+
+    Returns:
+        The id of each message, and the number of those that were redacted and stored.
+
+    Raises:
+        Conflict: A message of the path has one of the keys, and other content.
+    """
+    whose, left = (ledger.tenant, ledger.name), TRIES
+    with engine.lock:
+        while True:
+            ledger = engine.ledger(*whose)  # it may have been erased meanwhile
+            found = _settle(ledger, [*batch])
+            keyed = Keyed(ledger, batch, keys)
+            fresh, plain = keyed.pick(batch), keyed.pick(given)
+            replies = Replies(engine, ledger, ledger.history.head, sent)
+            meta, named = beside.of(found), keyed.pick(keys)
+            left -= 1
+            try:
+                stored = _append(engine, ledger, fresh, meta, replies, given=plain, keys=named)
+                break
+            except Conflict as error:  # another process has stored one since
+                ledger = engine.ledger(*whose)
+                if not left or not keyed.is_settled(ledger, error):
+                    raise keyed.placed(ledger, error) from None
+    if keyed.skipped:
+        names = {"tenant": ledger.tenant, "conversation": ledger.name}
+        event(LOG, logging.INFO, "skipped", **names, messages=keyed.skipped)
+    changed = sum(new is not old for new, old in zip(fresh, plain, strict=True))
+    return keyed.ids(stored), changed
 
 
 def sync_messages(
@@ -210,6 +270,7 @@ def _append(
     *,
     given: Sequence[Message],
     first: TurnMeta | None = None,
+    keys: Sequence[str] | None = None,
 ) -> list[int]:
     """Append messages with their meta, and what the replies among them were made behind.
 
@@ -221,6 +282,7 @@ def _append(
         replies: Finds what they were made behind.
         given: The messages before they were redacted, as the model saw them.
         first: The meta of the first one, if it is another.
+        keys: The key of each, if they have keys.
     """
     dialect = ledger.dialect or meta.dialect or "openai"
     metas = [meta] * len(batch) if first is None else [first, *[meta] * (len(batch) - 1)]
@@ -228,6 +290,8 @@ def _append(
         one if prefix is None else replace(one, behind=prefix)
         for one, prefix in zip(metas, replies.behind(given, dialect), strict=True)
     ]
+    if keys is not None:
+        metas = [replace(one, key=key) for one, key in zip(metas, keys, strict=True)]
     ids = engine.append(ledger, batch, metas)
     replies.stored(ids, [messages.facts(message, dialect).role for message in batch])
     return ids

@@ -27,6 +27,7 @@ class Turn(dict[str, Any]):
         at: The time of the message, UTC.
         speaker: Its speaker's name, if there is one.
         meta: The caller's own fields.
+        key: The caller's own name of it, if `append` got one.
         live: Whether it is on the conversation's current path.
     """
 
@@ -35,6 +36,7 @@ class Turn(dict[str, Any]):
     at: datetime
     speaker: str | None
     meta: dict[str, Any]
+    key: str | None
     live: bool
 
 
@@ -111,5 +113,6 @@ def _turn(ledger: Ledger, id_: int, message: Message) -> Turn:
     turn.at = datetime.fromtimestamp(entry.at, UTC)
     turn.speaker = entry.speaker
     turn.meta = deepcopy(cast("dict[str, Any]", entry.extra or {}))
+    turn.key = entry.key
     turn.live = ledger.is_live(id_)
     return turn

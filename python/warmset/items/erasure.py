@@ -49,11 +49,16 @@ def _erase(
     records: Sequence[int] | None = None,
 ) -> ErasureResult:
     removed = engine.erase(prefix=prefix, records=records, copies=copies)
+    refresh(engine)
+    return removed
+
+
+def refresh(engine: Engine) -> None:
+    """Have the indexes of derived records follow an erasure."""
     with engine.lock:
         indexes = list(engine.item_indexes.values())
     for one in indexes:  # without the engine's lock: a refresh takes it
         one.refresh()
-    return removed
 
 
 def _ids(given: object) -> list[int]:
