@@ -331,7 +331,7 @@ class Conversation:
         Use it for what belongs to a conversation and is for your program alone, such as the state
         of an agent behind a message. No window shows it, no search finds it, and it is not counted
         among the messages; `entries` returns it. It leaves the path with the message before it, and
-        is erased with the conversation.
+        is erased with the conversation. The memory's redaction does not read it.
 
         Args:
             payload: The bytes that come back.

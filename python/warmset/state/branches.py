@@ -8,6 +8,7 @@ again.
 from __future__ import annotations
 
 import hashlib
+from bisect import bisect_left
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._support.locks import guarded
@@ -37,6 +38,7 @@ class Step(NamedTuple):
     "engine",
     writes=(
         "_stale",
+        "_relinked",
         "path",
         "steps",
         "awaited",
@@ -84,6 +86,7 @@ class History:
         self._digest: dict[int, bytes] = {}
         self._child: dict[tuple[int, bytes], int] = {}  # of twins, the last
         self._stale = False  # whether `_child` is from before a `relink`
+        self._relinked = False  # whether the path may be another one up to the same message
         self._following: dict[int, list[int]] | None = None
         self.path: list[int] = []
         self.steps: dict[tuple[int, bytes], Step] = {}
@@ -235,7 +238,7 @@ class History:
         Raises:
             ValueError: One is no earlier message.
         """
-        self.branched = self._stale = True
+        self.branched = self._stale = self._relinked = True
         self._following, self.steps = None, {}
         for id_, parent in parents.items():
             if parent >= id_:
@@ -259,16 +262,15 @@ class History:
         Returns:
             Ids that left the path, and ids that joined it.
         """
-        path: list[int] = []
-        at = head
-        while at != ROOT:
-            path.append(at)
-            at = self._parent[at]
-        path.reverse()
-        before, after = set(self.path), set(path)
-        left = [id_ for id_ in self.path if id_ not in after]
-        joined = [id_ for id_ in path if id_ not in before]
-        self.path = path
+        place = bisect_left(self.path, head)  # ids grow along a path
+        if not self._relinked and place < len(self.path) and self.path[place] == head:
+            path, left, joined = self.path[: place + 1], self.path[place + 1 :], list[int]()
+        else:
+            path = [] if head == ROOT else [head, *self.ancestors(head)][::-1]
+            before, after = set(self.path), set(path)
+            left = [id_ for id_ in self.path if id_ not in after]
+            joined = [id_ for id_ in path if id_ not in before]
+        self.path, self._relinked = path, False
         if not self.awaited and self.awaited_after == head:
             self.awaited_after = None
         self.branched = self.branched or bool(left or joined)

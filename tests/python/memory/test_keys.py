@@ -12,7 +12,7 @@ from other_process import other, said
 
 from warmset import Memory, maintenance
 from warmset.errors import Conflict, InvalidInputError, Locked
-from warmset.native import ColdStore
+from warmset.native import Add, ColdStore, Log
 
 
 def texts(turns):
@@ -57,6 +57,16 @@ def test_other_content_is_refused_and_nothing_is_stored(memory):
     assert log.ids == ids
     assert log.append([said("b"), said("new")], key=["k2", "k3"])[0] == ids[1]
     assert texts(log) == ["a", "b", "new"]
+
+
+def test_an_opaque_entry_of_that_key_is_a_conflict(memory):
+    log = memory.conversation("log")
+    log.append(said("a"), key="k")
+    state = log.keep(b"state", key="l")
+    with pytest.raises(Conflict) as caught:
+        log.append([said("a"), said("b")], key=["k", "l"])
+    assert (caught.value.row, caught.value.current) == (1, state)
+    assert texts(log) == ["a"]
 
 
 def test_the_role_is_content(memory):
@@ -147,6 +157,29 @@ def test_keys_hold_in_other_processes_and_after_a_restart(tmp_path):
         log = memory.conversation("log")
         assert log.append(said("a"), key="k") == ids
         assert [turn.key for turn in log] == ["k", "l"]
+
+
+@pytest.mark.parametrize("content", ["b", "other"])
+def test_a_key_that_another_process_stores_meanwhile_is_found(tmp_path, monkeypatch, content):
+    real, payload = Log.write, b'{"role":"user","content":"%s"}' % content.encode()
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        log = memory.conversation("log")
+
+        def between(*args, **options):
+            monkeypatch.setattr(Log, "write", real)
+            row = Add(("default", "log"), payload, turn=b'{"at":1.0,"key":"l"}')
+            Log(store).write([row])
+            return real(*args, **options)
+
+        monkeypatch.setattr(Log, "write", between)
+        if content == "b":
+            ids = log.append([said("a"), said("b")], key=["k", "l"])
+            assert texts(log.fetch(ids)) == ["a", "b"]
+            assert texts(log) == ["b", "a"]
+        else:
+            with pytest.raises(Conflict) as caught:
+                log.append([said("a"), said("b")], key=["k", "l"])
+            assert (caught.value.row, texts(log)) == (1, ["other"])
 
 
 APPENDING = """

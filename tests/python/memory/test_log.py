@@ -534,6 +534,16 @@ def redaction(heard):
     assert {(one.tenant, one.levelname) for one in heard.named("redacted")} == {("default", "INFO")}
 
 
+def keys(heard):
+    with Memory.open(None, embedder="lexical") as heard.memory:
+        log = heard.memory.conversation("log")
+        for batch in ([said("a")], [said("a"), said("b"), said("b")]):
+            log.append(batch, key=[one["content"] for one in batch])
+    [skipped] = heard.named("skipped")
+    assert (skipped.tenant, skipped.conversation, skipped.messages) == ("default", "log", 2)
+    assert skipped.levelname == "INFO"
+
+
 def descriptions(heard):
     def fail(text):
         raise ConnectionError(text)
@@ -571,6 +581,7 @@ def test_every_event_has_its_fields_and_none_has_what_was_said(heard, tmp_path, 
         (erasing, (tmp_path,)),
         (branches, ()),
         (redaction, ()),
+        (keys, ()),
         (descriptions, ()),
         (index, (tmp_path, monkeypatch)),
         (embedder, (tmp_path,)),

@@ -11,9 +11,9 @@ from bag import Bag
 from busy import held_elsewhere
 from other_process import other, said
 
-from warmset import Memory, PreparedCompaction
-from warmset.errors import InvalidInputError, Locked, NotFound, ReadOnly
-from warmset.native import ColdStore, Log, RemoveEntries
+from warmset import Memory, PreparedCompaction, compact_context
+from warmset.errors import Conflict, Erased, InvalidInputError, Locked, NotFound, ReadOnly
+from warmset.native import ColdStore, Log, RemoveBelow, RemoveEntries
 
 
 def texts(turns):
@@ -142,6 +142,52 @@ def test_processes_that_pop_at_once_pop_different_messages(tmp_path):
         assert log.ids == ids[:30]
 
 
+@pytest.mark.parametrize("call", ["tail", "write"])
+def test_a_message_that_comes_between_is_the_last_one(tmp_path, monkeypatch, call):
+    real, turn = getattr(Log, call), b'{"role":"user","content":"between"}'
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        log, ids = talk(memory, "a", "b")
+
+        def between(*args, **options):
+            monkeypatch.setattr(Log, call, real)
+            store.append([("turn", [b"default", b"log"], b'{"at":1.0}', turn, ())])
+            return real(*args, **options)
+
+        monkeypatch.setattr(Log, call, between)
+        assert texts(log.pop()) == ["between"]
+        assert log.ids == ids
+
+
+def test_a_conversation_that_moves_all_the_time_is_a_conflict(tmp_path, monkeypatch):
+    real, turn = Log.write, b'{"role":"user","content":"between"}'
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        log, ids = talk(memory, "a", "b")
+
+        def between(*args, **options):
+            store.append([("turn", [b"default", b"log"], b'{"at":1.0}', turn, ())])
+            return real(*args, **options)
+
+        monkeypatch.setattr(Log, "write", between)
+        with pytest.raises(Conflict):
+            log.pop()
+        assert log.ids[:2] == ids
+        assert len(log) > len(ids)
+
+
+def test_copies_of_what_is_forgotten_are_erased(tmp_path):
+    talked = [said(f"SECRET {n} of the harbour master: " + "crate " * 40) for n in range(30)]
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        dropped = compact_context(talked, memory=memory, target_ratio=0.2).dropped
+        assert dropped
+        log = memory.conversation("log")
+        log.append(talked)
+        memory.restore(dropped[0].handle)
+        log.truncate(None, forget=True)
+        for one in dropped:
+            with pytest.raises(Erased):
+                memory.restore(one.handle)
+
+
 def test_what_is_forgotten_is_gone_everywhere(memory):
     log, ids = talk(memory, "the blue kite", "a red wagon", "a green door")
     memory.remember("the door is green", conversation="log")
@@ -176,6 +222,17 @@ def test_what_is_forgotten_is_gone_for_other_processes_and_after_a_restart(tmp_p
         assert memory.stats()["damaged"] == []
 
 
+def test_the_index_file_has_no_word_of_what_was_forgotten(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        talk(memory, *(f"message {n} of the kite" for n in range(150)), "a zebra")
+    assert b"zebra" in (tmp_path / "index").read_bytes()
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.conversation("log").pop(forget=True)
+        assert not (tmp_path / "index").exists()
+        memory.rebuild_index()
+        assert b"zebra" not in (tmp_path / "index").read_bytes()
+
+
 def test_a_saved_index_serves_nothing_that_was_forgotten_elsewhere(tmp_path):
     key = ("default", "log")
     with Memory.open(tmp_path, embedder="lexical") as memory:
@@ -186,6 +243,18 @@ def test_a_saved_index_serves_nothing_that_was_forgotten_elsewhere(tmp_path):
         log = memory.conversation("log")
         assert log.ids == ids[1:149]
         assert set(memory.search("kite", k=200).ids) == set(ids[1:149])
+
+
+@pytest.mark.parametrize("whole", [False, True])
+def test_a_removal_by_the_log_is_followed(tmp_path, whole):
+    key = ("default", "log")
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        log, ids = talk(memory, "a kite", "a wagon", "a kite")
+        row = RemoveBelow(key) if whole else RemoveEntries(key, [ids[0]])
+        Log(store).write([row])
+        assert log.ids == ([] if whole else ids[1:])
+        assert len(log) == len(list(log))
+        assert memory.search("kite").ids == ([] if whole else ids[2:])
 
 
 def test_a_pop_never_goes_to_the_spool(tmp_path):
@@ -210,6 +279,8 @@ def test_a_memory_that_reads_pops_nothing(tmp_path):
             with pytest.raises(ReadOnly):
                 shorten()
         assert len(log) == 2
+        with pytest.raises(ReadOnly):
+            memory.conversation("empty").pop()
 
 
 def test_the_asynchronous_twins_do_the_same(memory):

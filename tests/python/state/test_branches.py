@@ -142,6 +142,20 @@ def test_an_erased_message_that_no_link_names_is_followed_by_what_is_before_it()
     assert [history.heir(id_) for id_ in (7, 6, 5)] == [4, 2, 2]
 
 
+def test_a_gone_message_followed_what_the_path_had_been_moved_to():
+    history = History()
+    for id_ in (1, 2, 3):
+        history.add(id_, b"%d" % id_)
+    assert history.head_at(4, 1)
+    history.move(1)
+    history.keep(6, 1)
+    history.add(8, b"8")
+    assert [history.heir(id_) for id_ in (5, 6, 7, 9)] == [1, 1, 1, 8]
+    assert not history.head_at(7, 3), "what came later has moved the path's end since"
+    assert history.head_at(10, 9)
+    assert [history.heir(id_) for id_ in (8, 11)] == [8, 8]
+
+
 def test_messages_follow_earlier_ones_only_and_steps_are_forgotten_with_their_places():
     history = History()
     for id_ in (1, 2, 3):
