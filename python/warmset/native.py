@@ -42,6 +42,7 @@ if TYPE_CHECKING:
         RemoveEntries,
         RemoveExpired,
     )
+    from warmset.store.views import Copied, View
 
 __all__ = [
     "Add",
@@ -49,6 +50,7 @@ __all__ = [
     "Change",
     "Changes",
     "ColdStore",
+    "Copied",
     "Cut",
     "Entry",
     "HotIndex",
@@ -66,6 +68,7 @@ __all__ = [
     "SearchExplanation",
     "Tail",
     "Version",
+    "View",
     "keep_newest",
     "pack",
     "pack_batch",
@@ -80,6 +83,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "store.changes": ["Changes"],
+            "store.views": ["Copied", "View"],
             "store.conditions": ["Tail", "Version"],
             "store.log": ["Log"],
             "store.rows": [

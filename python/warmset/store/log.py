@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 from warmset._core import LogHandle
 from warmset._support.aio import in_thread_to_the_end, twin
 from warmset.store.changes import Changes
+from warmset.store.views import Copied, View
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
@@ -236,6 +237,60 @@ class Log:
         """
         return self._handle.spaces(prefix, depth, after, limit)
 
+    def view(
+        self,
+        *,
+        cells: Iterable[Key] = (),
+        lists: Iterable[Key] = (),
+        limit: int | None = 1_000,
+        reverse: bool = False,
+        now: Moment | None = None,
+    ) -> View:
+        """Return cells and lists as of one moment: no batch of anybody comes between them.
+
+        Args:
+            cells: The keys of the cells.
+            lists: The keys of the lists.
+            limit: The most entries of each list; None for all.
+            reverse: Whether the entries begin with the newest one.
+            now: What has expired by then is left out.
+
+        Raises:
+            Corrupt: The bytes of one are not what was written.
+            Uncertain: A damaged record may have changed a cell.
+            NoKey: One is encrypted and its key is not here.
+        """
+        return View(*self._handle.view(cells, lists, limit, reverse, now))
+
+    def copy(
+        self,
+        source: Key,
+        target: Key,
+        *,
+        now: Moment | None = None,
+        depth: int = 0,
+        sync: bool = True,
+    ) -> Copied:
+        """Copy all cells and lists below a prefix to another one, in one batch.
+
+        Copies have ids and births of their own. They keep payload, columns, expiry and `uid`, and
+        are made from nothing: erasing the source leaves them. Entries that are on no path stay
+        behind. All payloads lie in memory meanwhile.
+
+        Args:
+            source: The prefix that the keys begin with.
+            target: What stands in its place in the copies; nothing may be below it.
+            now: What has expired by then stays behind.
+            depth: How many parts of the new keys name whose the copies are; see `write`.
+            sync: See `write`.
+
+        Raises:
+            Conflict: Something is below `target`, or the source changed again and again meanwhile.
+            Locked: Another writer kept the lock for too long; nothing was copied.
+            InvalidInputError: One prefix is within the other one.
+        """
+        return Copied(*self._handle.copy(source, target, now, depth, sync))
+
     def follow(
         self, position: bytes | None = None, *, prefix: Key = (), limit: int | None = 1_000
     ) -> Changes | None:
@@ -322,6 +377,8 @@ class Log:
     ascan = twin(scan)
     acount = twin(count)
     aspaces = twin(spaces)
+    aview = twin(view)
+    acopy = twin(copy, to_the_end=True)
     afollow = twin(follow)
     aerase = twin(erase, to_the_end=True)
     asweep = twin(sweep, to_the_end=True)

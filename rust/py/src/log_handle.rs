@@ -3,16 +3,16 @@
 use std::sync::Arc;
 
 use pyo3::prelude::*;
-use pyo3::types::{PyBytes, PyBytesMethods, PyTuple};
+use pyo3::types::{PyBytes, PyBytesMethods, PyString, PyTuple};
 use warmset_core::cold::{Ack, Scope};
-use warmset_core::log::{self, Batch, Followed, MAX_PARTS, Order, Position, Scan};
+use warmset_core::log::{self, Batch, Followed, MAX_PARTS, Order, Position, Read, Scan, Seen};
 use warmset_core::{Error, Seq};
 
 use crate::cold_arguments::{ids, whole, wrong};
 use crate::cold_report as report;
 use crate::cold_store::ColdStore;
 use crate::error::{invalid, not_found, raise};
-use crate::log_arguments::{bytes, flag, id, key, limit, moment, order, slices};
+use crate::log_arguments::{Parts, bytes, flag, id, key, limit, moment, order, slices};
 use crate::log_changes::Change;
 use crate::log_results::{self as results, Cell, Entry, Listed, Outcome};
 use crate::log_rows::Given;
@@ -58,9 +58,7 @@ impl LogHandle {
         let given = Given::of(rows, expect, now)?;
         let parts = slices(&given.parts);
         let (rows, expect) = (given.rows(&parts), given.expect(&parts));
-        let depth = whole(depth)
-            .and_then(|depth| u8::try_from(depth).ok())
-            .ok_or_else(|| wrong("depth", "a number of parts, 0 for the usual two", depth))?;
+        let depth = self::depth(depth)?;
         let once = some(once).map(|once| {
             let name = bytes(once);
             name.ok_or_else(|| wrong("once", "a name of bytes or str, or None", once))
@@ -203,6 +201,57 @@ impl LogHandle {
         found.iter().map(|space| results::key(py, space)).collect()
     }
 
+    fn view(
+        &self,
+        cells: &Bound<'_, PyAny>,
+        lists: &Bound<'_, PyAny>,
+        limit: &Bound<'_, PyAny>,
+        reverse: &Bound<'_, PyAny>,
+        now: &Bound<'_, PyAny>,
+    ) -> PyResult<Viewed> {
+        let py = cells.py();
+        let (cells, lists) = (keys("cells", cells)?, keys("lists", lists)?);
+        let cells: Vec<Vec<&[u8]>> = cells.iter().map(|parts| slices(parts)).collect();
+        let lists: Vec<Vec<&[u8]>> = lists.iter().map(|parts| slices(parts)).collect();
+        let (limit, reverse) = (self::limit(limit)?, flag("reverse", reverse)?);
+        let now = clock(now)?;
+        let gets = cells.iter().map(|key| Read::Get(key));
+        let pages = lists.iter().map(|list| Read::Entries {
+            list,
+            beyond: None,
+            limit,
+            reverse,
+        });
+        let tails = lists.iter().map(|list| Read::Tail(list));
+        let reads: Vec<Read<'_>> = gets.chain(pages).chain(tails).collect();
+        let (mut cells, mut lists, mut tails) = (Vec::new(), Vec::new(), Vec::new());
+        for seen in run(py, || self.log.view(&reads, now))? {
+            match seen {
+                Seen::Cell(cell) => cells.push(cell.map(|cell| Cell::from(*cell))),
+                Seen::Entries(all) => lists.push(all.into_iter().map(Entry::from).collect()),
+                Seen::Tail(tail) => tails.push(tail.0),
+            }
+        }
+        Ok((cells, lists, tails))
+    }
+
+    fn copy(
+        &self,
+        source: &Bound<'_, PyAny>,
+        target: &Bound<'_, PyAny>,
+        now: &Bound<'_, PyAny>,
+        depth: &Bound<'_, PyAny>,
+        sync: &Bound<'_, PyAny>,
+    ) -> PyResult<(usize, usize)> {
+        let py = source.py();
+        let (source, target) = (key("source", source)?, key("target", target)?);
+        let (source, target) = (slices(&source), slices(&target));
+        let (now, depth, sync) = (clock(now)?, self::depth(depth)?, flag("sync", sync)?);
+        let ack = if sync { Ack::Durable } else { Ack::Written };
+        let copied = run(py, || self.log.copy(&source, &target, depth, now, ack))?;
+        Ok((copied.cells, copied.entries))
+    }
+
     fn erase<'py>(
         &self,
         prefix: &Bound<'py, PyAny>,
@@ -260,9 +309,31 @@ impl LogHandle {
     }
 }
 
+/// Cells, the entries of lists, and the ids of their last ones.
+type Viewed = (Vec<Option<Cell>>, Vec<Vec<Entry>>, Vec<u64>);
+
 /// The caller's clock; the wall clock for `None`.
 fn clock(now: &Bound<'_, PyAny>) -> PyResult<i64> {
     some(now).map_or_else(|| Ok(log::now()), |now| moment("now", now))
+}
+
+/// How many parts of a key name whose it is.
+fn depth(given: &Bound<'_, PyAny>) -> PyResult<u8> {
+    let depth = whole(given).and_then(|depth| u8::try_from(depth).ok());
+    depth.ok_or_else(|| wrong("depth", "a number of parts, 0 for the usual two", given))
+}
+
+/// The parts of several keys.
+fn keys<'py>(name: &str, given: &Bound<'py, PyAny>) -> PyResult<Vec<Parts<'py>>> {
+    let several = if given.is_instance_of::<PyString>() || given.is_instance_of::<PyBytes>() {
+        None
+    } else {
+        given.try_iter().ok()
+    };
+    let several = several.ok_or_else(|| wrong(name, "a sequence of keys", given))?;
+    let numbered = several.enumerate();
+    let keys = numbered.map(|(at, one)| key(format_args!("{name}[{at}]"), &one?));
+    keys.collect()
 }
 
 fn some<'a, 'py>(given: &'a Bound<'py, PyAny>) -> Option<&'a Bound<'py, PyAny>> {
