@@ -90,8 +90,8 @@ def test_what_is_awaited_is_what_is_written(log):
 
 
 def test_every_read_has_a_twin_with_the_same_arguments():
-    reads = ("get", "version", "tail", "entries", "scan", "count", "spaces", "follow")
-    upkeep = ("erase", "sweep", "compact")
+    reads = ("get", "version", "tail", "entries", "scan", "count", "spaces", "follow", "view")
+    upkeep = ("copy", "erase", "sweep", "compact")
     for name in (*reads, *upkeep):
         one, other = getattr(Log, name), getattr(Log, f"a{name}")
         assert inspect.iscoroutinefunction(other)
