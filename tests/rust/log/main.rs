@@ -50,6 +50,8 @@ mod moments;
 #[cfg(not(feature = "defects"))]
 mod once;
 #[cfg(not(feature = "defects"))]
+mod replaced;
+#[cfg(not(feature = "defects"))]
 mod scans;
 mod script;
 mod support;

@@ -50,8 +50,8 @@ mod write;
 #[cfg(feature = "defects")]
 pub use defect::{Defect, seed};
 pub use erase::compact::Compacted;
-pub(crate) use erase::compact::Shown;
 pub(crate) use erase::find::Found;
+pub(crate) use erase::replace::{Replaced, Shown};
 pub use erase::{Erased, Scope};
 pub use format::frame::MAX_DEPTH;
 pub use format::links::{Born, Links};

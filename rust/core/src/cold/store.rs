@@ -13,8 +13,9 @@ use crate::entry::Seq;
 use crate::error::{Error, Result};
 
 use super::defect::{Defect, on};
-use super::erase::compact::{Compacted, Shown, compact, compact_dead};
+use super::erase::compact::{Compacted, compact};
 use super::erase::find::Found;
+use super::erase::replace::{Replaced, Replacement, Shown};
 use super::erase::{Erased, Scope, erase, erase_found};
 use super::medium::disk::Disk;
 use super::medium::ram::Ram;
@@ -297,24 +298,38 @@ impl Store {
         self.write(compact)
     }
 
-    /// Writes the sealed segment at a place anew without the records that `dead` names of it, which nothing
-    /// shows any more; `None` where there is none. `dead` is asked under the lock, once everything that was
-    /// written is durable: a loss of power must not take away what made others dead.
+    /// Replaces the sealed segment at a place by one without the records that `dead` names of it, which
+    /// nothing shows any more. `still` is asked under the lock whether all of those are dead, before it gets its
+    /// place. The lock is held for that alone, or all the time with `held`.
     ///
     /// # Errors
     ///
-    /// As [`compact`](Self::compact), and what `dead` answers.
-    pub(crate) fn compact_dead(
+    /// As [`compact`](Self::compact), and what the two answer.
+    pub(crate) fn replace(
         &self,
         at: usize,
+        held: bool,
         dead: impl FnOnce(&[Shown]) -> Result<BTreeSet<u64>>,
-    ) -> Result<Option<Compacted>> {
-        self.write(|writer, shelf| {
+        still: impl FnOnce(&[Shown]) -> Result<bool>,
+    ) -> Result<Replaced> {
+        let draft = || Replacement::draft(&self.shelf, at, dead);
+        let place = |writer: &mut Writer, made: Replacement| {
             if !on(Defect::FoldUnsynced) {
-                writer.sync(shelf)?;
+                writer.sync(&self.shelf)?;
             }
-            compact_dead(shelf, at, dead)
-        })
+            made.place(&self.shelf, still)
+        };
+        if held {
+            return self.write(|writer, _| match draft()? {
+                Some(made) => place(writer, made),
+                None => Ok(Replaced::Nothing),
+            });
+        }
+        match draft()? {
+            Some(made) if made.is_needed() => self.write(|writer, _| place(writer, made)),
+            Some(_) => Ok(Replaced::Done(Compacted::default())),
+            None => Ok(Replaced::Nothing),
+        }
     }
 
     /// Gives the store up: waits for an append that is under way, makes durable what is not, closes

@@ -2,8 +2,8 @@
 //! of which nothing is left.
 //!
 //! ```text
-//! a pass    from the first segment to the last sealed one, one at a time, each under the lock:
-//!           the dead records of a segment ─▶ the segment anew without them
+//! a pass    from the first segment to the last sealed one, one at a time:
+//!           the dead records of a segment ─▶ the segment anew without them ─▶ in its place, under the lock
 //! ```
 //!
 //! A removal lies behind what it concerns, so in a pass it goes after that. It stays where something before
@@ -12,7 +12,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use crate::cold::defect::{Defect, on};
-use crate::cold::{Compacted, Shown};
+use crate::cold::{Compacted, Replaced, Shown};
 use crate::entry::{Kind, Seq};
 use crate::error::Result;
 
@@ -33,15 +33,26 @@ pub(super) struct Pass {
 
 impl Pass {
     pub(super) const NEW: Self = Self { at: 0, clean: true };
+
+    /// Leaves the next segment as it is.
+    fn without_this(self) -> Self {
+        Self {
+            at: self.at.saturating_add(1),
+            clean: false,
+        }
+    }
 }
 
 /// The share of a segment's bytes that must be dead for it to be written anew by itself: one of so many.
 const WORTH: u64 = 8;
 
+/// How often a segment is replaced without the lock before it is done with it: others may always be faster.
+const TRIES: usize = 3;
+
 impl Log {
     /// Writes the segments anew that hold what nothing shows any more: superseded versions and patches, what
-    /// was removed or has expired by `now`, and what was erased. The lock is held for one segment at a time;
-    /// what lies in the segment that is written on stays until it is sealed.
+    /// was removed or has expired by `now`, and what was erased. Others go on writing meanwhile; what lies in
+    /// the segment that is written on stays until it is sealed.
     ///
     /// # Errors
     ///
@@ -49,12 +60,20 @@ impl Log {
     pub fn compact(&self, now: i64) -> Result<Compacted> {
         self.sweep(now)?;
         let mut told = Compacted::default();
-        let mut pass = Some(Pass::NEW);
-        while let Some(open) = pass {
-            let (next, one) = self.slice(open, u64::MAX)?;
-            (pass, told) = (next, sum(told, one));
+        let (mut pass, mut tries) = (Pass::NEW, 0);
+        loop {
+            match self.slice(&mut pass, u64::MAX, tries == TRIES)? {
+                Replaced::Nothing => break,
+                Replaced::Done(one) => {
+                    told.add(one);
+                    tries = 0;
+                }
+                Replaced::Stale if tries < TRIES => tries += 1,
+                Replaced::Stale => (pass, tries) = (pass.without_this(), 0),
+            }
         }
-        Ok(sum(told, self.store().compact()?))
+        told.add(self.store().compact()?);
+        Ok(told)
     }
 
     /// Does the part of a pass that is due with a write, if dead bytes have become too many.
@@ -67,60 +86,82 @@ impl Log {
         if slot.is_none() && !shared.is_crowded() {
             return;
         }
-        let slice = self.slice((*slot).unwrap_or(Pass::NEW), WORTH);
-        // What went wrong will go wrong again, or will not, when dead bytes are counted next.
-        *slot = slice.ok().and_then(|(next, _)| next);
+        let mut pass = slot.unwrap_or(Pass::NEW);
+        *slot = match self.slice(&mut pass, WORTH, false) {
+            Ok(Replaced::Done(_)) => Some(pass),
+            // Another handle is at it, too.
+            Ok(Replaced::Stale) => Some(pass.without_this()),
+            // What went wrong will go wrong again, or will not, when dead bytes are counted next.
+            Ok(Replaced::Nothing) | Err(_) => None,
+        };
         if slot.is_none() {
             shared.recount();
         }
     }
 
-    /// Goes over one segment; `None` once there is no further one.
-    fn slice(&self, pass: Pass, worth: u64) -> Result<(Option<Pass>, Compacted)> {
+    /// Goes over the next segment of a pass.
+    fn slice(&self, pass: &mut Pass, worth: u64, held: bool) -> Result<Replaced> {
         let shared = self.shared();
-        let (mut clean, mut gone) = (pass.clean, Vec::new());
-        let told = self.store().compact_dead(pass.at, |shown| {
-            let directory = shared.followed()?;
-            let keeps = !clean || directory.doubts.are_any() || self.store().is_spooling()?;
+        let before = pass.clean;
+        let judge = |directory: &Directory, shown: &[&Shown]| {
+            let keeps = !before || directory.doubts.are_any() || self.store().is_spooling()?;
             let keeps = keeps && !on(Defect::RemovalDroppedFirst);
-            let dead = dead(&directory, shown, keeps);
-            let is_dead = |one: &&Shown| dead.contains(&one.outline.seq.0);
+            Ok(dead(directory, shown, keeps))
+        };
+        let mut gone = Vec::new();
+        let first = |shown: &[Shown]| {
+            let directory = if held {
+                shared.followed()
+            } else {
+                shared.current()
+            };
+            let shown: Vec<&Shown> = shown.iter().collect();
+            let dead = judge(&*directory?, &shown)?;
+            let is_dead = |one: &&&Shown| dead.contains(&one.outline.seq.0);
             let all: u64 = shown.iter().map(|one| one.outline.len).sum();
-            let bytes: u64 = shown
-                .iter()
-                .filter(is_dead)
-                .map(|one| one.outline.len)
-                .sum();
+            let bytes = shown.iter().filter(is_dead);
+            let bytes: u64 = bytes.map(|one| one.outline.len).sum();
             if bytes < all / worth {
-                clean &= bytes == 0;
+                pass.clean &= bytes == 0;
                 return Ok(BTreeSet::new());
             }
             let cells = shown.iter().filter(is_dead);
             let cells = cells.filter(|one| matches!(one.outline.kind, Kind::Cell | Kind::Patch));
             gone.extend(cells.map(|one| (order::encode(&one.outline.key), one.outline.seq)));
             Ok(dead)
-        })?;
-        let Some(told) = told else {
-            return Ok((None, Compacted::default()));
         };
-        if told.segments > 0 {
-            shared.forget_older(&gone);
+        let again = |gone: &[Shown]| {
+            let directory = shared.followed()?;
+            let rest: Vec<&Shown> = gone
+                .iter()
+                .filter(|one| !stays_dead(&directory, one))
+                .collect();
+            Ok(judge(&directory, &rest)?.len() == rest.len())
+        };
+        let told = self.store().replace(pass.at, held, first, again)?;
+        if let Replaced::Done(done) = told {
+            pass.at = pass.at.saturating_add(1);
+            if done.segments > 0 {
+                shared.forget_older(&gone);
+            }
         }
-        let at = pass.at.saturating_add(1);
-        Ok((Some(Pass { at, clean }), told))
+        Ok(told)
     }
 }
 
-fn sum(a: Compacted, b: Compacted) -> Compacted {
-    Compacted {
-        segments: a.segments + b.segments,
-        records: a.records + b.records,
-        bytes: a.bytes + b.bytes,
+/// Whether a record that was found dead is so without another look at its key: nothing brings a patch back,
+/// and a version only what is made from it and a damaged record that may have removed the newer one.
+fn stays_dead(directory: &Directory, one: &Shown) -> bool {
+    let seq = one.outline.seq;
+    match one.outline.kind {
+        Kind::Patch => true,
+        Kind::Cell => !directory.provenance.is_source(seq) && directory.doubts.after(seq).is_none(),
+        _ => false,
     }
 }
 
 /// Which records of a segment are dead; with `keeps`, removals and heads are not.
-fn dead(directory: &Directory, shown: &[Shown], keeps: bool) -> BTreeSet<u64> {
+fn dead(directory: &Directory, shown: &[&Shown], keeps: bool) -> BTreeSet<u64> {
     let replaced = replaced(directory, shown);
     let mut out = BTreeSet::new();
     for one in shown {
@@ -171,7 +212,7 @@ fn dead(directory: &Directory, shown: &[Shown], keeps: bool) -> BTreeSet<u64> {
 
 /// Entries that others replaced which are still there, where something was made from one of them: one that
 /// stays needs those that say what became of it.
-fn replaced(directory: &Directory, shown: &[Shown]) -> HashSet<Seq> {
+fn replaced(directory: &Directory, shown: &[&Shown]) -> HashSet<Seq> {
     let mut keys: Vec<Vec<u8>> = shown
         .iter()
         .filter(|one| one.outline.kind == Kind::Entry)

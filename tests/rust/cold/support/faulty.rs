@@ -27,6 +27,9 @@ pub(crate) struct Plan {
     pub(crate) log: Mutex<Vec<&'static str>>,
     /// What happens elsewhere right before a rename; afterwards every call fails.
     pub(crate) at_rename: Mutex<Option<Elsewhere>>,
+    /// What happens elsewhere right before a segment that is written anew gets its file, and right after
+    /// its bytes.
+    pub(crate) meanwhile: [Mutex<Vec<Elsewhere>>; 2],
 }
 
 /// Something that another handle does.
@@ -39,6 +42,15 @@ impl std::fmt::Debug for Elsewhere {
 }
 
 impl Plan {
+    fn elsewhere(&self, name: &str, at: usize) {
+        if name.ends_with("new") {
+            let next = self.meanwhile[at].lock().unwrap().pop();
+            if let Some(next) = next {
+                (next.0)();
+            }
+        }
+    }
+
     fn step(&self, op: &'static str) -> io::Result<()> {
         let call = self.calls.fetch_add(1, Ordering::SeqCst) + 1;
         self.log.lock().unwrap().push(op);
@@ -78,16 +90,16 @@ pub(crate) struct Faulty {
 #[derive(Debug)]
 pub(crate) struct FaultyFile {
     file: Arc<dyn MediumFile>,
-    /// Whether it is the mark, whose writes have a name of their own in the log.
-    mark: bool,
+    /// The mark's writes have a name of their own in the log.
+    name: String,
     plan: Arc<Plan>,
 }
 
 impl Faulty {
     fn wrap(&self, name: &str, file: Arc<dyn MediumFile>) -> Arc<dyn MediumFile> {
         let plan = Arc::clone(&self.plan);
-        let mark = name == "mark";
-        Arc::new(FaultyFile { file, mark, plan })
+        let name = name.to_owned();
+        Arc::new(FaultyFile { file, name, plan })
     }
 
     pub(crate) fn open_store(&self, options: Options) -> Result<Store, Error> {
@@ -115,6 +127,7 @@ impl Medium for Faulty {
     }
     fn create(&self, name: &str) -> io::Result<Arc<dyn MediumFile>> {
         self.plan.step("create")?;
+        self.plan.elsewhere(name, 0);
         Ok(self.wrap(name, self.ram.create(name)?))
     }
     fn open(&self, name: &str, access: Access) -> io::Result<Arc<dyn MediumFile>> {
@@ -166,7 +179,10 @@ impl MediumFile for FaultyFile {
             }
             return self.file.write_at(&bytes[..bytes.len().min(7)], offset);
         }
-        if let Err(error) = self.plan.step(if self.mark { "mark" } else { "write" }) {
+        if let Err(error) = self
+            .plan
+            .step(if self.name == "mark" { "mark" } else { "write" })
+        {
             // Half of it arrives before the medium gives up.
             self.file.write_at(&bytes[..bytes.len() / 2], offset)?;
             return Err(error);
@@ -175,7 +191,9 @@ impl MediumFile for FaultyFile {
     }
     fn sync_data(&self) -> io::Result<()> {
         self.plan.step("sync")?;
-        self.file.sync_data()
+        self.file.sync_data()?;
+        self.plan.elsewhere(&self.name, 1);
+        Ok(())
     }
     fn set_len(&self, len: u64) -> io::Result<()> {
         self.plan.step("set_len")?;

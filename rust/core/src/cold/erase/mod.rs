@@ -3,8 +3,10 @@
 //! ```text
 //! erase     find what is concerned, and what was made from it ─▶ tombstone, synced ─▶ its second copy
 //!           ─▶ keys removed ─▶ set-aside tails removed
-//! compact   fold the tombstones of segments with erased records ─▶ for each segment with erased records: write it anew without them, sync ─▶ rename over the
-//!           old one, sync the directory ─▶ mark, with a new generation
+//! compact   fold the tombstones of segments with erased records ─▶ for each segment with erased records:
+//!           write it anew without them, sync ─▶ rename over the old one, sync the directory ─▶ mark, with a
+//!           new generation
+//! replace   the same with what nothing shows any more, one segment at a time, written without the lock
 //! ```
 //!
 //! A crash in between leaves the tombstone: reads say "erased", and the next `compact` does the rest.
@@ -14,6 +16,8 @@ pub(in crate::cold) mod copy;
 pub(in crate::cold) mod erasures;
 pub(in crate::cold) mod find;
 pub(in crate::cold) mod fold;
+pub(in crate::cold) mod replace;
+mod rewrite;
 
 use std::collections::BTreeSet;
 use std::io;

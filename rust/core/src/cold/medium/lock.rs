@@ -22,8 +22,11 @@ use crate::cold::medium::disk::{open_regular, private};
 use crate::cold::medium::{Hold, Medium, MediumFile, read_full, refused, write_full};
 use crate::cold::notices::Counters;
 
-/// How often the lock is tried while waiting for it, at first and at last.
+/// The shortest and the longest pause between two looks at a busy lock.
 const PAUSE: (Duration, Duration) = (Duration::from_micros(50), Duration::from_millis(10));
+/// A pause is this part of the wait so far: a lock that others keep taking is free for moments only, and
+/// doubled pauses miss them.
+const SHARE: u32 = 16;
 /// The length of what the file says.
 const WORDS: usize = 64;
 
@@ -39,7 +42,6 @@ pub(in crate::cold) fn acquire(
     counters: &Counters,
 ) -> Result<Box<dyn Hold>> {
     let start = Instant::now();
-    let mut pause = PAUSE.0;
     let mut was_busy = false;
     loop {
         let held = medium
@@ -60,8 +62,8 @@ pub(in crate::cold) fn acquire(
                 owner: medium.owner(),
             });
         };
+        let pause = (start.elapsed() / SHARE).clamp(PAUSE.0, PAUSE.1);
         thread::sleep(left.min(pause));
-        pause = (pause * 2).min(PAUSE.1);
     }
 }
 

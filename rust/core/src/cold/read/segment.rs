@@ -13,7 +13,7 @@ use crate::cold::read::source::Source;
 use crate::cold::report::Damage;
 
 /// What is known of a segment's inside.
-#[derive(Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(in crate::cold) struct Listing {
     pub(in crate::cold) contents: Contents,
     pub(in crate::cold) damages: Vec<Damage>,
@@ -32,7 +32,7 @@ impl From<Scan> for Listing {
 }
 
 /// A readable segment.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 pub(in crate::cold) struct Segment {
     pub(in crate::cold) source: Arc<Source>,
     /// How far the file is acknowledged.
