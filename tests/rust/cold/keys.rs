@@ -1,7 +1,9 @@
 //! Key files that are gone, broken or not ours: what is lost is named, and the rest goes on.
 
 use std::collections::BTreeSet;
+use std::io;
 
+use crate::support::faulty::Faulty;
 use crate::support::open;
 use warmset_core::cold::{DamageKind, Draft, Encryption, Medium, Options, Ram, Scope, Store};
 use warmset_core::{Error, Kind, Seq};
@@ -131,4 +133,65 @@ fn a_directory_that_is_named_like_a_key_is_none() {
         store.compact().unwrap();
         assert!(key.exists());
     }
+}
+
+fn erase(store: &Store, conversation: &[u8]) -> Result<u64, Error> {
+    let told = store.erase(Scope::Prefix(&[b"tenant", conversation]));
+    told.map(|told| told.keys)
+}
+
+#[test]
+fn keys_that_another_handle_made_since_go_with_what_is_erased() {
+    for reading in [false, true] {
+        let ram = Ram::new();
+        let encrypted = || options(Encryption::Keys);
+        let (one, other) = (open(&ram, encrypted()), open(&ram, encrypted()));
+        say(&one, b"a", b"first");
+        assert_eq!(erase(&one, b"a").unwrap(), 1);
+        let newer = say(&other, b"b", b"second");
+        if reading {
+            // So it learns of the record before it erases.
+            assert_eq!(one.get(newer).unwrap().payload, b"second");
+        }
+        assert_eq!(erase(&one, b"b").unwrap(), 1);
+        assert_eq!(keys(&ram), BTreeSet::new());
+        // Of one conversation that was erased once only the newest key goes; of another one, none.
+        say(&one, b"a", b"third");
+        say(&other, b"ab", b"fourth");
+        say(&one, b"b", b"fifth");
+        assert_eq!(erase(&one, b"a").unwrap(), 1);
+        assert_eq!(erase(&one, b"a").unwrap(), 0);
+        assert_eq!(keys(&ram).len(), 2);
+        assert_eq!(one.erase(Scope::Prefix(&[b"tenant"])).unwrap().keys, 2);
+        say(&one, b"last", b"made with the record before the erasure");
+        assert_eq!(erase(&one, b"last").unwrap(), 1);
+        assert_eq!(keys(&ram), BTreeSet::new());
+    }
+}
+
+#[test]
+fn a_key_that_could_not_be_removed_goes_with_the_next_erasure() {
+    let mut failed = 0;
+    for call in 1..20 {
+        let medium = Faulty::default();
+        let store = medium.open_store(options(Encryption::Keys)).unwrap();
+        say(&store, b"a", b"first");
+        say(&store, b"b", b"second");
+        say(&store, b"c", b"third");
+        assert_eq!(erase(&store, b"c").unwrap(), 1);
+        medium.plan.fail(call, true, io::ErrorKind::Other);
+        let told = erase(&store, b"a");
+        medium.plan.heal();
+        let stopped = matches!(told, Err(Error::Poisoned { .. }));
+        let store = if stopped {
+            open(&medium.ram, options(Encryption::Keys))
+        } else {
+            store
+        };
+        let is_erased = matches!(store.get(Seq(1)), Err(Error::Erased { .. }));
+        failed += usize::from(told.is_err() && is_erased);
+        erase(&store, b"b").unwrap();
+        assert_eq!(keys(&medium.ram).is_empty(), is_erased, "call {call}");
+    }
+    assert!(failed > 1, "{failed}");
 }

@@ -15,7 +15,7 @@ use crate::cold::crypt::keyfile::{KeyFile, WRAPPED, flags_of};
 use crate::cold::format::KEYS;
 use crate::cold::format::bytes::wide;
 use crate::cold::format::header::random;
-use crate::cold::medium::{Medium, put_file, read_file, refused};
+use crate::cold::medium::{Medium, put_file, read_file, refused, remove_if_there};
 use crate::cold::options::Encryption;
 
 /// The longest key file: a scope is the beginning of a record's key.
@@ -36,6 +36,9 @@ struct Known {
     listed: bool,
     /// Whether the names of the files that were listed are durable.
     settled: bool,
+    /// Up to which version of erasures all keys that are covered are gone, while nobody else can have made
+    /// one that is in use since the files were listed.
+    cleared: Option<u64>,
 }
 
 impl Known {
@@ -49,6 +52,13 @@ impl Known {
         if other.is_none_or(|other| other.born <= entry.born) {
             self.by_scope.insert(entry.scope.clone(), id);
         }
+    }
+
+    /// The keys of scopes; a key for the spool is of a batch, not of a scope.
+    fn of_scopes(&self, goes: impl Fn(&[u8], u64) -> bool) -> Vec<KeyId> {
+        let own = self.by_id.iter().filter(|(_, entry)| !entry.spool);
+        let own = own.filter(|(_, entry)| goes(&entry.scope, entry.born));
+        own.map(|(id, _)| *id).collect()
     }
 
     /// Forgets a key that is gone, or is about to be. An older one of its scope goes with it.
@@ -180,13 +190,38 @@ impl Keyring {
         *self.known() = Known::default();
     }
 
-    /// Removes the keys of erased scopes, durably, and says how many.
+    /// Others wrote since this handle looked last: there may be keys of theirs.
+    pub(in crate::cold) fn others_wrote(&self) {
+        self.known().cleared = None;
+    }
+
+    /// Removes the keys of erased scopes, durably, and says how many. `newest` tells of the last erasure
+    /// alone, which is enough where this handle removed what all earlier ones covered and nobody else wrote
+    /// since: the files are not listed then. `versions` are those of erasures before and with it. The lock is
+    /// held.
     ///
     /// # Errors
     ///
     /// What the operating system answers.
-    pub(in crate::cold) fn shred(&self, erased: impl Fn(&[u8], u64) -> bool) -> Result<u64> {
-        self.remove(|_, entry| !entry.spool && erased(&entry.scope, entry.born))
+    pub(in crate::cold) fn shred(
+        &self,
+        versions: (u64, u64),
+        erased: impl Fn(&[u8], u64) -> bool,
+        newest: impl Fn(&[u8], u64) -> bool,
+    ) -> Result<u64> {
+        let mut known = self.known();
+        let ids = if known.cleared == Some(versions.0) {
+            known.of_scopes(newest)
+        } else {
+            // Another process may have made keys, or removed some.
+            (known.listed, known.settled) = (false, false);
+            self.read_all(&mut known)?;
+            known.of_scopes(erased)
+        };
+        known.cleared = None;
+        self.remove(&mut known, &ids)?;
+        known.cleared = Some(versions.1);
+        Ok(wide(ids.len()))
     }
 
     /// Removes these keys, of batches that were taken up. Another one may be of a batch that is on its
@@ -196,36 +231,33 @@ impl Keyring {
     ///
     /// What the operating system answers.
     pub(in crate::cold) fn clear_spool(&self, used: &BTreeSet<KeyId>) -> Result<()> {
-        self.remove(|id, entry| entry.spool && used.contains(id))
-            .map(drop)
+        let mut known = self.known();
+        let mut ids = Vec::new();
+        for id in used {
+            let is_spool = match known.by_id.get(id) {
+                Some(entry) => entry.spool,
+                None => self
+                    .load(&file_of(*id))?
+                    .is_some_and(|(_, entry)| entry.spool),
+            };
+            if is_spool {
+                ids.push(*id);
+            }
+        }
+        self.remove(&mut known, &ids)
     }
 
-    fn remove(&self, goes: impl Fn(&KeyId, &KeyFile) -> bool) -> Result<u64> {
-        let mut known = self.known();
-        // Another process may have made keys, or removed some.
-        (known.listed, known.settled) = (false, false);
-        self.read_all(&mut known)?;
-        let ids: Vec<KeyId> = known
-            .by_id
-            .iter()
-            .filter_map(|(id, entry)| goes(id, entry).then_some(*id))
-            .collect();
-        if ids.is_empty() {
-            // Somebody may have removed them and come no further.
-            self.sync_dir()?;
-            return Ok(0);
-        }
-        for id in &ids {
+    fn remove(&self, known: &mut Known, ids: &[KeyId]) -> Result<()> {
+        for id in ids {
             known.lose(id);
         }
-        for id in &ids {
+        for id in ids {
             let name = file_of(*id);
-            self.medium
-                .remove(&name)
+            remove_if_there(&*self.medium, &name)
                 .map_err(|error| refused("remove", &self.medium.path(&name), error))?;
         }
-        self.sync_dir()?;
-        Ok(wide(ids.len()))
+        // Also where none is left: somebody may have removed them and come no further.
+        self.sync_dir()
     }
 
     fn sync_dir(&self) -> Result<()> {
@@ -326,6 +358,13 @@ mod tests {
         Keyring::new(Arc::new(ram.clone()), Encryption::Keys)
     }
 
+    /// Removes the keys of a scope, which others may have made meanwhile.
+    fn shred(ring: &Keyring, scope: &[u8]) -> u64 {
+        ring.others_wrote();
+        let is_it = |one: &[u8], _| one == scope;
+        ring.shred((0, 0), is_it, is_it).unwrap()
+    }
+
     fn key(ring: &Keyring, scope: &[u8]) -> KeyId {
         ring.key_for(scope, 1, |_| false).unwrap().0
     }
@@ -339,15 +378,61 @@ mod tests {
         ram.write(&file_of(a), b"torn".to_vec());
         // Another handle makes a key, and removes one.
         let d = key(&other, b"d");
-        assert_eq!(other.shred(|scope, _| scope == b"b").unwrap(), 1);
-        assert_eq!(one.shred(|scope, _| scope == b"c").unwrap(), 1);
-        assert_eq!(one.shred(|scope, _| scope == b"b").unwrap(), 0);
+        assert_eq!(shred(&other, b"b"), 1);
+        assert_eq!(shred(&one, b"c"), 1);
+        assert_eq!(shred(&one, b"b"), 0);
         assert_eq!((key(&one, b"a"), key(&one, b"d")), (a, d));
         assert_ne!(key(&one, b"b"), b);
         assert_ne!(key(&one, b"c"), c);
         // A key that only a record named so far is removed, too.
-        assert_eq!(one.shred(|scope, _| scope == b"d").unwrap(), 1);
+        assert_eq!(shred(&one, b"d"), 1);
         assert!(ram.read(&file_of(d)).is_none());
+    }
+
+    #[test]
+    fn after_a_first_time_only_the_newest_erasure_is_looked_at() {
+        let ram = Ram::new();
+        let ring = ring(&ram);
+        let [a, b, c] = [b"a", b"b", b"c"].map(|scope| key(&ring, scope));
+        let never = |_: &[u8], _| -> bool { panic!("it is not asked") };
+        assert_eq!(
+            ring.shred((0, 1), |scope, _| scope == b"a", never).unwrap(),
+            1
+        );
+        assert_eq!(
+            ring.shred((1, 2), never, |scope, _| scope == b"b").unwrap(),
+            1
+        );
+        // A key that this handle made since.
+        let d = key(&ring, b"d");
+        assert_eq!(
+            ring.shred((2, 3), never, |scope, _| scope == b"d").unwrap(),
+            1
+        );
+        for (id, is_there) in [(a, false), (b, false), (c, true), (d, false)] {
+            assert_eq!(ram.read(&file_of(id)).is_some(), is_there);
+        }
+        // Keys of an erasure in between may be there still.
+        assert_eq!(
+            ring.shred((4, 5), |scope, _| scope == b"c", never).unwrap(),
+            1
+        );
+    }
+
+    #[test]
+    fn keys_of_the_spool_go_with_their_batches_alone() {
+        let ram = Ram::new();
+        let (one, other) = (ring(&ram), ring(&ram));
+        let own = key(&one, b"a");
+        let [used, waits] = [(); 2].map(|()| other.key_for_spool(b"a").unwrap().0);
+        assert_eq!(shred(&one, b"a"), 1);
+        assert!(ram.read(&file_of(own)).is_none());
+        let own = key(&one, b"a");
+        one.clear_spool(&BTreeSet::from([used, own, [9; 16]]))
+            .unwrap();
+        for (id, is_there) in [(used, false), (waits, true), (own, true)] {
+            assert_eq!(ram.read(&file_of(id)).is_some(), is_there);
+        }
     }
 
     #[test]
@@ -357,7 +442,7 @@ mod tests {
         let a = key(&one, b"a");
         other.find(a, 1).unwrap();
         assert_eq!(key(&other, b"a"), a);
-        other.shred(|_, _| false).unwrap();
+        shred(&other, b"none");
         assert_eq!(key(&other, b"a"), a);
     }
 }

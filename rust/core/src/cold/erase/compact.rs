@@ -7,7 +7,7 @@ use crate::interrupt;
 
 use crate::cold::erase::fold::{fold, settle};
 use crate::cold::erase::rewrite::{End, Fate, rewrite};
-use crate::cold::erase::{clear, erased_in};
+use crate::cold::erase::{Scope, clear, erased_in};
 use crate::cold::format::bytes::wide;
 use crate::cold::format::{MARK, is_rewritten};
 use crate::cold::medium::{refused, remove_if_there};
@@ -40,7 +40,8 @@ impl Compacted {
 ///
 /// [`Error::Interrupted`] between two segments; as appending.
 pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Compacted> {
-    clear(shelf)?;
+    let version = shelf.known()?.erasures.version();
+    clear(shelf, Scope::Records(&[]), version)?;
     remove_drafts(shelf)?;
     let mut told = Compacted::default();
     let mut concerned = Vec::new();

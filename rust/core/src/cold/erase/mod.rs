@@ -30,9 +30,9 @@ use crate::interrupt;
 use crate::cold::defect::{Defect, on};
 use crate::cold::erase::erasures::{Erasures, Tombstone, hash_of};
 use crate::cold::erase::find::{Found, find};
-use crate::cold::format::TORN;
 use crate::cold::format::bytes::wide;
 use crate::cold::format::footer::Entry;
+use crate::cold::format::{TORN, key};
 use crate::cold::medium::{Access, Medium, refused};
 use crate::cold::open::aside::is_batch;
 use crate::cold::shelf::Shelf;
@@ -105,6 +105,7 @@ pub(in crate::cold) fn erase_found(
     let mut packet = Packet::own(&press, &batch)?;
     let synced = !on(Defect::TombstoneUnsynced);
     writer.write(shelf, &mut [&mut packet], synced)?;
+    let before = shelf.known()?.erasures.version();
     Arc::make_mut(&mut shelf.write().erasures).add(&tombstone);
     let erasures = Arc::clone(&shelf.known()?.erasures);
     if synced {
@@ -113,7 +114,7 @@ pub(in crate::cold) fn erase_found(
     Ok(Erased {
         records: wide(found.records.len()),
         derived: wide(found.derived.len()),
-        keys: clear(shelf)?,
+        keys: clear(shelf, scope, before)?,
     })
 }
 
@@ -137,15 +138,22 @@ fn is_bookkeeping(entry: &Entry) -> bool {
 }
 
 /// Removes the keys of what is erased, and the bytes of all that was set aside: nobody knows what is
-/// in them.
-pub(super) fn clear(shelf: &Shelf) -> Result<u64> {
+/// in them. `newest` is what was erased since the version `before` of erasures.
+pub(super) fn clear(shelf: &Shelf, newest: Scope<'_>, before: u64) -> Result<u64> {
     let erasures = Arc::clone(&shelf.known()?.erasures);
     if erasures.version() == 0 {
         return Ok(0);
     }
-    let keys = shelf
-        .keyring
-        .shred(|scope, born| erasures.covers_scope(scope, born))?;
+    let mut prefix = Vec::new();
+    if let Scope::Prefix(parts) = newest {
+        key::encode(&mut prefix, parts);
+    }
+    let upto = erasures.upto();
+    let keys = shelf.keyring.shred(
+        (before, erasures.version()),
+        |scope, born| erasures.covers_scope(scope, born),
+        |scope, born| born <= upto && key::begins_with(scope, &prefix),
+    )?;
     leave::sweep(shelf)?;
     let trouble = |error| refused("remove", &shelf.medium.path(TORN), error);
     let names = shelf.medium.list(TORN).map_err(trouble)?;

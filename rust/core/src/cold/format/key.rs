@@ -20,6 +20,14 @@ pub(in crate::cold) fn encode(out: &mut Vec<u8>, parts: &[&[u8]]) -> Option<()> 
     Some(())
 }
 
+/// Whether the tuple of an encoding begins with that of another one, which has a part at least.
+pub(in crate::cold) fn begins_with(key: &[u8], prefix: &[u8]) -> bool {
+    // The number of parts comes first; each part says how long it is.
+    let (key, prefix) = (key.get(4..), prefix.get(4..));
+    key.zip(prefix)
+        .is_some_and(|(key, prefix)| !prefix.is_empty() && key.starts_with(prefix))
+}
+
 /// The tuple of an encoding; `None` unless the bytes are exactly one.
 pub(in crate::cold) fn decode(bytes: &[u8]) -> Option<Vec<Vec<u8>>> {
     let mut fields = Fields::new(bytes);
@@ -57,6 +65,12 @@ mod tests {
     }
 
     proptest! {
+        #[test]
+        fn a_tuple_begins_with_its_own_beginnings(a in tuple(), b in tuple()) {
+            let begins = !b.is_empty() && a.starts_with(&b);
+            prop_assert_eq!(begins_with(&encoded(&a), &encoded(&b)), begins);
+        }
+
         #[test]
         fn tuples_round_trip_and_never_collide(a in tuple(), b in tuple()) {
             prop_assert_eq!(decode(&encoded(&a)), Some(a.clone()));

@@ -31,6 +31,7 @@ use crate::cold::shelf::Shelf;
 ///
 /// As opening; what the operating system answers.
 pub(in crate::cold) fn follow(shelf: &Shelf, index: &mut Index) -> Result<()> {
+    shelf.keyring.others_wrote();
     let Some(file) = &index.file else {
         return reload(shelf, index);
     };
