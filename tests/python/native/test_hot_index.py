@@ -386,7 +386,7 @@ def test_a_filter_of_the_wrong_things_is_refused(name, value):
         filled().search(np.ones(4), 1, where=Filter(**{name: value}))
 
 
-@pytest.mark.parametrize("where", [object(), 3, {}, "tenant"], ids=repr)
+@pytest.mark.parametrize("where", [..., 3, {}, "tenant"], ids=repr)
 def test_what_is_no_filter_is_refused(where):
     with pytest.raises(InvalidInputError, match="where"):
         filled().search(np.ones(4), 1, where=where)

@@ -115,7 +115,7 @@ class Own:
         [None],
         [[4]],
         [{"id": 4}],
-        [object()],
+        [...],
         ValueError("no"),
         PickerError("no"),
         KeyError(),

@@ -36,7 +36,7 @@ def test_what_is_no_size_of_a_page_is_refused(size, store):
     "records",
     [
         bytearray(b"\1\2"),
-        memoryview(b"\1"),
+        pytest.param(memoryview(b"\1"), id="view"),
         b"\1",
         "12",
         1,
