@@ -65,6 +65,7 @@ class Log:
         depth: int = 0,
         once: bytes | str | None = None,
         sync: bool = True,
+        spool: bool = False,
     ) -> list[Outcome]:
         """Write a batch, all of it or nothing; it is kept as the store's durability says.
 
@@ -79,19 +80,23 @@ class Log:
                 that of the first time. The name belongs to those whose the first row is: to the
                 first two parts of its key, or `depth` ones.
             sync: False for records that may be lost with the power, though not with the process.
+            spool: Whether to leave the batch in the spool, durably, if the lock stays busy and the
+                store was opened with `on_busy="spool"`. The next writer with a log takes it up and
+                judges `if_present` then; nobody learns what became of it. Only `Put` and `Add`
+                without "fail", and neither `expect` nor `once`.
 
         Returns:
-            What became of each row.
+            What became of each row; "spooled" for all of a batch that was left in the spool.
 
         Raises:
             Conflict: A condition did not hold, `if_present="fail"` met something, or other rows
                 were written by the name `once`; nothing was written.
             NotFound: A `Patch` names a cell that is absent; nothing was written.
-            Locked: Another writer kept the lock for too long; nothing was written.
+            Locked: Another writer kept the lock for too long; nothing was written or left.
             Corrupt: A condition is about what a damaged record may have changed.
             InvalidInputError: The error names the row and the field.
         """
-        return self._handle.write(rows, expect, now, depth, once, sync)
+        return self._handle.write(rows, expect, now, depth, once, sync, spool)
 
     async def submit(
         self,
@@ -102,13 +107,21 @@ class Log:
         depth: int = 0,
         once: bytes | str | None = None,
         sync: bool = True,
+        spool: bool = False,
     ) -> list[Outcome]:
         """Run `write` in a thread; the same arguments, result and errors.
 
         Whoever is cancelled meanwhile waits until the batch is written or refused.
         """
         return await in_thread_to_the_end(
-            self.write, rows, expect=expect, now=now, depth=depth, once=once, sync=sync
+            self.write,
+            rows,
+            expect=expect,
+            now=now,
+            depth=depth,
+            once=once,
+            sync=sync,
+            spool=spool,
         )
 
     def get(self, key: Key, *, now: Moment | None = None) -> Cell | None:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
     from warmset.native import Outcome
+    from warmset.store.conditions import Condition
     from warmset.store.rows import Key, Moment, Row
 
 Item: TypeAlias = "MemoryCell | MemoryEntry"
@@ -141,3 +142,17 @@ def content_of(row: Row) -> Any:
         elif name == "uid" and isinstance(value, str):
             said[name] = value.encode()
     return type(row), said
+
+
+def checked_for_the_spool(
+    rows: Sequence[Row], expect: Sequence[Condition], once: bytes | str | None
+) -> None:
+    """Refuse a batch that needs an answer."""
+    needs = expect or once is not None
+    for row in rows:
+        needs = needs or not isinstance(row, Put | Add) or row.if_present == "fail"
+    if needs:
+        raise InvalidInputError(
+            "spool: expected puts and additions that replace or are left out, without expect and "
+            "once, found a batch that needs an answer"
+        )

@@ -45,6 +45,7 @@ impl LogHandle {
         self.store.clone_ref(py)
     }
 
+    #[expect(clippy::too_many_arguments, reason = "each an option of the batch")]
     fn write(
         &self,
         rows: &Bound<'_, PyAny>,
@@ -53,6 +54,7 @@ impl LogHandle {
         depth: &Bound<'_, PyAny>,
         once: &Bound<'_, PyAny>,
         sync: &Bound<'_, PyAny>,
+        spool: &Bound<'_, PyAny>,
     ) -> PyResult<Vec<Outcome>> {
         let (py, now) = (rows.py(), clock(now)?);
         let given = Given::of(rows, expect, now)?;
@@ -64,12 +66,14 @@ impl LogHandle {
             name.ok_or_else(|| wrong("once", "a name of bytes or str, or None", once))
         });
         let (once, sync) = (once.transpose()?, flag("sync", sync)?);
+        let spools = flag("spool", spool)?;
         let batch = Batch {
             expect: &expect,
             now,
             depth,
             once,
             ack: if sync { Ack::Durable } else { Ack::Written },
+            spools,
             ..Batch::new(&rows)
         };
         let outcomes = run(py, || match self.log.write(&batch) {

@@ -385,8 +385,9 @@ type EntryParts<'py> = (
 ///
 /// Args:
 ///     status: "written": it is in the store, under `id`. "present": it was left out for what is
-///         there under `id`. "nothing": there was nothing to do.
-///     id: The record's id; None for "nothing".
+///         there under `id`. "nothing": there was nothing to do. "spooled": it waits for the next
+///         writer, who judges it.
+///     id: The record's id; None for "nothing" and "spooled".
 #[pyclass(frozen, eq, module = "warmset.native")]
 #[derive(PartialEq)]
 pub(crate) struct Outcome(log::Outcome);
@@ -415,22 +416,26 @@ impl Outcome {
             (Some("written"), Some(seq)) => Ok(Self(log::Outcome::Written(seq))),
             (Some("present"), Some(seq)) => Ok(Self(log::Outcome::Present(seq))),
             (Some("nothing"), None) => Ok(Self(log::Outcome::Nothing)),
+            (Some("spooled"), None) => Ok(Self(log::Outcome::Spooled)),
             (Some("written" | "present"), None) => Err(invalid("id: expected an id, found None")),
-            (Some("nothing"), Some(_)) => Err(invalid("id: expected None where nothing was done")),
+            (Some("nothing" | "spooled"), Some(_)) => {
+                Err(invalid("id: expected None where nothing was written yet"))
+            }
             _ => {
-                let what = "one of \"written\", \"present\", \"nothing\"";
+                let what = "one of \"written\", \"present\", \"nothing\", \"spooled\"";
                 Err(wrong("status", what, status))
             }
         }
     }
 
-    /// What became of it: "written", "present" or "nothing".
+    /// What became of it: "written", "present", "nothing" or "spooled".
     #[getter]
     fn status(&self) -> &'static str {
         match self.0 {
             log::Outcome::Written(_) => "written",
             log::Outcome::Present(_) => "present",
             log::Outcome::Nothing => "nothing",
+            log::Outcome::Spooled => "spooled",
         }
     }
 
@@ -439,7 +444,7 @@ impl Outcome {
     fn id(&self) -> Option<u64> {
         match self.0 {
             log::Outcome::Written(seq) | log::Outcome::Present(seq) => Some(seq.0),
-            log::Outcome::Nothing => None,
+            log::Outcome::Nothing | log::Outcome::Spooled => None,
         }
     }
 

@@ -306,6 +306,7 @@ def test_a_flag_is_a_truth_value(flag, log):
     refused(lambda: log.scan(reverse=flag), "reverse")
     refused(lambda: log.entries(KEY, reverse=flag), "reverse")
     refused(lambda: log.write([Put(KEY, b"")], sync=flag), "sync")
+    refused(lambda: log.write([Put(KEY, b"")], spool=flag), "spool")
     assert log.get(KEY) is None
 
 

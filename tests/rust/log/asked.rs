@@ -150,7 +150,7 @@ pub(crate) fn written(
 pub(crate) fn ids(outcomes: &[Outcome]) -> Vec<Option<Seq>> {
     let written = |outcome: &Outcome| match outcome {
         Outcome::Written(seq) => Some(*seq),
-        Outcome::Present(_) | Outcome::Nothing => None,
+        Outcome::Present(_) | Outcome::Nothing | Outcome::Spooled => None,
     };
     outcomes.iter().map(written).collect()
 }

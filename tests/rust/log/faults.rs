@@ -76,7 +76,7 @@ fn a_group_that_fails_is_judged_again_and_leaves_no_trace() {
                 if let Some([put, add]) = got[usize::from(key)] {
                     let at = match put {
                         Outcome::Written(seq) | Outcome::Present(seq) => seq,
-                        Outcome::Nothing => panic!("nothing"),
+                        Outcome::Nothing | Outcome::Spooled => panic!("nothing"),
                     };
                     assert_eq!(Some(at), written.first().copied());
                     let Outcome::Written(seq) = add else {

@@ -54,6 +54,8 @@ mod replaced;
 #[cfg(not(feature = "defects"))]
 mod scans;
 mod script;
+#[cfg(not(feature = "defects"))]
+mod spooled;
 mod support;
 #[cfg(not(feature = "defects"))]
 mod threads;

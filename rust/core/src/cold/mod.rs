@@ -75,3 +75,4 @@ pub use report::{
 pub use store::Store;
 pub(crate) use write::packet::{Row, Verdict};
 pub(crate) use write::queue::Judge;
+pub(crate) use write::spool::{Taker, Write};

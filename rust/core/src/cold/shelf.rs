@@ -1,7 +1,7 @@
 //! What the parts of an open store share.
 
 use std::sync::atomic::{AtomicBool, Ordering};
-use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard};
+use std::sync::{Arc, Mutex, PoisonError, RwLock, RwLockReadGuard, RwLockWriteGuard, Weak};
 
 use crate::error::{Error, Result};
 
@@ -17,6 +17,7 @@ use super::read::follow::follow;
 use super::read::index::Index;
 use super::report::{Cut, Damage};
 use super::write::packet::Press;
+use super::write::spool::Taker;
 
 /// The state of a handle, without what only the writer has.
 #[derive(Debug)]
@@ -30,6 +31,8 @@ pub(super) struct Shelf {
     pub(super) counters: Counters,
     /// The time in the name of the newest batch that this handle left in the spool.
     pub(super) left: Mutex<u64>,
+    /// Who can judge what is left in the spool with conditions.
+    pub(super) takers: Mutex<Vec<Weak<dyn Taker>>>,
     closed: AtomicBool,
     pub(super) pid: u32,
 }
@@ -58,6 +61,7 @@ impl Shelf {
             cuts: Mutex::default(),
             counters,
             left: Mutex::default(),
+            takers: Mutex::default(),
             closed: AtomicBool::new(false),
             pid: std::process::id(),
         };
@@ -181,6 +185,12 @@ impl Shelf {
         index
             .is_current()
             .map_err(|error| refused("read", &self.medium.path(MARK), error))
+    }
+
+    /// A log of this store, if there is one.
+    pub(super) fn taker(&self) -> Option<Arc<dyn Taker>> {
+        let takers = self.takers.lock().unwrap_or_else(PoisonError::into_inner);
+        takers.iter().find_map(Weak::upgrade)
     }
 
     pub(super) fn cuts(&self) -> Vec<Cut> {

@@ -7,9 +7,9 @@ use std::collections::BTreeSet;
 use std::fmt;
 use std::ops::Range;
 use std::path::{Path, absolute};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use crate::entry::Seq;
+use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use super::defect::{Defect, on};
@@ -26,9 +26,10 @@ use super::open::survey::survey;
 use super::options::{Ack, Durability, Mode, OnBusy, Options};
 use super::record::{Appended, Draft};
 use super::shelf::Shelf;
-use super::write::leave;
-use super::write::packet::{Packet, Row};
+use super::write::leave::{For, leave};
+use super::write::packet::{Packet, Row, bookkeeping};
 use super::write::queue::{Answer, Judge, Queue};
+use super::write::spool::Taker;
 use super::write::syncer::Syncer;
 use super::write::writer::Writer;
 
@@ -192,6 +193,33 @@ impl Store {
         })
     }
 
+    /// Leaves what the log makes of a batch in the spool, durably, if the options say so: the next writer with
+    /// a log takes it up and judges the `conditions`. `false` if the options do not.
+    ///
+    /// # Errors
+    ///
+    /// As [`append`](Self::append).
+    pub(crate) fn leave_judged(&self, rows: &[Row<'_>], conditions: &[u8]) -> Result<bool> {
+        if self.shelf.options.on_busy != OnBusy::Spool {
+            return Ok(false);
+        }
+        let head = bookkeeping(Kind::Spooled, &[], conditions);
+        let bare = rows.iter().map(|row| Row {
+            links: None,
+            ..*row
+        });
+        let all: Vec<Row<'_>> = std::iter::once(head).chain(bare).collect();
+        leave(&self.shelf, &all, For::Log).map(|_| true)
+    }
+
+    /// Lets a log take up what is left with conditions, for as long as it is there.
+    pub(crate) fn take_up_with(&self, log: Weak<dyn Taker>) {
+        let takers = self.shelf.takers.lock();
+        let mut takers = takers.unwrap_or_else(PoisonError::into_inner);
+        takers.retain(|one| one.strong_count() > 0);
+        takers.push(log);
+    }
+
     /// Puts a packet into the queue until it is answered; it is made anew where its keys are gone.
     fn commit(
         &self,
@@ -242,7 +270,8 @@ impl Store {
     pub fn append_or_spool_with(&self, batch: &[Draft<'_>], ack: Ack) -> Result<Appended> {
         match self.append_with(batch, ack) {
             Err(Error::Locked { .. }) if self.shelf.options.on_busy == OnBusy::Spool => {
-                leave::leave(&self.shelf, batch).map(Appended::Spooled)
+                let rows: Vec<Row<'_>> = batch.iter().copied().map(Row::from).collect();
+                leave(&self.shelf, &rows, For::Anybody).map(Appended::Spooled)
             }
             other => other.map(Appended::Stored),
         }

@@ -153,6 +153,10 @@ pub struct Batch<'a> {
     pub once: Option<&'a [u8]>,
     /// What is waited for.
     pub ack: Ack,
+    /// Whether it may be left in the spool where the lock stays busy and the handle's options say so: it is
+    /// durable then, and the next writer with a log judges it. Only puts and additions that replace what is
+    /// there or are left out; no expectation, no name.
+    pub spools: bool,
 }
 
 impl<'a> Batch<'a> {
@@ -166,6 +170,7 @@ impl<'a> Batch<'a> {
             depth: 0,
             once: None,
             ack: Ack::Durable,
+            spools: false,
         }
     }
 }
@@ -188,4 +193,6 @@ pub enum Outcome {
     Present(Seq),
     /// There was nothing to do.
     Nothing,
+    /// It waits in the spool for the next writer.
+    Spooled,
 }

@@ -1,6 +1,6 @@
 //! The log of a store, as one handle for all threads.
 
-use std::sync::{Arc, RwLockReadGuard};
+use std::sync::{Arc, RwLockReadGuard, Weak};
 
 use crate::cold::{Born, Judge, MAX_DEPTH, Record, Store};
 use crate::entry::{Kind, Seq};
@@ -16,6 +16,7 @@ use super::once::Once;
 use super::order;
 use super::records::{Records, check};
 use super::shared::Shared;
+use super::spooled;
 use super::turns;
 use super::value::Columns;
 
@@ -77,9 +78,10 @@ impl Log {
     /// The log of a store. Several may be had of one store.
     #[must_use]
     pub fn new(store: Arc<Store>) -> Self {
-        Self {
-            shared: Arc::new(Shared::new(store)),
-        }
+        let shared = Arc::new(Shared::new(store));
+        let taker: Weak<Shared> = Arc::downgrade(&shared);
+        shared.store.take_up_with(taker);
+        Self { shared }
     }
 
     /// The store that the log lies in.
@@ -110,6 +112,10 @@ impl Log {
                 found: batch.depth.to_string(),
             });
         }
+        let conditions = batch
+            .spools
+            .then(|| spooled::conditions(batch))
+            .transpose()?;
         let once = Once::of(batch)?;
         let parts = once.iter().flat_map(|once| &once.key).map(Vec::as_slice);
         let parts: Vec<&[u8]> = parts.collect();
@@ -123,9 +129,20 @@ impl Log {
         let shared = Arc::clone(&self.shared);
         let pending = Arc::new(Pending::new(shared, records.steps, batch, once.clone()));
         let judge: Arc<dyn Judge> = pending.clone();
-        self.shared.store.append_judged(&rows, batch.ack, &judge)?;
-        self.tidy();
-        Ok(pending.outcomes())
+        let store = &self.shared.store;
+        match store.append_judged(&rows, batch.ack, &judge) {
+            Err(Error::Locked { path, owner }) => match conditions {
+                Some(said) if store.leave_judged(&rows, &said)? => {
+                    Ok(vec![Outcome::Spooled; batch.rows.len()])
+                }
+                _ => Err(Error::Locked { path, owner }),
+            },
+            Err(other) => Err(other),
+            Ok(_) => {
+                self.tidy();
+                Ok(pending.outcomes())
+            }
+        }
     }
 
     /// The newest version of a cell; `None` if there is none, or it has expired by `now`.

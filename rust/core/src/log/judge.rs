@@ -11,7 +11,7 @@ use super::batch::{Batch, Expect, Outcome};
 use super::bench::Bench;
 use super::draft::Draft;
 use super::event::Event;
-use super::once::Once;
+use super::once::{self, Once};
 use super::order;
 use super::records::Step;
 use super::shared::Shared;
@@ -112,6 +112,11 @@ impl Judge for Pending {
         passed?;
         *self.judged() = judged;
         Ok(verdicts)
+    }
+
+    fn verdict(&self) -> Vec<u8> {
+        let answers = once::encode(&self.judged().outcomes);
+        answers.into_iter().flat_map(u64::to_le_bytes).collect()
     }
 
     fn circle(&self) -> usize {

@@ -32,6 +32,7 @@ mod order;
 mod records;
 mod scan;
 mod shared;
+mod spooled;
 mod sweep;
 mod turns;
 mod value;

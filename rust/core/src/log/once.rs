@@ -150,7 +150,7 @@ fn words(seqs: &[Seq]) -> Vec<u8> {
 /// Outcomes as numbers.
 pub(super) fn encode(outcomes: &[Outcome]) -> Vec<u64> {
     let one = |outcome: &Outcome| match outcome {
-        Outcome::Nothing => 0,
+        Outcome::Nothing | Outcome::Spooled => 0,
         Outcome::Written(seq) => seq.0 << 2 | 1,
         Outcome::Present(seq) => seq.0 << 2 | 2,
     };

@@ -7,6 +7,7 @@
 //!             00000000000000000001.seg    segments, numbered from 1 without gaps
 //!             00000000000000000001.new    a segment that is being rewritten, before its rename
 //!             spool/<token>.spl           batches that found the lock busy; spool/bell rings for them
+//!             spool/<token>.spc           likewise, with conditions, which whoever has a log judges
 //!             keys/<key id>.key           one key a conversation, where the store is encrypted
 //!             torn/<segment>-<offset>.bin what recovery cut off, as it was found
 //!             torn/spool-<token>.bin      a batch of the spool that is not what was written; erasing

@@ -273,7 +273,11 @@ fn removals<'a>(
 }
 
 /// The first of these ids whose record was removed: nothing is made from it any more.
-fn removed_source(common: &Shelf, sources: &[Seq]) -> Result<Option<Seq>> {
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(super) fn removed_source(common: &Shelf, sources: &[Seq]) -> Result<Option<Seq>> {
     let index = common.peek();
     if !index.removals.any() {
         return Ok(None);

@@ -13,16 +13,26 @@ use crate::cold::format::bytes::wide;
 use crate::cold::format::header::{Identity, now, random};
 use crate::cold::format::{BELL, SPOOL};
 use crate::cold::medium::{Access, MediumFile, refused, remove_if_there, write_full};
-use crate::cold::record::Draft;
 use crate::cold::shelf::Shelf;
-use crate::cold::write::packet::Packet;
+use crate::cold::write::packet::{Packet, Row};
 
 const SUFFIX: &str = ".spl";
+/// As [`SUFFIX`], of a batch whose conditions are judged when it is taken up: whoever has no log leaves it alone.
+const JUDGED: &str = ".spc";
 /// Behind the name of a file that is not complete yet.
 const UNDER_WAY: &str = ".new";
 
 /// How often a batch is begun anew that somebody who erases swept away.
 const TRIES: u32 = 16;
+
+/// Who can take a batch up.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(in crate::cold) enum For {
+    /// Every writer.
+    Anybody,
+    /// A writer with a log, who judges its conditions; its first record says them.
+    Log,
+}
 
 /// Leaves a batch for the next writer; gives its token.
 ///
@@ -31,14 +41,18 @@ const TRIES: u32 = 16;
 ///
 /// # Errors
 ///
-/// As [`Packet::new`]; what the operating system answers.
-pub(in crate::cold) fn leave(common: &Shelf, batch: &[Draft<'_>]) -> Result<[u8; 16]> {
+/// As [`Packet::own`]; what the operating system answers.
+pub(in crate::cold) fn leave(common: &Shelf, batch: &[Row<'_>], whom: For) -> Result<[u8; 16]> {
     if common.is_forked() {
         return Err(Error::Forked);
     }
     drop(common.known()?);
     let token = token(common);
-    let name = format!("{SPOOL}/{:032x}{SUFFIX}", u128::from_be_bytes(token));
+    let suffix = match whom {
+        For::Anybody => SUFFIX,
+        For::Log => JUDGED,
+    };
+    let name = format!("{SPOOL}/{:032x}{suffix}", u128::from_be_bytes(token));
     let under_way = format!("{name}{UNDER_WAY}");
     let medium = &*common.medium;
     let trouble = |error| refused("write", &medium.path(&name), error);
@@ -94,9 +108,9 @@ fn token(common: &Shelf) -> [u8; 16] {
 }
 
 /// The bytes of a batch that is left.
-fn encoded(common: &Shelf, batch: &[Draft<'_>], token: [u8; 16]) -> Result<Vec<u8>> {
+fn encoded(common: &Shelf, batch: &[Row<'_>], token: [u8; 16]) -> Result<Vec<u8>> {
     let next = common.fresh()?.last().saturating_add(1);
-    let mut packet = Packet::new(&common.press(true)?, batch)?;
+    let mut packet = Packet::own(&common.press(true)?, batch)?;
     packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
     bytes.extend(MAGIC);
@@ -128,7 +142,7 @@ pub(in crate::cold) fn is_used(common: &Shelf) -> Result<bool> {
     Ok(names.iter().any(|name| format!("{SPOOL}/{name}") != BELL))
 }
 
-/// How many batches wait.
+/// The names of the batches that wait, in the order in which they were left.
 ///
 /// # Errors
 ///
@@ -136,7 +150,10 @@ pub(in crate::cold) fn is_used(common: &Shelf) -> Result<bool> {
 pub(in crate::cold) fn waiting(common: &Shelf) -> Result<Vec<String>> {
     let names = common.medium.list(SPOOL);
     let names = names.map_err(|error| refused("list", &common.medium.path(SPOOL), error))?;
-    let mut names: Vec<String> = names.into_iter().filter(|n| n.ends_with(SUFFIX)).collect();
+    let mut names: Vec<String> = names
+        .into_iter()
+        .filter(|name| whom(name).is_some())
+        .collect();
     names.sort_unstable();
     Ok(names)
 }
@@ -160,9 +177,19 @@ pub(in crate::cold) fn sweep(common: &Shelf) -> Result<()> {
     medium.sync_dir(SPOOL).map_err(trouble)
 }
 
+/// Who can take up a batch of this name; `None` if it is not one of a batch.
+pub(super) fn whom(name: &str) -> Option<For> {
+    if name.ends_with(SUFFIX) {
+        Some(For::Anybody)
+    } else {
+        name.ends_with(JUDGED).then_some(For::Log)
+    }
+}
+
 /// The token that a file's name gives.
 pub(super) fn token_of(name: &str) -> Option<[u8; 16]> {
-    let digits = name.strip_suffix(SUFFIX).filter(|d| d.len() == 32)?;
+    let digits = name.strip_suffix(SUFFIX).or(name.strip_suffix(JUDGED));
+    let digits = digits.filter(|digits| digits.len() == 32)?;
     let token = u128::from_str_radix(digits, 16).ok()?;
     Some(token.to_be_bytes())
 }

@@ -29,6 +29,9 @@ pub(crate) trait Judge: fmt::Debug + Send + Sync {
     /// The condition that does not hold: then nothing of the batch is written.
     fn judge(&self, first: Seq) -> Result<Vec<Verdict>>;
 
+    /// What the last judgement came to, as the record that names a batch of the spool keeps it.
+    fn verdict(&self) -> Vec<u8>;
+
     /// What was judged last is in the store, or is not.
     fn settle(&self, written: bool);
 

@@ -7,14 +7,18 @@
 //!          ─▶ sync the directory; nothing else is appended before
 //! ```
 //!
+//! A batch with conditions says them in its first record. Only a handle with a log takes it up: it judges them
+//! behind the record that names the token, whose payload says what became of each row.
+//!
 //! So where a crash left both, the batch is one of the last in the store, and is known by its token.
 //! The bell is a file that grows: looking at its length is all that an append pays for the spool.
 
 use std::collections::BTreeSet;
+use std::fmt;
 use std::io;
 use std::sync::Arc;
 
-use crate::entry::Kind;
+use crate::entry::{Kind, Seq};
 use crate::error::{Error, Result};
 
 use crate::cold::crypt::cipher::KeyId;
@@ -22,6 +26,7 @@ use crate::cold::defect::{Defect, on};
 use crate::cold::format::bytes::{Fields, narrow, wide};
 use crate::cold::format::frame::HEADER;
 use crate::cold::format::header::Header;
+use crate::cold::format::links::Links;
 use crate::cold::format::{BELL, MAX_BATCH, SPOOL};
 use crate::cold::medium::{
     Access, Medium, MediumFile, read_file, read_full, refused, remove_if_there,
@@ -32,9 +37,30 @@ use crate::cold::read::source::Source;
 use crate::cold::record::{Draft, Record};
 use crate::cold::report::{Damage, DamageKind};
 use crate::cold::shelf::Shelf;
-use crate::cold::write::leave::{HEAD, MAGIC, identity, ring, token_of, waiting};
-use crate::cold::write::packet::{Packet, Row, bookkeeping};
+use crate::cold::write::commit::removed_source;
+use crate::cold::write::leave::{For, HEAD, MAGIC, identity, ring, token_of, waiting, whom};
+use crate::cold::write::packet::{Packet, Press, Row, Verdict, bookkeeping};
+use crate::cold::write::queue::Judge;
 use crate::cold::write::writer::Writer;
+
+/// Writes the rows of a batch as their judge decides.
+pub(crate) type Write<'a> = dyn FnMut(&[Row<'_>], &dyn Judge) -> Result<()> + 'a;
+
+/// Who takes up batches with conditions.
+pub(crate) trait Taker: fmt::Debug + Send + Sync {
+    /// Has the records of a batch written that are still wanted, each with its place in the batch, as its
+    /// conditions decide: `write` is given its rows and their judge.
+    ///
+    /// # Errors
+    ///
+    /// [`Error::Corrupt`] if they make no sense; what `write` answers.
+    fn take_up(
+        self: Arc<Self>,
+        conditions: &[u8],
+        records: &[(usize, &Record)],
+        write: &mut Write<'_>,
+    ) -> Result<()>;
+}
 
 /// The bell as one handle hears it.
 #[derive(Debug)]
@@ -42,6 +68,8 @@ pub(in crate::cold) struct Bell {
     file: Arc<dyn MediumFile>,
     /// How long it was when the spool was last taken up to its end.
     heard: Option<u64>,
+    /// Whether batches with conditions were taken up, too.
+    judged: bool,
 }
 
 /// Takes up what was spooled since this handle did so last; the first time it always looks.
@@ -56,17 +84,20 @@ pub(in crate::cold) fn answer(writer: &mut Writer, common: &Shelf) -> Result<()>
         None => Bell {
             file: find_bell(&*common.medium).map_err(trouble)?,
             heard: None,
+            judged: false,
         },
     };
-    let heard = bell.heard;
+    let taker = common.taker();
+    let heard = bell.heard.filter(|_| bell.judged || taker.is_none());
     let file = Arc::clone(&writer.bell.insert(bell).file);
     // Before the names are read: whoever rings later is heard later.
     let len = file.len().map_err(trouble)?;
     if heard != Some(len) {
-        drain(writer, common, &*file)?;
+        drain(writer, common, &*file, taker.as_ref())?;
         writer.bell = Some(Bell {
             file,
             heard: Some(len),
+            judged: taker.is_some(),
         });
     }
     Ok(())
@@ -87,10 +118,16 @@ fn find_bell(medium: &dyn Medium) -> io::Result<Arc<dyn MediumFile>> {
 /// # Errors
 ///
 /// As appending; what the operating system answers. Nothing may be appended after an error.
-fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<()> {
+fn drain(
+    writer: &mut Writer,
+    common: &Shelf,
+    bell: &dyn MediumFile,
+    log: Option<&Arc<dyn Taker>>,
+) -> Result<()> {
     let medium = &*common.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
-    let names = waiting(common)?;
+    let mut names = waiting(common)?;
+    names.retain(|name| log.is_some() || whom(name) == Some(For::Anybody));
     if names.is_empty() {
         // Somebody may have removed the last one and come no further.
         return medium.sync_dir(SPOOL).map_err(trouble);
@@ -122,7 +159,15 @@ fn drain(writer: &mut Writer, common: &Shelf, bell: &dyn MediumFile) -> Result<(
                     medium.sync_dir(SPOOL).map_err(trouble)?;
                 }
                 if known.insert(left.token) {
-                    take_up(writer, common, &left)?;
+                    let judges = log.filter(|_| whom(&name) == Some(For::Log));
+                    let waits = match judges {
+                        Some(log) => judge(writer, common, &left, Arc::clone(log)),
+                        None => take_up(writer, common, &left).map(|()| None),
+                    };
+                    if let Some(why) = waits? {
+                        leave_alone(common, &name, &why);
+                        continue;
+                    }
                     common.counters.take_up();
                 }
                 remove_if_there(medium, &name).map_err(trouble)?;
@@ -151,28 +196,16 @@ struct Left {
     keys: Vec<KeyId>,
 }
 
+/// Takes up a batch without conditions.
 fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
-    let keys: Vec<Vec<&[u8]>> = left
-        .records
-        .iter()
-        .map(|record| record.key.iter().map(Vec::as_slice).collect())
+    let gone = left.gone(common)?;
+    let records = left.records.iter().filter(|record| !gone(record));
+    let keys: Vec<(&Record, Vec<&[u8]>)> = records
+        .map(|record| (record, record.key.iter().map(Vec::as_slice).collect()))
         .collect();
     let named: [&[u8]; 1] = [&left.token];
     let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
-    let (erasures, removals) = {
-        let index = common.known()?;
-        (Arc::clone(&index.erasures), Arc::clone(&index.removals))
-    };
-    // What was erased or removed since then got that id itself, or a later one, and covers all below it.
-    let before = left.next.saturating_sub(1);
-    let goes = |record: &Record| {
-        let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
-        let gone = erasures.covers_key(before, &record.key);
-        made_from || gone || removals.covers(before, record.kind, &record.key)
-    };
-    let records = left.records.iter().zip(&keys);
-    let records = records.filter(|(record, _)| !goes(record));
-    batch.extend(records.map(|(record, key)| Row {
+    batch.extend(keys.iter().map(|(record, key)| Row {
         draft: Draft {
             kind: record.kind,
             key,
@@ -184,10 +217,74 @@ fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
         depth: record.depth,
         copy_of: None,
     }));
+    let mut packet = Packet::own(&press(common)?, &batch)?;
+    writer.write(common, &mut [&mut packet], true).map(drop)
+}
+
+/// Takes up a batch as its conditions decide; the answer says why it waits, if nobody can judge them now.
+fn judge(
+    writer: &mut Writer,
+    common: &Shelf,
+    left: &Left,
+    log: Arc<dyn Taker>,
+) -> Result<Option<String>> {
+    let gone = left.gone(common)?;
+    let Some((head, records)) = left.records.split_first() else {
+        return Ok(Some("it has no conditions".into()));
+    };
+    let mut kept = Vec::with_capacity(records.len());
+    for (at, record) in records.iter().enumerate() {
+        if !gone(record) && removed_source(common, &record.sources)?.is_none() {
+            kept.push((at, record));
+        }
+    }
+    let named: [&[u8]; 1] = [&left.token];
+    let mut why = None;
+    let taken = log.take_up(&head.payload, &kept, &mut |rows, judge| {
+        let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
+        batch.extend_from_slice(rows);
+        let mut packet = Packet::own(&press(common)?, &batch)?;
+        let first = common.peek().next_seq();
+        let judged = match judge.judge(Seq(first.saturating_add(1))) {
+            Ok(judged) => judged,
+            Err(Error::Interrupted) => return Err(Error::Interrupted),
+            Err(error) => {
+                why = Some(error.to_string());
+                return Ok(());
+            }
+        };
+        let said = Verdict::Rewritten(Links::default(), judge.verdict());
+        packet.choose(std::iter::once(said).chain(judged).collect());
+        let written = writer.write(common, &mut [&mut packet], true);
+        judge.settle(written.is_ok());
+        written.map(drop)
+    });
+    match taken {
+        Err(Error::Corrupt { detail, .. }) => Ok(Some(detail)),
+        other => other.map(|()| why),
+    }
+}
+
+/// What a batch that was acknowledged is made with, whatever limits hold by now.
+fn press(common: &Shelf) -> Result<Press<'_>> {
     let mut press = common.press(false)?;
     press.limit = u64::MAX;
-    let mut packet = Packet::own(&press, &batch)?;
-    writer.write(common, &mut [&mut packet], true).map(drop)
+    Ok(press)
+}
+
+impl Left {
+    /// Tells of a record whether it is not wanted any more.
+    fn gone(&self, common: &Shelf) -> Result<impl Fn(&Record) -> bool + use<>> {
+        let index = common.known()?;
+        let (erasures, removals) = (Arc::clone(&index.erasures), Arc::clone(&index.removals));
+        // What was erased or removed since then got that id itself, or a later one, and covers all below it.
+        let before = self.next.saturating_sub(1);
+        Ok(move |record: &Record| {
+            let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
+            let gone = erasures.covers_key(before, &record.key);
+            made_from || gone || removals.covers(before, record.kind, &record.key)
+        })
+    }
 }
 
 /// The tokens of the batches at the very end of the store. Ids may have been left out between them.

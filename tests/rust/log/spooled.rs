@@ -1,0 +1,422 @@
+//! Batches that find the lock busy: they wait with their conditions, and the next writer with a log judges them.
+
+use std::io;
+use std::sync::Arc;
+use std::time::Duration;
+
+use warmset_core::cold::{
+    Draft, Durability, Encryption, Medium as _, OnBusy, Options, Ram, Scope, Store,
+};
+use warmset_core::log::{Batch, Columns, Expect, IfPresent, Item, Key, Log, Outcome, Row, Value};
+use warmset_core::{Error, Kind, Seq};
+
+use crate::faulty::Faulty;
+
+const A: Key<'static> = &[b"t", b"\xffs", b"a"];
+const B: Key<'static> = &[b"t", b"\xffs", b"b"];
+const LIST: Key<'static> = &[b"t", b"\xffs", b"list"];
+const TALK: Key<'static> = &[b"t", b"talk"];
+
+fn options(encryption: Encryption) -> Options {
+    Options {
+        encryption,
+        durability: Durability::Os,
+        on_busy: OnBusy::Spool,
+        lock_wait: Duration::ZERO,
+        ..Options::default()
+    }
+}
+
+fn store(ram: &Ram, encryption: Encryption) -> Arc<Store> {
+    Arc::new(Store::with_medium(Box::new(ram.clone()), options(encryption)).unwrap())
+}
+
+fn open(ram: &Ram) -> Log {
+    Log::new(store(ram, Encryption::Off))
+}
+
+fn batch<'a>(rows: &'a [Row<'a>]) -> Batch<'a> {
+    Batch {
+        now: 1_000,
+        spools: true,
+        ..Batch::new(rows)
+    }
+}
+
+fn put<'a>(key: Key<'a>, payload: &'a [u8], if_present: IfPresent) -> Row<'a> {
+    Row::Put(Item {
+        if_present,
+        ..Item::new(key, payload)
+    })
+}
+
+fn add<'a>(payload: &'a [u8], uid: &'a [u8], if_present: IfPresent) -> Row<'a> {
+    Row::Add(Item {
+        uid: Some(uid),
+        if_present,
+        ..Item::new(LIST, payload)
+    })
+}
+
+/// Writes while somebody else has the lock.
+fn leave(ram: &Ram, log: &Log, rows: &[Row<'_>]) {
+    let lock = ram.try_lock().unwrap().unwrap();
+    let told = log.write(&batch(rows)).unwrap();
+    assert_eq!(told, vec![Outcome::Spooled; rows.len()]);
+    drop(lock);
+}
+
+/// Any write takes up what waits.
+fn write(log: &Log, row: Row<'_>) -> Outcome {
+    log.write(&Batch::new(&[row])).unwrap()[0]
+}
+
+fn payload(log: &Log, key: Key<'_>) -> Option<Vec<u8>> {
+    log.get(key, 1_000).unwrap().map(|cell| cell.payload)
+}
+
+fn entries(log: &Log) -> Vec<Vec<u8>> {
+    let all = log.entries(LIST, None, usize::MAX, false, 1_000).unwrap();
+    all.into_iter().map(|entry| entry.payload).collect()
+}
+
+fn waiting(ram: &Ram) -> usize {
+    let names = ram.list("spool").unwrap();
+    names.iter().filter(|name| *name != "bell").count()
+}
+
+const OTHER: Row<'static> = Row::Put(Item {
+    key: &[b"t", b"\xffs", b"other"],
+    payload: b"x",
+    turn: None,
+    uid: None,
+    codec: None,
+    expires: None,
+    columns: None,
+    own: &[],
+    sources: &[],
+    if_present: IfPresent::Replace,
+});
+
+#[test]
+fn what_is_left_comes_back_as_it_was_given() {
+    for encryption in [Encryption::Off, Encryption::Keys] {
+        let ram = Ram::new();
+        let log = Log::new(store(&ram, encryption));
+        let Outcome::Written(source) = write(&log, OTHER) else {
+            panic!("nothing was written");
+        };
+        let columns = Columns::new([("n".to_owned(), Value::Int(5))]).unwrap();
+        let sources = [source];
+        let cell = Item {
+            codec: Some("json"),
+            expires: Some(5_000),
+            columns: Some(&columns),
+            own: b"own",
+            sources: &sources,
+            ..Item::new(A, b"cell")
+        };
+        let entry = Item {
+            uid: Some(b"id"),
+            codec: Some("text"),
+            expires: Some(6_000),
+            columns: Some(&columns),
+            own: b"more",
+            ..Item::new(LIST, b"entry")
+        };
+        let turn = Item {
+            turn: Some(br#"{"key":"k","at":2.5}"#),
+            ..Item::new(TALK, b"{}")
+        };
+        leave(
+            &ram,
+            &log,
+            &[Row::Put(cell), Row::Add(entry), Row::Add(turn)],
+        );
+        assert_eq!(waiting(&ram), 1);
+        let other = Log::new(store(&ram, encryption));
+        assert_eq!(payload(&log, A).is_some(), payload(&other, A).is_some());
+        write(&other, OTHER);
+        for log in [&log, &other, &Log::new(store(&ram, encryption))] {
+            let found = log.get(A, 1_000).unwrap().unwrap();
+            assert_eq!(
+                (found.payload, found.own),
+                (b"cell".to_vec(), b"own".to_vec())
+            );
+            assert_eq!(found.codec.as_deref(), Some("json"));
+            assert_eq!((found.expires, found.at), (Some(5_000), 1_000));
+            assert_eq!(found.columns, columns);
+            let found = log.entries(LIST, None, 9, false, 1_000).unwrap();
+            let found = &found[0];
+            assert_eq!(
+                (&found.payload[..], &found.own[..]),
+                (&b"entry"[..], &b"more"[..])
+            );
+            assert_eq!(found.uid.as_deref(), Some(&b"id"[..]));
+            assert_eq!((found.expires, found.at), (Some(6_000), 1_000));
+            assert_eq!(found.columns, columns);
+            let talk = log.entries(TALK, None, 9, false, 1_000).unwrap();
+            assert_eq!(
+                (talk[0].uid.as_deref(), talk[0].at),
+                (Some(&b"k"[..]), 2_500_000)
+            );
+        }
+        assert_eq!(waiting(&ram), 0);
+        // The keys of the spool went with the batch; those of what came out of it are the conversation's.
+        let keys = ram.list("keys").unwrap().len();
+        assert_eq!(keys, if encryption == Encryption::Off { 0 } else { 2 });
+        // It was made from what is erased now.
+        log.erase(Scope::Records(&[source])).unwrap();
+        assert_eq!(payload(&other, A), None);
+    }
+}
+
+#[test]
+fn conditions_are_judged_when_it_is_taken_up() {
+    let ram = Ram::new();
+    let (log, other) = (open(&ram), open(&ram));
+    let Outcome::Written(born) = write(&log, put(B, b"first", IfPresent::Replace)) else {
+        panic!("nothing was written");
+    };
+    // Before anybody takes it up, others write the same names: they are later than nobody but it.
+    let rows = [
+        put(A, b"left", IfPresent::Skip),
+        put(B, b"left", IfPresent::Replace),
+        add(b"left", b"1", IfPresent::Skip),
+        add(b"left", b"2", IfPresent::Replace),
+        add(b"once more", b"2", IfPresent::Skip),
+    ];
+    let second = [
+        put(A, b"second", IfPresent::Skip),
+        put(B, b"second", IfPresent::Skip),
+        add(b"second", b"1", IfPresent::Replace),
+    ];
+    leave(&ram, &log, &rows);
+    leave(&ram, &log, &second);
+    assert_eq!((payload(&other, A), entries(&other).len()), (None, 0));
+    // What waited came first.
+    assert_eq!(
+        write(&other, put(A, b"late", IfPresent::Skip)),
+        Outcome::Present(Seq(3))
+    );
+    for log in [&log, &other, &open(&ram)] {
+        assert_eq!(payload(log, A).unwrap(), b"left");
+        assert_eq!(payload(log, B).unwrap(), b"left");
+        assert_eq!(log.get(B, 1_000).unwrap().unwrap().born.seq, born);
+        assert_eq!(entries(log), [&b"left"[..], b"second"]);
+    }
+    assert_eq!(waiting(&ram), 0);
+    assert_eq!(other.store().notices().taken_up, 2);
+}
+
+#[test]
+fn only_a_handle_with_a_log_takes_it_up() {
+    let ram = Ram::new();
+    leave(&ram, &open(&ram), &[put(A, b"left", IfPresent::Skip)]);
+    let plain = store(&ram, Encryption::Off);
+    let turn = Draft {
+        kind: Kind::Turn,
+        key: TALK,
+        meta: b"{}",
+        sources: &[],
+        payload: b"{}",
+    };
+    for _ in 0..2 {
+        plain.append(&[turn]).unwrap();
+        assert_eq!(waiting(&ram), 1);
+    }
+    // What has no conditions is taken up beside it.
+    let lock = ram.try_lock().unwrap().unwrap();
+    plain.append_or_spool(&[turn]).unwrap();
+    drop(lock);
+    plain.append(&[turn]).unwrap();
+    assert_eq!(waiting(&ram), 1);
+    assert_eq!(plain.report().damages, vec![]);
+    // A log of the same handle, although nobody rang since.
+    let log = Log::new(Arc::clone(&plain));
+    plain.append(&[turn]).unwrap();
+    assert_eq!(waiting(&ram), 0);
+    assert_eq!(payload(&log, A).unwrap(), b"left");
+    // Once the log is gone, the handle leaves such batches alone again.
+    drop(log);
+    leave(&ram, &open(&ram), &[put(A, b"again", IfPresent::Replace)]);
+    plain.append(&[turn]).unwrap();
+    assert_eq!(waiting(&ram), 1);
+    // Of two logs one is enough.
+    let [first, second] = [(); 2].map(|()| Log::new(Arc::clone(&plain)));
+    drop(first);
+    plain.append(&[turn]).unwrap();
+    assert_eq!(waiting(&ram), 0);
+    assert_eq!(payload(&second, A).unwrap(), b"again");
+}
+
+#[test]
+fn what_needs_an_answer_is_never_left() {
+    let ram = Ram::new();
+    let log = open(&ram);
+    write(&log, OTHER);
+    let fine = [put(A, b"x", IfPresent::Skip)];
+    let fails = [put(A, b"x", IfPresent::Fail)];
+    let removes = [put(A, b"x", IfPresent::Skip), Row::Remove(B)];
+    let cuts = [Row::Cut {
+        list: LIST,
+        after: Seq(0),
+    }];
+    let expect = [Expect::Version(A, Seq(0))];
+    let never = [
+        batch(&fails),
+        batch(&removes),
+        batch(&cuts),
+        Batch {
+            expect: &expect,
+            ..batch(&fine)
+        },
+        Batch {
+            once: Some(b"name"),
+            ..batch(&fine)
+        },
+    ];
+    for one in &never {
+        // The same whether the lock is free or not.
+        let told = log.write(one);
+        assert!(
+            matches!(told, Err(Error::Argument { name: "spool", .. })),
+            "{told:?}"
+        );
+    }
+    let lock = ram.try_lock().unwrap().unwrap();
+    let unasked = Batch {
+        spools: false,
+        ..batch(&fine)
+    };
+    assert!(matches!(log.write(&unasked), Err(Error::Locked { .. })));
+    drop(lock);
+    let refuses = Options {
+        on_busy: OnBusy::Fail,
+        ..options(Encryption::Off)
+    };
+    let refuses = Store::with_medium(Box::new(ram.clone()), refuses).unwrap();
+    let refuses = Log::new(Arc::new(refuses));
+    let lock = ram.try_lock().unwrap().unwrap();
+    assert!(matches!(
+        refuses.write(&batch(&fine)),
+        Err(Error::Locked { .. })
+    ));
+    drop(lock);
+    assert_eq!(waiting(&ram), 0);
+}
+
+/// What takes a row away that waits; the id is that of what it may be made from.
+type Goes = fn(&Log, Seq);
+
+#[test]
+fn what_was_removed_or_erased_since_does_not_come_back() {
+    let ram = Ram::new();
+    let (log, other) = (open(&ram), open(&ram));
+    let Outcome::Written(source) = write(&log, put(B, b"source", IfPresent::Replace)) else {
+        panic!("nothing was written");
+    };
+    let sources = [source];
+    let made = Item {
+        sources: &sources,
+        ..Item::new(&[b"t", b"\xffs", b"made"], b"made")
+    };
+    let cases: [(Row<'_>, Goes); 5] = [
+        (put(A, b"left", IfPresent::Replace), |log, _| {
+            _ = write(log, Row::Remove(A));
+        }),
+        (put(A, b"left", IfPresent::Skip), |log, _| {
+            _ = write(log, Row::RemoveBelow(&A[..2]));
+        }),
+        (put(A, b"left", IfPresent::Replace), |log, _| {
+            _ = log.erase(Scope::Prefix(A)).unwrap();
+        }),
+        (Row::Put(made), |log, _| _ = write(log, Row::Remove(B))),
+        (Row::Put(made), |log, seq| {
+            _ = log.erase(Scope::Records(&[seq])).unwrap();
+        }),
+    ];
+    for (at, (row, goes)) in cases.into_iter().enumerate() {
+        // While it is on its way into the spool: whoever has a log would take it up first.
+        let names = || {
+            ram.list("spool")
+                .unwrap()
+                .into_iter()
+                .find(|name| name.ends_with("spc"))
+        };
+        leave(&ram, &log, &[row, OTHER]);
+        let name = format!("spool/{}", names().unwrap());
+        let bytes = ram.read(&name).unwrap();
+        ram.rename(&name, &format!("{name}.new")).unwrap();
+        goes(&other, source);
+        let _ = ram.remove(&format!("{name}.new"));
+        ram.write(&name, bytes);
+        let late = open(&ram);
+        write(&late, OTHER);
+        assert_eq!(waiting(&ram), 0, "case {at}");
+        for log in [&log, &other, &late] {
+            assert_eq!(payload(log, A), None, "case {at}");
+            assert_eq!(payload(log, &[b"t", b"\xffs", b"made"]), None, "case {at}");
+        }
+    }
+}
+
+#[test]
+fn a_take_up_that_fails_on_the_way_is_done_once() {
+    let (mut failed, mut twice) = (0, 0);
+    for call in 1..30 {
+        let medium = Faulty::default();
+        let log = Log::new(Arc::new(
+            medium.open_store(options(Encryption::Keys)).unwrap(),
+        ));
+        write(&log, OTHER);
+        leave(
+            &medium.ram,
+            &log,
+            &[
+                put(A, b"left", IfPresent::Replace),
+                add(b"left", b"", IfPresent::Skip),
+            ],
+        );
+        medium.plan.fail(call, true, io::ErrorKind::StorageFull);
+        let told = log.write(&Batch::new(&[put(B, b"next", IfPresent::Replace)]));
+        medium.plan.heal();
+        failed += usize::from(told.is_err());
+        drop(log);
+        let log = Log::new(store(&medium.ram, Encryption::Keys));
+        write(&log, OTHER);
+        assert_eq!(waiting(&medium.ram), 0, "call {call}");
+        assert_eq!(entries(&log), [b"left"], "call {call}");
+        let cell = log.get(A, 1_000).unwrap().unwrap();
+        assert_eq!(
+            (&cell.payload[..], cell.born.seq),
+            (&b"left"[..], cell.version)
+        );
+        twice += usize::from(cell.version > Seq(4));
+    }
+    assert!(failed > 3, "{failed}");
+    assert_eq!(twice, 0);
+}
+
+#[test]
+fn a_batch_that_is_damaged_is_set_aside_and_stops_nobody() {
+    let ram = Ram::new();
+    let log = open(&ram);
+    write(&log, OTHER);
+    leave(&ram, &log, &[put(A, b"left", IfPresent::Skip)]);
+    leave(&ram, &log, &[put(B, b"left", IfPresent::Skip)]);
+    let mut names = ram.list("spool").unwrap();
+    names.sort_unstable();
+    let name = format!("spool/{}", names[0]);
+    let mut bytes = ram.read(&name).unwrap();
+    let last = bytes.len() - 20;
+    bytes[last] ^= 1;
+    ram.write(&name, bytes);
+    write(&log, OTHER);
+    assert_eq!(waiting(&ram), 0);
+    assert_eq!(
+        (payload(&log, A), payload(&log, B)),
+        (None, Some(b"left".to_vec()))
+    );
+    assert_eq!(log.store().report().damages.len(), 1);
+}
