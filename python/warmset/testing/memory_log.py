@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass, field, replace
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any
 
 from warmset.errors import Conflict, InvalidInputError, NotFound
@@ -26,12 +27,13 @@ from warmset.testing.memory_state import (
     MemoryCell,
     MemoryEntry,
     State,
-    checked_for_the_spool,
+    check_for_the_spool,
     clock_of,
     content_of,
     expiry_of,
     id_of,
     is_space,
+    items_of,
     name_of,
     tail_of,
 )
@@ -88,8 +90,7 @@ class MemoryLog:
         """Write a batch, all of it or nothing; see `Log.write`. Its lock is never busy for long."""
         del sync
         rows, expect, clock = list(rows), list(expect), clock_of(now)
-        if spool:
-            checked_for_the_spool(rows, expect, once)
+        check_for_the_spool(rows, expect, once, asked=spool)
         for row in rows:
             self._check(row, clock)
         with self._held.lock:
@@ -319,7 +320,7 @@ class MemoryLog:
         state.last += 1
         made = self._made_from(state, gone)
         older: set[int] = set()
-        for one in self._items(state):
+        for one in items_of(state):
             if id_of(one) in made:
                 older.update(one.older)
         self._drop(state, gone | made | older)
@@ -341,7 +342,7 @@ class MemoryLog:
         out = set(start)
         while True:
             more = self._made_from(state, out)
-            for one in self._items(state):
+            for one in items_of(state):
                 chain = (*one.older, id_of(one))
                 # A version of a cell, or an entry, goes with all that are older.
                 hit = max((at for at, id_ in enumerate(chain) if id_ in out), default=-1)
@@ -379,10 +380,6 @@ class MemoryLog:
             held += [one for key, path in lists.items() if is_below(key, prefix) for one in path]
         return {id_ for one in held for id_ in (id_of(one), *one.older)}
 
-    def _items(self, state: State) -> list[Item]:
-        lists = (*state.paths.values(), *state.aside.values())
-        return [*state.cells.values(), *(one for path in lists for one in path)]
-
     # --- reading ----------------------------------------------------------------------------------
 
     def holds(self, id: int) -> bool:  # noqa: A002 - what it is
@@ -391,7 +388,7 @@ class MemoryLog:
         Args:
             id: Its id.
         """
-        return any(id in (id_of(one), *one.older) for one in self._items(self._state))
+        return any(id in (id_of(one), *one.older) for one in items_of(self._state))
 
     def _is_live(self, one: Item, now: int) -> bool:
         """Return whether something has not expired."""
@@ -449,14 +446,10 @@ class MemoryLog:
         now: Moment | None = None,
     ) -> list[MemoryCell]:
         """List cells; see `Log.scan`. These have their payloads, too."""
-        ranks: dict[str, Callable[[Any], Any]] = {
-            "key": lambda one: one.key,
-            "born": lambda one: one.born,
-            "changed": lambda one: one.version,
-        }
-        if order not in ranks:
-            raise InvalidInputError(f"order: expected one of {[*ranks]}, found {order!r:.80}")
-        rank = ranks[order]
+        fields = {"key": "key", "born": "born", "changed": "version"}
+        if order not in fields:
+            raise InvalidInputError(f"order: expected one of {[*fields]}, found {order!r:.80}")
+        rank = attrgetter(fields[order])
         found = sorted(self._found(prefix, where, now), key=rank, reverse=reverse)
         if after is not None:
             last = rank(after)

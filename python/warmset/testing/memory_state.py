@@ -144,15 +144,21 @@ def content_of(row: Row) -> Any:
     return type(row), said
 
 
-def checked_for_the_spool(
-    rows: Sequence[Row], expect: Sequence[Condition], once: bytes | str | None
+def check_for_the_spool(
+    rows: Sequence[Row], expect: Sequence[Condition], once: bytes | str | None, *, asked: bool
 ) -> None:
-    """Refuse a batch that needs an answer."""
+    """Refuse a batch that needs an answer, if it may be left in the spool."""
     needs = expect or once is not None
     for row in rows:
         needs = needs or not isinstance(row, Put | Add) or row.if_present == "fail"
-    if needs:
+    if asked and needs:
         raise InvalidInputError(
             "spool: expected puts and additions that replace or are left out, without expect and "
             "once, found a batch that needs an answer"
         )
+
+
+def items_of(state: State) -> list[Item]:
+    """Return what is in the log: cells, and entries on the path of a list or off it."""
+    lists = (*state.paths.values(), *state.aside.values())
+    return [*state.cells.values(), *(one for path in lists for one in path)]
