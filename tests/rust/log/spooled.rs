@@ -251,6 +251,35 @@ fn only_a_handle_with_a_log_takes_it_up() {
 }
 
 #[test]
+fn the_thread_that_syncs_keeps_no_log() {
+    let ram = Ram::new();
+    let every = Duration::from_millis(1);
+    let options = Options {
+        durability: Durability::Interval(every),
+        ..options(Encryption::Off)
+    };
+    let syncs = Store::with_medium(Box::new(ram.clone()), options).unwrap();
+    let (log, other) = (Log::new(Arc::new(syncs)), open(&ram));
+    // What it takes up by itself has no conditions: a log that ends meanwhile would end the store, which
+    // waits for that thread.
+    write(&log, OTHER);
+    let lock = loop {
+        if let Some(lock) = ram.try_lock().unwrap() {
+            break lock;
+        }
+    };
+    let rows = [put(A, b"left", IfPresent::Skip)];
+    other.write(&batch(&rows)).unwrap();
+    drop(lock);
+    std::thread::sleep(every * 50);
+    assert_eq!(waiting(&ram), 1);
+    let row = [put(B, b"next", IfPresent::Skip)];
+    while log.write(&Batch::new(&row)).is_err() {}
+    assert_eq!(waiting(&ram), 0);
+    assert_eq!(payload(&log, A).unwrap(), b"left");
+}
+
+#[test]
 fn what_needs_an_answer_is_never_left() {
     let ram = Ram::new();
     let log = open(&ram);

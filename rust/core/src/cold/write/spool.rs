@@ -87,7 +87,7 @@ pub(in crate::cold) fn answer(writer: &mut Writer, common: &Shelf) -> Result<()>
             judged: false,
         },
     };
-    let taker = common.taker();
+    let taker = if writer.alone { None } else { common.taker() };
     let heard = bell.heard.filter(|_| bell.judged || taker.is_none());
     let file = Arc::clone(&writer.bell.insert(bell).file);
     // Before the names are read: whoever rings later is heard later.

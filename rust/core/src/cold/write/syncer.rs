@@ -41,10 +41,12 @@ impl Syncer {
                 };
                 // A failure poisons the writer, which the next append says; a busy lock is tried
                 // again at the next turn.
-                if writer.used
-                    && let Ok(_hold) = writer.begin(&shelf)
-                {
-                    let _ = writer.sync(&shelf);
+                if writer.used {
+                    writer.alone = true;
+                    if let Ok(_hold) = writer.begin(&shelf) {
+                        let _ = writer.sync(&shelf);
+                    }
+                    writer.alone = false;
                 }
             }
         };

@@ -43,6 +43,9 @@ pub(in crate::cold) struct Writer {
     rounds: u64,
     /// Whether this handle has appended anything.
     pub(in crate::cold) used: bool,
+    /// Whether nobody who calls keeps the store: then a log must not be kept, which may end with the call and
+    /// the store with it.
+    pub(super) alone: bool,
 }
 
 /// Makes what this handle wrote durable, without the lock and without saying so in the mark. Where
