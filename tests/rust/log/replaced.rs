@@ -233,6 +233,49 @@ fn what_another_handle_compacted_in_between_does_not_come_back() {
     }
 }
 
+/// Long after the segment of what it concerns was gone over, and before the compaction comes to it.
+#[test]
+fn what_is_removed_or_replaced_in_between_does_not_come_back() {
+    const LIST: Key<'static> = &[b"t", b"\xffs", b"list"];
+    let add = |log: &Log, payload: &[u8]| {
+        let item = Item {
+            uid: Some(b"u"),
+            ..Item::new(LIST, payload)
+        };
+        log.write(&Batch::new(&[Row::Add(item)])).unwrap();
+    };
+    let (medium, log, _) = filled();
+    let again = open(&medium);
+    add(&log, b"first");
+    (0..30).for_each(|n: u8| _ = put(&log, A, &[n; 40], &[]));
+    let second = other(&medium.ram);
+    let act = move || {
+        second.write(&Batch::new(&[Row::Remove(B)])).unwrap();
+    };
+    let third = other(&medium.ram);
+    let late = move || {
+        add(&third, b"second");
+        add(&third, b"third");
+        // So that the segments of these are sealed, too, when it comes to them.
+        (0..30).for_each(|n: u8| _ = put(&third, A, &[n; 40], &[]));
+    };
+    let acts = [Elsewhere(Box::new(late)), Elsewhere(Box::new(act))];
+    // The last one is done first, at the first segment.
+    medium.plan.meanwhile[1].lock().unwrap().extend(acts);
+    log.compact(0).unwrap();
+    assert!(medium.plan.meanwhile[1].lock().unwrap().is_empty());
+    for log in [&log, &again, &other(&medium.ram)] {
+        assert_eq!(log.version(B, 0).unwrap(), None);
+        let entries = log.entries(LIST, None, 9, false, 0).unwrap();
+        let payloads: Vec<&[u8]> = entries.iter().map(|one| &one.payload[..]).collect();
+        assert_eq!(payloads, [b"third"]);
+    }
+    // The next one takes them.
+    let told = log.compact(0).unwrap();
+    assert!(told.records > 0);
+    assert_eq!(other(&medium.ram).version(B, 0).unwrap(), None);
+}
+
 #[test]
 fn others_that_always_come_first_are_kept_out_in_the_end() {
     at_both(

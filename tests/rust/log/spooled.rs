@@ -428,6 +428,119 @@ fn a_take_up_that_fails_on_the_way_is_done_once() {
 }
 
 #[test]
+fn what_was_taken_up_is_not_again_whoever_comes_next() {
+    let ram = Ram::new();
+    let log = open(&ram);
+    write(&log, OTHER);
+    leave(&ram, &log, &[add(b"left", b"", IfPresent::Replace)]);
+    let names = ram.list("spool").unwrap();
+    let own = names.iter().find(|name| name.ends_with("spc")).unwrap();
+    let own = format!("spool/{own}");
+    let left = ram.read(&own).unwrap();
+    // Only the batch itself is behind it.
+    log.write(&Batch::new(&[])).unwrap();
+    assert_eq!((waiting(&ram), entries(&log)), (0, vec![b"left".to_vec()]));
+    // As if whoever took it up had ended before it removed the file.
+    ram.write(&own, left);
+    let plain = store(&ram, Encryption::Off);
+    let turn = Draft {
+        kind: Kind::Turn,
+        key: TALK,
+        meta: b"{}",
+        sources: &[],
+        payload: b"{}",
+    };
+    plain.append(&[turn]).unwrap();
+    assert_eq!(waiting(&ram), 0);
+    write(&open(&ram), OTHER);
+    assert_eq!(entries(&log), [b"left"]);
+}
+
+#[test]
+fn what_is_erased_is_in_no_batch_that_waits() {
+    for encryption in [Encryption::Off, Encryption::Keys] {
+        let ram = Ram::new();
+        let log = Log::new(store(&ram, encryption));
+        write(&log, OTHER);
+        let far: Key<'_> = &[b"far", b"\xffs", b"away"];
+        let rows = [
+            put(A, b"secret", IfPresent::Skip),
+            put(far, b"stays", IfPresent::Skip),
+            add(b"secret too", b"", IfPresent::Skip),
+        ];
+        leave(&ram, &log, &rows);
+        drop(log);
+        let holds = |bytes: &[u8]| {
+            let names = ram.list("spool").unwrap();
+            let files = names
+                .iter()
+                .map(|name| ram.read(&format!("spool/{name}")).unwrap());
+            files
+                .into_iter()
+                .any(|file| file.windows(bytes.len()).any(|part| part == bytes))
+        };
+        let plain = encryption == Encryption::Off;
+        assert_eq!((holds(b"secret"), holds(b"stays")), (plain, plain));
+        let keys = || ram.list("keys").unwrap().len();
+        let before = keys();
+        let eraser = store(&ram, encryption);
+        eraser.erase(Scope::Prefix(&[b"t"])).unwrap();
+        eraser.compact().unwrap();
+        assert_eq!((holds(b"secret"), holds(b"stays")), (false, plain));
+        // Gone are that of the tenant and those of the batch, one a record; what stays of it has a new one.
+        assert_eq!((before, keys()), if plain { (0, 0) } else { (5, 2) });
+        let late = Log::new(store(&ram, encryption));
+        write(&late, OTHER);
+        assert_eq!(waiting(&ram), 0);
+        assert_eq!(payload(&late, far).unwrap(), b"stays");
+        assert_eq!((payload(&late, A), entries(&late).len()), (None, 0));
+    }
+}
+
+#[test]
+fn a_removal_by_id_takes_nothing_that_came_after_it() {
+    let ram = Ram::new();
+    let (log, other) = (open(&ram), open(&ram));
+    let Outcome::Written(source) = write(&log, put(B, b"source", IfPresent::Replace)) else {
+        panic!("nothing was written");
+    };
+    let sources = [source];
+    let made = Item {
+        sources: &sources,
+        ..Item::new(LIST, b"made")
+    };
+    let Outcome::Written(last) = write(&log, Row::Add(made)) else {
+        panic!("nothing was written");
+    };
+    leave(
+        &ram,
+        &log,
+        &[
+            add(b"left", b"", IfPresent::Replace),
+            put(A, b"left", IfPresent::Replace),
+        ],
+    );
+    let names = ram.list("spool").unwrap();
+    let name = names.iter().find(|name| name.ends_with("spc")).unwrap();
+    let name = format!("spool/{name}");
+    // On its way into the spool while another writer removes the last entry, with its id and with its source.
+    ram.rename(&name, &format!("{name}.new")).unwrap();
+    let removes = [
+        Row::RemoveEntries {
+            list: LIST,
+            entries: &[last],
+        },
+        Row::Remove(B),
+    ];
+    other.write(&Batch::new(&removes)).unwrap();
+    ram.rename(&format!("{name}.new"), &name).unwrap();
+    write(&open(&ram), OTHER);
+    assert_eq!(waiting(&ram), 0);
+    assert_eq!(entries(&log), [b"left"]);
+    assert_eq!(payload(&log, A).unwrap(), b"left");
+}
+
+#[test]
 fn a_batch_that_is_damaged_is_set_aside_and_stops_nobody() {
     let ram = Ram::new();
     let log = open(&ram);

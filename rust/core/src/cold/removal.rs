@@ -166,15 +166,29 @@ impl Removals {
         if !self.any {
             return false;
         }
+        let entries = || hash_of(&self.uuid, key).and_then(|hash| self.entries.get(&hash));
+        self.covers_key(seq, kind, key)
+            || self.records.hold(seq)
+            || (kind != Kind::Cell && entries().is_some_and(|entries| entries.hold(seq)))
+    }
+
+    /// Whether what would have this kind, key and at most this id was removed by its key.
+    pub(in crate::cold) fn covers_key<P: AsRef<[u8]>>(
+        &self,
+        seq: u64,
+        kind: Kind,
+        key: &[P],
+    ) -> bool {
+        if !self.any {
+            return false;
+        }
         let hash = |len: usize| key.get(..len).and_then(|parts| hash_of(&self.uuid, parts));
-        let whole = hash(key.len());
-        let is_cell = matches!(kind, Kind::Cell | Kind::Patch);
-        let cell = whole
-            .and_then(|hash| self.cells.get(&hash))
-            .filter(|_| is_cell);
+        let is_cell = matches!(kind, Kind::Cell | Kind::Patch) && !self.cells.is_empty();
+        let cell = is_cell.then(|| hash(key.len())).flatten();
         let mut lengths = self.below.keys().map(|(len, _)| *len);
         let mut last = usize::MAX;
-        cell.is_some_and(|upto| seq <= *upto)
+        cell.and_then(|hash| self.cells.get(&hash))
+            .is_some_and(|upto| seq <= *upto)
             || lengths.any(|len| {
                 let fresh = len != last;
                 last = len;
@@ -183,10 +197,6 @@ impl Removals {
                     .and_then(|hash| self.below.get(&(len, hash)));
                 upto.is_some_and(|upto| seq <= *upto)
             })
-            || self.records.hold(seq)
-            || whole
-                .and_then(|hash| self.entries.get(&hash))
-                .is_some_and(|entries| kind != Kind::Cell && entries.hold(seq))
     }
 }
 

@@ -214,6 +214,10 @@ impl Store {
 
     /// Lets a log take up what is left with conditions, for as long as it is there.
     pub(crate) fn take_up_with(&self, log: Weak<dyn Taker>) {
+        if self.shelf.is_forked() {
+            // A thread of the parent may have held the lock.
+            return;
+        }
         let takers = self.shelf.takers.lock();
         let mut takers = takers.unwrap_or_else(PoisonError::into_inner);
         takers.retain(|one| one.strong_count() > 0);

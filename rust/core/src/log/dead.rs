@@ -6,8 +6,8 @@
 //!           the dead records of a segment ─▶ the segment anew without them ─▶ in its place, under the lock
 //! ```
 //!
-//! A removal lies behind what it concerns, so in a pass it goes after that. It stays where something before
-//! it had to stay, where a damaged record may be one that it concerns, and while anything waits in the spool.
+//! A removal lies behind what it concerns, so in a pass it goes after that. It stays where it came after the
+//! pass began, where something before it had to stay, where a damaged record may be one that it concerns, and while anything waits in the spool.
 
 use std::collections::{BTreeSet, HashSet};
 
@@ -29,16 +29,25 @@ pub(super) struct Pass {
     at: usize,
     /// Whether nothing dead was left behind.
     clean: bool,
+    /// The last id when it began: what came later may say of what it went past that it is gone.
+    upto: Seq,
 }
 
 impl Pass {
-    pub(super) const NEW: Self = Self { at: 0, clean: true };
+    fn new(upto: Seq) -> Self {
+        Self {
+            at: 0,
+            clean: true,
+            upto,
+        }
+    }
 
     /// Leaves the next segment as it is.
     fn without_this(self) -> Self {
         Self {
             at: self.at.saturating_add(1),
             clean: false,
+            ..self
         }
     }
 }
@@ -60,7 +69,7 @@ impl Log {
     pub fn compact(&self, now: i64) -> Result<Compacted> {
         self.sweep(now)?;
         let mut told = Compacted::default();
-        let (mut pass, mut tries) = (Pass::NEW, 0);
+        let (mut pass, mut tries) = (Pass::new(self.shared().current()?.seen), 0);
         loop {
             match self.slice(&mut pass, u64::MAX, tries == TRIES)? {
                 Replaced::Nothing => break,
@@ -86,7 +95,10 @@ impl Log {
         if slot.is_none() && !shared.is_crowded() {
             return;
         }
-        let mut pass = slot.unwrap_or(Pass::NEW);
+        let begun = slot.or_else(|| Some(Pass::new(shared.current().ok()?.seen)));
+        let Some(mut pass) = begun else {
+            return;
+        };
         *slot = match self.slice(&mut pass, WORTH, false) {
             Ok(Replaced::Done(_)) => Some(pass),
             // Another handle is at it, too.
@@ -102,11 +114,15 @@ impl Log {
     /// Goes over the next segment of a pass.
     fn slice(&self, pass: &mut Pass, worth: u64, held: bool) -> Result<Replaced> {
         let shared = self.shared();
-        let before = pass.clean;
+        let before = *pass;
         let judge = |directory: &Directory, shown: &[&Shown]| {
-            let keeps = !before || directory.doubts.are_any() || self.store().is_spooling()?;
-            let keeps = keeps && !on(Defect::RemovalDroppedFirst);
-            Ok(dead(directory, shown, keeps))
+            let keeps =
+                !before.clean || directory.doubts.are_any() || self.store().is_spooling()?;
+            let keeps = |seq| {
+                let is_needed = keeps || seq > before.upto;
+                is_needed && !on(Defect::RemovalDroppedFirst)
+            };
+            Ok(dead(directory, shown, &keeps))
         };
         let mut gone = Vec::new();
         let first = |shown: &[Shown]| {
@@ -160,8 +176,8 @@ fn stays_dead(directory: &Directory, one: &Shown) -> bool {
     }
 }
 
-/// Which records of a segment are dead; with `keeps`, removals and heads are not.
-fn dead(directory: &Directory, shown: &[&Shown], keeps: bool) -> BTreeSet<u64> {
+/// Which records of a segment are dead; what says of others that they are gone is not where `keeps` wants it.
+fn dead(directory: &Directory, shown: &[&Shown], keeps: &dyn Fn(Seq) -> bool) -> BTreeSet<u64> {
     let replaced = replaced(directory, shown);
     let mut out = BTreeSet::new();
     for one in shown {
@@ -188,7 +204,10 @@ fn dead(directory: &Directory, shown: &[&Shown], keeps: bool) -> BTreeSet<u64> {
                 Kind::Entry | Kind::Turn => {
                     let list = directory.lists.get(&key);
                     let there = list.is_some_and(|list| list.node(seq).is_some());
-                    !there && !replaced.contains(&seq)
+                    // What it took the place of may be there still.
+                    let takes = links.of.is_some_and(|of| of != Seq(0));
+                    let is_needed = replaced.contains(&seq) || (takes && keeps(seq));
+                    !there && !is_needed
                 }
                 Kind::Patch => {
                     let cell = directory.cells.get(&key).and_then(|cell| cell.patch);
@@ -198,9 +217,9 @@ fn dead(directory: &Directory, shown: &[&Shown], keeps: bool) -> BTreeSet<u64> {
                 }
                 Kind::Head => {
                     let list = directory.lists.get(&key);
-                    !keeps && list.is_none_or(|list| !list.needs_move(seq))
+                    !keeps(seq) && list.is_none_or(|list| !list.needs_move(seq))
                 }
-                Kind::Removed => !keeps,
+                Kind::Removed => !keeps(seq),
                 _ => false,
             };
         if goes {

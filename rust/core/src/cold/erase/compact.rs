@@ -92,11 +92,16 @@ fn remove_drafts(shelf: &Shelf) -> Result<()> {
     let medium = &*shelf.medium;
     let names = medium.list("");
     let names = names.map_err(|error| refused("list", &medium.path(""), error))?;
-    for name in names.iter().filter(|name| is_rewritten(name)) {
+    let mut drafts = names.iter().filter(|name| is_rewritten(name)).peekable();
+    if drafts.peek().is_none() {
+        return Ok(());
+    }
+    for name in drafts {
         remove_if_there(medium, name)
             .map_err(|error| refused("remove", &medium.path(name), error))?;
     }
-    Ok(())
+    let synced = medium.sync_dir("");
+    synced.map_err(|error| refused("sync", &medium.path(""), error))
 }
 
 /// Whether the last segment may stay the one that is written on: nothing in it must be remembered

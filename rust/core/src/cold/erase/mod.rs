@@ -36,9 +36,9 @@ use crate::cold::format::{TORN, key};
 use crate::cold::medium::{Access, Medium, refused};
 use crate::cold::open::aside::is_batch;
 use crate::cold::shelf::Shelf;
-use crate::cold::write::leave;
 use crate::cold::write::packet::{Packet, bookkeeping};
 use crate::cold::write::writer::Writer;
+use crate::cold::write::{leave, spool};
 
 /// What is to be erased.
 #[derive(Clone, Copy, Debug)]
@@ -155,6 +155,7 @@ pub(super) fn clear(shelf: &Shelf, newest: Scope<'_>, before: u64) -> Result<u64
         |scope, born| born <= upto && key::begins_with(scope, &prefix),
     )?;
     leave::sweep(shelf)?;
+    spool::forget_erased(shelf)?;
     let trouble = |error| refused("remove", &shelf.medium.path(TORN), error);
     let names = shelf.medium.list(TORN).map_err(trouble)?;
     for name in &names {

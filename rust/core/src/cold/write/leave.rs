@@ -13,14 +13,16 @@ use crate::cold::format::bytes::wide;
 use crate::cold::format::header::{Identity, now, random};
 use crate::cold::format::{BELL, SPOOL};
 use crate::cold::medium::{Access, MediumFile, refused, remove_if_there, write_full};
+use crate::cold::record::{Draft, Record};
 use crate::cold::shelf::Shelf;
-use crate::cold::write::packet::{Packet, Row};
+use crate::cold::write::packet::{Packet, Press, Row, bookkeeping};
+use crate::entry::Kind;
 
 const SUFFIX: &str = ".spl";
 /// As [`SUFFIX`], of a batch whose conditions are judged when it is taken up: whoever has no log leaves it alone.
 const JUDGED: &str = ".spc";
 /// Behind the name of a file that is not complete yet.
-const UNDER_WAY: &str = ".new";
+pub(super) const UNDER_WAY: &str = ".new";
 
 /// How often a batch is begun anew that somebody who erases swept away.
 const TRIES: u32 = 16;
@@ -110,7 +112,58 @@ fn token(common: &Shelf) -> [u8; 16] {
 /// The bytes of a batch that is left.
 fn encoded(common: &Shelf, batch: &[Row<'_>], token: [u8; 16]) -> Result<Vec<u8>> {
     let next = common.fresh()?.last().saturating_add(1);
-    let mut packet = Packet::own(&common.press(true)?, batch)?;
+    sealed(common, &common.press(true)?, batch, token, next)
+}
+
+/// The bytes of a batch that is left, without some of its records: fillers are in their places.
+///
+/// # Errors
+///
+/// As [`Packet::own`].
+pub(super) fn again(
+    common: &Shelf,
+    token: [u8; 16],
+    next: u64,
+    records: &[(&Record, bool)],
+) -> Result<Vec<u8>> {
+    let keys: Vec<Vec<&[u8]>> = records
+        .iter()
+        .map(|(record, _)| record.key.iter().map(Vec::as_slice).collect())
+        .collect();
+    let rows: Vec<Row<'_>> = records
+        .iter()
+        .zip(&keys)
+        .map(|((record, stays), key)| {
+            if !stays {
+                return bookkeeping(Kind::Filler, &[], &[]);
+            }
+            Row {
+                draft: Draft {
+                    kind: record.kind,
+                    key,
+                    meta: &record.meta,
+                    sources: &record.sources,
+                    payload: &record.payload,
+                },
+                links: record.links.as_deref(),
+                depth: record.depth,
+                copy_of: None,
+            }
+        })
+        .collect();
+    let mut press = common.press(true)?;
+    press.limit = u64::MAX;
+    sealed(common, &press, &rows, token, next)
+}
+
+fn sealed(
+    common: &Shelf,
+    press: &Press<'_>,
+    batch: &[Row<'_>],
+    token: [u8; 16],
+    next: u64,
+) -> Result<Vec<u8>> {
+    let mut packet = Packet::own(press, batch)?;
     packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
     bytes.extend(MAGIC);

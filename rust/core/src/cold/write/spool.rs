@@ -29,7 +29,7 @@ use crate::cold::format::header::Header;
 use crate::cold::format::links::Links;
 use crate::cold::format::{BELL, MAX_BATCH, SPOOL};
 use crate::cold::medium::{
-    Access, Medium, MediumFile, read_file, read_full, refused, remove_if_there,
+    Access, Medium, MediumFile, put_file, read_file, read_full, refused, remove_if_there,
 };
 use crate::cold::open::aside;
 use crate::cold::options::Read;
@@ -38,7 +38,9 @@ use crate::cold::record::{Draft, Record};
 use crate::cold::report::{Damage, DamageKind};
 use crate::cold::shelf::Shelf;
 use crate::cold::write::commit::removed_source;
-use crate::cold::write::leave::{For, HEAD, MAGIC, identity, ring, token_of, waiting, whom};
+use crate::cold::write::leave::{
+    For, HEAD, MAGIC, UNDER_WAY, again, identity, ring, token_of, waiting, whom,
+};
 use crate::cold::write::packet::{Packet, Press, Row, Verdict, bookkeeping};
 use crate::cold::write::queue::Judge;
 use crate::cold::write::writer::Writer;
@@ -127,7 +129,17 @@ fn drain(
     let medium = &*common.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
     let mut names = waiting(common)?;
-    names.retain(|name| log.is_some() || whom(name) == Some(For::Anybody));
+    let mut known = if names.is_empty() {
+        BTreeSet::new()
+    } else {
+        already(common)?
+    };
+    let is_known = |known: &BTreeSet<[u8; 16]>, name: &str| {
+        token_of(name).is_some_and(|token| known.contains(&token))
+    };
+    // What was taken up is removed by whoever comes next: later nobody could tell any more.
+    let ours = |name: &String| log.is_some() || whom(name) == Some(For::Anybody);
+    names.retain(|name| ours(name) || is_known(&known, name));
     if names.is_empty() {
         // Somebody may have removed the last one and come no further.
         return medium.sync_dir(SPOOL).map_err(trouble);
@@ -135,13 +147,17 @@ fn drain(
     // This process may end between an append and a removal: every other handle is to look here before
     // it appends, also where whoever spooled ended before it rang.
     ring(bell).map_err(trouble)?;
-    let mut known = already(common)?;
     let mut used = BTreeSet::new();
     for name in &names {
-        let taken_up = token_of(name).is_some_and(|token| known.contains(&token));
+        let taken_up = is_known(&known, name);
         let name = format!("{SPOOL}/{name}");
         if taken_up {
             // Whoever did so came no further, and nothing of it need be readable now.
+            if let Ok(Some(bytes)) = fetch(medium, &name)
+                && let Ok(left) = decode(common, &bytes)
+            {
+                used.extend(left.keys);
+            }
             remove_if_there(medium, &name).map_err(trouble)?;
             continue;
         }
@@ -199,7 +215,8 @@ struct Left {
 /// Takes up a batch without conditions.
 fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
     let gone = left.gone(common)?;
-    let records = left.records.iter().filter(|record| !gone(record));
+    let is_there = |record: &&Record| record.kind != Kind::Filler && !gone(record);
+    let records = left.records.iter().filter(is_there);
     let keys: Vec<(&Record, Vec<&[u8]>)> = records
         .map(|record| (record, record.key.iter().map(Vec::as_slice).collect()))
         .collect();
@@ -234,7 +251,8 @@ fn judge(
     };
     let mut kept = Vec::with_capacity(records.len());
     for (at, record) in records.iter().enumerate() {
-        if !gone(record) && removed_source(common, &record.sources)?.is_none() {
+        let is_there = record.kind != Kind::Filler && !gone(record);
+        if is_there && removed_source(common, &record.sources)?.is_none() {
             kept.push((at, record));
         }
     }
@@ -247,11 +265,11 @@ fn judge(
         let first = common.peek().next_seq();
         let judged = match judge.judge(Seq(first.saturating_add(1))) {
             Ok(judged) => judged,
-            Err(Error::Interrupted) => return Err(Error::Interrupted),
-            Err(error) => {
+            Err(error @ (Error::Corrupt { .. } | Error::Uncertain { .. })) => {
                 why = Some(error.to_string());
                 return Ok(());
             }
+            Err(other) => return Err(other),
         };
         let said = Verdict::Rewritten(Links::default(), judge.verdict());
         packet.choose(std::iter::once(said).chain(judged).collect());
@@ -260,9 +278,46 @@ fn judge(
         written.map(drop)
     });
     match taken {
-        Err(Error::Corrupt { detail, .. }) => Ok(Some(detail)),
+        // It stops nobody: a later version may have other limits.
+        Err(error @ (Error::Corrupt { .. } | Error::Argument { .. } | Error::TooLarge { .. })) => {
+            Ok(Some(error.to_string()))
+        }
         other => other.map(|()| why),
     }
+}
+
+/// Takes what is erased out of the batches that wait for somebody else. The lock is held.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn forget_erased(common: &Shelf) -> Result<()> {
+    let medium = &*common.medium;
+    let trouble = |error| refused("write", &medium.path(SPOOL), error);
+    let mut used = BTreeSet::new();
+    for name in waiting(common)? {
+        let name = format!("{SPOOL}/{name}");
+        // What cannot be read, nobody reads: its keys are gone, or it is not what was written.
+        let Ok(Some(bytes)) = fetch(medium, &name) else {
+            continue;
+        };
+        let Ok(left) = decode(common, &bytes) else {
+            continue;
+        };
+        let gone = left.gone(common)?;
+        if left.records.iter().any(&gone) {
+            let kept = left.records.iter().map(|record| (record, !gone(record)));
+            let kept: Vec<(&Record, bool)> = kept.collect();
+            let bytes = again(common, left.token, left.next, &kept)?;
+            put_file(medium, SPOOL, &format!("{name}{UNDER_WAY}"), &name, &bytes)
+                .map_err(trouble)?;
+            used.extend(left.keys);
+        }
+    }
+    if used.is_empty() {
+        return Ok(());
+    }
+    common.keyring.clear_spool(&used)
 }
 
 /// What a batch that was acknowledged is made with, whatever limits hold by now.
@@ -282,7 +337,7 @@ impl Left {
         Ok(move |record: &Record| {
             let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
             let gone = erasures.covers_key(before, &record.key);
-            made_from || gone || removals.covers(before, record.kind, &record.key)
+            made_from || gone || removals.covers_key(before, record.kind, &record.key)
         })
     }
 }
