@@ -244,24 +244,24 @@ fn what_is_removed_or_replaced_in_between_does_not_come_back() {
         };
         log.write(&Batch::new(&[Row::Add(item)])).unwrap();
     };
-    let (medium, log, _) = filled();
-    let again = open(&medium);
+    let medium = Faulty::default();
+    let (log, again) = (open(&medium), open(&medium));
+    put(&log, A, b"superseded", &[]);
+    put(&log, B, b"alive yet", &[]);
     add(&log, b"first");
     (0..30).for_each(|n: u8| _ = put(&log, A, &[n; 40], &[]));
     let second = other(&medium.ram);
+    // At the first segment; the removal and the entries that replace are sealed when it comes to them.
     let act = move || {
         second.write(&Batch::new(&[Row::Remove(B)])).unwrap();
+        add(&second, b"second");
+        add(&second, b"third");
+        (0..30).for_each(|n: u8| _ = put(&second, A, &[n; 40], &[]));
     };
-    let third = other(&medium.ram);
-    let late = move || {
-        add(&third, b"second");
-        add(&third, b"third");
-        // So that the segments of these are sealed, too, when it comes to them.
-        (0..30).for_each(|n: u8| _ = put(&third, A, &[n; 40], &[]));
-    };
-    let acts = [Elsewhere(Box::new(late)), Elsewhere(Box::new(act))];
-    // The last one is done first, at the first segment.
-    medium.plan.meanwhile[1].lock().unwrap().extend(acts);
+    medium.plan.meanwhile[1]
+        .lock()
+        .unwrap()
+        .push(Elsewhere(Box::new(act)));
     log.compact(0).unwrap();
     assert!(medium.plan.meanwhile[1].lock().unwrap().is_empty());
     for log in [&log, &again, &other(&medium.ram)] {
