@@ -12,6 +12,7 @@ use crate::faulty::{Elsewhere, Faulty};
 
 const A: Key<'static> = &[b"t", b"\xffs", b"a"];
 const B: Key<'static> = &[b"t", b"\xffs", b"b"];
+const LIST: Key<'static> = &[b"t", b"\xffs", b"list"];
 const MADE: Key<'static> = &[b"t", b"\xffs", b"made"];
 
 fn options() -> Options {
@@ -38,9 +39,13 @@ fn put(log: &Log, key: Key<'_>, payload: &[u8], sources: &[Seq]) -> Seq {
         sources,
         ..Item::new(key, payload)
     };
-    match log.write(&Batch::new(&[Row::Put(item)])).unwrap()[..] {
-        [Outcome::Written(seq)] => seq,
-        ref other => panic!("{other:?}"),
+    written(&log.write(&Batch::new(&[Row::Put(item)])).unwrap())
+}
+
+fn written(outcomes: &[Outcome]) -> Seq {
+    match outcomes {
+        [Outcome::Written(seq)] => *seq,
+        other => panic!("{other:?}"),
     }
 }
 
@@ -210,10 +215,7 @@ fn what_another_handle_compacted_in_between_does_not_come_back() {
         let second = Log::new(Arc::new(store));
         let act = move || {
             // Until the removal itself is gone, too: nothing says then that the cell was removed.
-            let told = second.write(&Batch::new(&[Row::Remove(B)])).unwrap();
-            let [Outcome::Written(removal)] = told[..] else {
-                panic!("{told:?}");
-            };
+            let removal = written(&second.write(&Batch::new(&[Row::Remove(B)])).unwrap());
             for n in 0..2_000_u16 {
                 put(&second, A, &n.to_le_bytes().repeat(300), &[]);
                 if second.store().get(removal).is_err() {
@@ -233,42 +235,73 @@ fn what_another_handle_compacted_in_between_does_not_come_back() {
     }
 }
 
+/// Adds an entry in the place of the one before.
+fn add(log: &Log, payload: &[u8]) {
+    let item = Item {
+        uid: Some(b"u"),
+        ..Item::new(LIST, payload)
+    };
+    log.write(&Batch::new(&[Row::Add(item)])).unwrap();
+}
+
+fn payloads(log: &Log) -> Vec<Vec<u8>> {
+    let entries = log.entries(LIST, None, 9, false, 0).unwrap();
+    entries.into_iter().map(|one| one.payload).collect()
+}
+
+/// A compaction by itself leaves it in its segment, of which nothing else is dead.
+#[test]
+fn what_was_replaced_behind_a_pass_does_not_come_back() {
+    let medium = Faulty::default();
+    let log = open(&medium);
+    let dead = put(&log, A, b"superseded", &[]);
+    add(&log, b"first");
+    let row = Row::Add(Item::new(LIST, b"behind the first"));
+    log.write(&Batch::new(&[row])).unwrap();
+    // Each seals a segment, of which a pass takes up one with each write.
+    let fill = || _ = put(&log, A, &[0; 1_400], &[]);
+    while log.store().get(dead).is_ok() {
+        fill();
+    }
+    add(&log, b"second");
+    add(&log, b"third");
+    for _ in 0..50 {
+        fill();
+        for log in [&log, &other(&medium.ram)] {
+            assert_eq!(payloads(log), [&b"behind the first"[..], b"third"]);
+        }
+    }
+    log.compact(0).unwrap();
+    for gone in [&b"superseded"[..], b"second"] {
+        assert!(!holds(&medium.ram, gone));
+    }
+}
+
 /// Long after the segment of what it concerns was gone over, and before the compaction comes to it.
 #[test]
 fn what_is_removed_or_replaced_in_between_does_not_come_back() {
-    const LIST: Key<'static> = &[b"t", b"\xffs", b"list"];
-    let add = |log: &Log, payload: &[u8]| {
-        let item = Item {
-            uid: Some(b"u"),
-            ..Item::new(LIST, payload)
-        };
-        log.write(&Batch::new(&[Row::Add(item)])).unwrap();
-    };
     let medium = Faulty::default();
     let (log, again) = (open(&medium), open(&medium));
     put(&log, A, b"superseded", &[]);
     put(&log, B, b"alive yet", &[]);
     add(&log, b"first");
     (0..30).for_each(|n: u8| _ = put(&log, A, &[n; 40], &[]));
-    let second = other(&medium.ram);
-    // At the first segment; the removal and the entries that replace are sealed when it comes to them.
-    let act = move || {
+    let [second, third] = [(); 2].map(|()| other(&medium.ram));
+    let goes = move || {
         second.write(&Batch::new(&[Row::Remove(B)])).unwrap();
         add(&second, b"second");
         add(&second, b"third");
-        (0..30).for_each(|n: u8| _ = put(&second, A, &[n; 40], &[]));
     };
-    medium.plan.meanwhile[1]
-        .lock()
-        .unwrap()
-        .push(Elsewhere(Box::new(act)));
+    // The segment of these is sealed once the first one was gone over.
+    let seals = move || (0..30).for_each(|n: u8| _ = put(&third, A, &[n; 40], &[]));
+    // The last one is done first, at the first segment.
+    let acts = [Elsewhere(Box::new(seals)), Elsewhere(Box::new(goes))];
+    medium.plan.meanwhile[1].lock().unwrap().extend(acts);
     log.compact(0).unwrap();
     assert!(medium.plan.meanwhile[1].lock().unwrap().is_empty());
     for log in [&log, &again, &other(&medium.ram)] {
         assert_eq!(log.version(B, 0).unwrap(), None);
-        let entries = log.entries(LIST, None, 9, false, 0).unwrap();
-        let payloads: Vec<&[u8]> = entries.iter().map(|one| &one.payload[..]).collect();
-        assert_eq!(payloads, [b"third"]);
+        assert_eq!(payloads(log), [b"third"]);
     }
     // The next one takes them.
     let told = log.compact(0).unwrap();
