@@ -30,6 +30,7 @@ mod log_arguments;
 mod log_changes;
 mod log_columns;
 mod log_handle;
+mod log_outcome;
 mod log_results;
 mod log_rows;
 mod log_where;
@@ -72,7 +73,9 @@ mod _core {
     #[pymodule_export]
     use super::log_handle::LogHandle;
     #[pymodule_export]
-    use super::log_results::{Cell, Entry, Listed, Outcome};
+    use super::log_outcome::Outcome;
+    #[pymodule_export]
+    use super::log_results::{Cell, Entry, Listed};
     #[pymodule_export]
     use super::log_where::turns_where;
     #[pymodule_export]

@@ -85,18 +85,23 @@ fn waiting(ram: &Ram) -> usize {
     names.iter().filter(|name| *name != "bell").count()
 }
 
-const OTHER: Row<'static> = Row::Put(Item {
-    key: &[b"t", b"\xffs", b"other"],
-    payload: b"x",
-    turn: None,
-    uid: None,
-    codec: None,
-    expires: None,
-    columns: None,
-    own: &[],
+/// The file of the batch that was left first.
+fn left(ram: &Ram) -> String {
+    let names = ram.list("spool").unwrap();
+    let names = names.iter().filter(|name| name.ends_with("spc"));
+    format!("spool/{}", names.min().unwrap())
+}
+
+/// What a handle without a log writes.
+const TURN: Draft<'static> = Draft {
+    kind: Kind::Turn,
+    key: TALK,
+    meta: b"{}",
     sources: &[],
-    if_present: IfPresent::Replace,
-});
+    payload: b"{}",
+};
+
+const OTHER: Row<'static> = Row::Put(Item::new(&[b"t", b"\xffs", b"other"], b"x"));
 
 #[test]
 fn what_is_left_comes_back_as_it_was_given() {
@@ -214,38 +219,31 @@ fn only_a_handle_with_a_log_takes_it_up() {
     let ram = Ram::new();
     leave(&ram, &open(&ram), &[put(A, b"left", IfPresent::Skip)]);
     let plain = store(&ram, Encryption::Off);
-    let turn = Draft {
-        kind: Kind::Turn,
-        key: TALK,
-        meta: b"{}",
-        sources: &[],
-        payload: b"{}",
-    };
     for _ in 0..2 {
-        plain.append(&[turn]).unwrap();
+        plain.append(&[TURN]).unwrap();
         assert_eq!(waiting(&ram), 1);
     }
     // What has no conditions is taken up beside it.
     let lock = ram.try_lock().unwrap().unwrap();
-    plain.append_or_spool(&[turn]).unwrap();
+    plain.append_or_spool(&[TURN]).unwrap();
     drop(lock);
-    plain.append(&[turn]).unwrap();
+    plain.append(&[TURN]).unwrap();
     assert_eq!(waiting(&ram), 1);
     assert_eq!(plain.report().damages, vec![]);
     // A log of the same handle, although nobody rang since.
     let log = Log::new(Arc::clone(&plain));
-    plain.append(&[turn]).unwrap();
+    plain.append(&[TURN]).unwrap();
     assert_eq!(waiting(&ram), 0);
     assert_eq!(payload(&log, A).unwrap(), b"left");
     // Once the log is gone, the handle leaves such batches alone again.
     drop(log);
     leave(&ram, &open(&ram), &[put(A, b"again", IfPresent::Replace)]);
-    plain.append(&[turn]).unwrap();
+    plain.append(&[TURN]).unwrap();
     assert_eq!(waiting(&ram), 1);
     // Of two logs one is enough.
     let [first, second] = [(); 2].map(|()| Log::new(Arc::clone(&plain)));
     drop(first);
-    plain.append(&[turn]).unwrap();
+    plain.append(&[TURN]).unwrap();
     assert_eq!(waiting(&ram), 0);
     assert_eq!(payload(&second, A).unwrap(), b"again");
 }
@@ -367,14 +365,8 @@ fn what_was_removed_or_erased_since_does_not_come_back() {
     ];
     for (at, (row, goes)) in cases.into_iter().enumerate() {
         // While it is on its way into the spool: whoever has a log would take it up first.
-        let names = || {
-            ram.list("spool")
-                .unwrap()
-                .into_iter()
-                .find(|name| name.ends_with("spc"))
-        };
         leave(&ram, &log, &[row, OTHER]);
-        let name = format!("spool/{}", names().unwrap());
+        let name = left(&ram);
         let bytes = ram.read(&name).unwrap();
         ram.rename(&name, &format!("{name}.new")).unwrap();
         goes(&other, source);
@@ -433,24 +425,15 @@ fn what_was_taken_up_is_not_again_whoever_comes_next() {
     let log = open(&ram);
     write(&log, OTHER);
     leave(&ram, &log, &[add(b"left", b"", IfPresent::Replace)]);
-    let names = ram.list("spool").unwrap();
-    let own = names.iter().find(|name| name.ends_with("spc")).unwrap();
-    let own = format!("spool/{own}");
-    let left = ram.read(&own).unwrap();
+    let own = left(&ram);
+    let bytes = ram.read(&own).unwrap();
     // Only the batch itself is behind it.
     log.write(&Batch::new(&[])).unwrap();
     assert_eq!((waiting(&ram), entries(&log)), (0, vec![b"left".to_vec()]));
     // As if whoever took it up had ended before it removed the file.
-    ram.write(&own, left);
+    ram.write(&own, bytes);
     let plain = store(&ram, Encryption::Off);
-    let turn = Draft {
-        kind: Kind::Turn,
-        key: TALK,
-        meta: b"{}",
-        sources: &[],
-        payload: b"{}",
-    };
-    plain.append(&[turn]).unwrap();
+    plain.append(&[TURN]).unwrap();
     assert_eq!(waiting(&ram), 0);
     write(&open(&ram), OTHER);
     assert_eq!(entries(&log), [b"left"]);
@@ -520,9 +503,7 @@ fn a_removal_by_id_takes_nothing_that_came_after_it() {
             put(A, b"left", IfPresent::Replace),
         ],
     );
-    let names = ram.list("spool").unwrap();
-    let name = names.iter().find(|name| name.ends_with("spc")).unwrap();
-    let name = format!("spool/{name}");
+    let name = left(&ram);
     // On its way into the spool while another writer removes the last entry, with its id and with its source.
     ram.rename(&name, &format!("{name}.new")).unwrap();
     let removes = [
@@ -547,9 +528,7 @@ fn a_batch_that_is_damaged_is_set_aside_and_stops_nobody() {
     write(&log, OTHER);
     leave(&ram, &log, &[put(A, b"left", IfPresent::Skip)]);
     leave(&ram, &log, &[put(B, b"left", IfPresent::Skip)]);
-    let mut names = ram.list("spool").unwrap();
-    names.sort_unstable();
-    let name = format!("spool/{}", names[0]);
+    let name = left(&ram);
     let mut bytes = ram.read(&name).unwrap();
     let last = bytes.len() - 20;
     bytes[last] ^= 1;

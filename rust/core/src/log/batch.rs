@@ -49,7 +49,7 @@ pub struct Item<'a> {
 impl<'a> Item<'a> {
     /// An item with nothing beside its payload.
     #[must_use]
-    pub fn new(key: Key<'a>, payload: &'a [u8]) -> Self {
+    pub const fn new(key: Key<'a>, payload: &'a [u8]) -> Self {
         Self {
             key,
             payload,

@@ -7,7 +7,8 @@
 //! ```
 //!
 //! A removal lies behind what it concerns, so in a pass it goes after that. It stays where it came after the
-//! pass began, where something before it had to stay, where a damaged record may be one that it concerns, and while anything waits in the spool.
+//! pass began, where something before it had to stay, where a damaged record may be one that it concerns,
+//! and while anything waits in the spool.
 
 use std::collections::{BTreeSet, HashSet};
 

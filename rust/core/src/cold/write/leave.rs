@@ -13,7 +13,7 @@ use crate::cold::format::bytes::wide;
 use crate::cold::format::header::{Identity, now, random};
 use crate::cold::format::{BELL, SPOOL};
 use crate::cold::medium::{Access, MediumFile, refused, remove_if_there, write_full};
-use crate::cold::record::{Draft, Record};
+use crate::cold::record::Record;
 use crate::cold::shelf::Shelf;
 use crate::cold::write::packet::{Packet, Press, Row, bookkeeping};
 use crate::entry::Kind;
@@ -134,20 +134,10 @@ pub(super) fn again(
         .iter()
         .zip(&keys)
         .map(|((record, stays), key)| {
-            if !stays {
-                return bookkeeping(Kind::Filler, &[], &[]);
-            }
-            Row {
-                draft: Draft {
-                    kind: record.kind,
-                    key,
-                    meta: &record.meta,
-                    sources: &record.sources,
-                    payload: &record.payload,
-                },
-                links: record.links.as_deref(),
-                depth: record.depth,
-                copy_of: None,
+            if *stays {
+                Row::of(record, key)
+            } else {
+                bookkeeping(Kind::Filler, &[], &[])
             }
         })
         .collect();

@@ -16,7 +16,7 @@ use crate::cold::format::header::Identity;
 use crate::cold::format::links::Links;
 use crate::cold::format::words::Words;
 use crate::cold::format::{MAX_BATCH, key};
-use crate::cold::record::Draft;
+use crate::cold::record::{Draft, Record};
 
 /// How many parts of a record's key name whose it is.
 pub(in crate::cold) const SCOPE: usize = 2;
@@ -100,6 +100,24 @@ struct Chosen {
     bytes: Option<(Vec<u8>, Vec<u64>)>,
 }
 
+impl<'a> Row<'a> {
+    /// A record as it was written, under the same key.
+    pub(in crate::cold) fn of(record: &'a Record, key: &'a [&'a [u8]]) -> Self {
+        Self {
+            draft: Draft {
+                kind: record.kind,
+                key,
+                meta: &record.meta,
+                sources: &record.sources,
+                payload: &record.payload,
+            },
+            links: record.links.as_deref(),
+            depth: record.depth,
+            copy_of: None,
+        }
+    }
+}
+
 impl<'a> From<Draft<'a>> for Row<'a> {
     fn from(draft: Draft<'a>) -> Self {
         Self {
@@ -146,8 +164,7 @@ impl Packet {
                 });
             }
         }
-        let rows: Vec<Row<'_>> = batch.iter().copied().map(Row::from).collect();
-        Self::own(press, &rows)
+        Self::of(press, batch.iter().copied().map(Row::from))
     }
 
     /// As [`new`](Self::new), for the kinds of the store and of the log too.
@@ -156,16 +173,23 @@ impl Packet {
     ///
     /// [`Error::TooLarge`]; [`Error::Argument`] for a source that is no id; what the keyring answers.
     pub(in crate::cold) fn own(press: &Press<'_>, batch: &[Row<'_>]) -> Result<Self> {
+        Self::of(press, batch.iter().copied())
+    }
+
+    fn of<'a>(
+        press: &Press<'_>,
+        batch: impl ExactSizeIterator<Item = Row<'a>> + Clone,
+    ) -> Result<Self> {
         // The record that names a batch of the spool comes beside it.
         let most = MAX_BATCH - if press.for_spool { SPOOL_MARGIN } else { 0 };
-        let size = measure(batch, press.limit, most)?;
+        let size = measure(batch.clone(), press.limit, most)?;
         let mut packet = Self {
             encoded: Vec::with_capacity(narrow(size)),
             records: Vec::with_capacity(batch.len()),
             copies: Vec::new(),
             chosen: None,
             sources: batch
-                .iter()
+                .clone()
                 .flat_map(|row| row.draft.sources)
                 .copied()
                 .collect(),
@@ -178,7 +202,7 @@ impl Packet {
         let mut key = Vec::with_capacity(KEY);
         for row in batch {
             key.clear();
-            packet.push(press, row, &mut key)?;
+            packet.push(press, &row, &mut key)?;
         }
         Ok(packet)
     }
@@ -368,8 +392,12 @@ fn no_source(source: Seq, expected: String) -> Error {
 const LINKS: u64 = 32;
 
 /// Checks a batch against the limits, and gives about how many bytes it takes.
-fn measure(batch: &[Row<'_>], limit: u64, most: u64) -> Result<u64> {
-    let mut total = 0_u64;
+fn measure<'a>(
+    batch: impl ExactSizeIterator<Item = Row<'a>>,
+    limit: u64,
+    most: u64,
+) -> Result<u64> {
+    let (mut total, count) = (0_u64, batch.len());
     for Row { draft, links, .. } in batch {
         let key = draft.key.iter().map(|part| wide(part.len())).sum();
         let sources = wide(draft.sources.len()).saturating_mul(8);
@@ -389,7 +417,7 @@ fn measure(batch: &[Row<'_>], limit: u64, most: u64) -> Result<u64> {
         total = sizes.into_iter().fold(total, u64::saturating_add);
         total = total.saturating_add(around);
     }
-    if total > most || u32::try_from(batch.len()).is_err() {
+    if total > most || u32::try_from(count).is_err() {
         return Err(Error::TooLarge {
             size: total,
             limit: most,

@@ -34,7 +34,7 @@ use crate::cold::medium::{
 use crate::cold::open::aside;
 use crate::cold::options::Read;
 use crate::cold::read::source::Source;
-use crate::cold::record::{Draft, Record};
+use crate::cold::record::Record;
 use crate::cold::report::{Damage, DamageKind};
 use crate::cold::shelf::Shelf;
 use crate::cold::write::commit::removed_source;
@@ -214,26 +214,16 @@ struct Left {
 
 /// Takes up a batch without conditions.
 fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
-    let gone = left.gone(common)?;
-    let is_there = |record: &&Record| record.kind != Kind::Filler && !gone(record);
-    let records = left.records.iter().filter(is_there);
-    let keys: Vec<(&Record, Vec<&[u8]>)> = records
+    let is_wanted = left.wanted(common)?;
+    let keys: Vec<(&Record, Vec<&[u8]>)> = left
+        .records
+        .iter()
+        .filter(|record| is_wanted(record))
         .map(|record| (record, record.key.iter().map(Vec::as_slice).collect()))
         .collect();
     let named: [&[u8]; 1] = [&left.token];
     let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
-    batch.extend(keys.iter().map(|(record, key)| Row {
-        draft: Draft {
-            kind: record.kind,
-            key,
-            meta: &record.meta,
-            sources: &record.sources,
-            payload: &record.payload,
-        },
-        links: record.links.as_deref(),
-        depth: record.depth,
-        copy_of: None,
-    }));
+    batch.extend(keys.iter().map(|(record, key)| Row::of(record, key)));
     let mut packet = Packet::own(&press(common)?, &batch)?;
     writer.write(common, &mut [&mut packet], true).map(drop)
 }
@@ -245,14 +235,13 @@ fn judge(
     left: &Left,
     log: Arc<dyn Taker>,
 ) -> Result<Option<String>> {
-    let gone = left.gone(common)?;
+    let is_wanted = left.wanted(common)?;
     let Some((head, records)) = left.records.split_first() else {
         return Ok(Some("it has no conditions".into()));
     };
     let mut kept = Vec::with_capacity(records.len());
     for (at, record) in records.iter().enumerate() {
-        let is_there = record.kind != Kind::Filler && !gone(record);
-        if is_there && removed_source(common, &record.sources)?.is_none() {
+        if is_wanted(record) && removed_source(common, &record.sources)?.is_none() {
             kept.push((at, record));
         }
     }
@@ -328,6 +317,12 @@ fn press(common: &Shelf) -> Result<Press<'_>> {
 }
 
 impl Left {
+    /// Tells of a record whether it is to be written; fillers are in the places of what was erased.
+    fn wanted(&self, common: &Shelf) -> Result<impl Fn(&Record) -> bool + use<>> {
+        let gone = self.gone(common)?;
+        Ok(move |record: &Record| record.kind != Kind::Filler && !gone(record))
+    }
+
     /// Tells of a record whether it is not wanted any more.
     fn gone(&self, common: &Shelf) -> Result<impl Fn(&Record) -> bool + use<>> {
         let index = common.known()?;
