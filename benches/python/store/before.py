@@ -1,123 +1,137 @@
 """The store of this build beside that of another one: appends, reads, opening, in processor time.
 
-    taskset -c 0 python -m benches.python.store.before --other DIR/python --pairs 15 --json FILE
+    taskset -c 0 python -m benches.python.store.before --other DIR/python --json FILE
 
-`--other` is the folder `python` of a checkout in which an extension was built. Each pair is a
-process of each build, in turns of who is first; both use the same records and check what they read.
-A figure is the median of the pairs' ratios, ours over the other's: above 1, this build is slower.
+`--other` is the folder `python` of a checkout in which an extension was built. Both extensions are
+loaded into one process, and their calls take turns, so that both meet the processor as fast as it
+is at the time. Both use the same records and check what they read. A figure is the median of the
+pairs' ratios, ours over the other's: above 1, this build is slower.
 """
 
 from __future__ import annotations
 
 import argparse
 import json
-import os
-import subprocess
-import sys
 import tempfile
 import time
+from contextlib import ExitStack
+from importlib.util import module_from_spec, spec_from_file_location
 from pathlib import Path
 from statistics import median
+from typing import TYPE_CHECKING, Any
 
-from benches.python.setting import ROOT, file_system, setting
+from benches.python.setting import file_system, setting
+from warmset import _core
 
-COUNT, BATCH, BATCHES, READS = 4_000, 1_000, 100, 20_000
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+    from types import ModuleType
+
+BATCH, READS = 1_000, 20_000
 PAYLOADS = [at.to_bytes(4, "big") * 256 for at in range(BATCH)]
-KEY = [b"tenant", b"conversation"]
+ROWS = [("turn", [b"tenant", b"conversation"], b"m", payload) for payload in PAYLOADS]
+IDS = [1 + at * 7_919 % 90_000 for at in range(READS)]
 
 
-def child(place: Path) -> dict[str, float]:
-    """Measure the build on the path: microseconds of the processor a call."""
-    from warmset.native import ColdStore  # noqa: PLC0415 - of either build
+def other_core(python: Path) -> ModuleType:
+    """Load the extension of another checkout; it raises the errors of this one."""
+    found = sorted(python.glob("warmset/_core*.so"))
+    spec = spec_from_file_location(_core.__name__, found[0]) if found else None
+    if spec is None or spec.loader is None:
+        raise SystemExit(f"no extension was built in {python}")
+    made = module_from_spec(spec)
+    spec.loader.exec_module(made)
+    return made
 
-    def took(begin: int, calls: int) -> float:
-        return (time.process_time_ns() - begin) / 1e3 / calls
 
-    found = {}
-    rows = [[("turn", KEY, b"m", payload)] for payload in PAYLOADS]
-    together = [row for [row] in rows]
-    for mode in ("shared", "exclusive"):
-        store = ColdStore.open(place / mode, durability="os", mode=mode)
-        begin = time.process_time_ns()
-        for at in range(COUNT):
-            store.append(rows[at % BATCH])
-        found[f"append, {mode}"] = took(begin, COUNT)
-        begin = time.process_time_ns()
-        for _ in range(BATCHES):
-            store.append(together)
-        found[f"append of {BATCH:,}, {mode}"] = took(begin, BATCHES)
-        assert store.verify()["records"] == COUNT + BATCHES * BATCH
-        store.close()
-    path = place / "read"
-    store = ColdStore.open(path, durability="os", segment_bytes=16 << 20)
-    for _ in range(100):
-        store.append(together)
-    store.close()
-    for read in ("map", "pread"):
-        store = ColdStore.open(path, read=read)
-        ids = [1 + at * 7_919 % 90_000 for at in range(READS)]
-        assert all(store.get(seq).payload == PAYLOADS[(seq - 1) % BATCH] for seq in ids[:1_000])
-        begin = time.process_time_ns()
-        for seq in ids:
-            store.get(seq)
-        found[f"read, {read}"] = took(begin, READS)
-        store.close()
-    begin = time.process_time_ns()
-    for _ in range(60):
-        store = ColdStore.open(path)
-        store.close()
-    found["open and close, 100,000 records"] = took(begin, 60)
+def took(call: Callable[[int], object], at: int) -> float:
+    """Microseconds of the processor that a call takes."""
+    begin = time.thread_time_ns()
+    call(at)
+    return (time.thread_time_ns() - begin) / 1e3
+
+
+def turns(name: str, calls: Sequence[Callable[[int], object]], count: int) -> dict[str, Any]:
+    """Have our call and the other one take turns, each first half of the time, and compare them."""
+    pairs = []
+    for at in range(count):
+        order = (0, 1) if at % 2 else (1, 0)
+        times = {which: took(calls[which], at) for which in order}
+        pairs.append((times[0], times[1]))
+    # In the first ones buffers grow to the size that they keep.
+    pairs = pairs[count // 5 :]
+    ratios = sorted(ours / theirs for ours, theirs in pairs if theirs > 0)
+    quarter = len(ratios) // 4
+    found = {
+        "ratio": median(ratios),
+        "quartiles": [ratios[quarter], ratios[-1 - quarter]],
+        "µs": median(ours for ours, _ in pairs),
+        "µs of the other": median(theirs for _, theirs in pairs),
+        "pairs": len(pairs),
+    }
+    print(
+        f"{name:35} x {found['ratio']:.3f}   {found['µs']:10.2f} µs, quartiles",
+        *(f"{one:.2f}" for one in found["quartiles"]),
+    )
     return found
 
 
-def one(python: Path, base: Path) -> dict[str, float]:
-    """Run a build in a process of its own."""
-    with tempfile.TemporaryDirectory(dir=base) as place:
-        path = os.pathsep.join([str(python), str(ROOT)])
-        done = subprocess.run(  # noqa: S603 - ourselves
-            [sys.executable, "-m", "benches.python.store.before", "--child", place],
-            env=os.environ | {"PYTHONPATH": path},
-            cwd=base,
-            check=True,
-            capture_output=True,
-            text=True,
-        )
-    return json.loads(done.stdout)
+def opened(stack: ExitStack, builds: Sequence[Any], paths: Sequence[Path], **how: str) -> list[Any]:
+    """Open a store of each build."""
+    both = zip(builds, paths, strict=True)
+    return [stack.enter_context(build.ColdStore.open(path, **how)) for build, path in both]
+
+
+def appends(builds: Sequence[Any], places: Sequence[Path], mode: str) -> dict[str, Any]:
+    """Append records one by one, and many at once."""
+    with ExitStack() as stack:
+        paths = [place / mode for place in places]
+        stores = opened(stack, builds, paths, durability="os", mode=mode)
+        one = [lambda at, s=s: s.append([ROWS[at % BATCH]]) for s in stores]
+        many = [lambda _, s=s: s.append(ROWS) for s in stores]
+        names = f"append, {mode}", f"append of {BATCH:,}, {mode}"
+        found = {names[0]: turns(names[0], one, 8_000), names[1]: turns(names[1], many, 200)}
+        assert {s.verify()["records"] for s in stores} == {8_000 + 200 * BATCH}
+    return found
+
+
+def reads(builds: Sequence[Any], places: Sequence[Path]) -> dict[str, Any]:
+    """Read records of a store of 100,000, and open it."""
+    paths = [place / "read" for place in places]
+    for build, path in zip(builds, paths, strict=True):
+        with build.ColdStore.open(path, durability="os", segment_bytes=16 << 20) as store:
+            for _ in range(100):
+                store.append(ROWS)
+    found = {}
+    for read in ("map", "pread"):
+        with ExitStack() as stack:
+            stores = opened(stack, builds, paths, read=read)
+            for store in stores:
+                assert all(store.get(id_).payload == PAYLOADS[(id_ - 1) % BATCH] for id_ in IDS)
+            calls = [lambda at, s=s: s.get(IDS[at]) for s in stores]
+            found[f"read, {read}"] = turns(f"read, {read}", calls, READS)
+    both = zip(builds, paths, strict=True)
+    calls = [lambda _, b=build, p=path: b.ColdStore.open(p).close() for build, path in both]
+    what = "open and close, 100,000 records"
+    return found | {what: turns(what, calls, 200)}
 
 
 def main() -> None:
     """Run the pairs, print the ratios, write them."""
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--other", type=Path, help="the folder python of the other checkout")
+    parser.add_argument("--other", type=Path, required=True, help="its folder python")
     parser.add_argument("--name", default="unnamed", help="the commit of the other one")
-    parser.add_argument("--pairs", type=int, default=15)
     parser.add_argument("--place", type=Path, help="directory on the disk that is measured")
     parser.add_argument("--json", type=Path, help="where to write the results")
-    parser.add_argument("--child", type=Path, help=argparse.SUPPRESS)
     options = parser.parse_args()
-    if options.child:
-        print(json.dumps(child(options.child)))
-        return
-    own, other = ROOT / "python", options.other.resolve()
-    pairs = []
+    builds: list[Any] = [_core, other_core(options.other)]
     with tempfile.TemporaryDirectory(dir=options.place) as name:
-        place = Path(name)
-        where = file_system(place)
-        for at in range(options.pairs):
-            builds = [own, other] if at % 2 else [other, own]
-            found = {build: one(build, place) for build in builds}
-            pairs.append((found[own], found[other]))
-    results = {}
-    for name in pairs[0][0]:
-        ratios = sorted(ours[name] / theirs[name] for ours, theirs in pairs)
-        results[name] = {
-            "ratio": median(ratios),
-            "quartiles": [ratios[len(ratios) // 4], ratios[-1 - len(ratios) // 4]],
-            "ratio of the least": min(p[0][name] for p in pairs) / min(p[1][name] for p in pairs),
-            "µs": median(ours[name] for ours, _ in pairs),
-            "µs of the other": median(theirs[name] for _, theirs in pairs),
-        }
-        print(f"{name:35}", results[name])
+        where = file_system(Path(name))
+        places = [Path(name) / "ours", Path(name) / "theirs"]
+        results = {}
+        for mode in ("shared", "exclusive"):
+            results |= appends(builds, places, mode)
+        results |= reads(builds, places)
     if options.json:
         said = {"setting": setting(()) | {"other": options.name, "file system": where}}
         text = json.dumps(said | {"results": results}, indent=1, ensure_ascii=False)
