@@ -73,6 +73,26 @@ class ConversionError(InvalidInputError):
     """A message cannot be said in the other dialect without losing something."""
 
 
+class SpecError(InvalidInputError):
+    """The specification of a task is wrong.
+
+    Args:
+        path: The place in its document as a JSON path, as in `$.required_memory[2].type`.
+        problem: What is wrong there and what would be right.
+        file: The name of the file; None if it was not read from one.
+    """
+
+    def __init__(self, path: str, problem: str, file: str | None = None) -> None:
+        super().__init__(path, problem, file)
+        self.path = path
+        self.problem = problem
+        self.file = file
+
+    def __str__(self) -> str:
+        place = self.path if self.file is None else f"{self.file}: {self.path}"
+        return f"{place}: {self.problem}"
+
+
 class BudgetTooSmall(WarmsetError):  # noqa: N818 - the name is part of the published contract
     """What is protected does not fit.
 

@@ -11,7 +11,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from warmset import errors, evict, options
+from warmset import errors, evict, options, route
 from warmset.cli.app import COMMANDS, application
 from warmset.compact import CompactWeights
 from warmset.memory import Memory, MemoryOptions
@@ -158,7 +158,12 @@ CLASSES = {
     "OffloadLarge": evict.OffloadLarge,
     "Summarize": evict.Summarize,
     "Chain": evict.Chain,
+    "TaskSpec": route.TaskSpec,
+    "Need": route.Need,
+    "When": route.When,
 }
+SEVERAL = {"Policies of fit", "Specification of a task"}
+"""Sections that hold those of several classes."""
 MADE = {"fallback", "clock", "worker"}
 """Fields whose default is made or is a function: the page says in words what it is."""
 
@@ -170,7 +175,7 @@ def option_sections() -> dict[str, str]:
 
 
 def test_every_class_of_options_has_a_section():
-    assert set(option_sections()) == {*CLASSES, "Policies of fit", "Fixed numbers"}
+    assert set(option_sections()) == {*CLASSES, *SEVERAL, "Fixed numbers"}
     policies = {name for name in evict.__all__ if hasattr(getattr(evict, name), "plan")}
     assert {*policies - {"Policy"}, "Chain"} <= set(CLASSES)
 
@@ -209,6 +214,7 @@ ROOMS = (
     "warmset.native",
     "warmset.testing",
     "warmset.tools",
+    "warmset.route",
     "warmset.compact",
     "warmset.evict",
     "warmset.money",
