@@ -75,5 +75,10 @@ class CompactWeights:
 
 
 def is_number(value: object) -> TypeGuard[float]:
-    """Return whether a value is a finite number."""
-    return isinstance(value, (int, float)) and not isinstance(value, bool) and math.isfinite(value)
+    """Return whether a value is a finite number, which an integer that no float can be is not."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Final, Protocol
 
 from warmset._core import ColdStore, content_hash
-from warmset.errors import InvalidInputError, NotFound
+from warmset.errors import Erased, InvalidInputError, NotFound
 
 _KEY: Final = [b"warmset", b"offloaded"]
 
@@ -57,9 +57,7 @@ class BlobStore:
             raise InvalidInputError(f"blob store: expected a text, found {text!r:.80}")
         data = text.encode("utf-8", "surrogatepass")
         handle = f"blob:{content_hash(data).hex()}"
-        if handle not in self._known:
-            self._look()
-        if handle not in self._known:
+        if self._find(handle) is None:
             self._known[handle] = self._store.append([("item", _KEY, b"", data)])[0]
         return handle
 
@@ -75,24 +73,36 @@ class BlobStore:
             The unchanged lines, with their line ends.
 
         Raises:
-            NotFound: No text has that handle.
+            NotFound: No text has that handle, or it was erased.
             InvalidInputError: A line is not a number.
             StoreError: It could not be read.
         """
         for name, line in (("start", start), ("stop", stop)):
             if line is not None and (isinstance(line, bool) or not isinstance(line, int)):
                 raise InvalidInputError(f"{name}: expected the number of a line, found {line!r}")
-        if handle not in self._known:
-            self._look()
-        if handle not in self._known:
+        id_ = self._find(handle)
+        if id_ is None:
             raise NotFound(f"{handle!r} is no handle of this blob store")
-        data = self._store.get(self._known[handle]).payload
+        data = self._store.get(id_).payload
         text = data.decode("utf-8", "surrogatepass")
         return (
             text
             if not start and stop is None
             else "".join(text.splitlines(keepends=True)[start:stop])
         )
+
+    def _find(self, handle: str) -> int | None:
+        """Return the id of the text with a handle; None if there is none any more."""
+        if handle in self._known:
+            try:
+                self._store.hash_of(self._known[handle])
+            except (Erased, NotFound):
+                # Another one of the same text may be there.
+                self._known.clear()
+                self._read_to = 0
+        if handle not in self._known:
+            self._look()
+        return self._known.get(handle)
 
     def _look(self) -> None:
         """Read the texts that others added to the store since the last look."""

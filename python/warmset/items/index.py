@@ -180,9 +180,8 @@ class ItemIndex:
             if not there or not query.strip():
                 return found
             ids, scores = self._words.search(query, len(there))
-            most = float(scores[0]) if len(scores) else 0.0
             for id_, score in zip(ids.tolist(), scores.tolist(), strict=True):
-                found[id_] += weights[1] * min(score, max(most, 1.0))
+                found[id_] += weights[1] * score
             if embedder is not None:
                 self._embed(embedder)
                 assert self._vectors is not None  # noqa: S101 - made above

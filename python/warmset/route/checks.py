@@ -32,6 +32,10 @@ def check_name(path: str, given: object) -> None:
         raise SpecError(path, f"expected a name, found {given!r:.80}")
     if len(given) > LONGEST:
         raise SpecError(path, f"expected at most {LONGEST:,} characters, found {len(given):,}")
+    try:
+        given.encode()
+    except UnicodeEncodeError:
+        raise SpecError(path, f"expected Unicode text, found {given!r:.80}") from None
 
 
 def check_choice(path: str, given: object, choices: Sequence[str]) -> None:
@@ -81,7 +85,7 @@ def read(
     for name in value:
         if name not in known:
             there = ", ".join(known)
-            raise SpecError(f"{path}.{name}", f"there is no such field; there are {there}")
+            raise SpecError(_below(path, name), f"there is no such field; there are {there}")
     for name, field in known.items():
         if name not in value and field.default is MISSING and field.default_factory is MISSING:
             raise SpecError(f"{path}.{name}", "it is missing")
@@ -93,6 +97,12 @@ def read(
         return kind(**made)
     except SpecError as error:
         raise SpecError(path + error.path[1:], error.problem) from None
+
+
+def _below(path: str, name: object) -> str:
+    """Return the JSON path of a field that nobody knows."""
+    is_plain = isinstance(name, str) and name.isidentifier() and name.isascii()
+    return f"{path}.{name}" if is_plain else f"{path}[{name!r:.80}]"
 
 
 def without_defaults(value: Any) -> dict[str, Any]:

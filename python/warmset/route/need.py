@@ -41,8 +41,8 @@ MEMORY_TYPES: Final = (
 )
 """The types that are known without an item of them; callers may add their own."""
 
-_TURNS: Final = re.compile(r"last_([1-9][0-9]{0,8})_turns?")
-_DURATION: Final = re.compile(r"([1-9][0-9]{0,8})([smhdw])")
+_TURNS: Final = re.compile(r"last_([1-9][0-9]{0,6})_turns?")
+_DURATION: Final = re.compile(r"([1-9][0-9]{0,6})([smhdw])")
 _UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
@@ -95,7 +95,8 @@ class Need:
             conversation's earlier sessions. "global": of the tenant. "current_error": of the error
             that the request names. "current_pipeline": of the pipeline that it names.
         recency: "last_5_turns": no older than the fifth newest message of the conversation. A
-            number with s, m, h, d or w, as in "30d": put within that time.
+            number with s, m, h, d or w, as in "30d": put within that time. Numbers
+            have at most 7 digits.
         sections: Labels of sections; the item has one of them.
         modules: Modules; the item is an output of one of them, or made for it.
         module: The same for one module.

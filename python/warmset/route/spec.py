@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections import Counter
 from dataclasses import dataclass
 from importlib import resources
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
@@ -113,8 +114,8 @@ def _parsed(text: str | bytes) -> Any:
 def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     made = dict(pairs)
     if len(made) < len(pairs):
-        names = [name for name, _ in pairs]
-        twice = next(name for at, name in enumerate(names) if name in names[:at])
+        count = Counter(name for name, _ in pairs)
+        twice = next(name for name in made if count[name] > 1)
         raise SpecError("$", f"it has the field {twice!r:.80} twice in one object")
     return made
 

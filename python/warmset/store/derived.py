@@ -172,6 +172,7 @@ class Derived:
     def forget(self, is_erased: Callable[[int], bool]) -> list[Made]:
         """Remove the erased records, and return them."""
         gone = [one for id_, one in self._known.items() if is_erased(id_)]
+        lost: set[tuple[_Scope, bytes]] = set()
         for one in gone:
             del self._known[one.id], self._lists[one.kind, one.tenant][one.id]
             self._versions[one.kind, one.tenant] += 1
@@ -179,6 +180,11 @@ class Derived:
                 del self._held[scope][one.hash]
                 if not self._held[scope]:
                     del self._held[scope]
+                lost.add((scope, one.hash))
+        for tenant in {scope[0] for scope, _ in lost}:
+            for one in self._lists["item", tenant].values():
+                if (scope := _scope(one)) is not None and (scope, one.hash) in lost:
+                    self._held[scope][one.hash] = one.id
         return gone
 
 

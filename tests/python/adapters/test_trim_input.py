@@ -170,6 +170,9 @@ def test_what_langchain_serialised_is_read():
     assert trim_messages(talk, max_tokens=3, token_counter=len, end_on="tool") == talk[:3]
     kept = trim_messages(talk, max_tokens=7, token_counter="approximate", allow_partial=True)  # noqa: S106
     assert [each["kwargs"]["content"] for each in kept] == ["second"]
+    streamed = [dumps(core.HumanMessageChunk("?")), dumps(core.AIMessageChunk("."))]
+    assert trim_messages(streamed, max_tokens=2, token_counter=len, end_on="ai") == streamed
+    assert trim_messages(streamed, max_tokens=2, token_counter=len, end_on="human") == streamed[:1]
     exact = trim_messages(
         talk,
         max_tokens=7,

@@ -23,7 +23,7 @@ from warmset import (
     fit,
     retry_on_overflow,
 )
-from warmset.errors import BudgetTooSmall
+from warmset.errors import BudgetTooSmall, NotFound
 from warmset.evict import ClearToolResults, Fold, Leave, Swap
 from warmset.evict.gaps import how_many_leave
 from warmset.messages import DIALECTS
@@ -510,6 +510,31 @@ def test_two_stores_on_the_same_file_have_a_text_once():
     assert other.put("a text") == handle
     assert len(cold.page(1)) == 1
     assert other.read(handle) == "a text"
+
+
+def texts(cold):
+    return [record for record in cold.page(1) if record.kind == "item"]
+
+
+def test_an_erased_text_is_not_there_and_can_be_put_again():
+    cold = ColdStore.open(None)
+    one, other = BlobStore(cold), BlobStore(cold)
+    handle = one.put("a text")
+    assert other.read(handle) == "a text"
+    cold.erase(records=[1])
+    for store in (one, other):
+        with pytest.raises(NotFound, match="no handle"):
+            store.read(handle)
+    assert one.put("a text") == handle
+    assert one.read(handle) == other.read(handle) == "a text"
+    assert other.put("a text") == handle
+    (text,) = texts(cold)
+    # The same text twice, as two processes may put it at once: the other one is read.
+    (twin,) = cold.append([("item", text.key, b"", b"a text")])
+    cold.erase(records=[text.seq])
+    assert one.read(handle) == other.read(handle) == "a text"
+    assert one.put("a text") == handle
+    assert [record.seq for record in texts(cold)] == [twin]
 
 
 def test_a_swap_keeps_to_one_message():

@@ -41,8 +41,7 @@ NEEDS = _object(
         "priority": st.sampled_from(["essential", "supplementary", "conditional"]),
         "scope": st.sampled_from(["current_session", "prior_sessions", "global"])
         | st.sampled_from(["current_error", "current_pipeline"]),
-        "recency": st.sampled_from(["last_1_turn", "last_5_turns", "30d", "999999999s"])
-        | st.none(),
+        "recency": st.sampled_from(["last_1_turn", "last_5_turns", "30d", "9999999w"]) | st.none(),
         "sections": LISTS,
         "modules": LISTS,
         "module": RIGHT_NAMES | st.none(),

@@ -91,6 +91,7 @@ def test_what_is_not_given_has_a_default_that_is_not_written() -> None:
         ("12h", None, timedelta(hours=12)),
         ("30d", None, timedelta(days=30)),
         ("2w", None, timedelta(weeks=2)),
+        ("9999999w", None, timedelta(weeks=9_999_999)),
     ],
 )
 def test_recency_is_a_number_of_messages_or_a_time(
@@ -157,6 +158,31 @@ WRONG: dict[str, tuple[Any, str, str]] = {
         need(scope=["global"]),
         "$.required_memory[1].scope",
         "expected one of current_session",
+    ),
+    "an unknown field that is no word": (
+        SPEC | {"a b\ud800": 1},
+        r"$['a b\ud800']",
+        "there is no such field",
+    ),
+    "half a character": (
+        need(keys=["\ud800"]),
+        "$.required_memory[1].keys[0]",
+        "expected Unicode text",
+    ),
+    "a budget beyond every number": (
+        SPEC | {"max_context_tokens": 10**400},
+        "$.max_context_tokens",
+        "a number of tokens",
+    ),
+    "a similarity beyond every number": (
+        need(similarity_match=10**400),
+        "$.required_memory[1].similarity_match",
+        "over 0 to 1",
+    ),
+    "a time that no calendar spans": (
+        need(recency="10000000w"),
+        "$.required_memory[1].recency",
+        "expected",
     ),
     "an unknown field of a need": (
         need(section="a"),

@@ -123,7 +123,13 @@ def test_what_is_erased_is_neither_listed_nor_held_and_its_twin_is(store):
     assert derived.version("item", "t") != version
     assert set(derived.held("t", "c", "w").values()) == {new.id, other.id}
     assert (old.id in derived, new.id in derived) == (False, True)
-    derived.forget(lambda id_: id_ in (new.id, other.id))
+    newest, _ = put(store, derived, what="w")
+    elsewhere, _ = put(store, derived, tenant="u", what="w")
+    assert set(derived.held("t", "c", "w").values()) == {newest.id, other.id}
+    derived.forget(lambda id_: id_ == newest.id)
+    assert set(derived.held("t", "c", "w").values()) == {new.id, other.id}
+    assert set(derived.held("u", "c", "w").values()) == {elsewhere.id}
+    derived.forget(lambda id_: id_ in (new.id, other.id, elsewhere.id))
     assert (dict(derived.held("t", "c", "w")), len(derived)) == ({}, 0)
     assert list(derived.of("item", "t")) == []
 

@@ -75,11 +75,20 @@ fn a_spooled_record_that_was_made_from_a_later_one_goes_with_it() {
         ..Options::default()
     };
     let store = open(&ram, options);
+    // A batch whose source came before it, in a copy of the store that ends before both.
+    let copy = Ram::new();
+    for name in ram.list("").unwrap() {
+        copy.write(&name, ram.read(&name).unwrap_or_default());
+    }
+    append(&store, &[b"one", b"two", b"three"]);
     let hold = ram.try_lock().unwrap().unwrap();
-    // Its source comes behind it: the spool's head is 1, this is 2, and 3 is what it names.
+    // In the copy, the spool's head is 1, this is 2, and 3 is what it names.
     let early = of(&[b"t", b"sum"], b"made early", &[Seq(3)]);
     store.append_or_spool(&[early]).unwrap();
     drop(hold);
+    let name = format!("spool/{}", ram.list("spool").unwrap()[0]);
+    copy.write(&name, ram.read(&name).unwrap());
+    let store = open(&copy, options);
     let late = store.append(&[of(&[b"t", b"one"], b"said", &[])]).unwrap();
     assert_eq!(late, [Seq(3)]);
     let told = store.erase(Scope::Prefix(&[b"t", b"one"])).unwrap();

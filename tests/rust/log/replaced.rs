@@ -202,6 +202,30 @@ fn what_was_erased_before_is_never_written() {
     );
 }
 
+/// Whoever compacts looks for drafts, and finds none yet.
+#[test]
+fn what_was_compacted_away_before_is_never_written() {
+    let (medium, log, versions) = filled();
+    let second = other(&medium.ram);
+    // It is in the segment still, and what says that it is erased is in another one.
+    log.erase(Scope::Records(&versions[..1])).unwrap();
+    let compact = move || _ = second.store().compact().unwrap();
+    let ram = medium.ram.clone();
+    let look = move || {
+        for name in drafts(&ram) {
+            let bytes = ram.read(&name).unwrap();
+            assert!(!bytes.windows(19).any(|part| part == b"secret of the first"));
+        }
+    };
+    let acts = [Elsewhere(Box::new(compact)), Elsewhere(Box::new(look))];
+    for (moment, act) in acts.into_iter().enumerate() {
+        medium.plan.meanwhile[moment].lock().unwrap().push(act);
+    }
+    log.compact(0).unwrap();
+    let all_done = |acts: &std::sync::Mutex<Vec<Elsewhere>>| acts.lock().unwrap().is_empty();
+    assert!(medium.plan.meanwhile.iter().all(all_done));
+}
+
 #[test]
 fn what_another_handle_compacted_in_between_does_not_come_back() {
     for moment in 0..2 {

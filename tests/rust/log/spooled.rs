@@ -541,3 +541,137 @@ fn a_batch_that_is_damaged_is_set_aside_and_stops_nobody() {
     );
     assert_eq!(log.store().report().damages.len(), 1);
 }
+
+/// Names of key files, and what is in them.
+fn keys(ram: &Ram) -> Vec<(String, Vec<u8>)> {
+    let names = ram.list("keys").unwrap();
+    names
+        .iter()
+        .map(|name| format!("keys/{name}"))
+        .map(|name| (name.clone(), ram.read(&name).unwrap()))
+        .collect()
+}
+
+#[test]
+fn keys_of_what_was_taken_up_go_although_the_next_batch_fails() {
+    let (mut failed, mut between) = (0, 0);
+    for (call, once) in (1..40).flat_map(|call| [(call, false), (call, true)]) {
+        let medium = Faulty::default();
+        let options = options(Encryption::Keys);
+        let log = Log::new(Arc::new(medium.open_store(options).unwrap()));
+        write(&log, OTHER);
+        let own = keys(&medium.ram).len();
+        leave(&medium.ram, &log, &[put(A, b"one", IfPresent::Skip)]);
+        leave(&medium.ram, &log, &[put(B, b"two", IfPresent::Skip)]);
+        assert_eq!(keys(&medium.ram).len(), own + 2);
+        medium.plan.fail(call, once, io::ErrorKind::StorageFull);
+        let told = log.write(&Batch::new(&[OTHER]));
+        medium.plan.heal();
+        failed += usize::from(told.is_err());
+        if once && told.is_err() && waiting(&medium.ram) == 1 {
+            assert_eq!(keys(&medium.ram).len(), own + 1, "call {call}");
+            between += 1;
+        }
+        drop(log);
+        let log = Log::new(store(&medium.ram, Encryption::Keys));
+        write(&log, OTHER);
+        assert_eq!(waiting(&medium.ram), 0, "call {call}");
+        // What the first round could not remove, a compaction does.
+        log.store().compact().unwrap();
+        assert_eq!(keys(&medium.ram).len(), own, "call {call}");
+    }
+    assert!(failed > 6 && between > 0, "{failed} {between}");
+}
+
+#[test]
+fn keys_that_no_batch_has_go_with_a_compaction() {
+    let ram = Ram::new();
+    let log = Log::new(store(&ram, Encryption::Keys));
+    write(&log, OTHER);
+    let own = keys(&ram);
+    leave(&ram, &log, &[put(A, b"left", IfPresent::Skip)]);
+    let all = keys(&ram);
+    write(&log, OTHER);
+    assert_eq!(keys(&ram), own);
+    // As if whoever took it up had ended before the key was removed; and another batch waits.
+    for (name, bytes) in &all {
+        ram.write(name, bytes.clone());
+    }
+    leave(&ram, &log, &[put(B, b"waits", IfPresent::Skip)]);
+    assert_eq!(keys(&ram).len(), own.len() + 2);
+    let plain = store(&ram, Encryption::Keys);
+    plain.compact().unwrap();
+    assert_eq!((keys(&ram).len(), waiting(&ram)), (own.len() + 1, 1));
+    write(&log, OTHER);
+    assert_eq!(payload(&log, B).unwrap(), b"waits");
+    assert_eq!(keys(&ram), own);
+}
+
+#[test]
+fn what_waits_for_long_is_not_rung_for() {
+    let ram = Ram::new();
+    let log = open(&ram);
+    write(&log, OTHER);
+    ram.write("spool/odd.spc/file", b"a directory".to_vec());
+    let bell = || ram.read("spool/bell").map_or(0, |bytes| bytes.len());
+    let before = bell();
+    for _ in 0..5 {
+        write(&open(&ram), OTHER);
+        write(&log, OTHER);
+    }
+    assert_eq!(bell(), before);
+    leave(&ram, &log, &[put(A, b"left", IfPresent::Skip)]);
+    leave(&ram, &log, &[put(B, b"left", IfPresent::Skip)]);
+    write(&log, OTHER);
+    assert_eq!(payload(&log, A), payload(&log, B));
+    // By whoever left them, and once by whoever took them up.
+    assert_eq!(bell(), before + 3);
+}
+
+#[test]
+fn what_comes_later_is_no_source_of_what_is_left() {
+    let ram = Ram::new();
+    let log = open(&ram);
+    write(&log, OTHER);
+    let lock = ram.try_lock().unwrap().unwrap();
+    for (source, is_right) in [(1, true), (2, false), (999, false)] {
+        let sources = [Seq(source)];
+        let row = Row::Put(Item {
+            sources: &sources,
+            ..Item::new(A, b"made")
+        });
+        let told = log.write(&batch(&[row]));
+        match told {
+            Ok(told) => assert!(is_right && told == [Outcome::Spooled], "{source}: {told:?}"),
+            Err(Error::Argument { name, .. }) => assert!(!is_right && name == "sources"),
+            Err(other) => panic!("{other}"),
+        }
+    }
+    drop(lock);
+    assert_eq!(waiting(&ram), 1);
+}
+
+#[test]
+fn a_damaged_batch_keeps_nothing_that_was_erased() {
+    let ram = Ram::new();
+    let log = open(&ram);
+    write(&log, OTHER);
+    leave(&ram, &log, &[put(A, b"secret", IfPresent::Skip), OTHER]);
+    let name = left(&ram);
+    let mut bytes = ram.read(&name).unwrap();
+    *bytes.last_mut().unwrap() ^= 1;
+    ram.write(&name, bytes);
+    // A handle without a log does not take it up.
+    let plain = store(&ram, Encryption::Off);
+    plain.append(&[TURN]).unwrap();
+    assert_eq!(waiting(&ram), 1);
+    plain.erase(Scope::Prefix(A)).unwrap();
+    assert_eq!(waiting(&ram), 0);
+    for folder in ["spool", "torn"] {
+        for name in ram.list(folder).unwrap() {
+            let bytes = ram.read(&format!("{folder}/{name}")).unwrap_or_default();
+            assert!(!bytes.windows(6).any(|part| part == b"secret"), "{name}");
+        }
+    }
+    assert_eq!(plain.report().damages.len(), 1);
+}

@@ -133,7 +133,8 @@ def unwrapped(message: dict[str, Any]) -> dict[str, Any]:
     if enveloped and isinstance(name, list) and name and isinstance(inner, dict):
         kind = _SERIALISED.get(str(name[-1]))
         if kind is not None:
-            return {"type": kind, **inner}
+            # A chunk's own type is the name of its class.
+            return {**inner, "type": kind}
     return message
 
 

@@ -247,6 +247,20 @@ impl Keyring {
         self.remove(&mut known, &ids)
     }
 
+    /// All keys of batches in the spool, on their way there, or taken up by somebody who ended before their
+    /// keys were removed.
+    ///
+    /// # Errors
+    ///
+    /// What the operating system answers.
+    pub(in crate::cold) fn spool_keys(&self) -> Result<BTreeSet<KeyId>> {
+        let mut known = self.known();
+        (known.listed, known.settled) = (false, false);
+        self.read_all(&mut known)?;
+        let own = known.by_id.iter().filter(|(_, entry)| entry.spool);
+        Ok(own.map(|(id, _)| *id).collect())
+    }
+
     fn remove(&self, known: &mut Known, ids: &[KeyId]) -> Result<()> {
         for id in ids {
             known.lose(id);

@@ -1,10 +1,12 @@
 //! Compaction: segments with erased records are written anew without them, and replaced by rename.
 
+use std::collections::BTreeSet;
 use std::io;
 
 use crate::error::Result;
 use crate::interrupt;
 
+use crate::cold::crypt::cipher::KeyId;
 use crate::cold::erase::fold::{fold, settle};
 use crate::cold::erase::rewrite::{End, Fate, rewrite};
 use crate::cold::erase::{Scope, clear, erased_in};
@@ -12,6 +14,8 @@ use crate::cold::format::bytes::wide;
 use crate::cold::format::{MARK, is_rewritten};
 use crate::cold::medium::{refused, remove_if_there};
 use crate::cold::shelf::Shelf;
+use crate::cold::write::leave;
+use crate::cold::write::spool::keys_in_use;
 use crate::cold::write::writer::Writer;
 
 /// What a compaction came to.
@@ -41,7 +45,9 @@ impl Compacted {
 /// [`Error::Interrupted`] between two segments; as appending.
 pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Compacted> {
     let version = shelf.known()?.erasures.version();
+    let spool_keys = shelf.keyring.spool_keys()?;
     clear(shelf, Scope::Records(&[]), version)?;
+    remove_orphans(shelf, spool_keys)?;
     remove_drafts(shelf)?;
     let mut told = Compacted::default();
     let mut concerned = Vec::new();
@@ -85,6 +91,20 @@ pub(in crate::cold) fn compact(writer: &mut Writer, shelf: &Shelf) -> Result<Com
         settle(shelf)?;
     }
     Ok(told)
+}
+
+/// Removes those of these keys that no batch in the spool has: whoever made or used them has ended, or makes
+/// the batch once more with other keys, because the spool is swept.
+fn remove_orphans(shelf: &Shelf, mut keys: BTreeSet<KeyId>) -> Result<()> {
+    if keys.is_empty() {
+        return Ok(());
+    }
+    leave::sweep(shelf)?;
+    let Some(used) = keys_in_use(shelf)? else {
+        return Ok(());
+    };
+    keys.retain(|key| !used.contains(key));
+    shelf.keyring.clear_spool(&keys)
 }
 
 /// Removes segments that somebody is writing anew at this moment, or began to: what is erased may be in them.

@@ -27,6 +27,7 @@ use crate::cold::format::links::Born;
 use crate::cold::format::{rewritten_name, segment_name};
 use crate::cold::medium::{Access, Medium, refused, remove_if_there, write_full};
 use crate::cold::options::Mode;
+use crate::cold::read::index::Index;
 use crate::cold::read::segment::Segment;
 use crate::cold::read::source::Source;
 use crate::cold::record::Outline;
@@ -103,8 +104,9 @@ impl Replacement {
             let fate = made.fates(gone, fillers);
             let Rewritten { header, bytes, .. } = without(&segment, &fate, End::Sealed)?;
             let file = Scratch::new(shelf, &header)?;
-            // Somebody who erased since may have looked for such files before this one was there.
-            if shelf.fresh()?.erasures.version() == erasures {
+            // Somebody who erased or compacted since may have looked for such files before this one was
+            // there.
+            if made.is_current(&*shelf.fresh()?) {
                 file.fill(&bytes)?;
             }
             made.new = Some((header, wide(bytes.len()), file));
@@ -115,6 +117,13 @@ impl Replacement {
     /// Whether anything in the segment is dead.
     pub(in crate::cold) fn is_needed(&self) -> bool {
         self.new.is_some()
+    }
+
+    /// Whether the segment is the one that it was made from, and nothing was erased since.
+    fn is_current(&self, index: &Index) -> bool {
+        let here = index.segments.get(self.at);
+        here.is_some_and(|here| Arc::ptr_eq(&here.source, &self.old.0))
+            && index.erasures.version() == self.erasures
     }
 
     /// What becomes of each record.
@@ -147,16 +156,11 @@ impl Replacement {
         store: &Shelf,
         still: impl FnOnce(&[Shown]) -> Result<bool>,
     ) -> Result<Replaced> {
+        let is_current = self.is_current(&*store.known()?);
         let Some((header, len, file)) = self.new else {
             return Ok(Replaced::Done(Compacted::default()));
         };
-        let is_same = {
-            let index = store.known()?;
-            let here = index.segments.get(self.at);
-            here.is_some_and(|here| Arc::ptr_eq(&here.source, &self.old.0))
-                && index.erasures.version() == self.erasures
-        };
-        if !is_same || !still(&self.dead)? || !file.rename(&header)? {
+        if !is_current || !still(&self.dead)? || !file.rename(&header)? {
             return Ok(Replaced::Stale);
         }
         show(store, self.at, header, len, None)?;

@@ -15,7 +15,7 @@ use crate::cold::format::{BELL, SPOOL};
 use crate::cold::medium::{Access, MediumFile, refused, remove_if_there, write_full};
 use crate::cold::record::Record;
 use crate::cold::shelf::Shelf;
-use crate::cold::write::packet::{Packet, Press, Row, bookkeeping};
+use crate::cold::write::packet::{Packet, Row, bookkeeping};
 use crate::entry::Kind;
 
 const SUFFIX: &str = ".spl";
@@ -43,7 +43,8 @@ pub(in crate::cold) enum For {
 ///
 /// # Errors
 ///
-/// As [`Packet::own`]; what the operating system answers.
+/// As [`Packet::own`]; [`Error::Argument`] for a source that comes later than the batch; what the operating
+/// system answers.
 pub(in crate::cold) fn leave(common: &Shelf, batch: &[Row<'_>], whom: For) -> Result<[u8; 16]> {
     if common.is_forked() {
         return Err(Error::Forked);
@@ -112,7 +113,9 @@ fn token(common: &Shelf) -> [u8; 16] {
 /// The bytes of a batch that is left.
 fn encoded(common: &Shelf, batch: &[Row<'_>], token: [u8; 16]) -> Result<Vec<u8>> {
     let next = common.fresh()?.last().saturating_add(1);
-    sealed(common, &common.press(true)?, batch, token, next)
+    let packet = Packet::own(&common.press(true)?, batch)?;
+    packet.check_sources(next)?;
+    Ok(sealed(common, packet, token, next))
 }
 
 /// The bytes of a batch that is left, without some of its records: fillers are in their places.
@@ -143,17 +146,10 @@ pub(super) fn again(
         .collect();
     let mut press = common.press(true)?;
     press.limit = u64::MAX;
-    sealed(common, &press, &rows, token, next)
+    Ok(sealed(common, Packet::own(&press, &rows)?, token, next))
 }
 
-fn sealed(
-    common: &Shelf,
-    press: &Press<'_>,
-    batch: &[Row<'_>],
-    token: [u8; 16],
-    next: u64,
-) -> Result<Vec<u8>> {
-    let mut packet = Packet::own(press, batch)?;
+fn sealed(common: &Shelf, mut packet: Packet, token: [u8; 16], next: u64) -> Vec<u8> {
     packet.stamp(&identity(common, token), wide(HEAD), 1, 0, &mut Vec::new());
     let mut bytes = Vec::with_capacity(HEAD.saturating_add(packet.bytes().len()));
     bytes.extend(MAGIC);
@@ -166,7 +162,7 @@ fn sealed(
     bytes.extend([0; 4]);
     bytes.extend(crc32c::crc32c(&bytes).to_le_bytes());
     bytes.extend_from_slice(packet.bytes());
-    Ok(bytes)
+    bytes
 }
 
 /// Tells every handle that something may lie in the spool.

@@ -2,6 +2,7 @@
 
 mod commit;
 pub(in crate::cold) mod leave;
+mod left;
 pub(in crate::cold) mod packet;
 pub(in crate::cold) mod queue;
 mod rotate;

@@ -3,8 +3,8 @@
 //!
 //! ```text
 //! leave    write spool/<token>.spl, sync, rename, sync the directory ─▶ ring the bell
-//! take up  append the batch behind a record that names the token, sync ─▶ remove the file
-//!          ─▶ sync the directory; nothing else is appended before
+//! take up  ring, if the next batch is the first of this round ─▶ append the batch behind a record that names
+//!          the token, sync ─▶ remove the file ─▶ sync the directory; nothing else is appended before
 //! ```
 //!
 //! A batch with conditions says them in its first record. Only a handle with a log takes it up: it judges them
@@ -23,24 +23,16 @@ use crate::error::{Error, Result};
 
 use crate::cold::crypt::cipher::KeyId;
 use crate::cold::defect::{Defect, on};
-use crate::cold::format::bytes::{Fields, narrow, wide};
-use crate::cold::format::frame::HEADER;
-use crate::cold::format::header::Header;
 use crate::cold::format::links::Links;
-use crate::cold::format::{BELL, MAX_BATCH, SPOOL};
-use crate::cold::medium::{
-    Access, Medium, MediumFile, put_file, read_file, read_full, refused, remove_if_there,
-};
+use crate::cold::format::{BELL, SPOOL};
+use crate::cold::medium::{Access, Medium, MediumFile, put_file, refused, remove_if_there};
 use crate::cold::open::aside;
-use crate::cold::options::Read;
-use crate::cold::read::source::Source;
 use crate::cold::record::Record;
 use crate::cold::report::{Damage, DamageKind};
 use crate::cold::shelf::Shelf;
 use crate::cold::write::commit::removed_source;
-use crate::cold::write::leave::{
-    For, HEAD, MAGIC, UNDER_WAY, again, identity, ring, token_of, waiting, whom,
-};
+use crate::cold::write::leave::{For, UNDER_WAY, again, ring, token_of, waiting, whom};
+use crate::cold::write::left::{Left, decode, fetch};
 use crate::cold::write::packet::{Packet, Press, Row, Verdict, bookkeeping};
 use crate::cold::write::queue::Judge;
 use crate::cold::write::writer::Writer;
@@ -129,149 +121,183 @@ fn drain(
     let medium = &*common.medium;
     let trouble = |error| refused("take up", &medium.path(SPOOL), error);
     let mut names = waiting(common)?;
-    let mut known = if names.is_empty() {
+    let known = if names.is_empty() {
         BTreeSet::new()
     } else {
         already(common)?
     };
-    let is_known = |known: &BTreeSet<[u8; 16]>, name: &str| {
-        token_of(name).is_some_and(|token| known.contains(&token))
-    };
+    let is_known = |name: &str| token_of(name).is_some_and(|token| known.contains(&token));
     // What was taken up is removed by whoever comes next: later nobody could tell any more.
     let ours = |name: &String| log.is_some() || whom(name) == Some(For::Anybody);
-    names.retain(|name| ours(name) || is_known(&known, name));
+    names.retain(|name| ours(name) || is_known(name));
     if names.is_empty() {
         // Somebody may have removed the last one and come no further.
         return medium.sync_dir(SPOOL).map_err(trouble);
     }
-    // This process may end between an append and a removal: every other handle is to look here before
-    // it appends, also where whoever spooled ended before it rang.
-    ring(bell).map_err(trouble)?;
-    let mut used = BTreeSet::new();
-    for name in &names {
-        let taken_up = is_known(&known, name);
+    let mut round = Round {
+        writer,
+        common,
+        bell,
+        log,
+        known,
+        used: BTreeSet::new(),
+        has_rung: false,
+    };
+    let taken = names.iter().try_for_each(|name| round.one(name));
+    let used = round.used;
+    let synced = medium.sync_dir(SPOOL).map_err(trouble);
+    // Also after an error: the files that named these keys are gone.
+    let cleared = if used.is_empty() {
+        Ok(())
+    } else {
+        common.keyring.clear_spool(&used)
+    };
+    taken.and(synced).and(cleared)
+}
+
+/// One time of taking up what waits.
+struct Round<'a> {
+    writer: &'a mut Writer,
+    common: &'a Shelf,
+    bell: &'a dyn MediumFile,
+    log: Option<&'a Arc<dyn Taker>>,
+    /// What was taken up, by whomever.
+    known: BTreeSet<[u8; 16]>,
+    /// The keys of what is gone from the spool.
+    used: BTreeSet<KeyId>,
+    has_rung: bool,
+}
+
+impl Round<'_> {
+    /// Takes up one batch, if that can be done now.
+    fn one(&mut self, name: &str) -> Result<()> {
+        let (medium, common) = (&*self.common.medium, self.common);
+        let is_known = token_of(name).is_some_and(|token| self.known.contains(&token));
         let name = format!("{SPOOL}/{name}");
-        if taken_up {
+        let bytes = fetch(medium, &name);
+        if is_known {
             // Whoever did so came no further, and nothing of it need be readable now.
-            if let Ok(Some(bytes)) = fetch(medium, &name)
+            if let Ok(Some(bytes)) = bytes
                 && let Ok(left) = decode(common, &bytes)
             {
-                used.extend(left.keys);
+                self.used.extend(left.keys);
             }
-            remove_if_there(medium, &name).map_err(trouble)?;
-            continue;
+            return self.remove(&name);
         }
-        let bytes = match fetch(medium, &name) {
+        let bytes = match bytes {
             Ok(bytes) => bytes,
             Err(error) => {
                 leave_alone(common, &name, &error.to_string());
-                continue;
+                return Ok(());
             }
         };
         match bytes.as_deref().map(|bytes| decode(common, bytes)) {
             Some(Ok(left)) => {
                 if on(Defect::SpoolRemovedFirst) {
-                    remove_if_there(medium, &name).map_err(trouble)?;
-                    medium.sync_dir(SPOOL).map_err(trouble)?;
+                    self.remove(&name)?;
+                    let synced = medium.sync_dir(SPOOL);
+                    synced.map_err(|error| refused("sync", &medium.path(SPOOL), error))?;
                 }
-                if known.insert(left.token) {
-                    let judges = log.filter(|_| whom(&name) == Some(For::Log));
+                if self.known.insert(left.token) {
+                    let judges = self.log.filter(|_| whom(&name) == Some(For::Log));
                     let waits = match judges {
-                        Some(log) => judge(writer, common, &left, Arc::clone(log)),
-                        None => take_up(writer, common, &left).map(|()| None),
+                        Some(log) => self.judge(&left, Arc::clone(log))?,
+                        None => self.take_up(&left).map(|()| None)?,
                     };
-                    if let Some(why) = waits? {
+                    if let Some(why) = waits {
                         leave_alone(common, &name, &why);
-                        continue;
+                        return Ok(());
                     }
                     common.counters.take_up();
                 }
-                remove_if_there(medium, &name).map_err(trouble)?;
-                used.extend(left.keys);
+                self.remove(&name)?;
+                self.used.extend(left.keys);
             }
             Some(Err(Error::Corrupt { .. })) | None => set_aside(common, &name),
             // It waits for whoever has its key.
             Some(Err(Error::NoKey { .. })) => {}
             Some(Err(other)) => leave_alone(common, &name, &other.to_string()),
         }
+        Ok(())
     }
-    medium.sync_dir(SPOOL).map_err(trouble)?;
-    if used.is_empty() {
-        return Ok(());
+
+    fn remove(&self, name: &str) -> Result<()> {
+        let medium = &*self.common.medium;
+        let removed = remove_if_there(medium, name);
+        removed.map_err(|error| refused("take up", &medium.path(SPOOL), error))
     }
-    common.keyring.clear_spool(&used)
-}
 
-/// A batch as it was left.
-struct Left {
-    token: [u8; 16],
-    /// The id that was next then, as far as whoever left it knew.
-    next: u64,
-    records: Vec<Record>,
-    /// The names of their keys.
-    keys: Vec<KeyId>,
-}
-
-/// Takes up a batch without conditions.
-fn take_up(writer: &mut Writer, common: &Shelf, left: &Left) -> Result<()> {
-    let is_wanted = left.wanted(common)?;
-    let keys: Vec<(&Record, Vec<&[u8]>)> = left
-        .records
-        .iter()
-        .filter(|record| is_wanted(record))
-        .map(|record| (record, record.key.iter().map(Vec::as_slice).collect()))
-        .collect();
-    let named: [&[u8]; 1] = [&left.token];
-    let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
-    batch.extend(keys.iter().map(|(record, key)| Row::of(record, key)));
-    let mut packet = Packet::own(&press(common)?, &batch)?;
-    writer.write(common, &mut [&mut packet], true).map(drop)
-}
-
-/// Takes up a batch as its conditions decide; the answer says why it waits, if nobody can judge them now.
-fn judge(
-    writer: &mut Writer,
-    common: &Shelf,
-    left: &Left,
-    log: Arc<dyn Taker>,
-) -> Result<Option<String>> {
-    let is_wanted = left.wanted(common)?;
-    let Some((head, records)) = left.records.split_first() else {
-        return Ok(Some("it has no conditions".into()));
-    };
-    let mut kept = Vec::with_capacity(records.len());
-    for (at, record) in records.iter().enumerate() {
-        if is_wanted(record) && removed_source(common, &record.sources)?.is_none() {
-            kept.push((at, record));
-        }
-    }
-    let named: [&[u8]; 1] = [&left.token];
-    let mut why = None;
-    let taken = log.take_up(&head.payload, &kept, &mut |rows, judge| {
+    /// Takes up a batch without conditions.
+    fn take_up(&mut self, left: &Left) -> Result<()> {
+        let is_wanted = left.wanted(self.common)?;
+        let keys: Vec<(&Record, Vec<&[u8]>)> = left
+            .records
+            .iter()
+            .filter(|record| is_wanted(record))
+            .map(|record| (record, record.key.iter().map(Vec::as_slice).collect()))
+            .collect();
+        let named: [&[u8]; 1] = [&left.token];
         let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
-        batch.extend_from_slice(rows);
-        let mut packet = Packet::own(&press(common)?, &batch)?;
-        let first = common.peek().next_seq();
-        let judged = match judge.judge(Seq(first.saturating_add(1))) {
-            Ok(judged) => judged,
-            Err(error @ (Error::Corrupt { .. } | Error::Uncertain { .. })) => {
-                why = Some(error.to_string());
-                return Ok(());
-            }
-            Err(other) => return Err(other),
+        batch.extend(keys.iter().map(|(record, key)| Row::of(record, key)));
+        let mut packet = Packet::own(&press(self.common)?, &batch)?;
+        self.write(&mut packet)
+    }
+
+    /// Takes up a batch as its conditions decide; the answer says why it waits, if nobody can judge them now.
+    fn judge(&mut self, left: &Left, log: Arc<dyn Taker>) -> Result<Option<String>> {
+        let common = self.common;
+        let is_wanted = left.wanted(common)?;
+        let Some((head, records)) = left.records.split_first() else {
+            return Ok(Some("it has no conditions".into()));
         };
-        let said = Verdict::Rewritten(Links::default(), judge.verdict());
-        packet.choose(std::iter::once(said).chain(judged).collect());
-        let written = writer.write(common, &mut [&mut packet], true);
-        judge.settle(written.is_ok());
-        written.map(drop)
-    });
-    match taken {
-        // It stops nobody: a later version may have other limits.
-        Err(error @ (Error::Corrupt { .. } | Error::Argument { .. } | Error::TooLarge { .. })) => {
-            Ok(Some(error.to_string()))
+        let mut kept = Vec::with_capacity(records.len());
+        for (at, record) in records.iter().enumerate() {
+            if is_wanted(record) && removed_source(common, &record.sources)?.is_none() {
+                kept.push((at, record));
+            }
         }
-        other => other.map(|()| why),
+        let named: [&[u8]; 1] = [&left.token];
+        let mut why = None;
+        let taken = log.take_up(&head.payload, &kept, &mut |rows, judge| {
+            let mut batch = vec![bookkeeping(Kind::Spooled, &named, &[])];
+            batch.extend_from_slice(rows);
+            let mut packet = Packet::own(&press(common)?, &batch)?;
+            let first = common.peek().next_seq();
+            let judged = match judge.judge(Seq(first.saturating_add(1))) {
+                Ok(judged) => judged,
+                Err(error @ (Error::Corrupt { .. } | Error::Uncertain { .. })) => {
+                    why = Some(error.to_string());
+                    return Ok(());
+                }
+                Err(other) => return Err(other),
+            };
+            let said = Verdict::Rewritten(Links::default(), judge.verdict());
+            packet.choose(std::iter::once(said).chain(judged).collect());
+            let written = self.write(&mut packet);
+            judge.settle(written.is_ok());
+            written
+        });
+        match taken {
+            // It stops nobody: a later version may have other limits.
+            Err(
+                error @ (Error::Corrupt { .. } | Error::Argument { .. } | Error::TooLarge { .. }),
+            ) => Ok(Some(error.to_string())),
+            other => other.map(|()| why),
+        }
+    }
+
+    /// Appends a batch. This process may end between that and the removal of the file: every other handle is
+    /// to look here before it appends, also where whoever left it ended before it rang. What merely waits
+    /// rings for nobody.
+    fn write(&mut self, packet: &mut Packet) -> Result<()> {
+        if !self.has_rung {
+            let path = self.common.medium.path(SPOOL);
+            ring(self.bell).map_err(|error| refused("take up", &path, error))?;
+            self.has_rung = true;
+        }
+        self.writer
+            .write(self.common, &mut [packet], true)
+            .map(drop)
     }
 }
 
@@ -286,12 +312,20 @@ pub(in crate::cold) fn forget_erased(common: &Shelf) -> Result<()> {
     let mut used = BTreeSet::new();
     for name in waiting(common)? {
         let name = format!("{SPOOL}/{name}");
-        // What cannot be read, nobody reads: its keys are gone, or it is not what was written.
-        let Ok(Some(bytes)) = fetch(medium, &name) else {
-            continue;
+        let bytes = match fetch(medium, &name) {
+            Err(error) if error.kind() == io::ErrorKind::IsADirectory => continue,
+            other => other.map_err(trouble)?,
         };
-        let Ok(left) = decode(common, &bytes) else {
-            continue;
+        let left = match bytes.map(|bytes| decode(common, &bytes)) {
+            Some(Ok(left)) => left,
+            // Nobody takes it up; what of it can be read goes with what was set aside.
+            Some(Err(Error::Corrupt { .. })) => {
+                set_aside(common, &name);
+                continue;
+            }
+            // Nobody reads it without its key.
+            Some(Err(Error::NoKey { .. })) | None => continue,
+            Some(Err(other)) => return Err(other),
         };
         let gone = left.gone(common)?;
         if left.records.iter().any(&gone) {
@@ -309,32 +343,28 @@ pub(in crate::cold) fn forget_erased(common: &Shelf) -> Result<()> {
     common.keyring.clear_spool(&used)
 }
 
+/// The keys of the batches that wait; `None` if one cannot be read. The lock is held.
+///
+/// # Errors
+///
+/// What the operating system answers.
+pub(in crate::cold) fn keys_in_use(common: &Shelf) -> Result<Option<BTreeSet<KeyId>>> {
+    let mut keys = BTreeSet::new();
+    for name in waiting(common)? {
+        let bytes = fetch(&*common.medium, &format!("{SPOOL}/{name}"));
+        match bytes.ok().flatten().map(|bytes| decode(common, &bytes)) {
+            Some(Ok(left)) => keys.extend(left.keys),
+            _ => return Ok(None),
+        }
+    }
+    Ok(Some(keys))
+}
+
 /// What a batch that was acknowledged is made with, whatever limits hold by now.
 fn press(common: &Shelf) -> Result<Press<'_>> {
     let mut press = common.press(false)?;
     press.limit = u64::MAX;
     Ok(press)
-}
-
-impl Left {
-    /// Tells of a record whether it is to be written; fillers are in the places of what was erased.
-    fn wanted(&self, common: &Shelf) -> Result<impl Fn(&Record) -> bool + use<>> {
-        let gone = self.gone(common)?;
-        Ok(move |record: &Record| record.kind != Kind::Filler && !gone(record))
-    }
-
-    /// Tells of a record whether it is not wanted any more.
-    fn gone(&self, common: &Shelf) -> Result<impl Fn(&Record) -> bool + use<>> {
-        let index = common.known()?;
-        let (erasures, removals) = (Arc::clone(&index.erasures), Arc::clone(&index.removals));
-        // What was erased or removed since then got that id itself, or a later one, and covers all below it.
-        let before = self.next.saturating_sub(1);
-        Ok(move |record: &Record| {
-            let made_from = record.sources.iter().any(|seq| erasures.covers_seq(seq.0));
-            let gone = erasures.covers_key(before, &record.key);
-            made_from || gone || removals.covers_key(before, record.kind, &record.key)
-        })
-    }
 }
 
 /// The tokens of the batches at the very end of the store. Ids may have been left out between them.
@@ -365,60 +395,6 @@ fn already(common: &Shelf) -> Result<BTreeSet<[u8; 16]>> {
         }
     }
     Ok(tokens)
-}
-
-/// What a file in the spool holds.
-fn decode(common: &Shelf, bytes: &[u8]) -> Result<Left> {
-    let broken = || Error::Corrupt {
-        path: common.medium.path(SPOOL),
-        offset: 0,
-        seqs: "a batch in the spool".into(),
-        detail: "it is not what was written".into(),
-    };
-    let head = bytes.get(..HEAD).ok_or_else(broken)?;
-    let (covered, crc) = head.split_last_chunk().ok_or_else(broken)?;
-    let mut fields = Fields::new(covered);
-    let magic = fields.array() == Some(MAGIC) && fields.array() == Some(common.uuid);
-    if !magic || u32::from_le_bytes(*crc) != crc32c::crc32c(covered) {
-        return Err(broken());
-    }
-    let token: [u8; 16] = fields.array().ok_or_else(broken)?;
-    let count = fields.u64().ok_or_else(broken)?;
-    let next = fields.u64().and_then(|_| fields.u64());
-    let next = next.ok_or_else(broken)?;
-    let file = crate::cold::medium::ram::RamFile::new(bytes.to_vec());
-    let header = Header::bound(identity(common, token));
-    let path = common.medium.path(SPOOL);
-    let source = Source::new(header, path, Arc::new(file), Read::Positional);
-    let (mut records, mut keys) = (Vec::new(), Vec::new());
-    let mut at = wide(HEAD);
-    for seq in 1..=count {
-        let rest = bytes.get(narrow(at)..).unwrap_or_default();
-        let entry = source.entry_at(at, rest.get(..HEADER).unwrap_or_default());
-        let entry = entry.filter(|e| e.seq == seq).ok_or_else(broken)?;
-        let record = source
-            .record(entry, &common.keyring)
-            .map_err(|error| match error {
-                Error::Truncated { .. } => broken(),
-                other => other,
-            })?;
-        at = at.saturating_add(entry.len);
-        keys.extend(source.key_id(entry)?);
-        records.push(record);
-    }
-    Ok(Left {
-        token,
-        next,
-        records,
-        keys,
-    })
-}
-
-/// The bytes of a batch that waits; `None` if it is longer than any.
-fn fetch(medium: &dyn Medium, name: &str) -> io::Result<Option<Vec<u8>>> {
-    // Reading tells a directory, whose length may be anything.
-    read_full(&*medium.open(name, Access::Read)?, &mut [0], 0)?;
-    read_file(medium, name, MAX_BATCH)
 }
 
 /// A batch that is not what was written is kept where recovery keeps what it cut, under a name of its
