@@ -89,7 +89,7 @@ impl Promise for Case {
         let log = open()?;
         let ops = if record { sim.take() } else { Vec::new() };
         let shown = all(&log)?;
-        let version = self.compare(moment, &shown)?;
+        let (version, given) = self.compare(moment, &shown)?;
         sound(log.store())?;
         let cuts = log.store().report().cuts.len();
         drop(log);
@@ -98,7 +98,7 @@ impl Promise for Case {
         let report = log.store().report();
         ensure!(report.cuts.is_empty(), "a second cut: {:?}", report.cuts);
         ensure!(all(&log)? == shown, "the second opening differs");
-        let world = self.go_on(&log, version)?;
+        let world = self.go_on(&log, version, given)?;
         drop(log);
 
         let log = open()?;
@@ -125,8 +125,8 @@ impl Case {
         }
     }
 
-    /// The number of the version that is shown.
-    fn compare(&self, moment: Moment, (shown, waited): &All) -> Result<usize, String> {
+    /// The number of the version that is shown, and the last id that was given by then.
+    fn compare(&self, moment: Moment, (shown, waited): &All) -> Result<(usize, u64), String> {
         let books = self.books(moment);
         let versions = &self.tape.versions;
         let safe = |at: usize, version: &Version| {
@@ -141,9 +141,12 @@ impl Case {
         } else {
             versions.len()
         };
-        let found = (least..most).rev().find(|at| self.shown[*at] == *shown);
+        let mut alike = (least..most).filter(|at| self.shown[*at] == *shown);
+        // Some steps change nothing that is shown: whether they came so far is open.
+        let first = alike.next();
+        let found = alike.next_back().or(first);
         let old = self.shown.iter().position(|one| one == shown);
-        let Some(version) = found else {
+        let (Some(version), Some(first)) = (found, first) else {
             return Err(format!(
                 "{shown:?} is version {old:?}, not one of {least}..{most}"
             ));
@@ -155,12 +158,11 @@ impl Case {
         }
         let known = |payload: &Vec<u8>| self.tape.spooled.contains(payload);
         ensure!(waited.iter().all(known), "nobody spooled {waited:?}");
-        Ok(version)
+        Ok((version, versions[first].last))
     }
 
     /// Writes on, and gives the world after that.
-    fn go_on(&self, log: &Log, version: usize) -> Result<World, String> {
-        let given = self.tape.versions[version].last;
+    fn go_on(&self, log: &Log, version: usize, given: u64) -> Result<World, String> {
         let mut world = self.tape.versions[version].world.clone();
         for named in &self.tape.named {
             let Named { deed, outcomes, .. } = named;
