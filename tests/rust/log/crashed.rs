@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use warmset_core::Seq;
-use warmset_core::cold::{OnBusy, Options, Store};
+use warmset_core::cold::{Medium, OnBusy, Options, Store};
 use warmset_core::log::Log;
 
 use crate::asked::ids;
@@ -14,7 +14,7 @@ use crate::script::{Books, Named, Step, Tape, Version, WAIT, play};
 use crate::support::ops::Image;
 use crate::support::sim::Sim;
 use crate::support::walk::{Count, Effort, Moment, Promise, Recovered, walk};
-use crate::world::World;
+use crate::world::{Came, World};
 
 macro_rules! ensure {
     ($holds:expr, $($words:tt)+) => {
@@ -64,6 +64,12 @@ fn all(log: &Log) -> Result<All, String> {
     Ok((shown, waited.map(|entry| entry.payload).collect()))
 }
 
+/// Whether something lies in the spool, complete or not.
+fn on_its_way(sim: &Sim) -> bool {
+    let names = sim.list("spool");
+    names.is_ok_and(|names| names.iter().any(|name| name != "bell"))
+}
+
 /// No damage is reported, and a complete check finds none.
 fn sound(store: &Store) -> Result<(), String> {
     let damages = store.report().damages;
@@ -98,7 +104,7 @@ impl Promise for Case {
         let report = log.store().report();
         ensure!(report.cuts.is_empty(), "a second cut: {:?}", report.cuts);
         ensure!(all(&log)? == shown, "the second opening differs");
-        let world = self.go_on(&log, version, given)?;
+        let world = self.go_on(&log, version, given, on_its_way(&sim))?;
         drop(log);
 
         let log = open()?;
@@ -162,7 +168,23 @@ impl Case {
     }
 
     /// Writes on, and gives the world after that.
-    fn go_on(&self, log: &Log, version: usize, given: u64) -> Result<World, String> {
+    fn go_on(
+        &self,
+        log: &Log,
+        version: usize,
+        given: u64,
+        on_its_way: bool,
+    ) -> Result<World, String> {
+        let foresee = |deed: &Deed, world: &mut World| {
+            let mut foreseen = deed.apply(world);
+            if let (Ok(came), true) = (&mut foreseen, on_its_way) {
+                // What a killed process began to leave may hold what is removed.
+                for one in came.iter_mut().filter(|one| **one == Came::Nothing) {
+                    *one = Came::Either;
+                }
+            }
+            foreseen
+        };
         let mut world = self.tape.versions[version].world.clone();
         for named in &self.tape.named {
             let Named { deed, outcomes, .. } = named;
@@ -171,7 +193,7 @@ impl Case {
                 let same = answer.as_ref().is_ok_and(|again| again == outcomes);
                 ensure!(same, "a batch with a name: {answer:?}, not {outcomes:?}");
             } else {
-                let foreseen = deed.apply(&mut world);
+                let foreseen = foresee(deed, &mut world);
                 Deed::settle(&foreseen, &answer, &mut world)?;
             }
         }
@@ -183,7 +205,7 @@ impl Case {
             let Some(deed) = Deed::of(verb, &world, n) else {
                 continue;
             };
-            let foreseen = deed.apply(&mut world);
+            let foreseen = foresee(&deed, &mut world);
             let answer = deed.perform(log);
             let first = answer
                 .iter()
