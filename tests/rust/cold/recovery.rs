@@ -1,7 +1,7 @@
 //! Cut, flipped, missing and faked bytes: never a wrong payload, and no loss goes unreported.
 
 use crate::support::{Truth, append, copy, open, pages, readable, reported, segment, small, tiny};
-use warmset_core::cold::{DamageKind, Options, Ram, Read};
+use warmset_core::cold::{DamageKind, Options, Ram, Read, Scope};
 use warmset_core::{Error, Seq};
 
 fn one_file(bytes: Vec<u8>) -> Ram {
@@ -266,5 +266,38 @@ fn a_payload_of_store_bytes_is_never_taken_for_a_record() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn an_end_block_without_its_seal_is_a_torn_end_whatever_an_older_mark_says() {
+    let ram = Ram::new();
+    let store = open(&ram, tiny(4_096, Read::Positional));
+    let long = vec![b'x'; 2_000];
+    let first = append(&store, &[&long, b"kept", b"newest"]);
+    let (mark, before) = (ram.read("mark").unwrap(), ram.read(&segment(1)).unwrap());
+    store.erase(Scope::Records(&[Seq(first[0])])).unwrap();
+    store.compact().unwrap();
+    let records = ram.read(&segment(1)).unwrap().len();
+    // It does not fit any more: the first segment is sealed.
+    append(&store, &[&vec![b'y'; 3_900]]);
+    drop(store);
+    let mut sealed = ram.read(&segment(1)).unwrap();
+    assert!(records < sealed.len() && sealed.len() <= before.len());
+    // A loss of power that took the mark back, and the next segment, and left of the seal its last sector only.
+    sealed[records..records + 80].fill(0);
+    let torn = copy(&ram, &["erased".into()]);
+    torn.write("mark", mark);
+    torn.write(&segment(1), sealed);
+    for _ in 0..2 {
+        let store = open(&torn, Options::default());
+        assert_eq!(store.report().damages, vec![]);
+        let all = pages(&store, usize::MAX);
+        let texts = all.iter().map(|(_, payload)| payload.as_slice());
+        assert!(
+            texts.clone().any(|text| text == b"kept")
+                && texts.clone().any(|text| text == b"newest")
+        );
+        assert_eq!(store.verify().unwrap().damages, vec![]);
     }
 }

@@ -220,12 +220,12 @@ impl<'a> Loading<'a> {
             self.index.damages.push(source.blemish(range));
         }
         let may_be_torn = last && self.found.segment <= file.number;
-        let told = self.found.segment == file.number && self.found.end >= file.len;
-        // The end block may have arrived without the seal before it.
-        let whole = |end: &End| !may_be_torn || told || footer(&source, *end).is_some();
+        // The end block may have arrived without the seal before it. The mark does not tell: it may be from before
+        // a compaction, when the segment was longer.
+        let whole = |end: &End| !may_be_torn || footer(&source, *end).is_some();
         let segment = match sealed(&source, file.len)?.filter(whole) {
             Some(end) => {
-                if may_be_torn && !told && self.repair == Repair::Allowed {
+                if may_be_torn && self.repair == Repair::Allowed {
                     settle(self, &source)?;
                 }
                 Segment::sealed(source, file.len, end)
