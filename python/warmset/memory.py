@@ -17,7 +17,7 @@ from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Self
 
-from warmset import embed, engine, items, prepare, retrieve, window
+from warmset import embed, engine, items as kept, prepare, retrieve, window
 from warmset._support.aio import in_thread, twin
 from warmset._support.ending import INTERRUPTED
 from warmset._support.keywords import refuse_unknown, spelled_out
@@ -416,7 +416,7 @@ class Memory:
             StoreError: They could not be erased. If the error occurred while the files were
                 rewritten, they are erased nevertheless, and the next call removes their bytes.
         """
-        return items.erase(self._handle.live(), self.tenant, conversation=conversation, ids=ids)
+        return kept.erase(self._handle.live(), self.tenant, conversation=conversation, ids=ids)
 
     def close(self, *, timeout: float = CLOSE_WAIT) -> None:
         """Close this handle; the last one on a path embeds pending turns and closes the store.
@@ -465,8 +465,13 @@ class Memory:
         return self._memories.keeper()
 
     @cached_property
-    def _memories(self) -> items.Memories:
-        return items.Memories(self._handle, self._searcher.weights)
+    def items(self) -> kept.Items:
+        """What competes for a window: items that are put, memories and messages."""
+        return kept.Items(self._handle, self._memories, self._searcher, self._searcher.weights)
+
+    @cached_property
+    def _memories(self) -> kept.Memories:
+        return kept.Memories(self._handle, self._searcher.weights)
 
     @property
     def _engine(self) -> Engine:

@@ -23,6 +23,7 @@ Name: TypeAlias = Literal[
     "place",
     "index_file",
     "embedding",
+    "shelf",
     "items",
     "text_vectors",
     "engine",

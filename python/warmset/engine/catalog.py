@@ -61,7 +61,16 @@ class Follows(Protocol):
 
 @guarded(
     "self.lock",
-    fields=("ledgers", "asked", "listed", "epochs", "choices", "_old_choices", "item_indexes"),
+    fields=(
+        "ledgers",
+        "asked",
+        "listed",
+        "epochs",
+        "choices",
+        "_old_choices",
+        "item_indexes",
+        "shelves",
+    ),
     writes=("loaded", "derived", "numbers"),
     calls=(
         "epochs_of",
@@ -112,6 +121,7 @@ class Catalog:
         self.described: dict[int, Described] = {}
         self.describers: dict[str, str] = {}
         self.item_indexes: dict[tuple[str, str | None], Follows] = {}
+        self.shelves: dict[str, Follows] = {}  # the indexes of items that were put, by tenant
         self.attached: dict[tuple[str, ...], Attached] = {}
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()

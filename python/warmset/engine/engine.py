@@ -289,6 +289,7 @@ class Engine(Library):
         prefix: Sequence[bytes] | None = None,
         records: Sequence[int] | None = None,
         copies: Callable[[], Sequence[int]] = tuple,
+        cells: Callable[[], Sequence[int]] = tuple,
     ) -> ErasureResult:
         """Erase records and what was made from them, here and for every process, byte for byte.
 
@@ -297,6 +298,8 @@ class Engine(Library):
             records: Or their ids.
             copies: Returns the ids of what is erased with them and counts as derived from them;
                 called under the lock, when everything was read.
+            cells: Returns versions of cells that are erased with them, all older ones included;
+                called like `copies`.
 
         Raises:
             StoreError: They could not be erased.
@@ -313,7 +316,7 @@ class Engine(Library):
             more = self.store.erase(records=found) if (found := copies()) else _NOTHING
             if outdated := self.outdated():  # they leave the files at the same time
                 self.store.erase(records=outdated)
-            removed = self.store.erase(prefix=prefix, records=records)
+            removed = self._erase(prefix, records, cells())
             self._follower.catch_up()
             self.store.compact()
         removed = ErasureResult(
@@ -330,6 +333,21 @@ class Engine(Library):
         )
         self.notices.tell()
         return removed
+
+    def _erase(
+        self,
+        prefix: Sequence[bytes] | None,
+        records: Sequence[int] | None,
+        cells: Sequence[int],
+    ) -> ErasureResult:
+        """Write the tombstones; those of cells first, which the others may have been made from."""
+        first = self.log.erase(ids=cells) if cells else _NOTHING
+        if prefix is None and not records:
+            return first
+        rest = self.store.erase(prefix=prefix, records=records)
+        return ErasureResult(
+            first.records + rest.records, first.derived + rest.derived, first.keys + rest.keys
+        )
 
     def _links(self, erased: Sequence[int]) -> list[Draft]:
         """Record new parents for the rest of branches whose first messages will be erased."""

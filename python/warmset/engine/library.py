@@ -205,6 +205,7 @@ class Library(Catalog):
         self.retriever.clear()
         self.ledgers.clear()
         self.item_indexes.clear()
+        self.shelves.clear()
         self.attached.clear()
         self._owner.clear()
         self.derived = Derived()

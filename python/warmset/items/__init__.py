@@ -7,14 +7,19 @@ from warmset._support.lazy import lazy
 if TYPE_CHECKING:
     from warmset.items.archive import Dropping, Episode, copies_of
     from warmset.items.erasure import erase, refresh
-    from warmset.items.item import MemoryItem
+    from warmset.items.item import MemoryItem, Origin
+    from warmset.items.items import Items
     from warmset.items.memories import Memories
+    from warmset.items.new import NewItem
 
 __all__ = [
     "Dropping",
     "Episode",
+    "Items",
     "Memories",
     "MemoryItem",
+    "NewItem",
+    "Origin",
     "copies_of",
     "erase",
     "refresh",
@@ -26,7 +31,9 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         {
             "archive": ["Dropping", "Episode", "copies_of"],
             "erasure": ["erase", "refresh"],
-            "item": ["MemoryItem"],
+            "item": ["MemoryItem", "Origin"],
+            "items": ["Items"],
             "memories": ["Memories"],
+            "new": ["NewItem"],
         },
     )

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from warmset.errors import InvalidInputError, NotFound
 from warmset.items.archive import copies_of
+from warmset.items.cells import prefix_of
 from warmset.receipts import ErasureResult
 from warmset.store.records import key_of
 
@@ -32,7 +33,8 @@ def erase(
         raise InvalidInputError("erase: expected either a conversation or ids")
     if conversation is not None:
         copies = partial(copies_of, engine, tenant, conversation=conversation)
-        return _erase(engine, prefix=key_of(tenant, conversation), copies=copies)
+        cells = partial(_of_conversation, engine, tenant, conversation)
+        return _erase(engine, prefix=key_of(tenant, conversation), copies=copies, cells=cells)
     listed = _ids(ids)
     if any(engine.tenant_of(id_) != tenant for id_ in listed):
         raise NotFound("erase: an id is not one of this tenant's messages or memories")
@@ -41,14 +43,41 @@ def erase(
     return _erase(engine, records=listed, copies=partial(copies_of, engine, tenant, ids=listed))
 
 
+def erase_items(
+    engine: Engine, tenant: str, *, cells: Sequence[int], records: Sequence[int]
+) -> ErasureResult:
+    """Erase items; see `Items.erase`.
+
+    Args:
+        engine: The store.
+        tenant: Whose items these are.
+        cells: Versions of items that were put.
+        records: The ids of memories and messages.
+
+    Raises:
+        StoreError: They could not be erased.
+    """
+    if not cells and not records:
+        return ErasureResult(0, 0, 0)
+    copies = partial(copies_of, engine, tenant, ids=records)
+    return _erase(engine, records=records, copies=copies, cells=lambda: cells)
+
+
+def _of_conversation(engine: Engine, tenant: str, conversation: str) -> list[int]:
+    """Return the versions of a conversation's items."""
+    whose = {"conversation": conversation}
+    return [one.version for one in engine.log.scan(prefix_of(tenant), where=whose, limit=None)]
+
+
 def _erase(
     engine: Engine,
     *,
     copies: Callable[[], Sequence[int]],
     prefix: Sequence[bytes] | None = None,
     records: Sequence[int] | None = None,
+    cells: Callable[[], Sequence[int]] = tuple,
 ) -> ErasureResult:
-    removed = engine.erase(prefix=prefix, records=records, copies=copies)
+    removed = engine.erase(prefix=prefix, records=records, copies=copies, cells=cells)
     refresh(engine)
     return removed
 
@@ -56,7 +85,7 @@ def _erase(
 def refresh(engine: Engine) -> None:
     """Have the indexes of derived records follow an erasure."""
     with engine.lock:
-        indexes = list(engine.item_indexes.values())
+        indexes = [*engine.item_indexes.values(), *engine.shelves.values()]
     for one in indexes:  # without the engine's lock: a refresh takes it
         one.refresh()
 

@@ -1,6 +1,7 @@
-"""Memories: short texts that are stored besides conversations.
+"""Items: whatever may compete for a window, each with what is known of it.
 
-A memory is a record of kind "distilled": its text is the payload, the rest its meta.
+A memory that `Memory.remember` stores is a record of kind "distilled": its text is the payload, the
+rest its meta. Items that a caller puts are cells, see `cells`; a message is an item without a copy.
 """
 
 from __future__ import annotations
@@ -8,9 +9,10 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from warmset._core import content_hash
+from warmset.options import CONFIDENCE
 from warmset.store.derived import derived_draft
 
 if TYPE_CHECKING:
@@ -20,22 +22,45 @@ if TYPE_CHECKING:
     from warmset.store.derived import Made
     from warmset.store.records import Draft
 
+Origin: TypeAlias = Literal["user", "assistant", "tool", "import", "web"]
+"""Whose words an item has; what is made from items has the least trusted one of theirs."""
+
+ORIGINS: Final[tuple[Origin, ...]] = get_args(Origin)
+"""The origins, the most trusted first."""
+
 _PUNCTUATION = re.compile(r"[^\w\s%$€£/.+-]+")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class MemoryItem:
-    """A memory.
+    """Something that is stored: a memory, a message, or what was put by `Memory.items`.
 
     Args:
-        id: The id of its record, for `Memory.revise` and `Memory.erase`.
-        memory_id: The caller's name for it, else "memory:" and the record's id.
-        text: Its text.
-        memory_type: Its type: "correction", "preference", "fact", …
-        confidence: How certain the text is, from 0 to 1.
+        id: The id of its record; that of a memory or a message is for `Memory.revise` and
+            `Memory.erase`. It changes when an item is put again.
+        memory_id: The caller's name for it, else "memory:", "turn:" or "item:" and a number.
+        memory_type: Its type. Memories have "correction", "preference", "fact", …, messages
+            "conversation".
+        text: Its text; that of `data` is its JSON.
+        data: What was put in place of a text.
+        summary: What it says, in few words.
         conversation: The conversation that it belongs to; None if all of the tenant's conversations
             share it.
-        at: When it was stored, UTC.
+        session_id: The session of the conversation, if one was given.
+        timestamp: When it was said or stored, UTC.
+        module_context: The module that made it, or that it was made for.
+        sections: Labels of the sections of a document that it is from.
+        keys: What it is known under.
+        entities: Whom or what it names.
+        token_count: The tokens of its text.
+        relevance_decay: What its relevance is multiplied by for each hour, or turn, of its age.
+        dependencies: Names of items without which it cannot be understood.
+        supersedes: Names of items that it replaces.
+        derived_from: Names of items that it was made from; it is erased with any of them.
+        origin: Whose words these are; None if that is not known.
+        reward: How well it worked; None if nobody said.
+        confidence: How certain the text is, from 0 to 1.
+        archived: Whether it is kept without being shown.
         sources: Ids of the records that it was derived from; it is erased with any of them.
         meta: The caller's own fields.
         score: Its score for the query; None without a query.
@@ -43,12 +68,27 @@ class MemoryItem:
 
     id: int
     memory_id: str
+    memory_type: str
     text: str
-    memory_type: MemoryType
-    confidence: float
-    conversation: str | None
-    at: datetime
-    sources: tuple[int, ...]
+    data: Any = None
+    summary: str | None = None
+    conversation: str | None = None
+    session_id: str | None = None
+    timestamp: datetime
+    module_context: str | None = None
+    sections: tuple[str, ...] = ()
+    keys: tuple[str, ...] = ()
+    entities: tuple[str, ...] = ()
+    token_count: int
+    relevance_decay: float = 1.0
+    dependencies: tuple[str, ...] = ()
+    supersedes: tuple[str, ...] = ()
+    derived_from: tuple[str, ...] = ()
+    origin: Origin | None = None
+    reward: float | None = None
+    confidence: float = CONFIDENCE
+    archived: bool = False
+    sources: tuple[int, ...] = ()
     meta: dict[str, Any]
     score: float | None = None
 
@@ -102,17 +142,18 @@ def named(made: Made) -> str | None:
     return given if isinstance(given, str) else None
 
 
-def item(made: Made, text: str, score: float | None = None) -> MemoryItem:
-    """Return the memory of a record."""
+def item(made: Made, text: str, tokens: int, score: float | None = None) -> MemoryItem:
+    """Return the memory of a record, whose text has so many tokens."""
     fields = made.fields
     return MemoryItem(
         id=made.id,
         memory_id=named(made) or f"memory:{made.id}",
         text=text,
+        token_count=tokens,
         memory_type=fields.get("kind", "fact"),
         confidence=float(fields.get("confidence", 0.5)),
         conversation=made.conversation,
-        at=datetime.fromtimestamp(float(fields.get("at", 0.0)), UTC),
+        timestamp=datetime.fromtimestamp(float(fields.get("at", 0.0)), UTC),
         sources=made.sources,
         meta=dict(fields.get("meta") or {}),
         score=score,

@@ -9,11 +9,13 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset import messages
+from warmset._core import count_texts
 from warmset.compact.distil import MEMORY_TYPES, MemoryType, clip
 from warmset.compact.weights import is_number
 from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
 from warmset.items.archive import Dropping, Episode, episode_of, restore
+from warmset.items.cells import key_of_item, name_of
 from warmset.items.dedupe import keep_novel, put
 from warmset.items.index import item_index
 from warmset.items.item import Fresh, MemoryItem, item, named, says
@@ -28,7 +30,7 @@ if TYPE_CHECKING:
     from warmset.options import Weights
 
 
-_AUTOMATIC: Final = re.compile(r"memory:\d+")
+_AUTOMATIC: Final = re.compile(r"memory:([0-9]{1,19})")
 
 
 class Memories:
@@ -63,6 +65,8 @@ class Memories:
                     f"memory_id: {memory_id!r} is what a memory without a name is called; "
                     "give another name"
                 )
+            if engine.log.version(key_of_item(self._handle.tenant, name_of(memory_id))):
+                raise InvalidInputError(f"memory_id: {memory_id!r:.80} is an item that was put")
         index = item_index(engine, self._handle.tenant, None)
         embedder, scope = _embedder(engine), _name(conversation)
         with index.lock:
@@ -76,6 +80,19 @@ class Memories:
             f"memory_id: {memory_id!r:.80} is memory {there}, which has another text; "
             "replace that text with revise"
         )
+
+    def named(self, memory_id: str) -> MemoryItem | None:
+        """Return the memory with a name, or with "memory:" and its id; None if there is none."""
+        engine = self._handle.live()
+        index = item_index(engine, self._handle.tenant, None)
+        with index.lock:
+            there = index.refresh()
+            automatic = _AUTOMATIC.fullmatch(memory_id)
+            id_ = index.by_name(memory_id) if automatic is None else int(automatic[1])
+            if id_ not in there or (automatic is not None and named(there[id_]) is not None):
+                return None
+            text = index.text(id_)
+            return item(there[id_], text, engine.count(text))
 
     def search(
         self,
@@ -107,7 +124,10 @@ class Memories:
                 wanted.sort(key=lambda one: -one.id)
             else:
                 wanted.sort(key=lambda one: (-scores.get(one.id, 0.0), one.id))
-            return [item(one, index.text(one.id), scores.get(one.id)) for one in wanted[:k]]
+            texts = [index.text(one.id) for one in wanted[:k]]
+            tokens = count_texts(texts, engine.encoding)
+            found = zip(wanted, texts, tokens, strict=False)
+            return [item(one, text, count, scores.get(one.id)) for one, text, count in found]
 
     def revise(self, id_: int, text: str, /) -> int:
         """Replace the text of a memory; see `Memory.revise`."""
@@ -117,8 +137,9 @@ class Memories:
             there = index.refresh()
             if isinstance(id_, bool) or not isinstance(id_, int) or id_ not in there:
                 raise NotFound(f"revise: no memory has id {id_!r:.80}")
-            old = item(there[id_], index.text(id_))
-        fresh = self._fresh(text, old.memory_type, old.confidence, old.meta or None)
+            old = item(there[id_], index.text(id_), 0)
+            memory_type = there[id_].fields.get("kind", "fact")
+        fresh = self._fresh(text, memory_type, old.confidence, old.meta or None)
         if fresh.text == old.text:
             return id_
         fresh = replace(

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.locks import guarded
+from warmset.index.cue import Cue
 from warmset.options import ONLY_WORDS, Filter
-from warmset.retrieve.cues import Cue
 from warmset.text.changes import superseded
 
 if TYPE_CHECKING:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import re
 import time
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
+from warmset.index.cue import Cue
 from warmset.index.labels import role_number
 from warmset.retrieve.names import roster, without
 from warmset.text.features import days
@@ -24,25 +24,6 @@ _WHEN: Final = re.compile(
 _NUMBER: Final = re.compile(
     r"\bhow\s+(?:many|much|long|old|often|far|big|tall|large|high)\b", re.IGNORECASE
 )
-
-
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Cue:
-    """The cues of a question, which the retriever gets besides its words and its vector.
-
-    Args:
-        speakers: Numbers of the speakers that it names; empty if it names none, or all.
-        roles: Numbers of the roles that it names, if messages have no speakers.
-        days: The ranges of days that it mentions, counted from 1970.
-        when: Whether it asks for a time.
-        number: Whether it asks for a number.
-    """
-
-    speakers: tuple[int, ...] = ()
-    roles: tuple[int, ...] = ()
-    days: tuple[tuple[int, int], ...] = ()
-    when: bool = False
-    number: bool = False
 
 
 def read(query: str, numbers: Numbers, ledger: Ledger | None) -> tuple[str, Cue]:

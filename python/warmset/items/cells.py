@@ -1,0 +1,146 @@
+"""How an item lies in the log: a cell of the space "items", named by its tenant and its name.
+
+The text, or the JSON of the data, is the payload. What is filtered by is in the columns, the rest
+in the bytes beside them. An item without a name has 16 random bytes as its key, behind a byte that
+no UTF-8 begins with.
+"""
+
+from __future__ import annotations
+
+import json
+import uuid
+from datetime import UTC, datetime, timedelta
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from warmset._core import space
+from warmset.items.item import MemoryItem
+from warmset.options import CONFIDENCE
+from warmset.store.rows import Put
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from warmset._core import Cell
+    from warmset.items.item import Origin
+    from warmset.items.new import NewItem
+
+SPACE: Final = space("items")
+"""The second part of the keys of items."""
+
+TEXT: Final = "text"
+JSON: Final = "json"
+
+_NO_NAME: Final = b"\xff"
+_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_LISTS: Final = ("sections", "keys", "entities", "dependencies", "supersedes", "derived_from")
+_PARTS: Final = 3
+
+
+def prefix_of(tenant: str) -> tuple[bytes, bytes]:
+    """Return what the keys of a tenant's items begin with."""
+    return tenant.encode("utf-8", "surrogatepass"), SPACE
+
+
+def key_of_item(tenant: str, name: bytes) -> tuple[bytes, bytes, bytes]:
+    """Return the key of an item's cell."""
+    return (*prefix_of(tenant), name)
+
+
+def name_of(memory_id: str | None) -> bytes:
+    """Return the last part of an item's key; another one each time for an item without a name."""
+    return _NO_NAME + uuid.uuid4().bytes if memory_id is None else memory_id.encode()
+
+
+def memory_id_of(name: bytes, born: int) -> str:
+    """Return the name of an item: its own, or one by the id of its first version."""
+    return f"item:{born}" if name.startswith(_NO_NAME) else name.decode()
+
+
+def is_item(key: Sequence[bytes]) -> bool:
+    """Return whether a key is that of an item."""
+    return len(key) == _PARTS and key[1] == SPACE
+
+
+def row_of(
+    tenant: str,
+    name: bytes,
+    new: NewItem,
+    *,
+    now: datetime,
+    tokens: int,
+    origin: Origin,
+    digest: str,
+    sources: Sequence[int],
+) -> Put:
+    """Return the row that puts an item.
+
+    Args:
+        tenant: Whose it is.
+        name: The last part of its key.
+        new: The item.
+        now: Its time, if it has none of its own.
+        tokens: The tokens of its text.
+        origin: Whose words these are.
+        digest: The digest of what was given.
+        sources: Ids of the records that it is made from.
+    """
+    columns: dict[str, Any] = {
+        "type": new.memory_type,
+        "time": now if new.timestamp is None else new.timestamp,
+        "tokens": tokens,
+        "origin": origin,
+        "confidence": float(new.confidence),
+        "digest": digest,
+        "conversation": new.conversation,
+        "session": new.session_id,
+        "module": new.module_context,
+        "reward": None if new.reward is None else float(new.reward),
+        "decay": None if new.relevance_decay == 1 else float(new.relevance_decay),
+    } | {field: list(getattr(new, field)) for field in _LISTS if getattr(new, field)}
+    beside = {"summary": new.summary, "meta": new.meta}
+    said = {field: value for field, value in beside.items() if value is not None}
+    return Put(
+        key_of_item(tenant, name),
+        new.said().encode("utf-8", "surrogatepass"),
+        codec=JSON if new.text is None else TEXT,
+        columns={field: value for field, value in columns.items() if value is not None},
+        sources=sources,
+        own=json.dumps(said).encode() if said else b"",
+    )
+
+
+def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
+    """Return the item of a cell."""
+    columns = cast("Mapping[str, Any]", cell.columns)
+    beside: Mapping[str, Any] = json.loads(cell.own) if cell.own else {}
+    text = cell.payload.decode("utf-8", "surrogatepass")
+    reward = columns.get("reward")
+    lists = {field: tuple(columns.get(field) or ()) for field in _LISTS}
+    return MemoryItem(
+        id=cell.version,
+        memory_id=memory_id_of(cell.key[-1], cell.born),
+        memory_type=str(columns.get("type")),
+        text=text,
+        data=json.loads(text) if cell.codec == JSON else None,
+        summary=beside.get("summary"),
+        conversation=columns.get("conversation"),
+        session_id=columns.get("session"),
+        timestamp=time_of(columns.get("time")),
+        module_context=columns.get("module"),
+        token_count=int(columns.get("tokens") or 0),
+        relevance_decay=float(columns.get("decay", 1.0)),
+        origin=columns.get("origin"),
+        reward=None if reward is None else float(reward),
+        confidence=float(columns.get("confidence", CONFIDENCE)),
+        archived=bool(columns.get("archived")),
+        meta=dict(beside.get("meta") or {}),
+        score=score,
+        **lists,
+    )
+
+
+def time_of(value: object) -> datetime:
+    """Return a time as a column has it."""
+    if isinstance(value, datetime):
+        return value
+    return _START + timedelta(microseconds=value if isinstance(value, int) else 0)

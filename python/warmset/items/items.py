@@ -1,0 +1,369 @@
+"""`Memory.items`: everything of a tenant that may compete for a window, under one name each."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Final
+
+from warmset._core import count_texts
+from warmset._support.aio import twin
+from warmset.errors import InvalidInputError, NotFound
+from warmset.evict.policies import at_least
+from warmset.items.ask import Ask, names_of
+from warmset.items.cells import item_of, key_of_item, name_of, row_of
+from warmset.items.erasure import erase_items
+from warmset.items.existing import Existing
+from warmset.items.item import ORIGINS
+from warmset.items.new import NewItem
+from warmset.items.shelf import shelf_of
+from warmset.options import SHORTLIST
+from warmset.store.rows import Patch
+from warmset.text.timestamps import milliseconds
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
+
+    from warmset.engine.engine import Engine
+    from warmset.engine.handle import Handle
+    from warmset.items.existing import Searches
+    from warmset.items.item import MemoryItem, Origin
+    from warmset.items.memories import Memories
+    from warmset.items.shelf import Shelf
+    from warmset.options import Weights
+    from warmset.receipts import ErasureResult
+    from warmset.store.rows import Put
+
+_STEP: Final = 1_000
+"""Items that are written in one batch."""
+
+_REDACTED: Final = ("text", "data", "summary", "sections", "keys", "entities", "meta")
+"""The fields of an item whose texts are redacted."""
+
+
+class Items:
+    """The items of one tenant: what was put here, what `Memory.remember` stores, and messages.
+
+    An item that was put has the name that its caller gave, else "item:" and a number. A memory is
+    an item under its own name, or "memory:" and its id; a message is one of type "conversation"
+    under "turn:" and its id. All are durable when a call returns. Methods with the prefix `a` run
+    in a thread.
+
+    Args:
+        handle: The open store.
+        memories: The tenant's memories.
+        searcher: What searches its messages.
+        weights: The weight of each signal of a search.
+    """
+
+    def __init__(
+        self, handle: Handle, memories: Memories, searcher: Searches, weights: Weights
+    ) -> None:
+        self._handle = handle
+        self._weights = weights
+        self._existing = Existing(handle, memories, searcher)
+
+    def put(self, item: NewItem, /) -> str:
+        """Store an item, or another version of the one of its name; see `put_many`.
+
+        Returns:
+            Its name.
+        """
+        [name] = self.put_many([item])
+        return name
+
+    def put_many(self, items: Iterable[NewItem], /) -> list[str]:
+        """Store items, each under its name.
+
+        What is there already as it is given is not written again, so that a call may be repeated.
+        Other fields under the same name are a new version, which takes the place of the old one.
+        Up to 1,000 items are written at once, all of them or none; one that is derived from another
+        one of this call comes in a later batch.
+
+        Args:
+            items: The items.
+
+        Returns:
+            Their names, in the same order.
+
+        Raises:
+            NotFound: One is derived from something that is not there.
+            InvalidInputError: One is no `NewItem`, or has the name of a memory.
+            TooLarge: One has more than 64 MiB.
+            RedactionError: The redaction hook failed.
+            StoreError: They could not be written; batches before the failure were.
+        """
+        engine = self._handle.live()
+        listed = list(items)
+        for item in listed:
+            if not isinstance(item, NewItem):
+                raise InvalidInputError(f"items: expected a NewItem, found {item!r:.80}")
+        engine.must_write()
+        shelf = shelf_of(engine, self._handle.tenant)
+        names: list[str] = []
+        batch: list[NewItem] = []
+        own: set[str] = set()
+        for item in listed:
+            if len(batch) == _STEP or not own.isdisjoint(item.derived_from):
+                names += self._put(engine, shelf, batch)
+                batch, own = [], set()
+            batch.append(item)
+            if item.memory_id is not None:
+                own.add(item.memory_id)
+        return names + self._put(engine, shelf, batch)
+
+    def _put(self, engine: Engine, shelf: Shelf, batch: Sequence[NewItem]) -> list[str]:
+        """Write one batch."""
+        batch = [self._redacted(item) for item in batch]
+        digests = [item.digest() for item in batch]
+        tokens = count_texts([item.said() for item in batch], engine.encoding)
+        now = datetime.now(UTC)
+        rows: list[Put] = []
+        keys: list[bytes] = []
+        with shelf.lock:
+            shelf.refresh()
+            for item, digest, count in zip(batch, digests, tokens, strict=True):
+                name = name_of(item.memory_id)
+                keys.append(name)
+                if item.memory_id is not None:
+                    there = shelf.named(item.memory_id)
+                    if there is not None and there.digest == digest and not there.archived:
+                        continue
+                    if there is None:
+                        self._existing.refuse(item.memory_id)
+                sources, origin = self._provenance(shelf, item)
+                rows.append(
+                    row_of(
+                        self._handle.tenant,
+                        name,
+                        item,
+                        now=now,
+                        tokens=count,
+                        origin=origin,
+                        digest=digest,
+                        sources=sources,
+                    )
+                )
+            if rows:
+                engine.log.write(rows)
+                shelf.refresh()
+            return [shelf.name_at(key) for key in keys]
+
+    def _provenance(self, shelf: Shelf, item: NewItem) -> tuple[list[int], Origin]:
+        """Return the ids of the records that an item is made from, and whose words it has."""
+        sources: list[int] = []
+        origins: list[Origin] = [item.origin]
+        for name in item.derived_from:
+            held = shelf.named(name)
+            found = self._existing.get(name) if held is None else None
+            if held is not None:
+                sources.append(held.version)
+                origins.append(held.origin)
+            elif found is not None:
+                sources.append(found.id)
+                origins.append(found.origin or item.origin)
+            else:
+                raise NotFound(f"derived_from: there is no item {name!r:.80}")
+        return sorted(set(sources)), max(origins, key=ORIGINS.index)
+
+    def _redacted(self, item: NewItem) -> NewItem:
+        """Return an item as it may be stored."""
+        redactor = self._handle.redactor
+        given = {field: getattr(item, field) for field in _REDACTED}
+        plain = {
+            field: list(value) if isinstance(value, tuple) else value
+            for field, value in given.items()
+            if value
+        }
+        said = redactor.data(plain)
+        if said == plain:
+            return item
+        changed = replace(item, **said)
+        redactor.note(self._handle.tenant, item.conversation, 1)
+        return changed
+
+    def get(self, memory_id: str, /) -> MemoryItem:
+        """Return the item, memory or message with a name.
+
+        Raises:
+            NotFound: This tenant has none of that name.
+            StoreError: It could not be read.
+        """
+        found = self._get(memory_id)
+        if found is None:
+            raise NotFound(f"there is no item {memory_id!r:.80}")
+        return found
+
+    def _get(self, memory_id: str) -> MemoryItem | None:
+        engine = self._handle.live()
+        shelf = shelf_of(engine, self._handle.tenant)
+        held = shelf.named(memory_id) if isinstance(memory_id, str) else None
+        if held is None:
+            return self._existing.get(memory_id)
+        cell = engine.log.get(key_of_item(self._handle.tenant, held.name))
+        return None if cell is None else item_of(cell)
+
+    def query(
+        self,
+        text: str | None = None,
+        *,
+        k: int = SHORTLIST,
+        memory_type: str | Iterable[str] | None = None,
+        conversation: str | None = None,
+        session_id: str | None = None,
+        module: str | Iterable[str] | None = None,
+        sections: Iterable[str] = (),
+        keys: Iterable[str] = (),
+        entities: Iterable[str] = (),
+        since: datetime | float | None = None,
+        before: datetime | float | None = None,
+        archived: bool = False,
+        superseded: bool = False,
+    ) -> list[MemoryItem]:
+        """List items, or search them; every argument that is given narrows the result.
+
+        Args:
+            text: The question that they should answer; without it, the newest come first.
+            k: The most items.
+            memory_type: Only of this type, or of one of these; "conversation" for messages.
+            conversation: Only of this conversation, or of none.
+            session_id: Only of this session.
+            module: Only of this module, or of one of these.
+            sections: Only with one of these labels.
+            keys: Only with one of these keys.
+            entities: Only with one of these entities.
+            since: Only from this time on.
+            before: Only before this time.
+            archived: Whether archived ones count.
+            superseded: Whether those count that newer items replace.
+
+        Returns:
+            The items, best first, ties by id; with a question only those that match it.
+
+        Raises:
+            InvalidInputError: An argument is out of its range.
+            EmbedderError: The embedder failed.
+        """
+        engine = self._handle.live()
+        at_least("k", k, 1)
+        if text is not None and not isinstance(text, str):
+            raise InvalidInputError(f"text: expected a text, found {text!r:.80}")
+        labels = {
+            "module": () if module is None else module,
+            "sections": sections,
+            "keys": keys,
+            "entities": entities,
+        }
+        for name, one in (("conversation", conversation), ("session_id", session_id)):
+            if one is not None and (not isinstance(one, str) or not one):
+                raise InvalidInputError(f"{name}: expected a name, found {one!r:.80}")
+        ask = Ask(
+            text=None if text is None else self._handle.redactor.text(text),
+            k=k,
+            types=None if memory_type is None else names_of("memory_type", memory_type),
+            conversation=conversation,
+            session=session_id,
+            labels={name: names for name, one in labels.items() if (names := names_of(name, one))},
+            since=milliseconds(since, "since"),
+            before=milliseconds(before, "before"),
+            archived=archived,
+            superseded=superseded,
+        )
+        shelf = shelf_of(engine, self._handle.tenant)
+        found = self._existing.query(ask)
+        if not superseded:
+            found = [one for one in found if not shelf.is_replaced(one)]
+        for held, score in shelf.find(ask, self._weights):
+            cell = engine.log.get(key_of_item(self._handle.tenant, held.name))
+            if cell is not None:
+                found.append(item_of(cell, score))
+        if text is None:
+            found.sort(key=lambda one: (one.timestamp, one.id), reverse=True)
+        else:
+            found.sort(key=lambda one: (-(one.score or 0.0), one.id))
+        return found[:k]
+
+    def supersede(self, memory_id: str, item: NewItem, /) -> str:
+        """Store an item in the place of another one, which stays and is not shown any more.
+
+        Args:
+            memory_id: The name of the item, memory or message that it replaces.
+            item: The new item; `supersedes` gets that name.
+
+        Returns:
+            The name of the new item.
+
+        Raises:
+            NotFound: There is nothing of that name.
+            InvalidInputError: The new item has the same name.
+        """
+        self.get(memory_id)
+        if not isinstance(item, NewItem):
+            raise InvalidInputError(f"item: expected a NewItem, found {item!r:.80}")
+        return self.put(replace(item, supersedes=(memory_id, *item.supersedes)))
+
+    def archive(self, *memory_ids: str) -> None:
+        """Keep items without showing them, until they are restored or put anew.
+
+        Raises:
+            NotFound: There is no item of that name which was put; nothing was archived.
+            StoreError: It could not be written.
+        """
+        self._mark(memory_ids, archived=True)
+
+    def restore(self, *memory_ids: str) -> None:
+        """Show archived items again; the same errors as `archive`."""
+        self._mark(memory_ids, archived=False)
+
+    def _mark(self, memory_ids: Iterable[str], *, archived: bool) -> None:
+        engine = self._handle.live()
+        engine.must_write()
+        shelf = shelf_of(engine, self._handle.tenant)
+        rows: list[Patch] = []
+        for name in dict.fromkeys(memory_ids):
+            held = shelf.named(name) if isinstance(name, str) else None
+            key = None if held is None else key_of_item(self._handle.tenant, held.name)
+            cell = None if key is None else engine.log.get(key)
+            if cell is None:
+                raise NotFound(f"there is no item {name!r:.80} that was put")
+            columns = {field: value for field, value in cell.columns.items() if field != "archived"}
+            if archived:
+                columns["archived"] = True
+            rows.append(Patch(cell.key, columns, version=cell.version))
+        if rows:
+            engine.log.write(rows)
+
+    def erase(self, *memory_ids: str) -> ErasureResult:
+        """Erase items, memories and messages, and everything derived from them, for good.
+
+        When this returns, nobody can find or read them, and no file has their bytes. All versions
+        of an item go.
+
+        Returns:
+            The numbers of erased records, of erased records that were derived from them, and of
+            removed encryption keys.
+
+        Raises:
+            NotFound: There is nothing of that name; nothing was erased.
+            StoreError: They could not be erased.
+        """
+        engine = self._handle.live()
+        shelf = shelf_of(engine, self._handle.tenant)
+        cells: list[int] = []
+        records: list[int] = []
+        for name in memory_ids:
+            held = shelf.named(name) if isinstance(name, str) else None
+            if held is not None:
+                cells.append(held.version)
+            else:
+                records.append(self.get(name).id)
+        return erase_items(engine, self._handle.tenant, cells=cells, records=records)
+
+    aput = twin(put)
+    aput_many = twin(put_many)
+    aget = twin(get)
+    aquery = twin(query)
+    asupersede = twin(supersede)
+    aarchive = twin(archive)
+    arestore = twin(restore)
+    aerase = twin(erase)

@@ -1,0 +1,285 @@
+"""The index of a tenant's items: by name, by what they are labelled with, and by their words.
+
+It is built from the log when it is first used, and follows what happens there, whoever writes.
+"""
+
+from __future__ import annotations
+
+import heapq
+from collections import defaultdict
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Final, cast
+
+from warmset._core import Retriever
+from warmset._support.locks import guarded, rlock
+from warmset.index.cue import Cue
+from warmset.items.ask import NO_NAME
+from warmset.items.cells import memory_id_of, prefix_of, time_of
+from warmset.options import Filter
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Mapping, Sequence
+
+    from warmset._core import Cell
+    from warmset.engine.engine import Engine
+    from warmset.items.ask import Ask
+    from warmset.items.item import MemoryItem, Origin
+    from warmset.options import Weights
+
+LABELS: Final = ("type", "conversation", "session", "module")
+"""Columns with one name, by which items are found."""
+
+LISTS: Final = ("sections", "keys", "entities")
+"""Columns with names, by each of which items are found."""
+
+_STEP: Final = 500
+"""Items that are read from the log at once."""
+
+_WORDS_INDEXED: Final = 200_000
+"""Characters of an item that the index of words reads."""
+
+_LABELS: Final = (1, 0, 0, 0, 0, 0)
+"""What the retriever labels items with; they are found by other labels than messages."""
+
+
+@dataclass(frozen=True, slots=True)
+class Held:
+    """What is known of an item without reading it.
+
+    Args:
+        version: The id of its newest version.
+        name: The last part of its key.
+        memory_id: Its name.
+        digest: The digest of what was put.
+        origin: Whose words these are.
+        at: Its time, in microseconds since 1970 UTC.
+        archived: Whether it is kept without being shown.
+        supersedes: Names of items that it replaces.
+        labels: The columns and names that it is found by.
+    """
+
+    version: int
+    name: bytes
+    memory_id: str
+    digest: str
+    origin: Origin
+    at: int
+    archived: bool
+    supersedes: tuple[str, ...]
+    labels: frozenset[tuple[str, str]]
+
+
+@guarded(
+    "self.lock",
+    fields=("_retriever", "_held", "_by_name", "_by_id", "_by_label", "_heirs", "_position"),
+    calls=("_take", "_drop", "_clear", "_read", "_among", "_hidden", "_has_heir"),
+)
+class Shelf:
+    """The items of one tenant.
+
+    Args:
+        engine: The store.
+        tenant: Whose items these are.
+    """
+
+    def __init__(self, engine: Engine, tenant: str) -> None:
+        self._engine = engine
+        self._prefix = prefix_of(tenant)
+        self.tenant = tenant
+        self.lock = rlock("shelf")
+        self._position: bytes | None = None
+        self._clear()
+
+    def _clear(self) -> None:
+        self._retriever = Retriever()
+        self._held: dict[int, Held] = {}
+        self._by_name: dict[bytes, int] = {}
+        self._by_id: dict[str, int] = {}
+        self._by_label: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
+        self._heirs: defaultdict[str, set[int]] = defaultdict(set)  # what replaces a name
+
+    def refresh(self) -> None:
+        """Take up what happened to the items since the last call.
+
+        Raises:
+            StoreError: The store could not be read.
+        """
+        with self.lock:
+            found = self._engine.log.follow(self._position, prefix=self._prefix, limit=None)
+            if found is None:
+                self._clear()
+                found = self._engine.log.follow(None, prefix=self._prefix, limit=None)
+            if found is None:  # a copy of the store took its place just now
+                return
+            fresh: dict[bytes, None] = {}
+            for change in found.changes:
+                if change.what in ("put", "patched"):
+                    fresh[change.key[-1]] = None
+                else:
+                    gone = [
+                        one
+                        for one in self._held.values()
+                        if change.covers(one.version, (*self._prefix, one.name))
+                    ]
+                    fresh |= {one.name: None for one in gone}
+            self._read(list(fresh))
+            self._position = found.position
+
+    def _read(self, names: Sequence[bytes]) -> None:
+        for start in range(0, len(names), _STEP):
+            some = names[start : start + _STEP]
+            view = self._engine.log.view(cells=[(*self._prefix, name) for name in some])
+            for name, cell in zip(some, view.cells, strict=True):
+                if (old := self._by_name.get(name)) is not None:
+                    self._drop(old)
+                if cell is None:
+                    continue
+                try:
+                    held, text = held_of(cell)
+                except (ValueError, LookupError, TypeError) as error:
+                    self._engine.lost.append(
+                        f"item {name!r:.80} is not as warmset writes it: {error}"
+                    )
+                else:
+                    self._take(held, text)
+
+    def _take(self, held: Held, text: str) -> None:
+        self._retriever.add(
+            held.version,
+            (*_LABELS, held.at // 1_000, True),
+            text[:_WORDS_INDEXED],
+        )
+        self._held[held.version] = held
+        self._by_name[held.name] = self._by_id[held.memory_id] = held.version
+        for label in held.labels:
+            self._by_label[label].add(held.version)
+        for name in held.supersedes:
+            self._heirs[name].add(held.version)
+
+    def _drop(self, version: int) -> None:
+        held = self._held.pop(version)
+        self._retriever.remove(version)
+        del self._by_name[held.name], self._by_id[held.memory_id]
+        for label in held.labels:
+            self._by_label[label].discard(version)
+            if not self._by_label[label]:
+                del self._by_label[label]
+        for name in held.supersedes:
+            self._heirs[name].discard(version)
+            if not self._heirs[name]:
+                del self._heirs[name]
+
+    def __len__(self) -> int:
+        with self.lock:
+            return len(self._held)
+
+    def named(self, memory_id: str) -> Held | None:
+        """Return the item with a name; None if there is none."""
+        with self.lock:
+            version = self._by_id.get(memory_id)
+            return None if version is None else self._held[version]
+
+    def name_at(self, name: bytes) -> str:
+        """Return the name of the item with the last part of a key."""
+        with self.lock:
+            return self._held[self._by_name[name]].memory_id
+
+    def is_replaced(self, item: MemoryItem) -> bool:
+        """Return whether a newer item replaces a memory or a message."""
+        with self.lock:
+            return self._has_heir(item.memory_id, item.id)
+
+    def find(self, ask: Ask, weights: Weights) -> list[tuple[Held, float | None]]:
+        """Return items, best first with their scores, or the newest first without.
+
+        Args:
+            ask: What is asked for.
+            weights: The weight of each signal.
+        """
+        with self.lock:
+            among = self._among(ask.columns())
+            hidden = self._hidden(archived=ask.archived, superseded=ask.superseded)
+            if ask.text is None:
+                there = self._held.keys() if among is None else among
+                some = (self._held[id_] for id_ in there if id_ not in hidden)
+                newest = heapq.nlargest(
+                    ask.k,
+                    (one for one in some if ask.spans(one.at // 1_000)),
+                    key=lambda one: (one.at, one.version),
+                )
+                return [(one, None) for one in newest]
+            where = Filter(
+                ids=None if among is None else sorted(among),
+                exclude=sorted(hidden),
+                since=ask.since,
+                before=ask.before,
+            )
+            ids, scores, _ = self._retriever.search(
+                None, ask.text, ask.k, where=where, weights=weights, cue=Cue()
+            )
+            return [
+                (self._held[id_], score)
+                for id_, score in zip(ids.tolist(), scores.tolist(), strict=True)
+                if score > 0
+            ]
+
+    def _among(self, labels: Mapping[str, Collection[str]]) -> set[int] | None:
+        """Return the items that have one of the names in each column; None for all."""
+        among: set[int] | None = None
+        for label, names in labels.items():
+            there = set[int]().union(*(self._by_label.get((label, name), ()) for name in names))
+            among = there if among is None else among & there
+        return among
+
+    def _hidden(self, *, archived: bool, superseded: bool) -> set[int]:
+        """Return the items that are not shown."""
+        hidden = set[int]()
+        if not archived:
+            hidden |= {one.version for one in self._held.values() if one.archived}
+        if not superseded:
+            for name in self._heirs:
+                old = self._by_id.get(name)
+                if old is not None and self._has_heir(name, old):
+                    hidden.add(old)
+        return hidden
+
+    def _has_heir(self, name: str, id_: int) -> bool:
+        """Return whether an item that is shown replaces one; the newer one of two that do."""
+        heirs = self._heirs.get(name, ())
+        return any(heir > id_ and not self._held[heir].archived for heir in heirs)
+
+
+def held_of(cell: Cell) -> tuple[Held, str]:
+    """Return what is known of an item, and its text.
+
+    Raises:
+        ValueError: The cell is none of an item.
+    """
+    columns = cast("Mapping[str, Any]", cell.columns)
+    labels = {(label, str(columns.get(label) or NO_NAME)) for label in LABELS}
+    labels |= {(label, name) for label in LISTS for name in columns.get(label) or ()}
+    if not isinstance(columns.get("type"), str):
+        raise ValueError("it has no type")  # noqa: TRY004 - of a record, not of an argument
+    at = time_of(columns.get("time"))
+    held = Held(
+        version=cell.version,
+        name=cell.key[-1],
+        memory_id=memory_id_of(cell.key[-1], cell.born),
+        digest=str(columns.get("digest")),
+        origin=columns["origin"],
+        at=int(at.timestamp() * 1_000_000),
+        archived=bool(columns.get("archived")),
+        supersedes=tuple(columns.get("supersedes") or ()),
+        labels=frozenset(labels),
+    )
+    return held, cell.payload.decode("utf-8", "surrogatepass")
+
+
+def shelf_of(engine: Engine, tenant: str) -> Shelf:
+    """Return the index of a tenant's items, shared by all handles of the engine."""
+    with engine.lock:
+        found = engine.shelves.get(tenant)
+        if not isinstance(found, Shelf):
+            found = engine.shelves[tenant] = Shelf(engine, tenant)
+    found.refresh()
+    return found
