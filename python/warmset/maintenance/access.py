@@ -97,15 +97,18 @@ def pages(store: ColdStore, locked: list[int] | None = None) -> Iterator[Record]
             records.
         StoreError: The store could not be read.
     """
-    start = 1
+    start, gap = 1, 0
     while True:
         try:
-            page = store.page(start)
+            # A page fails as a whole: what comes before a record without a key is read one by one.
+            page = store.page(start, max_bytes=1) if start <= gap else store.page(start)
         except NoKey as error:
             if locked is None:
                 raise
-            locked.append(error.id)
-            start = error.id + 1
+            if start <= gap == error.id:
+                locked.append(error.id)
+                start = error.id + 1
+            gap = error.id
             continue
         if not page:
             return

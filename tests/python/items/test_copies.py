@@ -145,3 +145,19 @@ def test_a_record_that_nobody_can_read_is_no_copy_and_ends_no_erasure(tmp_path):
         assert [store.get(id_).payload for id_ in left] == [b"?", b"?"]
     with Memory.open(tmp_path, **OPTIONS) as memory:
         assert [restored(memory, handles[word]) is None for word in WORDS][:2] == [True, False]
+
+
+def test_records_whose_key_is_missing_end_no_erasure(tmp_path):
+    with Memory.open(tmp_path, **OPTIONS) as memory:
+        copies = [int(one.split(":")[1]) for one in dropped(memory, *WORDS).values()]
+        memory.conversation("a").append(said(WORDS[0]))
+    with ColdStore.open(tmp_path, encryption="keys") as store:
+        store.append([row(key=(b"default", b"locked"))])
+    (key,) = (tmp_path / "keys").glob("*.key")
+    key.unlink()
+    with ColdStore.open(tmp_path) as store:
+        gone = erase_conversation(store, "default", "a")
+        assert (gone.records, gone.derived) == (1, 1)
+        with pytest.raises(Erased):
+            store.get(copies[0])
+        assert all(store.get(id_).payload for id_ in copies[1:])

@@ -218,6 +218,23 @@ def test_every_record_whose_key_is_elsewhere_is_counted(tmp_path, count):
     assert (found.records, found.is_healthy) == ({"turn": count}, True)
 
 
+def test_records_around_those_whose_key_is_elsewhere_are_read(tmp_path):
+    def write(count, **encryption):
+        with ColdStore.open(tmp_path, **encryption) as store:
+            return store.append([row(key=[b"t", b"c"]) for _ in range(count)])
+
+    master = {"encryption": bytes(range(32))}
+    counts = [3, 2, 1, 1, 2]
+    ids = [write(n, **(master if at % 2 else {})) for at, n in enumerate(counts)]
+    with open_store(Access(path=tmp_path), mode="read") as store:
+        locked = []
+        assert [one.seq for one in pages(store, locked)] == [*ids[0], *ids[2], *ids[4]]
+        assert locked == [*ids[1], *ids[3]]
+    found = examine(Access(path=tmp_path))
+    assert found.records == {"turn": 6}
+    assert found.problems[0].startswith("3 records could not be decrypted, the first is #4")
+
+
 def test_a_file_is_a_batch_if_it_is_as_it_was_written(tmp_path):
     path = tmp_path / "store"
     Memory.open(path, embedder="lexical").close()
