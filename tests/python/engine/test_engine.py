@@ -73,6 +73,7 @@ def test_figures_are_of_one_tenant(tmp_path):
         one.conversation("a").append(said("a", "b"))
         two.conversation("a").append(said("c"))
         two.conversation("b").append(said("d"))
+        assert len(two.conversation("empty")) == 0
         figures = [memory.stats() for memory in (one, two)]
         assert [(f["messages"], f["conversations"]) for f in figures] == [(2, 1), (2, 2)]
 
@@ -97,6 +98,16 @@ def test_an_index_is_saved_again_when_more_than_one_in_a_hundred_changed(tmp_pat
     first = write(*(f"turn word{n}" for n in range(350)))
     assert write("one kayak") == first
     assert write("two canoes", "and a zeppelin") != first
+
+
+def test_an_index_is_saved_again_after_an_erasure(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.conversation("log").append(said(*(f"turn word{n}" for n in range(350))))
+        memory.conversation("other").append(said("a kayak"))
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.erase(conversation="other")
+        assert not (tmp_path / "index").exists()
+    assert (tmp_path / "index").exists(), "less than one in a hundred changed"
 
 
 def crc32c(data):
@@ -125,7 +136,13 @@ def test_the_index_of_a_newer_version_is_left_to_that(tmp_path):
 
 @pytest.mark.parametrize(
     "other",
-    [{"durability": "os"}, {"on_busy": "spool"}, {"read": "pread"}, {"views": "turn"}],
+    [
+        {"durability": "os"},
+        {"on_busy": "spool"},
+        {"read": "pread"},
+        {"views": "turn"},
+        {"encoding": "cl100k_base"},
+    ],
 )
 def test_handles_on_one_path_have_the_same_options(tmp_path, other):
     with Memory.open(tmp_path, embedder="lexical") as memory:
@@ -133,6 +150,18 @@ def test_handles_on_one_path_have_the_same_options(tmp_path, other):
             Memory.open(tmp_path, embedder="lexical", **other)
         Memory.open(tmp_path, embedder="lexical").close()
         memory.conversation("log").append(said("it is open"))
+
+
+def test_a_store_is_open_once_under_all_its_paths(tmp_path, monkeypatch):
+    (tmp_path / "link").symlink_to(tmp_path / "store", target_is_directory=True)
+    monkeypatch.chdir(tmp_path)
+    options = {"embedder": "lexical", "mode": "exclusive"}
+    with Memory.open(tmp_path / "store", **options) as memory:
+        memory.conversation("log").append(said("one"))
+        for path in ("store", tmp_path / "link", "link/../store"):
+            with Memory.open(path, **options) as other:
+                other.conversation("log").append(said("more"))
+        assert len(memory.conversation("log")) == 4
 
 
 def test_turns_that_say_nothing_are_not_described(tmp_path):

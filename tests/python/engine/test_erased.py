@@ -144,6 +144,21 @@ def test_no_text_of_what_was_erased_is_left_in_the_process(tmp_path, way):
         assert anywhere() == set()
 
 
+@pytest.mark.parametrize("way", ["ids", "conversation"])
+def test_no_mark_of_an_erased_message_is_left_in_the_process(way):
+    def marked(text):
+        block = {"type": "text", "text": text, "cache_control": {"type": f"for {HIDDEN[::-1]}"}}
+        return {"role": "user", "content": [block]}
+
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        ids = log.append(said("a boat", "a car"))
+        assert log.sync([marked("a boat"), *said("a car")]).appended == []
+        assert anywhere()
+        memory.erase(**({"ids": ids[:1]} if way == "ids" else {"conversation": "log"}))
+        assert anywhere() == set()
+
+
 def test_nothing_is_erased_where_an_id_is_somebody_elses(tmp_path):
     with (
         Memory.open(tmp_path, embedder="lexical") as one,

@@ -61,7 +61,8 @@ def test_a_handle_is_that_of_a_dropped_turn_of_its_tenant_and_of_nothing_else(me
     handle = made.dropped[0].handle
     mark = handle.rpartition(":")[2]
     other = memory.remember("The ferry leaves at 7:35 from the northern pier.")
-    wrong = [f"kept:{other}:{mark}", f"kept:0:{mark}", f"kept:{10**30}:{mark}", "kept:1:", "1"]
+    numbers = (other, 0, 10**19 - 1, 10**20 - 1, 10**30)
+    wrong = [*(f"kept:{number}:{mark}" for number in numbers), "kept:1:", "1"]
     fullwidth = {digit: digit - ord("0") + ord("\uff10") for digit in range(ord("0"), ord("9") + 1)}
     wrong.append(f"kept:{handle.split(':')[1].translate(fullwidth)}:{mark}")
     for one in (*wrong, handle.replace("kept", "held"), f"kept:{stored(memory)[0]}:0"):

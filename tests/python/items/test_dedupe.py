@@ -166,6 +166,16 @@ def test_what_is_no_id_is_not_erased(wrong):
         assert [one.id for one in memory.memories()] == [first]
 
 
+@pytest.mark.parametrize("how", ["both", "neither"])
+def test_either_a_conversation_or_ids_are_erased(how):
+    with Memory.open(None, embedder="lexical") as memory:
+        ids = memory.conversation("log").append({"role": "user", "content": FERRY})
+        given = {"conversation": "log", "ids": ids} if how == "both" else {}
+        with pytest.raises(InvalidInputError, match="either a conversation or ids"):
+            memory.erase(**given)
+        assert memory.conversation("log").ids == ids
+
+
 def broken(**_):
     raise OSError("cut short")
 
