@@ -146,15 +146,17 @@ class Paths(RuleBasedStateMachine):
     @rule(which=HANDS, words=st.lists(WORDS, max_size=2), data=st.data())
     def replace_the_end(self, which, words, data):
         """A batch of the log that cuts and adds, as another program writes it."""
-        engine, ledger = self.hand(which)
-        place = data.draw(st.integers(0, len(self.model)))
-        after = ledger.history.path[place - 1] if place else 0
+        engine, _ = self.hand(which)
+        kept = engine.log.entries(KEY, limit=None)
+        kept = kept[: data.draw(st.integers(0, len(kept)))]
+        after = kept[-1].id if kept else 0
         turn = json.dumps({"at": 1.0, "parent": 1}).encode()
         rows = [Cut(KEY, after)]
         for word in words:
             payload = json.dumps(said(word), separators=(",", ":")).encode()
             rows += [Add(KEY, payload, turn=turn), Add(KEY, b"opaque")]
         engine.log.write(rows)
+        place = sum(one.turn is not None for one in kept)
         self.model[place:] = [(word, None) for word in words]
 
     @rule(which=HANDS, data=st.data())

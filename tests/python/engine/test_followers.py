@@ -238,6 +238,19 @@ def test_a_move_is_of_the_conversation_as_it_is_by_then(pair):
     assert list(two.search("b").ids) == []
 
 
+def test_a_message_goes_to_the_conversation_as_it_is_by_then(pair):
+    one, two = pair
+    one.conversation("log").append(said(*"ab"))
+    engine = one._engine
+    with engine.lock:
+        ledger = engine.ledger("default", "log")
+        with elsewhere():
+            two.erase(conversation="log")
+        engine.append(ledger, said("c"), [TurnMeta(at=5.0)])
+    assert texts(one) == texts(two) == ["c"]
+    assert list(one.search("c").ids) == one.conversation("log").ids
+
+
 def test_the_choices_of_another_process_stay_when_older_ones_are_erased(pair, tmp_path):
     def choices():
         with ColdStore.open(tmp_path, mode="read") as store:

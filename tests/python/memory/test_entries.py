@@ -11,7 +11,7 @@ from other_process import other, said
 
 from warmset import Memory
 from warmset.errors import Conflict, InvalidInputError, Locked, NotFound, ReadOnly
-from warmset.native import Log
+from warmset.native import Add, ColdStore, Log, RemoveEntries, space
 
 
 def texts(turns):
@@ -122,6 +122,26 @@ def test_entries_of_other_processes_are_there(tmp_path):
         assert [one.payload for one in log.entries()[1:]] == [b"state"]
         with pytest.raises(ReadOnly):
             log.keep(b"more")
+
+
+@pytest.mark.parametrize("forget", [False, True])
+def test_an_entry_stays_when_the_only_message_is_removed(tmp_path, forget):
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        log = memory.conversation("log")
+        log.keep(b"state")
+        Log(store).write([RemoveEntries(("default", "log"), log.append(said("a")))])
+        log.append(said("b"))
+        assert texts(log.pop(forget=forget)) == ["b"]
+        assert texts(log) == []
+        assert [one.payload for one in log.entries()] == [b"state"]
+        assert memory.stats()["damaged"] == []
+
+
+def test_a_list_in_a_space_of_the_tenant_is_no_conversation(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
+        Log(store).write([Add(("default", space("list")), b"one"), Add(("default", "log"), b"two")])
+        assert [one.payload for one in memory.conversation("log").entries()] == [b"two"]
+        assert memory.stats()["damaged"] == []
 
 
 def test_an_entry_never_goes_to_the_spool(tmp_path):

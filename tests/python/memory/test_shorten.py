@@ -245,12 +245,12 @@ def test_a_saved_index_serves_nothing_that_was_forgotten_elsewhere(tmp_path):
         assert set(memory.search("kite", k=200).ids) == set(ids[1:149])
 
 
-@pytest.mark.parametrize("whole", [False, True])
-def test_a_removal_by_the_log_is_followed(tmp_path, whole):
-    key = ("default", "log")
+@pytest.mark.parametrize("below", [None, ("default", "log"), ("default",)])
+def test_a_removal_by_the_log_is_followed(tmp_path, below):
+    key, whole = ("default", "log"), below is not None
     with Memory.open(tmp_path, embedder="lexical") as memory, ColdStore.open(tmp_path) as store:
         log, ids = talk(memory, "a kite", "a wagon", "a kite")
-        row = RemoveBelow(key) if whole else RemoveEntries(key, [ids[0]])
+        row = RemoveBelow(below) if whole else RemoveEntries(key, [ids[0]])
         Log(store).write([row])
         assert log.ids == ([] if whole else ids[1:])
         assert len(log) == len(list(log))
