@@ -89,6 +89,15 @@ def test_a_window_from_before_a_message_is_not_what_its_reply_was_made_behind(lo
     assert (kept(log), why(log)) == (0, (UNKNOWN,))
 
 
+def test_windows_on_both_sides_of_a_message_are_several(log):
+    log.append(user("u"))
+    window(log)
+    log.append(user("and"))
+    window(log)
+    log.append([reply(), user("v")])
+    assert (kept(log), why(log)) == (0, (UNKNOWN,))
+
+
 def test_a_request_that_was_not_appended_comes_before_its_reply(log):
     log.append([user("u"), {"role": "assistant", "content": "ok"}])
     window(log, query="and now?")
@@ -135,6 +144,14 @@ def test_lists_that_a_caller_sends_itself_are_their_own_witness(log):
     assert kept(log) == 2  # nothing was ever made for it: the caller sent what it has
     log.sync([user("u"), user("edited")])
     assert kept(log) == 0
+
+
+def test_a_reply_to_a_shorter_list_was_made_behind_what_stayed(log):
+    log.append([user("u"), reply(), user("v")])
+    log.append([reply(), user("w")])
+    log.pop(2)
+    log.append([reply(), user("x")])
+    assert kept(log) == 2
 
 
 def test_witnesses_are_stored(tmp_path):
