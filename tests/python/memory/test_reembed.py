@@ -54,6 +54,18 @@ def test_old_vectors_are_erased_and_a_compaction_drops_them(path):
         assert memory.search("automobile", k=1)[0].summary == "a car"
 
 
+@pytest.mark.parametrize("more", [0, 30])
+def test_a_renewal_tells_how_far_it_is_up_to_the_whole(path, bag, more):
+    seen = []
+    with Memory.open(path, embedder=bag) as memory:
+        memory.conversation("log").append([said(f"turn {n} of the boat") for n in range(more)])
+        memory.reembed(lambda done, total: seen.append((done, total)))
+    (total,) = {total for _, total in seen}
+    done = [done for done, _ in seen]
+    assert done == sorted({*done})
+    assert 0 < done[0] <= done[-1] == total
+
+
 def test_vectors_of_a_renewal_that_failed_go_with_the_next(path, bag):
     first = vectors(path)
     made = []

@@ -234,6 +234,22 @@ def test_an_outage_does_not_cost_a_call_for_each_turn(bag, remote):
         until(lambda: memory.stats()["ready"] == pace.LEAST)
 
 
+def test_a_flush_ends_the_pause_after_an_outage(bag, monkeypatch):
+    monkeypatch.setattr(backlog, "FIRST_DELAY", backlog.LONGEST_DELAY)
+    made = type(bag)(remote=True)
+
+    def fail(_texts):
+        raise EmbedderError("unreachable")
+
+    made.before = fail
+    with Memory.open(None, embedder=made) as memory:
+        memory.conversation("log").append([said(f"turn {n}") for n in range(pace.LEAST)])
+        assert memory.flush(30) is False
+        made.before = len
+        assert memory.flush(30)
+        assert memory.stats()["ready"] == pace.LEAST
+
+
 def test_one_text_that_a_service_refuses_costs_no_other_its_vector(bag, monkeypatch):
     monkeypatch.setattr(backlog, "FIRST_DELAY", 0.01)
     remote = type(bag)(remote=True)
