@@ -9,7 +9,7 @@ import pytest
 from busy import held_elsewhere
 from vectors_by_word import WordEmbedder
 
-from warmset import Memory, compact_context
+from warmset import Memory, Weights, compact_context
 from warmset.compact import CompactWeights, forget_vectors
 from warmset.compact.distil import CUES, clip, confidence_of, is_novel, memory_type_of
 from warmset.embed import FunctionEmbedder
@@ -59,6 +59,20 @@ def test_a_vector_finds_what_no_word_does():
         memory.remember(MAST)
         ferry = memory.remember(FERRY)
         assert memory.memories(query="vessel")[0].id == ferry
+
+
+def test_a_score_is_the_weighted_sum_of_words_and_vector(tmp_path):
+    with Memory.open(tmp_path, embedder=WordEmbedder()) as memory:
+        memory.remember(FERRY)
+
+    def score(dense, lexical):
+        weights = Weights(dense=dense, lexical=lexical)
+        with Memory.open(tmp_path, embedder=WordEmbedder(), weights=weights) as memory:
+            return memory.memories(query="where is the ferry?")[0].score
+
+    vector, words = score(1.0, 0.0), score(0.0, 1.0)
+    assert 0 < vector < words
+    assert score(2.0, 3.0) == pytest.approx(2 * vector + 3 * words)
 
 
 def test_the_same_fact_is_kept_once(memory):
@@ -186,6 +200,8 @@ def test_a_memory_has_the_callers_name_or_one_made_of_its_id(memory):
     memory.erase(ids=[again])
     with pytest.raises(InvalidInputError, match="memory_id: 'memory:77' is what"):
         memory.remember("a third thing", memory_id="memory:77")
+    like = "memory:77 of them"
+    memory.erase(ids=[memory.remember("a third thing", memory_id=like)])
     twin = memory.revise(first, "The ferry takes bicycles!")
     assert twin != other, "it keeps its name, although another one says the same"
     later = memory.revise(twin, "the harbour closes at eleven")
