@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
 from warmset.state.branches import ROOT
-from warmset.tokens import PER_MESSAGE, extra_tokens
+from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens
 from warmset.window.assemble import Assembled, Draft
 from warmset.window.cut import cut_conversation
 from warmset.window.cut_result import CutAsk
@@ -61,7 +61,7 @@ def _cut(engine: Engine, ledger: Ledger, call: Call, have: int, low: int) -> tup
     kept = cut_conversation(engine, ledger, ask)
     plain, turns = kept.messages.copy(), kept.turns
     around = extra_tokens(engine.encoding, system=call.system, tools=call.tools)
-    parts = [Part("recent", kept.tokens - around, tuple(kept.ids))]
+    parts = [Part("recent", kept.tokens - around - PER_REPLY, tuple(kept.ids))]
     if call.request is not None:
         plain.append(text_message(call.source, "user", call.request))
         turns.append(ROOT)

@@ -275,6 +275,21 @@ def test_the_report_counts_each_part_by_itself(made, hand):
         }
 
 
+def test_the_report_of_a_cut_counts_each_part_by_itself(made):
+    memory, log = opened(made(trigger_ratio=0.5))
+    with memory:
+        talk(log, 11)
+        whole = window(log, LARGE).tokens
+        found = window(log, whole // 2, query=REQUEST, system="Be brief.")
+        assert found.report.compaction.left_out > 0
+        kept = [one for one in found.messages if one["content"] not in {REQUEST, "Be brief."}]
+        assert {part.name: part.tokens for part in found.parts} == {
+            "system": tokens({"role": "system", "content": "Be brief."}),
+            "recent": sum(map(tokens, kept)),
+            "request": tokens({"role": "user", "content": REQUEST}),
+        }
+
+
 def test_the_list_of_facts_has_at_most_a_fifth_of_the_room(made, hand):
     """A window of mode "full" has half of its budget for a summary, and a tenth for the list."""
     policy = made(carry_tokens=400)
