@@ -39,7 +39,9 @@ _DATE: Final = re.compile(
 CALENDAR: Final = re.compile(rf"{_MONTH}|{_WEEKDAY}", re.IGNORECASE)
 """Names of months and of days of the week."""
 
-_CLOCK: Final = re.compile(r"\b\d{1,2}:\d\d\b(?!:)|\b\d{1,2}\s?[ap]m\b", re.IGNORECASE)
+_CLOCK: Final = re.compile(
+    r"\b\d{1,2}:\d\d(?:\s?[ap]m\b|\b(?!:))|\b\d{1,2}\s?[ap]m\b", re.IGNORECASE
+)
 _CODE: Final = re.compile(r"\b([A-Z]{1,6})-?(\d{2,6})\b")
 _NUMBER: Final = re.compile(
     rf"(?<![\w.:/#-])(?P<sign>[$€£]?)(?P<number>\d[\d,_]*(?:\.\d+)?|\b(?:{'|'.join(NUMBERS)})\b)"
@@ -139,7 +141,7 @@ def _date(match: re.Match[str]) -> tuple[str, str]:
 
 
 def _time(match: re.Match[str]) -> tuple[str, str]:
-    return "time", match.group().lower().replace(" ", "")
+    return "time", "".join(match.group().lower().split())
 
 
 def _code(match: re.Match[str]) -> tuple[str, str]:

@@ -21,6 +21,9 @@ CHANGED = [
     ("The canary runs for 2 hours.", "Let the canary run for six hours instead."),
     ("We cap uploads at 25 MB.", "Uploads are now capped at 40 MB."),
     ("Nightly backup starts at 02:30.", "Moved the nightly backup to 04:15."),
+    ("The pump check is at 3 pm.", "Right, the pump check is now at 4PM."),
+    ("The valve test is at 3:30pm.", "The valve test is now at 4:30pm."),
+    ("The hull survey is at 3:30 am.", "The hull survey is now at 3:30 pm."),
     ("The discount is 10 %.", "We lower the discount to 8 %."),
     ("The rehearsal is on Tuesday.", "The rehearsal moves to Thursday."),
     ("The invoice term is thirty days.", "The invoice term goes from 30 days to 45 days."),
@@ -53,6 +56,10 @@ UNCHANGED = [
     ("We could try 5 attempts.", "Make it 7 attempts from now on."),
     # the same value again, and other kinds of value
     ("The retry limit is 5 attempts.", "Right, the retry limit is now 5 attempts."),
+    ("The pump check is at 3 pm.", "Right, the pump check is now at 3PM."),
+    ("The pump check is at 3pm.", "Right, the pump check is now at 3\u202fpm."),
+    ("The pump check is at 3:30 pm.", "Right, the pump check is now at 3:30PM."),
+    ("The rehearsal is on Tuesday.", "Right, the rehearsal is now on Tuesdays."),
     ("The checkout timeout is 30 seconds.", "The checkout timeout now has 2 tests."),
     ("The checkout timeout is 30 seconds.", "We raised the checkout budget to 45 euros."),
     # measured, counted, told
