@@ -257,7 +257,25 @@ def test_a_list_in_another_dialect_is_made_anew_as_without_a_provider(agent):
         agent.chat.append({"role": "user", "content": f"question {number}: {LINE * 5}"})
         made = agent.chat.window(**agent.given | {"dialect": other, "tools": None})
         agent.chat.append({"role": "assistant", "content": "Fine."})
+        while agent.hand.tasks:
+            agent.hand.run()
         assert not agent.writer.sent
+    assert made.report.epoch.number > 1
+
+
+def test_a_list_from_another_dialect_is_made_anew_as_without_a_provider(agent):
+    call = {"id": "c1", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    agent.ask()
+    agent.chat.append({"role": "assistant", "content": None, "tool_calls": [call]})
+    agent.chat.append({"role": "tool", "tool_call_id": "c1", "content": "Nothing."})
+    for number in range(90):
+        agent.chat.append({"role": "assistant", "content": "Fine."})
+        agent.chat.append({"role": "user", "content": f"question {number}: {LINE * 5}"})
+        made = agent.window()
+        while agent.hand.tasks:
+            agent.hand.run()
+        assert not agent.writer.sent
+    assert agent.chat.dialect == "openai"
     assert made.report.epoch.number > 1
 
 
