@@ -29,6 +29,9 @@ LIKE_WORDS = ("Brian", "Steven")
         (KHAN, "Fahim Khan's dog", "dog", ["fahim khan"]),
         (KHAN, "What did FAHIM’S dog eat?", "What did dog eat?", ["fahim khan"]),
         (KHAN, "Khan?", "Khan?", ["fahim khan"]),
+        (KHAN, "What did F.Khan eat?", "What did eat?", ["fahim khan"]),
+        (KHAN, "Did Fahim eat as Khan?", "Did eat as ?", ["fahim khan"]),
+        (KHAN, "Fahim Khan or Fahim?", "or ?", ["fahim khan"]),
         (KHAN, "Was it @fahim or (Mary)?", "Was it or ( )?", ["fahim khan", "mary o'hara"]),
         (ACCENTS, "What did Jose and ZOE eat?", "What did and eat?", ["josé álvarez", "zoë ćosić"]),
         # several that fit: nobody, unless the whole name is written
