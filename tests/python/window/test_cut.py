@@ -192,6 +192,15 @@ def test_a_result_that_answers_two_messages_makes_one_unit(memory):
     assert [conversation.ids.index(id_) for id_ in kept.evicted] == [1, 2, 3]
 
 
+def test_what_is_appended_after_a_cut_is_not_among_what_it_leaves_out(memory):
+    conversation = memory.conversation("a")
+    ids = conversation.append(chat(20))
+    kept = conversation.fit(budget=whole(chat(20)) - 1)
+    conversation.append(chat(4, start=20))
+    assert kept.evicted
+    assert sorted([*kept.ids, *kept.evicted]) == ids
+
+
 def test_a_task_that_does_not_fit_becomes_one_line(memory):
     conversation = memory.conversation("a")
     task = {"role": "user", "content": "Build the tower. " + "Brick by brick. " * 500}

@@ -155,6 +155,20 @@ def test_a_request_that_was_sent_as_a_text_gets_no_line_before_it(chat):
     ]
 
 
+def test_a_request_whose_tool_loop_is_open_has_its_line_and_the_loop_has_none(chat):
+    exchange(chat, 0, 0)
+    call = {"id": "c", "type": "function", "function": {"name": "look", "arguments": "{}"}}
+    steps = [
+        {"role": "assistant", "content": None, "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": "c", "content": "It is red."},
+    ]
+    chat.append(said("user", "and boat1?"), at=FIRST + timedelta(days=1))
+    chat.append(steps, at=FIRST + timedelta(days=2))
+    made = chat.window(budget=900, mode="steady")
+    line = "[above: Sun 7 May 2023]\n[Mon 8 May 2023]"
+    assert made.messages[-4:] == [said("user", line), said("user", "and boat1?"), *steps]
+
+
 def test_nothing_comes_before_a_reply_with_thinking():
     """A reply that thought before midnight's line stays bound to what it was made behind."""
     with Memory.open(None, embedder="lexical") as memory:
