@@ -136,6 +136,12 @@ def test_an_object_in_another_is_no_answer():
         parse('{"ids": [' + "9" * 21 + "]}")
 
 
+@pytest.mark.parametrize("wrong", ["true", "null", "3.0", "[3]"])
+def test_one_id_that_is_none_makes_an_answer_unreadable(wrong):
+    with pytest.raises(PickerError, match="neither a number nor a text"):
+        parse(f'{{"ids": [3, {wrong}]}}')
+
+
 @pytest.mark.parametrize("spec", ["openai:", "openai", "", ":gpt", "somebody:model"])
 def test_a_picker_s_name_has_a_kind_and_a_model(spec):
     with pytest.raises(InvalidInputError, match="openai:model"):
