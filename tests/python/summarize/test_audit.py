@@ -73,6 +73,8 @@ SAME = {
     "date": ("on 8 May 2023", "2023-05-08"),
     "american": ("on May 8, 2023", "8 May 2023"),
     "clock": ("at 2:30 pm", "14:30"),
+    "noon": ("at 12:05 pm", "12:05"),
+    "midnight": ("at 12:05 am", "0:05"),
     "version": ("on v1.2.3", "1.2.3"),
     "slashes": (r"see .\src\a_b.py", "src/a_b.py"),
     "longer path": ("see a_b.py", "in src/a_b.py"),
@@ -128,6 +130,7 @@ def test_a_constraint_with_another_number_is_another_constraint():
         "and/or, he/she, e.g. this",
         "Thanks! Great. Looking good, everyone.",
         "It rained. Sailing was off.",
+        "must we never write to the replica?",
     ],
 )
 def test_talk_states_nothing(text):

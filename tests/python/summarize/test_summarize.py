@@ -84,6 +84,7 @@ DATA = [
     'Sure! {"ledger": "Postgres 16"}',
     'Zusammenfassung:\n{"ledger": "Postgres 16"}',
     '["move the ledger", "the pool is 12"]',
+    "```json\n[ ]\n```",
     '~~~\n[1, "the pool is 12"]\n~~~',
     '[{"fact": "the pool is 12"}, {"fact": "the led',
     '{"summary": "the ledger moves, and the answer was cut in its mid',
