@@ -418,6 +418,18 @@ def test_tools_of_the_other_dialects():
     anthropic = {**renamed, "input_schema": WEATHER["parameters"]}
     text = json.dumps(anthropic, separators=(",", ":"))
     assert extra_tokens("o200k_base", tools=[anthropic]) == 346 + PER_CALL + said(text)
+    marked = {**anthropic, "cache_control": {"type": "ephemeral"}}
+    assert extra_tokens("o200k_base", tools=[marked]) == 346 + PER_CALL + said(text)
+
+
+def test_the_properties_of_a_list_s_items_cost_what_those_of_an_object_do():
+    def tools(inner):
+        parameters = {"type": "object", "properties": {"x": inner}}
+        return [{"type": "function", "function": {"name": "f", "parameters": parameters}}]
+
+    inner = {"properties": {"deep": {"type": "string", "enum": ["a", "b"]}}}
+    listed = extra_tokens("o200k_base", tools=tools({"type": "array", "items": inner}))
+    assert listed == extra_tokens("o200k_base", tools=tools({"type": "array", **inner}))
 
 
 @pytest.mark.parametrize(
