@@ -240,6 +240,14 @@ def test_prices_out_of_range_are_refused(name, options):
         Prices(**{"fresh": 1, "cache_read": 0.1, "output": 5, **options})
 
 
+@pytest.mark.parametrize("options", [{"cache_read": 1}, {"cache_read": 0.5, "cache_write": 0.5}])
+def test_reading_from_the_cache_costs_at_most_as_much_as_writing(options):
+    one = Prices(**{"fresh": 1, "output": 5, **options})
+    assert one.cache_read == one.written
+    with pytest.raises(InvalidInputError, match="cache_read"):
+        Prices(**{"fresh": 1, "output": 5, **options, "cache_read": one.written + 0.001})
+
+
 @pytest.mark.parametrize("options", [{"above": -1}, {"input": -2}, {"output": "1"}])
 def test_surcharges_out_of_range_are_refused(options):
     with pytest.raises(InvalidInputError, match=next(iter(options))):
