@@ -105,10 +105,11 @@ def test_an_interval_is_that_of_all_draws():
 
 def test_budgets_and_cuts_are_read():
     assert percentages("5,1, 2.5,5") == (1.0, 2.5, 5.0)
+    assert percentages("100,0.01") == (0.01, 100.0)
     assert numbers("20,6") == (6, 20)
 
 
-@pytest.mark.parametrize("text", ["", "x", "0", "-1", "101", "nan", "inf", "1,,2"])
+@pytest.mark.parametrize("text", ["", "x", "0", "-1", "100.01", "101", "nan", "inf", "1,,2"])
 def test_what_is_no_percentage_is_refused(text):
     with pytest.raises(InvalidInputError, match="budgets"):
         percentages(text)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 from eval_material import locomo, quiet
 
@@ -61,6 +63,13 @@ def test_speakers_or_questions_are_renamed(names, speakers, asked):
     assert [line.speaker for line in one.lines] == [*speakers, None, speakers[1]]
     assert [question.text for question in one.questions] == [asked]
     assert {line.message["content"] for line in one.lines} == {SAID["content"]}
+
+
+def test_names_of_at_least_five_letters_are_misspelt():
+    asked = "Where do Nora, Maria and Robert live?"
+    one = replace(transcript("Nora", "Maria", "Robert"), questions=[Question(asked, (0,))])
+    [question] = renamed(one, "typos").questions
+    assert question.text == "Where do Nora, Maia and Roert live?"
 
 
 def test_without_speakers_there_is_nothing_to_rename():

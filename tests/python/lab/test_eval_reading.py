@@ -11,14 +11,18 @@ import pytest
 from eval_material import LONGMEMEVAL, locomo, quiet
 
 from warmset.errors import InvalidInputError, MissingExtraError, ReaderError
-from warmset.lab.eval import prompts
+from warmset.lab.corpus.stage import stage
+from warmset.lab.eval import datasets, prompts
 from warmset.lab.eval.answers import Answers
-from warmset.lab.eval.contexts import MODES
+from warmset.lab.eval.contexts import MODES, Contexts
 from warmset.lab.eval.f1 import F1
 from warmset.lab.eval.llm import completer
 from warmset.lab.eval.options import Options
 from warmset.lab.eval.page import page
+from warmset.lab.eval.quoting import Quoting
 from warmset.lab.eval.run import measure
+from warmset.lab.eval.ways import cost_of
+from warmset.tokens import PER_REPLY, count_tokens
 
 F = F1()
 
@@ -184,6 +188,18 @@ def test_what_a_reader_makes_of_each_context(file, models):
     assert temporal["recency"]["verdict"] == "missed"
     assert found["reported"]["label"] == "reported, not directly comparable"
     assert (models / "made_up.py").exists()
+
+
+def test_the_tokens_of_a_window_are_those_of_what_it_shows_without_the_question(file):
+    (transcript, _) = datasets.read(Options(dataset="locomo", path=file))
+    question = transcript.questions[0]
+    with stage(transcript, store=None, model=None, progress=quiet) as on:
+        contexts = Contexts(on, Quoting(on.conversation), 50, str)
+        [made] = [one for one in contexts.of(question) if one.mode == "jit"]
+        budget = contexts.whole // 2 + cost_of(question.text)
+        *above, asked = on.conversation.window(question.text, budget=budget).messages
+        assert asked["content"] == question.text
+        assert made.shown.tokens == count_tokens(above) - PER_REPLY > 100
 
 
 def test_a_judge_overrules_f1(file, models):  # noqa: ARG001
