@@ -85,6 +85,16 @@ def test_ranges_across_months_and_years_name_both():
     assert dated("this week", "user", at) == "this week [30 Dec 2024 - 5 Jan 2025]"
 
 
+def test_a_quote_names_the_days_that_its_phrases_meant():
+    shown = quote(entry(1), "I saw her yesterday.\nNot last month.")
+    assert shown == "#1 user: I saw her yesterday [7 May 2023].\n  Not last month [Apr 2023].\n"
+
+
+def test_the_title_of_the_index_stands_above_lines_alone():
+    assert block("", "#1 user: a\n") == f"{OPENING}#1 user: a\n{CLOSING}"
+    assert block("#2 user: b\n", "", title="Found:\n") == f"{OPENING}Found:\n#2 user: b\n{CLOSING}"
+
+
 def test_every_line_end_becomes_a_plain_one():
     """A space of another kind after a line makes a vocabulary look at the rest again and again."""
     shown = quote(entry(1), "a\u2028b\x85c\r\nd")

@@ -57,6 +57,17 @@ def test_a_message_is_read_once_and_handed_out_as_a_copy():
     assert source.read == [1, 2, 3, 1]
 
 
+def test_a_window_of_everything_shares_no_object_of_a_message():
+    given = {"role": "user", "content": "one", "data": {"n": {"deep": [1]}}}
+    with Memory.open(None, embedder="lexical") as memory:
+        log = memory.conversation("log")
+        log.append(given)
+        for _ in range(3):
+            found = log.window(mode="full", budget=1_000).messages
+            assert found == [given]
+            spoil(found)
+
+
 def test_what_is_not_asked_for_again_leaves():
     source = Source(ROOM // 32)
     copies = Copies(source)
