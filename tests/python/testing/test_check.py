@@ -14,7 +14,14 @@ from hypothesis import HealthCheck, find, settings
 from warmset import count_tokens, fit
 from warmset.errors import BudgetTooSmall, UnknownDialectError
 from warmset.messages import DIALECTS, dumps, validate
-from warmset.testing import INVARIANTS, EvictorError, check_evictor, histories, random_history
+from warmset.testing import (
+    INVARIANTS,
+    EvictorError,
+    Failure,
+    check_evictor,
+    histories,
+    random_history,
+)
 
 SEVERAL = {
     "is_deterministic",
@@ -204,6 +211,21 @@ def test_the_case_that_is_reported_breaks_the_invariant_by_itself():
     assert count_tokens(one.messages) > one.budget
     assert one.made == one.messages
     assert one.seed in range(10)
+
+
+def test_a_complaint_shows_ids_and_names_whole_and_cuts_texts():
+    name, text = "n" * 81, "t" * 81
+    call = {"id": name, "type": "function", "function": {"name": name, "arguments": text}}
+    given = [
+        {"role": "user", "name": name, "content": text},
+        {"role": "assistant", "content": text[1:], "tool_calls": [call]},
+        {"role": "tool", "tool_call_id": name, "content": text},
+    ]
+    said = str(Failure("keeps", "it went", given, 9, given[:1], 0))
+    assert said.count(f"'{name}'") == 5
+    assert said.count(f"'{text[1:]}…'") == 4
+    assert f"'{text[1:]}'" in said
+    assert text not in said
 
 
 def test_only_what_was_asked_for_is_checked():

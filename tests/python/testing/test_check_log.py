@@ -14,7 +14,7 @@ from random import Random
 
 import pytest
 
-from warmset.errors import Conflict, NotFound
+from warmset.errors import Conflict, InvalidInputError, NotFound
 from warmset.native import Add, ColdStore, Cut, Log, Outcome, Patch, Put, RemoveBelow, Tail
 from warmset.testing import LogError, LogFailure, MemoryLog, check_log
 from warmset.testing.check_log import AS_THE_MODEL
@@ -583,6 +583,17 @@ def test_the_model_is_a_log_for_tests():
     assert log.erase(prefix=SPACE).records == 1
     log.write([Add(LIST, b"1"), Cut(LIST, 0), Patch(A, {}) if log.get(A) else RemoveBelow(SPACE)])
     assert log.entries(LIST) == ()
+
+
+@pytest.mark.parametrize("make", [MemoryLog, lambda: Log(ColdStore.open(None))])
+def test_a_key_has_at_most_32_parts_and_16_kib(make):
+    log = make()
+    for key in (("k",) * 32, ("k", "x" * (16 * 1_024 - 1))):
+        log.write([Put(key, b"x")])
+        assert log.get(key).payload == b"x"
+    for key in (("k",) * 33, ("k", "x" * 16 * 1_024)):
+        with pytest.raises(InvalidInputError, match="32 parts"):
+            log.write([Put(key, b"x")])
 
 
 def test_the_model_is_shared_by_threads_and_handles():
