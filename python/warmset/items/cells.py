@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from warmset._core import Cell
     from warmset.items.item import Origin
     from warmset.items.new import NewItem
+    from warmset.store.log import Log
 
 SPACE: Final = space("items")
 """The second part of the keys of items."""
@@ -33,7 +34,6 @@ JSON: Final = "json"
 _NO_NAME: Final = b"\xff"
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
 _LISTS: Final = ("sections", "keys", "entities", "dependencies", "supersedes", "derived_from")
-_PARTS: Final = 3
 
 
 def prefix_of(tenant: str) -> tuple[bytes, bytes]:
@@ -56,9 +56,15 @@ def memory_id_of(name: bytes, born: int) -> str:
     return f"item:{born}" if name.startswith(_NO_NAME) else name.decode()
 
 
-def is_item(key: Sequence[bytes]) -> bool:
-    """Return whether a key is that of an item."""
-    return len(key) == _PARTS and key[1] == SPACE
+def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
+    """Return the newest versions of the items of a conversation.
+
+    Raises:
+        StoreError: They could not be read.
+    """
+    whose = {"conversation": conversation}
+    found = log.scan(prefix_of(tenant), where=whose, limit=None)
+    return [one.version for one in found]
 
 
 def row_of(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, SupportsIndex
 
 from warmset.errors import InvalidInputError, NotFound
 from warmset.items.archive import copies_of
-from warmset.items.cells import prefix_of
+from warmset.items.cells import versions_of
 from warmset.receipts import ErasureResult
 from warmset.store.records import key_of
 
@@ -33,7 +33,7 @@ def erase(
         raise InvalidInputError("erase: expected either a conversation or ids")
     if conversation is not None:
         copies = partial(copies_of, engine, tenant, conversation=conversation)
-        cells = partial(_of_conversation, engine, tenant, conversation)
+        cells = partial(versions_of, engine.log, tenant, conversation)
         return _erase(engine, prefix=key_of(tenant, conversation), copies=copies, cells=cells)
     listed = _ids(ids)
     if any(engine.tenant_of(id_) != tenant for id_ in listed):
@@ -61,12 +61,6 @@ def erase_items(
         return ErasureResult(0, 0, 0)
     copies = partial(copies_of, engine, tenant, ids=records)
     return _erase(engine, records=records, copies=copies, cells=lambda: cells)
-
-
-def _of_conversation(engine: Engine, tenant: str, conversation: str) -> list[int]:
-    """Return the versions of a conversation's items."""
-    whose = {"conversation": conversation}
-    return [one.version for one in engine.log.scan(prefix_of(tenant), where=whose, limit=None)]
 
 
 def _erase(

@@ -79,16 +79,9 @@ class Existing:
             entry = ledger.entries[id_]
         return _message(engine, ledger, entry)
 
-    def refuse(self, memory_id: str) -> None:
-        """Refuse the name of a memory for another item.
-
-        Raises:
-            InvalidInputError: A memory has it.
-        """
-        if self._memories.named(memory_id) is not None:
-            raise InvalidInputError(
-                f"memory_id: {memory_id!r:.80} is a memory; change its text by Memory.revise"
-            )
+    def names(self) -> frozenset[str]:
+        """Return the names of memories, which no other item may have."""
+        return self._memories.names()
 
     def query(self, ask: Ask) -> list[MemoryItem]:
         """Return messages and memories, best or newest first; see `Items.query`."""

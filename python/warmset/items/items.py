@@ -120,6 +120,7 @@ class Items:
         now = datetime.now(UTC)
         rows: list[Put] = []
         keys: list[bytes] = []
+        taken = self._existing.names()
         with shelf.lock:
             shelf.refresh()
             for item, digest, count in zip(batch, digests, tokens, strict=True):
@@ -129,8 +130,11 @@ class Items:
                     there = shelf.named(item.memory_id)
                     if there is not None and there.digest == digest and not there.archived:
                         continue
-                    if there is None:
-                        self._existing.refuse(item.memory_id)
+                    if there is None and item.memory_id in taken:
+                        raise InvalidInputError(
+                            f"memory_id: {item.memory_id!r:.80} is a memory; change its text by "
+                            f"Memory.revise"
+                        )
                 sources, origin = self._provenance(shelf, item)
                 rows.append(
                     row_of(

@@ -81,6 +81,12 @@ class Memories:
             "replace that text with revise"
         )
 
+    def names(self) -> frozenset[str]:
+        """Return the names that callers gave to memories."""
+        index = item_index(self._handle.live(), self._handle.tenant, None)
+        with index.lock:
+            return frozenset(filter(None, map(named, index.refresh().values())))
+
     def named(self, memory_id: str) -> MemoryItem | None:
         """Return the memory with a name, or with "memory:" and its id; None if there is none."""
         engine = self._handle.live()

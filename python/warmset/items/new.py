@@ -7,6 +7,7 @@ import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import Any, Final
 
 from warmset._core import content_hash
@@ -22,6 +23,7 @@ MOST: Final = 1_000
 """The most names in one field, and the most characters of a name."""
 
 _LISTS: Final = ("sections", "keys", "entities", "dependencies", "supersedes", "derived_from")
+_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 _NAMES: Final = ("conversation", "session_id", "module_context")
 
 
@@ -142,10 +144,11 @@ class NewItem:
 
     def digest(self) -> str:
         """Return a digest of everything that was given."""
-        given = {field.name: getattr(self, field.name) for field in fields(self)}
-        if self.timestamp is not None:
-            given["timestamp"] = self.timestamp.astimezone(UTC).isoformat()
-        return content_hash(as_json(given).encode("utf-8", "surrogatepass")).hex()
+        at = None if self.timestamp is None else self.timestamp.astimezone(UTC).isoformat()
+        return content_hash(as_json([at, *_GIVEN(self)]).encode("utf-8", "surrogatepass")).hex()
+
+
+_GIVEN: Final = attrgetter(*(one.name for one in fields(NewItem) if one.name != "timestamp"))
 
 
 def check_memory_id(given: object, what: str = "memory_id") -> str:
@@ -164,7 +167,7 @@ def check_memory_id(given: object, what: str = "memory_id") -> str:
 
 def as_json(value: object) -> str:
     """Return compact JSON, the same for the same value."""
-    return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return _encode(value)
 
 
 def _check_name(field: str, given: object) -> str:

@@ -6,8 +6,10 @@ from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError
 from warmset.items.archive import WHAT
+from warmset.items.cells import versions_of
 from warmset.maintenance.access import pages, scope_of
 from warmset.receipts import ErasureResult
+from warmset.store.log import Log
 from warmset.store.records import TURN, load
 
 if TYPE_CHECKING:
@@ -17,7 +19,7 @@ _ITEM = "item"
 
 
 def erase_conversation(store: ColdStore, tenant: str, conversation: str) -> ErasureResult:
-    """Erase a conversation, what was derived from it, and the tenant's copies of its messages.
+    """Erase a conversation, its items, what was derived from it, and the tenant's copies of it.
 
     A copy is a message that a compaction dropped from a list, stored under another name or none. It
     is not erased while another conversation of the tenant has a message with the same content. The
@@ -39,9 +41,12 @@ def erase_conversation(store: ColdStore, tenant: str, conversation: str) -> Eras
     copies = _copies(store, scope)
     # Before what tells that they are copies.
     more = store.erase(records=copies) if copies else ErasureResult(0, 0, 0)
+    log = Log(store)
+    items = versions_of(log, tenant, conversation)
+    own = log.erase(ids=items) if items else ErasureResult(0, 0, 0)
     gone = store.erase(prefix=scope)
-    derived = gone.derived + more.records + more.derived
-    return ErasureResult(gone.records, derived, gone.keys + more.keys)
+    derived = gone.derived + more.records + more.derived + own.derived
+    return ErasureResult(gone.records + own.records, derived, gone.keys + more.keys + own.keys)
 
 
 def _copies(store: ColdStore, scope: list[bytes]) -> list[int]:

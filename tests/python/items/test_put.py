@@ -13,6 +13,7 @@ from warmset import Memory
 from warmset.errors import InvalidInputError, NotFound, ReadOnly, RedactionError, TooLarge
 from warmset.items import MemoryItem, NewItem
 from warmset.items.cells import key_of_item
+from warmset.maintenance import erase_conversation
 from warmset.native import ColdStore, Log, Put
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
@@ -354,18 +355,24 @@ def test_messages_memories_and_items_are_erased_together_or_not_at_all(memory, i
     assert items.erase().records == 0
 
 
-@pytest.mark.parametrize("used", [True, False])
-def test_the_items_of_a_conversation_are_erased_with_it(tmp_path, used):
+@pytest.mark.parametrize("way", ["used", "unused", "by the command"])
+def test_the_items_of_a_conversation_are_erased_with_it(tmp_path, way):
     with Memory.open(tmp_path, embedder="lexical") as memory:
         memory.conversation("secret").append(said("hello"))
         memory.items.put(new("plaintext", memory_id="a", conversation="secret"))
         memory.items.put(new("made of it", memory_id="m", derived_from=["a"]))
         memory.items.put(new("elsewhere", memory_id="e", conversation="other"))
         memory.items.put(new("of all", memory_id="s"))
+    if way == "by the command":
+        store = ColdStore.open(tmp_path)
+        erase_conversation(store, "default", "secret")
+        store.compact()
+        store.close()
     with Memory.open(tmp_path, embedder="lexical") as memory:
-        if used:
+        if way == "used":
             assert len(memory.items.query()) == 5
-        memory.erase(conversation="secret")
+        if way != "by the command":
+            memory.erase(conversation="secret")
         assert names(memory.items.query()) == {"e", "s"}
         assert anywhere(tmp_path, "plaintext") == []
 
