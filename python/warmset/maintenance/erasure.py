@@ -39,11 +39,11 @@ def erase_conversation(store: ColdStore, tenant: str, conversation: str) -> Eras
     """
     scope = scope_of(tenant, conversation)
     copies = _copies(store, scope)
-    # Before what tells that they are copies.
-    more = store.erase(records=copies) if copies else ErasureResult(0, 0, 0)
     log = Log(store)
     items = versions_of(log, tenant, conversation)
     own = log.erase(ids=items) if items else ErasureResult(0, 0, 0)
+    # Before what tells that they are copies.
+    more = store.erase(records=copies) if copies else ErasureResult(0, 0, 0)
     gone = store.erase(prefix=scope)
     derived = gone.derived + more.records + more.derived + own.derived
     return ErasureResult(gone.records + own.records, derived, gone.keys + more.keys + own.keys)

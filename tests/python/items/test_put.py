@@ -298,16 +298,19 @@ def test_only_what_is_there_is_superseded(items):
 
 
 def test_archived_items_are_kept_and_not_shown(items):
-    items.put_many([new(memory_id="a", meta={"k": 1}), new(memory_id="b")])
+    marked = new(memory_id="a", meta={"k": 1}, sections=["s"], confidence=0.5)
+    items.put_many([marked, new(memory_id="b")])
+    before = items.get("a")
     items.archive("a", "a")
+    assert names(items.query(sections=["s"], archived=True)) == {"a"}
     assert names(items.query()) == names(items.query("ferry")) == {"b"}
     assert names(items.query(archived=True)) == {"a", "b"}
     assert items.get("a").archived
     assert items.get("a").meta == {"k": 1}
     items.restore("a")
-    assert not items.get("a").archived
+    assert items.get("a") == before
     items.archive("a")
-    items.put(new(memory_id="a", meta={"k": 1}))
+    items.put(marked)
     assert names(items.query()) == {"a", "b"}
     with pytest.raises(NotFound, match="'c'"):
         items.archive("b", "c")

@@ -105,6 +105,8 @@ def test_messages_and_memories_are_found_with_the_items(memory, items):
     memory.remember("no ferry today", memory_id="today", conversation="log")
     shown = items.query("ferry", k=100)
     assert len(shown) == 9
+    assert items.query("ferry", k=7) == shown[:7]
+    assert len(items.query(k=7)) == 7
     assert {"tickets", "today"} <= {one.memory_id for one in shown}
     assert {one.memory_type for one in items.query("ferry", memory_type="conversation")} == {
         "conversation"
