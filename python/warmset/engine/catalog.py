@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
     from os import PathLike
 
+    from warmset.embed import Vectors
     from warmset.messages.canonical import Variant
     from warmset.state.entry import Entry
     from warmset.store.derived import Made
@@ -56,6 +57,30 @@ class Follows(Protocol):
 
     def refresh(self) -> object:
         """Add new records and remove erased ones; the caller must not hold the engine's lock."""
+        ...
+
+
+class Holds(Follows, Protocol):
+    """The index of items that were put, which has their texts and searches their vectors."""
+
+    def __contains__(self, id_: object, /) -> bool:
+        """Return whether an item has that id."""
+        ...
+
+    def text_of(self, id_: int, /) -> str:
+        """Return the text of an item; empty if it is gone."""
+        ...
+
+    def key_of(self, id_: int, /) -> list[bytes]:
+        """Return the key of an item's vectors."""
+        ...
+
+    def jobs(self, first: int, /) -> list[Job]:
+        """Return the view of every item from an id on."""
+        ...
+
+    def take_rows(self, id_: int, rows: Vectors, /) -> None:
+        """Search an item by these vectors."""
         ...
 
 
@@ -121,7 +146,7 @@ class Catalog:
         self.described: dict[int, Described] = {}
         self.describers: dict[str, str] = {}
         self.item_indexes: dict[tuple[str, str | None], Follows] = {}
-        self.shelves: dict[str, Follows] = {}  # the indexes of items that were put, by tenant
+        self.shelves: dict[str, Holds] = {}  # the indexes of items that were put, by tenant
         self.attached: dict[tuple[str, ...], Attached] = {}
         self._owner: dict[int, Ledger] = {}
         self.numbers = Numbers()
@@ -195,8 +220,17 @@ class Catalog:
 
     def text(self, id_: int) -> str:
         """Return the text of a message; see `indexing.Source`."""
+        if id_ not in self._owner and (shelf := self.shelf_of(id_)) is not None:
+            return shelf.text_of(id_)
         dialect = self.owner(id_).dialect or "openai"
         return messages.text_of(self.message(id_), dialect)
+
+    def shelf_of(self, id_: int) -> Holds | None:
+        """Return the index that has an item; None if none has."""
+        with self.lock:
+            shelves = list(self.shelves.values())
+        # Without our lock, which they take under theirs.
+        return next((one for one in shelves if id_ in one), None)
 
     def parts_of(self, record: int) -> dict[str, Any]:
         """Read what callables said of a turn; empty if that was erased."""
@@ -271,6 +305,8 @@ class Catalog:
 
     def key(self, id_: int) -> list[bytes]:
         """Return the key of a message's conversation; see `indexing.Source`."""
+        if id_ not in self._owner and (shelf := self.shelf_of(id_)) is not None:
+            return shelf.key_of(id_)
         ledger = self.owner(id_)
         return key_of(ledger.tenant, ledger.name)
 
@@ -296,6 +332,12 @@ class Catalog:
         with self.lock:
             ledgers = self.ledgers.values()
             return [job for one in ledgers for job in one.jobs(filter(first.__le__, one.entries))]
+
+    def every_job(self, first: int = 0) -> list[Job]:
+        """Return the jobs of messages and of items; the caller does not hold the lock."""
+        with self.lock:
+            shelves = list(self.shelves.values())
+        return self.jobs(first) + [job for one in shelves for job in one.jobs(first)]
 
     def jobs_of(self, name: tuple[str, str], ids: Sequence[int]) -> list[Job]:
         """Return every view of some messages of a conversation."""

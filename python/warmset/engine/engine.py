@@ -368,7 +368,7 @@ class Engine(Library):
         if self.indexer is None:
             raise InvalidInputError("reembed: this memory has no embedder; open it with one")
         self.must_write()
-        self.indexer.renew(self.jobs, progress)
+        self.indexer.renew(self.every_job, progress)
         with self.index.erasing():
             pass  # the file has the vectors that were erased
 

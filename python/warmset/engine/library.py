@@ -16,14 +16,15 @@ from warmset.store.records import TurnMeta
 from warmset.text import features as traits
 
 if TYPE_CHECKING:
-    from collections.abc import Collection
+    from collections.abc import Collection, Sequence
     from os import PathLike
 
-    from warmset.embed import Embedder
+    from warmset.embed import Embedder, Vectors
     from warmset.state.branch_records import Links
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
+    from warmset.store.records import Job
 
 _WORDS_INDEXED = 200_000
 """Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
@@ -63,10 +64,17 @@ class Library(Catalog):
                 self.store,
                 self.retriever,
                 Vectorizer(embedder, self, durable=path is not None, contexts=opening.contexts),
-                self.jobs,
+                self.every_job,
                 embeds=opening.writes,
+                items=self._take_rows,
             )
         )
+
+    def _take_rows(self, made: Sequence[tuple[Job, Vectors]]) -> None:
+        """Hand vectors of items to what searches them."""
+        for job, rows in made:
+            if (shelf := self.shelf_of(job.id)) is not None:
+                shelf.take_rows(job.id, rows)
 
     def place(self, ledger: Ledger, head: int, at: int | None = None) -> None:
         """Make a message, or the one before it if it is gone, the last one, in memory only.

@@ -60,6 +60,7 @@ class Indexer:
         vectorizer: Makes them.
         wanted: Returns every view of every turn from an id on, embedded or not.
         embeds: Whether missing vectors are made, which are written to the store.
+        items: Gets the vectors of items, which are searched by themselves.
     """
 
     def __init__(
@@ -70,8 +71,10 @@ class Indexer:
         wanted: Callable[[int], Sequence[Job]],
         *,
         embeds: bool = True,
+        items: Callable[[Sequence[tuple[Job, Vectors]]], None] = lambda _made: None,
     ) -> None:
         self._embeds = embeds
+        self._items = items
         self.vectorizer = vectorizer
         self.book = VectorBook(store, vectorizer)
         self._searched = Searched(
@@ -221,7 +224,7 @@ class Indexer:
                     maker.remember(before)
                 raise
             self.clear()
-            self._searched.publish(made)
+            self._publish(made)
             with self._wake:
                 self._backlog.forgive()
             self.book.erase_older()
@@ -291,7 +294,12 @@ class Indexer:
             fresh = self.vectorizer.identity is None
             # Another process may have made some meanwhile.
             made = self._make([job for job in jobs if job not in self.book], fresh=fresh)
-            self._searched.publish(made)
+            self._publish(made)
+
+    def _publish(self, made: Sequence[tuple[Job, Vectors]]) -> None:
+        self._searched.publish(made)  # which items have no rows of
+        if items := [one for one in made if one[0].view == "item"]:
+            self._items(items)
 
     def _make(self, jobs: Sequence[Job], *, fresh: bool = False) -> list[tuple[Job, Vectors]]:
         """Embed and store a batch, and record how long it took.

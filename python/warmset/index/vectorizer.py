@@ -109,7 +109,7 @@ class Vectorizer:
 
     def wanted(self, jobs: Sequence[Job]) -> Sequence[Job]:
         """Leave out the views that are not embedded."""
-        return jobs if self.contexts else [job for job in jobs if job.view == "turn"]
+        return jobs if self.contexts else [job for job in jobs if job.view != "context"]
 
     def vectors(self, jobs: Sequence[Job]) -> list[tuple[Job, Vectors]]:
         """Embed turns and contexts; a job without a text is left out.
@@ -122,7 +122,8 @@ class Vectorizer:
         texts: list[str] = []
         read = _Read(self._source, self.embedder)
         for job in jobs:
-            passages = read.passages(job.id) if job.view == "turn" else self._context(job.id, read)
+            is_context = job.view == "context"
+            passages = self._context(job.id, read) if is_context else read.passages(job.id)
             spans.append((job, len(passages)))
             texts += passages
         if not texts:

@@ -17,7 +17,7 @@ from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
 from warmset.items.new import NewItem
 from warmset.items.shelf import shelf_of
-from warmset.options import SHORTLIST
+from warmset.options import SEARCH_WAIT, SHORTLIST
 from warmset.store.rows import Patch
 from warmset.text.timestamps import milliseconds
 
@@ -277,7 +277,11 @@ class Items:
         found = self._existing.query(ask)
         if not superseded:
             found = [one for one in found if not shelf.is_replaced(one)]
-        for held, score in shelf.find(ask, self._weights):
+        vectors = self._handle.query_vectors
+        vector = None
+        if ask.text is not None and ask.text.strip() and vectors is not None:
+            vector, _why = vectors.get(ask.text, SEARCH_WAIT)
+        for held, score in shelf.find(ask, vector, self._weights):
             cell = engine.log.get(key_of_item(self._handle.tenant, held.name))
             if cell is not None:
                 found.append(item_of(cell, score))

@@ -16,11 +16,13 @@ from warmset.index.cue import Cue
 from warmset.items.ask import NO_NAME
 from warmset.items.cells import memory_id_of, prefix_of, time_of
 from warmset.options import Filter
+from warmset.store.records import Job
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Mapping, Sequence
 
     from warmset._core import Cell
+    from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.items.ask import Ask
     from warmset.items.item import MemoryItem, Origin
@@ -71,8 +73,27 @@ class Held:
 
 @guarded(
     "self.lock",
-    fields=("_retriever", "_held", "_by_name", "_by_id", "_by_label", "_heirs", "_position"),
-    calls=("_take", "_drop", "_clear", "_read", "_among", "_hidden", "_has_heir"),
+    fields=(
+        "_retriever",
+        "_held",
+        "_by_name",
+        "_by_id",
+        "_by_label",
+        "_heirs",
+        "_position",
+        "_lacking",
+        "_asked",
+    ),
+    calls=(
+        "_take",
+        "_drop",
+        "_clear",
+        "_read",
+        "_among",
+        "_hidden",
+        "_has_heir",
+        "_follow_vectors",
+    ),
 )
 class Shelf:
     """The items of one tenant.
@@ -87,6 +108,7 @@ class Shelf:
         self._prefix = prefix_of(tenant)
         self.tenant = tenant
         self.lock = rlock("shelf")
+        self._generation = 0
         self._position: bytes | None = None
         self._clear()
 
@@ -97,6 +119,8 @@ class Shelf:
         self._by_id: dict[str, int] = {}
         self._by_label: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._heirs: defaultdict[str, set[int]] = defaultdict(set)  # what replaces a name
+        self._lacking: set[int] = set()  # items without vectors
+        self._asked: set[int] = set()  # those of them that are to be embedded
 
     def refresh(self) -> None:
         """Take up what happened to the items since the last call.
@@ -124,6 +148,27 @@ class Shelf:
                     fresh |= {one.name: None for one in gone}
             self._read(list(fresh))
             self._position = found.position
+            self._follow_vectors()
+
+    def _follow_vectors(self) -> None:
+        """Search by the vectors that are there, and have the others made in the background."""
+        indexer = self._engine.indexer
+        if indexer is None or indexer.vectorizer.mismatch() is not None:
+            return
+        identity = indexer.vectorizer.identity
+        generation = 0 if identity is None else identity.generation
+        if generation != self._generation:
+            if self._generation:
+                self._retriever.clear_vectors()
+                self._lacking, self._asked = set(self._held), set()
+            self._generation = generation
+        for id_ in sorted(self._lacking):
+            rows = indexer.book.read(Job(id_, "item"))
+            if rows is not None:
+                self.take_rows(id_, rows)
+        if missing := sorted(self._lacking - self._asked):
+            indexer.enqueue([Job(id_, "item") for id_ in missing])
+            self._asked.update(missing)
 
     def _read(self, names: Sequence[bytes]) -> None:
         for start in range(0, len(names), _STEP):
@@ -150,6 +195,7 @@ class Shelf:
             text[:_WORDS_INDEXED],
         )
         self._held[held.version] = held
+        self._lacking.add(held.version)
         self._by_name[held.name] = self._by_id[held.memory_id] = held.version
         for label in held.labels:
             self._by_label[label].add(held.version)
@@ -159,6 +205,8 @@ class Shelf:
     def _drop(self, version: int) -> None:
         held = self._held.pop(version)
         self._retriever.remove(version)
+        self._lacking.discard(version)
+        self._asked.discard(version)
         del self._by_name[held.name], self._by_id[held.memory_id]
         for label in held.labels:
             self._by_label[label].discard(version)
@@ -172,6 +220,35 @@ class Shelf:
     def __len__(self) -> int:
         with self.lock:
             return len(self._held)
+
+    def __contains__(self, id_: object) -> bool:
+        with self.lock:
+            return id_ in self._held
+
+    def text_of(self, id_: int) -> str:
+        """Return the text of an item; empty if it is gone."""
+        with self.lock:
+            held = self._held.get(id_)
+        cell = None if held is None else self._engine.log.get((*self._prefix, held.name))
+        return "" if cell is None else cell.payload.decode("utf-8", "surrogatepass")
+
+    def key_of(self, id_: int) -> list[bytes]:
+        """Return the key of an item's vectors."""
+        with self.lock:
+            return [*self._prefix, self._held[id_].name if id_ in self._held else b""]
+
+    def jobs(self, first: int = 0) -> list[Job]:
+        """Return the view of every item from an id on."""
+        with self.lock:
+            return [Job(id_, "item") for id_ in self._held if id_ >= first]
+
+    def take_rows(self, id_: int, rows: Vectors) -> None:
+        """Search an item by these vectors, shape (passages, dim)."""
+        with self.lock:
+            if id_ in self._held:
+                self._retriever.put_vectors(id_, rows)
+                self._lacking.discard(id_)
+                self._asked.discard(id_)
 
     def named(self, memory_id: str) -> Held | None:
         """Return the item with a name; None if there is none."""
@@ -189,11 +266,14 @@ class Shelf:
         with self.lock:
             return self._has_heir(item.memory_id, item.id)
 
-    def find(self, ask: Ask, weights: Weights) -> list[tuple[Held, float | None]]:
+    def find(
+        self, ask: Ask, vector: Vectors | None, weights: Weights
+    ) -> list[tuple[Held, float | None]]:
         """Return items, best first with their scores, or the newest first without.
 
         Args:
             ask: What is asked for.
+            vector: The vector of the question, shape (dim,); None searches by words alone.
             weights: The weight of each signal.
         """
         with self.lock:
@@ -215,7 +295,7 @@ class Shelf:
                 before=ask.before,
             )
             ids, scores, _ = self._retriever.search(
-                None, ask.text, ask.k, where=where, weights=weights, cue=Cue()
+                vector, ask.text, ask.k, where=where, weights=weights, cue=Cue()
             )
             return [
                 (self._held[id_], score)

@@ -28,8 +28,8 @@ _T = TypeVar("_T")
 Draft: TypeAlias = tuple[str, list[bytes], bytes, bytes, tuple[int, ...]]
 """Kind, key, meta, payload and sources, as `ColdStore.append` takes them."""
 
-View: TypeAlias = Literal["turn", "context", "memory"]
-"""Vectors of a turn's own passages, of the turn with its neighbours, or of a memory."""
+View: TypeAlias = Literal["turn", "context", "memory", "item"]
+"""Vectors of a turn's own passages, of the turn with its neighbours, of a memory, or of an item."""
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 TURN: Final = "turn"
