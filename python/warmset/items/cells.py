@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import space
 from warmset.items.item import MemoryItem
+from warmset.items.new import as_json
 from warmset.options import CONFIDENCE
 from warmset.store.rows import Put
 
@@ -111,14 +112,15 @@ def row_of(
         codec=JSON if new.text is None else TEXT,
         columns={field: value for field, value in columns.items() if value is not None},
         sources=sources,
-        own=json.dumps(said).encode() if said else b"",
+        own=as_json(said).encode("utf-8", "surrogatepass") if said else b"",
     )
 
 
 def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
     """Return the item of a cell."""
     columns = cast("Mapping[str, Any]", cell.columns)
-    beside: Mapping[str, Any] = json.loads(cell.own) if cell.own else {}
+    own = cell.own.decode("utf-8", "surrogatepass")
+    beside: Mapping[str, Any] = json.loads(own) if own else {}
     text = cell.payload.decode("utf-8", "surrogatepass")
     reward = columns.get("reward")
     lists = {field: tuple(columns.get(field) or ()) for field in _LISTS}

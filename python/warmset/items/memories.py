@@ -19,6 +19,7 @@ from warmset.items.cells import key_of_item, name_of
 from warmset.items.dedupe import keep_novel, put
 from warmset.items.index import item_index
 from warmset.items.item import Fresh, MemoryItem, item, named, says
+from warmset.items.new import GIVEN
 from warmset.options import CONFIDENCE, SHORTLIST
 from warmset.receipts import Spooled
 
@@ -60,9 +61,9 @@ class Memories:
         fresh = self._fresh(text, memory_type, confidence, meta)
         if memory_id is not None:
             fresh = replace(fresh, memory_id=_name(memory_id, "memory_id"))
-            if _AUTOMATIC.fullmatch(memory_id):
+            if GIVEN.fullmatch(memory_id):
                 raise InvalidInputError(
-                    f"memory_id: {memory_id!r} is what a memory without a name is called; "
+                    f"memory_id: {memory_id!r} is what an item without a name is called; "
                     "give another name"
                 )
             if engine.log.version(key_of_item(self._handle.tenant, name_of(memory_id))):

@@ -23,6 +23,16 @@ MOST: Final = 1_000
 """The most names in one field, and the most characters of a name."""
 
 _LISTS: Final = ("sections", "keys", "entities", "dependencies", "supersedes", "derived_from")
+MOST_BYTES: Final = 50_000
+"""The most bytes of all names of an item."""
+
+MOST_SUMMARY: Final = 20_000
+"""The most characters of a summary."""
+
+MOST_META: Final = 900_000
+"""The most bytes of the JSON of the caller's own fields."""
+
+_OTHERS: Final = ("supersedes", "derived_from", "dependencies")
 _encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 _NAMES: Final = ("conversation", "session_id", "module_context")
 
@@ -97,6 +107,11 @@ class NewItem:
         self._check_numbers()
         if self.summary is not None and not isinstance(self.summary, str):
             raise InvalidInputError(f"summary: expected a text, found {self.summary!r:.80}")
+        if self.summary is not None and len(self.summary) > MOST_SUMMARY:
+            raise InvalidInputError(
+                f"summary: expected at most {MOST_SUMMARY:,} characters, "
+                f"found {len(self.summary):,}"
+            )
         if self.origin not in ORIGINS:
             known = ", ".join(ORIGINS)
             raise InvalidInputError(f"origin: expected one of {known}, found {self.origin!r:.80}")
@@ -106,6 +121,11 @@ class NewItem:
         object.__setattr__(
             self, "meta", None if self.meta is None else _plain("meta", dict(self.meta))
         )
+        length = len(as_json(self.meta).encode("utf-8", "surrogatepass"))
+        if length > MOST_META:
+            raise InvalidInputError(
+                f"meta: expected at most {MOST_META:,} bytes of JSON, found {length:,}"
+            )
 
     def _check_names(self) -> None:
         if self.memory_id is not None:
@@ -115,8 +135,15 @@ class NewItem:
                 _check_name(field, getattr(self, field))
         for field in _LISTS:
             object.__setattr__(self, field, _names(field, getattr(self, field)))
-        if self.memory_id is not None and self.memory_id in self.supersedes:
-            raise InvalidInputError(f"supersedes: {self.memory_id!r:.80} is the item itself")
+        for field in _OTHERS:
+            if self.memory_id is not None and self.memory_id in getattr(self, field):
+                raise InvalidInputError(f"{field}: {self.memory_id!r:.80} is the item itself")
+        names = [getattr(self, field) or () for field in (*_LISTS, *_NAMES)]
+        length = sum(len(name.encode()) for given in names for name in given)
+        if length > MOST_BYTES:
+            raise InvalidInputError(
+                f"sections: expected at most {MOST_BYTES:,} bytes in all names, found {length:,}"
+            )
 
     def _check_numbers(self) -> None:
         for field in ("reward", "confidence"):
@@ -135,8 +162,12 @@ class NewItem:
                 raise InvalidInputError(
                     f"timestamp: expected a datetime, found {self.timestamp!r:.80}"
                 )
-            if self.timestamp.tzinfo is None:
-                object.__setattr__(self, "timestamp", self.timestamp.replace(tzinfo=UTC))
+            zoned = self.timestamp.tzinfo is not None
+            try:
+                at = self.timestamp.astimezone(UTC) if zoned else self.timestamp.replace(tzinfo=UTC)
+            except OverflowError as error:
+                raise InvalidInputError(f"timestamp: {self.timestamp} is no time in UTC") from error
+            object.__setattr__(self, "timestamp", at)
 
     def said(self) -> str:
         """Return its text, or the JSON of its data."""
@@ -144,7 +175,7 @@ class NewItem:
 
     def digest(self) -> str:
         """Return a digest of everything that was given."""
-        at = None if self.timestamp is None else self.timestamp.astimezone(UTC).isoformat()
+        at = None if self.timestamp is None else self.timestamp.isoformat()
         return content_hash(as_json([at, *_GIVEN(self)]).encode("utf-8", "surrogatepass")).hex()
 
 

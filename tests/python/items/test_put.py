@@ -500,6 +500,18 @@ WRONG = {
     "a key": ({"keys": ["a", 5]}, "keys: expected a name"),
     "many entities": ({"entities": ["a"] * 1_001}, "entities: expected at most 1,000"),
     "itself": ({"memory_id": "a", "supersedes": ["a"]}, "the item itself"),
+    "made of itself": ({"memory_id": "a", "derived_from": ["a"]}, "derived_from: 'a' is the item"),
+    "itself first": ({"memory_id": "a", "dependencies": ["a"]}, "dependencies: 'a' is the item"),
+    "long names": (
+        {"sections": [f"{n:02}" + "x" * 998 for n in range(50)], "conversation": "y"},
+        "at most 50,000 bytes in all names, found 50,001",
+    ),
+    "a long summary": ({"summary": "x" * 20_001}, "at most 20,000 characters"),
+    "long meta": ({"meta": {"a": "x" * 899_993}}, "900,000 bytes of JSON, found 900,001"),
+    "a time before all": (
+        {"timestamp": datetime.min.replace(tzinfo=timezone(timedelta(hours=1)))},
+        "is no time in UTC",
+    ),
     "no decay": ({"relevance_decay": 0}, "relevance_decay: expected a number over 0 to 1"),
     "much decay": ({"relevance_decay": 1.01}, "relevance_decay: expected"),
     "a reward": ({"reward": float("nan")}, "reward: expected 0 to 1"),
@@ -531,6 +543,10 @@ def test_an_item_with_a_wrong_field_is_refused(wrong):
         {"confidence": 0},
         {"confidence": 1},
         {"sections": ["a"] * 1_000},
+        {"sections": [f"{n:02}" + "x" * 998 for n in range(50)]},
+        {"summary": "\0" * 20_000, "meta": {"a": "é" * 449_996}},
+        {"timestamp": datetime.min.replace(tzinfo=UTC)},
+        {"timestamp": datetime.max.replace(tzinfo=UTC)},
     ],
 )
 def test_an_item_at_a_limit_is_taken(items, fields):
