@@ -18,6 +18,7 @@ from warmset import (
 )
 from warmset.errors import BudgetTooSmall, InvalidInputError
 from warmset.evict import Fold, Leave, is_overflow
+from warmset.evict.slots import GAP
 from warmset.messages import Thinking
 
 
@@ -148,6 +149,15 @@ def test_a_summary_is_no_request():
     assert made.inserted[0].kind == "summary"
     again = fit([*made.messages, *step(9)], budget=made.tokens, policy=policy)
     assert messages[2] in again.messages
+
+
+def test_a_filler_message_is_no_request():
+    """What an earlier fit left in the current exchange must not take the request's place."""
+    found, again = said("assistant", "found " * 30), said("assistant", "again")
+    messages = [said("user", "old"), said("assistant", "x"), said("user", "find it")]
+    messages += [found, said("user", GAP), again]
+    made = fit(messages, budget=count([messages[0], messages[2], again]))
+    assert made.messages == [messages[0], messages[2], again]
 
 
 def shortly(messages, *, max_tokens):

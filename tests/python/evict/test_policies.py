@@ -219,6 +219,17 @@ def test_a_summary_waits_for_the_watermark_or_for_the_predicate():
     assert asked[0][1] == count(messages)
 
 
+def test_a_predicate_decides_up_to_the_budget_and_not_above_it():
+    messages = session()
+    never = Summarize(
+        summarizer=lambda _, max_tokens: "short",  # noqa: ARG005
+        should_compact=lambda _messages, _tokens: False,
+    )
+    assert not fit(messages, budget=count(messages), policy=never).inserted
+    [summary] = fit(messages, budget=tight(messages), policy=never).inserted
+    assert summary.kind == "summary"
+
+
 def test_the_first_of_a_chain_that_reaches_the_budget_wins():
     messages = session()
     chain = Chain(ClearToolResults(keep=1), SlidingWindow(1))
@@ -296,6 +307,13 @@ class Odd:
         (lambda _: Swap(5, {"role": "tool"}, "placeholder", "no message"),),
         (lambda _: Swap(5, "cleared", "placeholder", "no message"),),
         (lambda _: Swap(5, said("user", "x"), "placeholder", "answers no call"),),
+        (lambda view: Leave(len(view.units), "behind the last unit"),),
+        (lambda _: Leave(-1, "before the first unit"),),
+        (lambda view: Swap(len(view.messages), said("user", "x"), "placeholder", "none there"),),
+        (lambda view: Fold((2, len(view.units)), said("user", "x"), "behind the last unit"),),
+        (lambda _: Fold((2, 3, 2), said("user", "x"), "the same unit twice"),),
+        (lambda _: Swap(14, said("user", "x"), "placeholder", "the assistant said it"),),
+        (lambda _: Fold((2, 3), said("system", "x"), "the system said nothing"),),
     ],
 )
 def test_a_policy_that_asks_for_nonsense(edits):

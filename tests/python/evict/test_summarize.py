@@ -145,6 +145,21 @@ def test_several_earlier_summaries_are_all_taken_up():
     assert asked == ["Part 1.\n\nPart 2."]
 
 
+def test_an_earlier_summary_alone_is_not_summarised_again():
+    asked = []
+
+    def knows(messages, *, max_tokens, previous=None):  # noqa: ARG001 - as all are called
+        asked.append(len(messages))
+        return PART
+
+    task, *rest = talk(2)
+    messages = [task, text_message("openai", "user", f"{HEADING}\n{PART} {FILL}"), *rest]
+    budget = count_tokens(messages) + 1
+    for keep, said in ((len(rest), []), (len(rest) - 1, [1])):
+        fit(messages, budget=budget, policy=Summarize(0.1, knows, keep=keep))
+        assert asked == said, keep
+
+
 def test_the_counter_of_the_caller_decides_whether_it_is_shorter():
     messages = talk()
 
