@@ -139,6 +139,19 @@ def test_an_element_that_is_no_message_is_refused_by_its_place():
     assert caught.value.index == 1
 
 
+@pytest.mark.parametrize("content", [{"rows": 3}, 3, None])
+@pytest.mark.parametrize("pairs", [True, False])
+def test_a_tool_may_answer_with_any_value(content, pairs):
+    call = {"id": "a", "type": "function", "function": {"name": "f", "arguments": "{}"}}
+    asked = {"role": "assistant", "content": "", "tool_calls": [call]}
+    talk = [TALK[1], asked, {"role": "tool", "tool_call_id": "a", "content": content}]
+    assert trim_messages(talk, max_tokens=3, token_counter=len, pairs=pairs) == talk
+    said = {"role": "user", "content": content}
+    if content is not None:
+        with pytest.raises(InvalidMessageError, match="message 0: content is a"):
+            trim_messages([said], max_tokens=3, token_counter=len, pairs=pairs)
+
+
 def test_what_cannot_be_estimated_is_refused():
     for part in ({"type": "text", "text": None}, {"type": "text", "text": 3}):
         with pytest.raises(InvalidInputError, match="cannot be counted"):
