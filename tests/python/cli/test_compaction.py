@@ -11,7 +11,7 @@ import unicodedata
 import pytest
 from vectors_by_word import WordEmbedder
 
-from warmset import Memory, PreparedCompaction
+from warmset import Memory, PreparedCompaction, count_tokens
 from warmset.cli.app import run
 
 
@@ -56,6 +56,21 @@ def test_a_list_is_compacted_and_told(file, call):
     code, out, _ = call("compact", file, "--words-only", "--budget", "5")
     assert code == 0
     assert "over the budget" in out
+
+
+@pytest.mark.parametrize(("stay", "more"), [(9, "and 1 more"), (10, None)])
+def test_twenty_dropped_turns_are_listed_and_the_rest_is_counted(tmp_path, call, stay, more):
+    same = [{"role": one["role"], "content": "one word " * 9} for one in talk()]
+    path = tmp_path / "same.json"
+    path.write_text(json.dumps(same))
+    budget = count_tokens(same[:stay])
+    tokens = ("compact", path, "--words-only", "--budget", budget)
+    gone = json.loads(call(*tokens, "--json")[1])["dropped"]
+    assert len(gone) == len(same) - stay
+    out = call(*tokens)[1]
+    assert out.count("user  ") + out.count("assistant  ") == 20
+    assert (" more; " in out) == (more is not None)
+    assert more is None or f"{more}; --json lists all" in out
 
 
 def test_lines_and_standard_input_are_read(tmp_path, call, monkeypatch):
