@@ -332,8 +332,10 @@ def test_messages_that_are_none_are_refused():
         compact_context(long_chat(5), dialect="latin")
     with pytest.raises(InvalidInputError, match="recency"):
         CompactWeights(recency=-1)
-    with pytest.raises(InvalidInputError, match="same"):
-        CompactWeights(same=0.5)
+    for wrong in (0.5, 0.7499, 1.0001):
+        with pytest.raises(InvalidInputError, match="same"):
+            CompactWeights(same=wrong)
+    assert [CompactWeights(same=one).same for one in (0.75, 1)] == [0.75, 1]
 
 
 def test_an_embedder_whose_vectors_change_their_length_is_refused():

@@ -214,6 +214,17 @@ def test_a_list_of_exactly_the_budget_is_not_embedded():
         assert ("similarity" in made.stats.missing) == (not embedded)
 
 
+@pytest.mark.parametrize("blank", ["", " ", "\n\t"])
+def test_a_blank_text_is_not_embedded(blank):
+    given = chat()
+    given[9] = {"role": "assistant", "content": blank}
+    forget_vectors()
+    embedder = Counting()
+    compact_context(given, embedder=embedder, query="rope")
+    assert blank not in embedder.texts
+    assert given[8]["content"] in embedder.texts
+
+
 def test_over_budget_begins_a_token_above_it():
     given = chat()
     least = compact_context(given, budget=1).stats.after_tokens

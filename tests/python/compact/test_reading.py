@@ -96,6 +96,17 @@ def test_messages_without_a_key_are_read_each_time():
     assert reads[1] is not read_list(given, None, "o200k_base")[1][1]
 
 
+def test_tokens_are_those_of_the_vocabulary_that_was_asked_for():
+    given = [{"role": "user", "content": "Zażółć gęślą jaźń, 漢字 and 12345678 crates"}]
+    found = [
+        3 + int(read_list(given, None, encoding)[1].costs.sum())
+        for encoding in ("o200k_base", "cl100k_base", "o200k_base")
+    ]
+    large, small = (count_tokens(given, encoding=one) for one in ("o200k_base", "cl100k_base"))
+    assert found == [large, small, large]
+    assert large != small
+
+
 def test_what_is_used_stays_and_the_rest_goes(monkeypatch):
     monkeypatch.setattr(reading, "_CHARACTERS", 1_000)
     monkeypatch.setattr(reading, "_SHELVES", {})
