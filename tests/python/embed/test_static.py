@@ -27,6 +27,7 @@ TEXTS = [
     "Crème brûlée, 漢字",
     "a" * 150,
     "word " * 2_000,
+    ("a" * 150 + " ") * 99 + "word " * 400 + "whale " * 112 + "harpoon",
 ]
 
 
@@ -127,10 +128,12 @@ def test_it_asks_for_more_of_the_context(static):
     assert context_share(static) == 0.7
 
 
-def test_a_text_without_known_pieces_has_a_vector_all_the_same(static):
+def test_a_text_without_known_pieces_has_the_mean_of_the_table(static, files):
     rows = static.embed(["", " \n", "\ud800", "a" * 150, "\U00013000"])
     np.testing.assert_allclose(np.linalg.norm(rows, axis=1), 1, rtol=1e-6)
     np.testing.assert_array_equal(rows[0], rows[1])
+    mean = ByHand(files).table.mean(axis=0)
+    np.testing.assert_allclose(rows[3], mean / np.linalg.norm(mean), atol=1e-4)
     np.testing.assert_allclose(np.linalg.norm(static.embed_query([""]), axis=1), 1, rtol=1e-6)
     assert static.embed([]).shape == (0, 256)
     with pytest.raises(InvalidInputError):
