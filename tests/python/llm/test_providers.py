@@ -113,6 +113,23 @@ def test_a_message_that_did_not_end_has_a_fault(model_of, reason):
     assert model.ask(Prompt("", "data")).fault is not None
 
 
+@pytest.mark.parametrize(("length", "more"), [(200, ""), (201, "…")])
+def test_what_a_model_says_of_a_refusal_is_cut_behind_200_characters(model_of, length, more):
+    why = {"type": "refusal", "explanation": "x" * length}
+    reply = MESSAGE | {"stop_reason": "refusal", "stop_details": why}
+    fault = model_of("anthropic", reply)[0].ask(Prompt("", "data")).fault
+    assert fault == f"the model refused: {'x' * 200}{more}"
+
+
+@pytest.mark.parametrize("provider", PROVIDERS)
+@pytest.mark.parametrize("strict", [True, False])
+def test_a_schema_is_sent_where_the_server_knows_of_schemas(model_of, provider, strict):
+    schema = {"type": "object", "properties": {"a_field_of_ours": {"type": "string"}}}
+    model, sent = model_of(provider, strict=strict)
+    model.ask(Prompt("data", schema=schema))
+    assert ("a_field_of_ours" in json.dumps(sent[0][1])) == strict
+
+
 @pytest.mark.parametrize("reason", ["length", "content_filter"])
 def test_a_completion_that_did_not_end_has_a_fault(model_of, reason):
     cut = CHAT | {"choices": [CHAT["choices"][0] | {"finish_reason": reason}]}

@@ -129,7 +129,8 @@ def test_what_is_no_compaction_is_an_error(agent, httpserver):
         empty = {"content": [{"type": "compaction", "content": None}]}
         text = {"content": [{"type": "text", "text": "I counted."}]}
         answers = [{"content": [], "stop_reason": "max_tokens"}, empty, text]
-        answers += [{"stop_reason": "end_turn"}]
+        made = {"type": "compaction", "content": "so far", "signature": "s"}
+        answers += [{"stop_reason": "end_turn"}, {"content": [made, *text["content"]]}]
     for server.answer in answers:
         with pytest.raises(SummarizerError, match="compacted nothing"):
             compaction.compact(ListRequest(messages=ASKED, model="m"))
