@@ -193,10 +193,10 @@ def test_quotations_of_steady_windows_are_made_anew():
 def test_conversations_are_counted_for_each_tenant(tmp_path):
     with ColdStore.open(tmp_path / "store") as store:
         store.append([row(key=[t, c]) for t in (b"t", b"u") for c in (b"a", b"b", b"a")])
-        store.append([row(key=[b"v"], kind="item")])
+        store.append([row(key=[b"t", b"d"]), row(key=[b"v"], kind="item")])
     found = examine(Access(path=tmp_path / "store"))
-    assert (found.conversations, found.tenants, found.is_healthy) == (4, 2, True)
-    assert found.records == {"item": 1, "turn": 6}
+    assert (found.conversations, found.tenants, found.is_healthy) == (5, 2, True)
+    assert found.records == {"item": 1, "turn": 7}
 
 
 @pytest.mark.parametrize("count", [1, 2, 5])
