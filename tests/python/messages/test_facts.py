@@ -34,13 +34,15 @@ OPENAI_FACTS = [
             {"type": "image_url", "image_url": {"url": "https://a.b/c/plan.png?w=1#x"}},
             {"type": "image_url", "image_url": {"url": "data:image/png;base64,QUJD"}},
             {"type": "image_url", "image_url": {"url": "https://a.b"}, "caption": " a plan "},
+            {"type": "image_url", "image_url": {"url": ""}, "caption": " ", "title": "map"},
             {"type": "file", "file": {"filename": "a.pdf", "file_data": "…"}},
             {"type": "input_audio", "input_audio": {"data": "…"}},
         ),
         Facts(
             "user",
-            "what is this?\n[image: plan.png]\n[image]\n[image: a plan]\n[file: a.pdf]\n[audio]",
-            images=3,
+            "what is this?\n[image: plan.png]\n[image]\n[image: a plan]\n[image: map]\n"
+            "[file: a.pdf]\n[audio]",
+            images=4,
             request=True,
         ),
     ),
