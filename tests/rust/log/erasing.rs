@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use proptest::prelude::*;
 use warmset_core::cold::{Draft, Durability, Medium as _, Mode, Options, Ram, Scope, Store};
-use warmset_core::log::{Batch, Columns, IfPresent, Item, Key, Log, Outcome, Row};
+use warmset_core::log::{Batch, Columns, IfPresent, Item, Key, Log, Outcome, Row, Value};
 use warmset_core::{Error, Kind, Seq};
 
 use crate::segment;
@@ -387,4 +387,31 @@ proptest! {
             }
         }
     }
+}
+
+#[test]
+fn a_version_is_erased_with_its_patches_and_older_versions_without_a_log() {
+    let ram = Ram::new();
+    let log = open(&ram, Mode::Exclusive);
+    put(&log, A, &[]);
+    let version = put(&log, A, &[]);
+    let columns = Columns::new([("who".to_owned(), Value::Text("somebody".to_owned()))]).unwrap();
+    let patch = Row::Patch {
+        key: A,
+        version: None,
+        columns: &columns,
+        expires: None,
+    };
+    write(&log, patch);
+    put(&log, B, &[]);
+    let has = |needle: &[u8]| {
+        let bytes = ram.read(&segment(2)).unwrap();
+        bytes.windows(needle.len()).any(|part| part == needle)
+    };
+    assert!(has(b"somebody"));
+    log.store().erase(Scope::Records(&[version])).unwrap();
+    log.store().compact().unwrap();
+    assert!(!has(b"somebody"));
+    assert_eq!(log.get(A, 0).unwrap(), None);
+    assert!(log.get(B, 0).unwrap().is_some());
 }

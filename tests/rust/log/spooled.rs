@@ -584,6 +584,28 @@ fn keys_of_what_was_taken_up_go_although_the_next_batch_fails() {
 }
 
 #[test]
+fn keys_of_a_batch_whose_taker_ended_early_go_with_its_file() {
+    let ram = Ram::new();
+    let log = Log::new(store(&ram, Encryption::Keys));
+    write(&log, OTHER);
+    let own = keys(&ram);
+    leave(&ram, &log, &[put(A, b"left", IfPresent::Skip)]);
+    let (name, all) = (left(&ram), keys(&ram));
+    let bytes = ram.read(&name).unwrap();
+    // Only the batch itself is behind it.
+    log.write(&Batch::new(&[])).unwrap();
+    assert_eq!((keys(&ram), waiting(&ram)), (own.clone(), 0));
+    ram.write(&name, bytes);
+    for (name, bytes) in &all {
+        ram.write(name, bytes.clone());
+    }
+    let log = Log::new(store(&ram, Encryption::Keys));
+    write(&log, OTHER);
+    assert_eq!((keys(&ram), waiting(&ram)), (own, 0));
+    assert_eq!(payload(&log, A).unwrap(), b"left");
+}
+
+#[test]
 fn keys_that_no_batch_has_go_with_a_compaction() {
     let ram = Ram::new();
     let log = Log::new(store(&ram, Encryption::Keys));
