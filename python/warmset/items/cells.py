@@ -52,9 +52,16 @@ def name_of(memory_id: str | None) -> bytes:
     return _NO_NAME + uuid.uuid4().bytes if memory_id is None else memory_id.encode()
 
 
-def memory_id_of(name: bytes, born: int) -> str:
+def is_nameless(name: bytes | str) -> bool:
+    """Return whether the last part of a key is that of an item without a name."""
+    return isinstance(name, bytes) and name.startswith(_NO_NAME)
+
+
+def memory_id_of(name: bytes | str, born: int) -> str:
     """Return the name of an item: its own, or one by the id of its first version."""
-    return f"item:{born}" if name.startswith(_NO_NAME) else name.decode()
+    if is_nameless(name):
+        return f"item:{born}"
+    return name if isinstance(name, str) else name.decode()
 
 
 def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:

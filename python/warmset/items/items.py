@@ -11,7 +11,14 @@ from warmset._support.aio import twin
 from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
 from warmset.items.ask import Ask, names_of
-from warmset.items.cells import item_of, key_of_item, name_of, row_of
+from warmset.items.cells import (
+    is_nameless,
+    item_of,
+    key_of_item,
+    memory_id_of,
+    name_of,
+    row_of,
+)
 from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
@@ -104,7 +111,8 @@ class Items:
         batch: list[NewItem] = []
         own: set[str] = set()
         for item in listed:
-            if len(batch) == _STEP or not own.isdisjoint(item.derived_from):
+            follows = item.memory_id in own or not own.isdisjoint(item.derived_from)
+            if len(batch) == _STEP or follows:
                 names += self._put(engine, shelf, batch)
                 batch, own = [], set()
             batch.append(item)
@@ -119,13 +127,10 @@ class Items:
         tokens = count_texts([item.said() for item in batch], engine.encoding)
         now = datetime.now(UTC)
         rows: list[Put] = []
-        keys: list[bytes] = []
         taken = self._existing.names()
         with shelf.lock:
             shelf.refresh()
             for item, digest, count in zip(batch, digests, tokens, strict=True):
-                name = name_of(item.memory_id)
-                keys.append(name)
                 if item.memory_id is not None:
                     there = shelf.named(item.memory_id)
                     if there is not None and there.digest == digest and not there.archived:
@@ -139,7 +144,7 @@ class Items:
                 rows.append(
                     row_of(
                         self._handle.tenant,
-                        name,
+                        name_of(item.memory_id),
                         item,
                         now=now,
                         tokens=count,
@@ -148,10 +153,14 @@ class Items:
                         sources=sources,
                     )
                 )
-            if rows:
-                engine.log.write(rows)
-                shelf.refresh()
-            return [shelf.name_at(key) for key in keys]
+            written = engine.log.write(rows) if rows else []
+            shelf.refresh()
+        nameless = (
+            memory_id_of(row.key[-1], outcome.id)
+            for row, outcome in zip(rows, written, strict=True)
+            if is_nameless(row.key[-1]) and outcome.id is not None
+        )
+        return [item.memory_id or next(nameless) for item in batch]
 
     def _provenance(self, shelf: Shelf, item: NewItem) -> tuple[list[int], Origin]:
         """Return the ids of the records that an item is made from, and whose words it has."""

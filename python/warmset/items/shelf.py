@@ -15,6 +15,7 @@ from warmset._support.locks import guarded, rlock
 from warmset.index.cue import Cue
 from warmset.items.ask import NO_NAME
 from warmset.items.cells import memory_id_of, prefix_of, time_of
+from warmset.items.item import ORIGINS
 from warmset.options import Filter
 from warmset.store.records import Job
 
@@ -81,6 +82,7 @@ class Held:
         "_by_label",
         "_heirs",
         "_position",
+        "_archived",
         "_lacking",
         "_asked",
     ),
@@ -119,6 +121,7 @@ class Shelf:
         self._by_id: dict[str, int] = {}
         self._by_label: defaultdict[tuple[str, str], set[int]] = defaultdict(set)
         self._heirs: defaultdict[str, set[int]] = defaultdict(set)  # what replaces a name
+        self._archived: set[int] = set()
         self._lacking: set[int] = set()  # items without vectors
         self._asked: set[int] = set()  # those of them that are to be embedded
 
@@ -196,6 +199,8 @@ class Shelf:
         )
         self._held[held.version] = held
         self._lacking.add(held.version)
+        if held.archived:
+            self._archived.add(held.version)
         self._by_name[held.name] = self._by_id[held.memory_id] = held.version
         for label in held.labels:
             self._by_label[label].add(held.version)
@@ -207,6 +212,7 @@ class Shelf:
         self._retriever.remove(version)
         self._lacking.discard(version)
         self._asked.discard(version)
+        self._archived.discard(version)
         del self._by_name[held.name], self._by_id[held.memory_id]
         for label in held.labels:
             self._by_label[label].discard(version)
@@ -255,11 +261,6 @@ class Shelf:
         with self.lock:
             version = self._by_id.get(memory_id)
             return None if version is None else self._held[version]
-
-    def name_at(self, name: bytes) -> str:
-        """Return the name of the item with the last part of a key."""
-        with self.lock:
-            return self._held[self._by_name[name]].memory_id
 
     def is_replaced(self, item: MemoryItem) -> bool:
         """Return whether a newer item replaces a memory or a message."""
@@ -315,7 +316,7 @@ class Shelf:
         """Return the items that are not shown."""
         hidden = set[int]()
         if not archived:
-            hidden |= {one.version for one in self._held.values() if one.archived}
+            hidden |= self._archived
         if not superseded:
             for name in self._heirs:
                 old = self._by_id.get(name)
@@ -338,8 +339,8 @@ def held_of(cell: Cell) -> tuple[Held, str]:
     columns = cast("Mapping[str, Any]", cell.columns)
     labels = {(label, str(columns.get(label) or NO_NAME)) for label in LABELS}
     labels |= {(label, name) for label in LISTS for name in columns.get(label) or ()}
-    if not isinstance(columns.get("type"), str):
-        raise ValueError("it has no type")  # noqa: TRY004 - of a record, not of an argument
+    if not isinstance(columns.get("type"), str) or columns.get("origin") not in ORIGINS:
+        raise ValueError("it has no type or no origin")
     at = time_of(columns.get("time"))
     held = Held(
         version=cell.version,

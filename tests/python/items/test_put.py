@@ -156,6 +156,16 @@ def test_what_is_derived_from_another_item_of_the_call_comes_after_it(items):
         items.get("made")
 
 
+def test_of_one_name_the_last_item_of_a_call_stays(items):
+    first, other = new("first", memory_id="a"), new("other", memory_id="a")
+    items.put(first)
+    assert items.put_many([other, first]) == ["a", "a"]
+    assert items.get("a").text == "first"
+    assert items.put_many([first, new("b"), other, new("c")])[::2] == ["a", "a"]
+    assert items.get("a").text == "other"
+    assert {one.text for one in items.query()} == {"other", "b", "c"}
+
+
 def test_a_batch_with_an_unknown_source_writes_nothing(memory, items):
     count = records(memory)
     with pytest.raises(NotFound, match="'missing'"):
@@ -449,13 +459,14 @@ def test_a_cell_that_is_no_item_is_passed_over(tmp_path):
         Put(key_of_item("default", b"\x80"), b"", columns={"type": "t", "origin": "user"}),
         Put(key_of_item("default", b"plain"), b""),
         Put(key_of_item("default", b"number"), b"", columns={"type": 5, "origin": "user"}),
+        Put(key_of_item("default", b"system"), b"", columns={"type": "t", "origin": "system"}),
     ]
     Log(store).write(strange)
     store.close()
     with Memory.open(tmp_path, embedder="lexical") as memory:
         memory.items.put(new(memory_id="a"))
         assert names(memory.items.query()) == {"a"}
-        assert len([one for one in memory.stats()["damaged"] if "item" in one]) == 3
+        assert len([one for one in memory.stats()["damaged"] if "item" in one]) == 4
 
 
 def test_an_item_over_the_limit_is_refused(items):
