@@ -56,6 +56,7 @@ def use(path):
         for write in writes.values():
             with pytest.raises(ReadOnly):
                 write()
+        assert memory.erase(ids=[]).records == 0  # nothing is written for it
         assert len(log) == 151
 
 
