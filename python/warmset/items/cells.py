@@ -70,6 +70,10 @@ def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
     Raises:
         StoreError: They could not be read.
     """
+    try:
+        conversation.encode()
+    except UnicodeEncodeError:  # no item has such a name
+        return []
     whose = {"conversation": conversation}
     found = log.scan(prefix_of(tenant), where=whose, limit=None)
     return [one.version for one in found]

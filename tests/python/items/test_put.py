@@ -390,6 +390,14 @@ def test_the_items_of_a_conversation_are_erased_with_it(tmp_path, way):
         assert anywhere(tmp_path, "plaintext") == []
 
 
+def test_a_conversation_with_half_a_character_in_its_name_is_erased(memory, items):
+    memory.conversation("\ud800").append(said("hello"))
+    items.put(new(memory_id="a", conversation="other"))
+    memory.erase(conversation="\ud800")
+    assert memory.conversations() == []
+    assert names(items.query()) == {"a"}
+
+
 # --- beside others -------------------------------------------------------------------------------
 
 
