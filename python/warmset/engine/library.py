@@ -9,7 +9,7 @@ from warmset import messages
 from warmset._support.locks import guarded
 from warmset.engine.catalog import Catalog
 from warmset.index.indexer import Indexer
-from warmset.index.labels import TURN_KIND, Numbers, role_number
+from warmset.index.labels import TURN_KIND, WORDS_INDEXED, Numbers, role_number
 from warmset.index.vectorizer import Vectorizer
 from warmset.store.derived import Derived
 from warmset.store.records import TurnMeta
@@ -25,9 +25,6 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
     from warmset.store.options import StoreOptions
     from warmset.store.records import Job
-
-_WORDS_INDEXED = 200_000
-"""Characters of a turn that the lexical index reads; a turn may be fifty megabytes long."""
 
 
 @guarded(
@@ -147,7 +144,7 @@ class Library(Catalog):
             int(entry.at * 1000),
             True,
         )
-        words = "" if entry.blank else f"{text[:_WORDS_INDEXED]}\n{day}"
+        words = "" if entry.blank else f"{text[:WORDS_INDEXED]}\n{day}"
         self.retriever.add(entry.id, labels, words)
         read = traits.read(text, entry.facts.role, entry.at)
         if read != traits.NONE:

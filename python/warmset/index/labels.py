@@ -12,6 +12,9 @@ if TYPE_CHECKING:
 ROLES: Final = ("system", "developer", "user", "assistant", "tool", "function")
 """Roles by their number in the index; any other role has the number after the last."""
 
+WORDS_INDEXED: Final = 200_000
+"""Characters of a text that the index of words reads."""
+
 TURN_KIND: Final = 1
 """The number of the record kind "turn"."""
 

@@ -13,8 +13,9 @@ from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import space
+from warmset._support.names import fault_of
 from warmset.items.item import MemoryItem
-from warmset.items.new import as_json
+from warmset.items.new import LISTS, as_json
 from warmset.options import CONFIDENCE
 from warmset.store.rows import Put
 
@@ -34,7 +35,6 @@ JSON: Final = "json"
 
 _NO_NAME: Final = b"\xff"
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
-_LISTS: Final = ("sections", "keys", "entities", "dependencies", "supersedes", "derived_from")
 
 
 def prefix_of(tenant: str) -> tuple[bytes, bytes]:
@@ -52,16 +52,24 @@ def name_of(memory_id: str | None) -> bytes:
     return _NO_NAME + uuid.uuid4().bytes if memory_id is None else memory_id.encode()
 
 
-def is_nameless(name: bytes | str) -> bool:
-    """Return whether the last part of a key is that of an item without a name."""
-    return isinstance(name, bytes) and name.startswith(_NO_NAME)
+def number_name(born: int) -> str:
+    """Return the name of an item without one, by the id of its first version."""
+    return f"item:{born}"
 
 
-def memory_id_of(name: bytes | str, born: int) -> str:
+def memory_id_of(name: bytes, born: int) -> str:
     """Return the name of an item: its own, or one by the id of its first version."""
-    if is_nameless(name):
-        return f"item:{born}"
-    return name if isinstance(name, str) else name.decode()
+    return number_name(born) if name.startswith(_NO_NAME) else name.decode()
+
+
+def is_put(log: Log, tenant: str, memory_id: str) -> bool:
+    """Return whether an item that was put has a name.
+
+    Raises:
+        StoreError: It could not be read.
+    """
+    key = key_of_item(tenant, memory_id.encode("utf-8", "surrogatepass"))
+    return fault_of(memory_id) is None and log.version(key) > 0
 
 
 def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
@@ -70,9 +78,7 @@ def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
     Raises:
         StoreError: They could not be read.
     """
-    try:
-        conversation.encode()
-    except UnicodeEncodeError:  # no item has such a name
+    if fault_of(conversation) is not None:  # no item has such a name
         return []
     whose = {"conversation": conversation}
     found = log.scan(prefix_of(tenant), where=whose, limit=None)
@@ -114,7 +120,7 @@ def row_of(
         "module": new.module_context,
         "reward": None if new.reward is None else float(new.reward),
         "decay": None if new.relevance_decay == 1 else float(new.relevance_decay),
-    } | {field: list(getattr(new, field)) for field in _LISTS if getattr(new, field)}
+    } | {field: list(getattr(new, field)) for field in LISTS if getattr(new, field)}
     beside = {"summary": new.summary, "meta": new.meta}
     said = {field: value for field, value in beside.items() if value is not None}
     return Put(
@@ -134,7 +140,7 @@ def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
     beside: Mapping[str, Any] = json.loads(own) if own else {}
     text = cell.payload.decode("utf-8", "surrogatepass")
     reward = columns.get("reward")
-    lists = {field: tuple(columns.get(field) or ()) for field in _LISTS}
+    lists = {field: tuple(columns.get(field) or ()) for field in LISTS}
     return MemoryItem(
         id=cell.version,
         memory_id=memory_id_of(cell.key[-1], cell.born),

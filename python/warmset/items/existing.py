@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Final, Protocol
 from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.errors import Erased, InvalidInputError, NotFound
-from warmset.items.item import MemoryItem
+from warmset.items.item import MemoryItem, made_at, name_of, type_of
 from warmset.options import SEARCH_WAIT, Filter
 from warmset.store.records import TurnMeta
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
@@ -83,13 +83,18 @@ class Existing:
         """Return the names of memories, which no other item may have."""
         return self._memories.names()
 
-    def query(self, ask: Ask) -> list[MemoryItem]:
-        """Return messages and memories, best or newest first; see `Items.query`."""
+    def query(self, ask: Ask, heirs: Mapping[str, int]) -> list[MemoryItem]:
+        """Return messages and memories, best or newest first; see `Items.query`.
+
+        Args:
+            ask: What is asked for.
+            heirs: Names that are not shown, with the ids of what replaces them.
+        """
         if ask.labels:  # they have none
             return []
-        return [*self._messages(ask), *self._known(ask)]
+        return [*self._messages(ask, heirs), *self._known(ask, heirs)]
 
-    def _messages(self, ask: Ask) -> Iterable[MemoryItem]:
+    def _messages(self, ask: Ask, heirs: Mapping[str, int]) -> Iterable[MemoryItem]:
         if ask.types is not None and MESSAGE not in ask.types:
             return []
         engine, tenant = self._handle.engine, self._handle.tenant
@@ -100,12 +105,15 @@ class Existing:
                 if one.tenant == tenant and ask.conversation in (None, one.name)
             ]
             some = None if ask.session is None else _of_session(engine, ledgers, ask.session)
+            named = ((int(turn[1]), heirs[turn[0]]) for turn in map(_TURN.fullmatch, heirs) if turn)
+            old = {id_ for id_, heir in named if heir > id_}
             if ask.text is None:
                 live = (
                     (ledger, ledger.entries[id_])
                     for ledger in ledgers
                     for id_ in ledger.history.path
                     if (some is None or id_ in some)
+                    and id_ not in old
                     and ask.spans(int(ledger.entries[id_].at * 1_000))
                 )
                 newest = heapq.nlargest(ask.k, live, key=lambda one: (one[1].at, one[1].id))
@@ -113,6 +121,7 @@ class Existing:
         where = Filter(
             conversation=ask.conversation,
             ids=some,
+            exclude=old,
             since=None if ask.since is None else ask.since / 1_000,
             before=None if ask.before is None else ask.before / 1_000,
         )
@@ -125,20 +134,23 @@ class Existing:
             ]
         return _read(engine, [(one, entry) for one, entry, _ in hits], [hit[2] for hit in hits])
 
-    def _known(self, ask: Ask) -> Iterable[MemoryItem]:
+    def _known(self, ask: Ask, heirs: Mapping[str, int]) -> Iterable[MemoryItem]:
         if ask.session is not None:
             return []
         types = MEMORY_TYPES if ask.types is None else [t for t in MEMORY_TYPES if t in ask.types]
         if not types:
             return []
-        every = self._memories.search(query=ask.text, k=1 << 30, conversation=ask.conversation)
-        return [
-            one
-            for one in every
-            if one.memory_type in types
-            and (one.score is None or one.score > 0)
-            and ask.spans(int(one.timestamp.timestamp() * 1_000))
-        ][: ask.k]
+        found = self._memories.among(
+            ask.text,
+            k=ask.k,
+            conversation=ask.conversation,
+            fits=lambda one: (
+                type_of(one) in types
+                and ask.spans(int(made_at(one) * 1_000))
+                and heirs.get(name_of(one), 0) <= one.id
+            ),
+        )
+        return [one for one in found if one.score is None or one.score > 0]
 
 
 def _of_session(engine: Engine, ledgers: Iterable[Ledger], session: str) -> set[int]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 from warmset._core import content_hash
 from warmset.options import CONFIDENCE
@@ -142,18 +142,33 @@ def named(made: Made) -> str | None:
     return given if isinstance(given, str) else None
 
 
+def name_of(made: Made) -> str:
+    """Return the name of a memory: its caller's, else one by its id."""
+    return named(made) or f"memory:{made.id}"
+
+
+def type_of(made: Made) -> MemoryType:
+    """Return the type of a memory."""
+    return cast("MemoryType", made.fields.get("kind", "fact"))
+
+
+def made_at(made: Made) -> float:
+    """Return when a memory was stored, in seconds since 1970 UTC."""
+    return float(made.fields.get("at", 0.0))
+
+
 def item(made: Made, text: str, tokens: int, score: float | None = None) -> MemoryItem:
     """Return the memory of a record, whose text has so many tokens."""
     fields = made.fields
     return MemoryItem(
         id=made.id,
-        memory_id=named(made) or f"memory:{made.id}",
+        memory_id=name_of(made),
         text=text,
         token_count=tokens,
-        memory_type=fields.get("kind", "fact"),
+        memory_type=type_of(made),
         confidence=float(fields.get("confidence", 0.5)),
         conversation=made.conversation,
-        timestamp=datetime.fromtimestamp(float(fields.get("at", 0.0)), UTC),
+        timestamp=datetime.fromtimestamp(made_at(made), UTC),
         sources=made.sources,
         meta=dict(fields.get("meta") or {}),
         score=score,

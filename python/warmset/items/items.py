@@ -4,26 +4,19 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final
+from typing import TYPE_CHECKING, Final, cast
 
 from warmset._core import count_texts
 from warmset._support.aio import twin
 from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
 from warmset.items.ask import Ask, names_of
-from warmset.items.cells import (
-    is_nameless,
-    item_of,
-    key_of_item,
-    memory_id_of,
-    name_of,
-    row_of,
-)
+from warmset.items.cells import item_of, name_of, number_name, row_of
 from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
 from warmset.items.new import NewItem
-from warmset.items.shelf import shelf_of
+from warmset.items.shelf import Held, shelf_of
 from warmset.options import SEARCH_WAIT, SHORTLIST
 from warmset.store.rows import Patch
 from warmset.text.timestamps import milliseconds
@@ -127,11 +120,14 @@ class Items:
         tokens = count_texts([item.said() for item in batch], engine.encoding)
         now = datetime.now(UTC)
         rows: list[Put] = []
+        nameless: list[int] = []  # places of the rows that have no name
         taken = self._existing.names()
         with shelf.lock:
             shelf.refresh()
             for item, digest, count in zip(batch, digests, tokens, strict=True):
-                if item.memory_id is not None:
+                if item.memory_id is None:
+                    nameless.append(len(rows))
+                else:
                     there = shelf.named(item.memory_id)
                     if there is not None and there.digest == digest and not there.archived:
                         continue
@@ -155,29 +151,24 @@ class Items:
                 )
             written = engine.log.write(rows) if rows else []
             shelf.refresh()
-        nameless = (
-            memory_id_of(row.key[-1], outcome.id)
-            for row, outcome in zip(rows, written, strict=True)
-            if is_nameless(row.key[-1]) and outcome.id is not None
-        )
-        return [item.memory_id or next(nameless) for item in batch]
+        given = iter(number_name(cast("int", written[at].id)) for at in nameless)
+        return [item.memory_id or next(given) for item in batch]
 
     def _provenance(self, shelf: Shelf, item: NewItem) -> tuple[list[int], Origin]:
         """Return the ids of the records that an item is made from, and whose words it has."""
         sources: list[int] = []
         origins: list[Origin] = [item.origin]
         for name in item.derived_from:
-            held = shelf.named(name)
-            found = self._existing.get(name) if held is None else None
-            if held is not None:
-                sources.append(held.version)
-                origins.append(held.origin)
-            elif found is not None:
-                sources.append(found.id)
-                origins.append(found.origin or item.origin)
-            else:
+            found = self._find(shelf, name)
+            if found is None:
                 raise NotFound(f"derived_from: there is no item {name!r:.80}")
+            sources.append(found.id)
+            origins.append(found.origin or item.origin)
         return sorted(set(sources)), max(origins, key=ORIGINS.index)
+
+    def _find(self, shelf: Shelf, name: object) -> Held | MemoryItem | None:
+        """Return what is known of an item that was put, or a memory or message; None if neither."""
+        return shelf.named(name) or self._existing.get(name)
 
     def _redacted(self, item: NewItem) -> NewItem:
         """Return an item as it may be stored."""
@@ -202,19 +193,14 @@ class Items:
             NotFound: This tenant has none of that name.
             StoreError: It could not be read.
         """
-        found = self._get(memory_id)
+        shelf = shelf_of(self._handle.live(), self._handle.tenant)
+        found = self._find(shelf, memory_id)
+        if isinstance(found, Held):
+            [cell] = shelf.cells([found])
+            found = None if cell is None else item_of(cell)
         if found is None:
             raise NotFound(f"there is no item {memory_id!r:.80}")
         return found
-
-    def _get(self, memory_id: str) -> MemoryItem | None:
-        engine = self._handle.live()
-        shelf = shelf_of(engine, self._handle.tenant)
-        held = shelf.named(memory_id) if isinstance(memory_id, str) else None
-        if held is None:
-            return self._existing.get(memory_id)
-        cell = engine.log.get(key_of_item(self._handle.tenant, held.name))
-        return None if cell is None else item_of(cell)
 
     def query(
         self,
@@ -283,17 +269,18 @@ class Items:
             superseded=superseded,
         )
         shelf = shelf_of(engine, self._handle.tenant)
-        found = self._existing.query(ask)
-        if not superseded:
-            found = [one for one in found if not shelf.is_replaced(one)]
+        found = self._existing.query(ask, {} if superseded else shelf.heirs())
         vectors = self._handle.query_vectors
         vector = None
         if ask.text is not None and ask.text.strip() and vectors is not None:
             vector, _why = vectors.get(ask.text, SEARCH_WAIT)
-        for held, score in shelf.find(ask, vector, self._weights):
-            cell = engine.log.get(key_of_item(self._handle.tenant, held.name))
-            if cell is not None:
-                found.append(item_of(cell, score))
+        hits = shelf.find(ask, vector, self._weights)
+        cells = shelf.cells([held for held, _score in hits])
+        found += [
+            item_of(cell, score)
+            for cell, (_held, score) in zip(cells, hits, strict=True)
+            if cell is not None
+        ]
         if text is None:
             found.sort(key=lambda one: (one.timestamp, one.id), reverse=True)
         else:
@@ -336,11 +323,12 @@ class Items:
         engine = self._handle.live()
         engine.must_write()
         shelf = shelf_of(engine, self._handle.tenant)
+        names = list(dict.fromkeys(memory_ids))
+        there = [shelf.named(name) for name in names]
+        cells = iter(shelf.cells([held for held in there if held is not None]))
         rows: list[Patch] = []
-        for name in dict.fromkeys(memory_ids):
-            held = shelf.named(name) if isinstance(name, str) else None
-            key = None if held is None else key_of_item(self._handle.tenant, held.name)
-            cell = None if key is None else engine.log.get(key)
+        for name, held in zip(names, there, strict=True):
+            cell = None if held is None else next(cells)
             if cell is None:
                 raise NotFound(f"there is no item {name!r:.80} that was put")
             columns = {field: value for field, value in cell.columns.items() if field != "archived"}
@@ -369,11 +357,10 @@ class Items:
         cells: list[int] = []
         records: list[int] = []
         for name in memory_ids:
-            held = shelf.named(name) if isinstance(name, str) else None
-            if held is not None:
-                cells.append(held.version)
-            else:
-                records.append(self.get(name).id)
+            found = self._find(shelf, name)
+            if found is None:
+                raise NotFound(f"there is no item {name!r:.80}")
+            (cells if isinstance(found, Held) else records).append(found.id)
         return erase_items(engine, self._handle.tenant, cells=cells, records=records)
 
     aput = twin(put)

@@ -15,20 +15,23 @@ from warmset.compact.weights import is_number
 from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
 from warmset.items.archive import Dropping, Episode, episode_of, restore
-from warmset.items.cells import key_of_item, name_of
+from warmset.items.cells import is_put
 from warmset.items.dedupe import keep_novel, put
 from warmset.items.index import item_index
-from warmset.items.item import Fresh, MemoryItem, item, named, says
+from warmset.items.item import Fresh, MemoryItem, item, named, says, type_of
 from warmset.items.new import GIVEN
 from warmset.options import CONFIDENCE, SHORTLIST
 from warmset.receipts import Spooled
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
+
     from warmset.embed import Embedder
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.messages import Message
     from warmset.options import Weights
+    from warmset.store.derived import Made
 
 
 _AUTOMATIC: Final = re.compile(r"memory:([0-9]{1,19})")
@@ -66,7 +69,7 @@ class Memories:
                     f"memory_id: {memory_id!r} is what an item without a name is called; "
                     "give another name"
                 )
-            if engine.log.version(key_of_item(self._handle.tenant, name_of(memory_id))):
+            if is_put(engine.log, self._handle.tenant, memory_id):
                 raise InvalidInputError(f"memory_id: {memory_id!r:.80} is an item that was put")
         index = item_index(engine, self._handle.tenant, None)
         embedder, scope = _embedder(engine), _name(conversation)
@@ -84,9 +87,8 @@ class Memories:
 
     def names(self) -> frozenset[str]:
         """Return the names that callers gave to memories."""
-        index = item_index(self._handle.live(), self._handle.tenant, None)
-        with index.lock:
-            return frozenset(filter(None, map(named, index.refresh().values())))
+        there = item_index(self._handle.live(), self._handle.tenant, None).listed()
+        return frozenset(filter(None, map(named, there)))
 
     def named(self, memory_id: str) -> MemoryItem | None:
         """Return the memory with a name, or with "memory:" and its id; None if there is none."""
@@ -110,23 +112,37 @@ class Memories:
         conversation: str | None = None,
     ) -> list[MemoryItem]:
         """List memories, or search them by words and by vector; see `Memory.memories`."""
-        engine = self._handle.live()
         at_least("k", k, 1)
         if query is not None and not isinstance(query, str):
             raise InvalidInputError(f"query: expected a text, found {query!r:.80}")
         query = None if query is None else self._handle.redactor.text(query)
         if memory_type is not None:
             _check_type(memory_type)
-        index = item_index(engine, self._handle.tenant, _name(conversation))
+        return self.among(
+            query,
+            k=k,
+            conversation=_name(conversation),
+            fits=lambda one: memory_type in (None, type_of(one)),
+        )
+
+    def among(
+        self,
+        query: str | None,
+        *,
+        k: int,
+        conversation: str | None,
+        fits: Callable[[Made], bool],
+    ) -> list[MemoryItem]:
+        """Return the memories that fit, best first, or the newest first without a question."""
+        engine = self._handle.live()
+        index = item_index(engine, self._handle.tenant, conversation)
         scores: dict[int, float] = {}
         with index.lock:
             if query is not None:
                 weights = self._weights.dense, self._weights.lexical
                 scores = index.search(query, _embedder(engine), weights)
             there = index.refresh()
-            wanted = [
-                one for one in there.values() if memory_type in (None, one.fields.get("kind"))
-            ]
+            wanted = list(filter(fits, there.values()))
             if query is None:
                 wanted.sort(key=lambda one: -one.id)
             else:
@@ -145,7 +161,7 @@ class Memories:
             if isinstance(id_, bool) or not isinstance(id_, int) or id_ not in there:
                 raise NotFound(f"revise: no memory has id {id_!r:.80}")
             old = item(there[id_], index.text(id_), 0)
-            memory_type = there[id_].fields.get("kind", "fact")
+            memory_type = type_of(there[id_])
         fresh = self._fresh(text, memory_type, old.confidence, old.meta or None)
         if fresh.text == old.text:
             return id_

@@ -11,6 +11,7 @@ from operator import attrgetter
 from typing import Any, Final
 
 from warmset._core import content_hash
+from warmset._support.names import MOST, fault_of
 from warmset.compact.weights import is_number
 from warmset.errors import InvalidInputError
 from warmset.items.item import ORIGINS, Origin
@@ -19,10 +20,14 @@ from warmset.options import CONFIDENCE
 GIVEN: Final = re.compile(r"(?:turn|memory|item):\d+")
 """Names that nobody may give: those of what has none."""
 
-MOST: Final = 1_000
-"""The most names in one field, and the most characters of a name."""
+LABELS: Final = ("sections", "keys", "entities")
+"""Fields with names that an item is found by."""
 
-_LISTS: Final = ("sections", "keys", "entities", "dependencies", "supersedes", "derived_from")
+OTHERS: Final = ("dependencies", "supersedes", "derived_from")
+"""Fields with names of other items."""
+
+LISTS: Final = (*LABELS, *OTHERS)
+
 MOST_BYTES: Final = 50_000
 """The most bytes of all names of an item."""
 
@@ -32,8 +37,9 @@ MOST_SUMMARY: Final = 20_000
 MOST_META: Final = 900_000
 """The most bytes of the JSON of the caller's own fields."""
 
-_OTHERS: Final = ("supersedes", "derived_from", "dependencies")
-_encode: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+as_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
+"""Writes compact JSON, the same for the same value."""
+
 _NAMES: Final = ("conversation", "session_id", "module_context")
 
 
@@ -129,16 +135,21 @@ class NewItem:
 
     def _check_names(self) -> None:
         if self.memory_id is not None:
-            check_memory_id(self.memory_id)
+            _check_name("memory_id", self.memory_id)
+            if GIVEN.fullmatch(self.memory_id):
+                raise InvalidInputError(
+                    f"memory_id: {self.memory_id!r} is what an item without a name is called; "
+                    f"give another name"
+                )
         for field in _NAMES:
             if getattr(self, field) is not None:
                 _check_name(field, getattr(self, field))
-        for field in _LISTS:
+        for field in LISTS:
             object.__setattr__(self, field, _names(field, getattr(self, field)))
-        for field in _OTHERS:
+        for field in OTHERS:
             if self.memory_id is not None and self.memory_id in getattr(self, field):
                 raise InvalidInputError(f"{field}: {self.memory_id!r:.80} is the item itself")
-        names = [getattr(self, field) or () for field in (*_LISTS, *_NAMES)]
+        names = [getattr(self, field) or () for field in (*LISTS, *_NAMES)]
         length = sum(len(name.encode()) for given in names for name in given)
         if length > MOST_BYTES:
             raise InvalidInputError(
@@ -182,37 +193,9 @@ class NewItem:
 _GIVEN: Final = attrgetter(*(one.name for one in fields(NewItem) if one.name != "timestamp"))
 
 
-def check_memory_id(given: object, what: str = "memory_id") -> str:
-    """Return a name that an item may have.
-
-    Raises:
-        InvalidInputError: It is none, or the name of something that has none.
-    """
-    name = _check_name(what, given)
-    if GIVEN.fullmatch(name):
-        raise InvalidInputError(
-            f"{what}: {name!r} is what an item without a name is called; give another name"
-        )
-    return name
-
-
-def as_json(value: object) -> str:
-    """Return compact JSON, the same for the same value."""
-    return _encode(value)
-
-
-def _check_name(field: str, given: object) -> str:
-    if not isinstance(given, str) or not given.strip():
-        raise InvalidInputError(f"{field}: expected a name, found {given!r:.80}")
-    if len(given) > MOST:
-        raise InvalidInputError(
-            f"{field}: expected at most {MOST:,} characters, found {len(given):,}"
-        )
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise InvalidInputError(f"{field}: expected Unicode text, found {given!r:.80}") from None
-    return given
+def _check_name(field: str, given: object) -> None:
+    if (fault := fault_of(given)) is not None:
+        raise InvalidInputError(f"{field}: {fault}")
 
 
 def _names(field: str, given: object) -> tuple[str, ...]:
@@ -221,7 +204,9 @@ def _names(field: str, given: object) -> tuple[str, ...]:
         raise InvalidInputError(f"{field}: expected a list of names, found {given!r:.80}")
     if len(given) > MOST:
         raise InvalidInputError(f"{field}: expected at most {MOST:,} names, found {len(given):,}")
-    return tuple(dict.fromkeys(_check_name(field, name) for name in given))
+    for name in given:
+        _check_name(field, name)
+    return tuple(dict.fromkeys(given))
 
 
 def _plain(field: str, value: object) -> Any:

@@ -13,9 +13,11 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from warmset._core import Retriever
 from warmset._support.locks import guarded, rlock
 from warmset.index.cue import Cue
+from warmset.index.labels import WORDS_INDEXED
 from warmset.items.ask import NO_NAME
 from warmset.items.cells import memory_id_of, prefix_of, time_of
 from warmset.items.item import ORIGINS
+from warmset.items.new import LABELS
 from warmset.options import Filter
 from warmset.store.records import Job
 
@@ -26,22 +28,16 @@ if TYPE_CHECKING:
     from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.items.ask import Ask
-    from warmset.items.item import MemoryItem, Origin
+    from warmset.items.item import Origin
     from warmset.options import Weights
-
-LABELS: Final = ("type", "conversation", "session", "module")
-"""Columns with one name, by which items are found."""
-
-LISTS: Final = ("sections", "keys", "entities")
-"""Columns with names, by each of which items are found."""
 
 _STEP: Final = 500
 """Items that are read from the log at once."""
 
-_WORDS_INDEXED: Final = 200_000
-"""Characters of an item that the index of words reads."""
+_NAMES: Final = ("type", "conversation", "session", "module")
+"""Columns with one name, by which items are found."""
 
-_LABELS: Final = (1, 0, 0, 0, 0, 0)
+_NUMBERS: Final = (1, 0, 0, 0, 0, 0)
 """What the retriever labels items with; they are found by other labels than messages."""
 
 
@@ -50,7 +46,7 @@ class Held:
     """What is known of an item without reading it.
 
     Args:
-        version: The id of its newest version.
+        id: The id of its newest version.
         name: The last part of its key.
         memory_id: Its name.
         digest: The digest of what was put.
@@ -61,7 +57,7 @@ class Held:
         labels: The columns and names that it is found by.
     """
 
-    version: int
+    id: int
     name: bytes
     memory_id: str
     digest: str
@@ -93,7 +89,6 @@ class Held:
         "_read",
         "_among",
         "_hidden",
-        "_has_heir",
         "_follow_vectors",
     ),
 )
@@ -146,7 +141,7 @@ class Shelf:
                     gone = [
                         one
                         for one in self._held.values()
-                        if change.covers(one.version, (*self._prefix, one.name))
+                        if change.covers(one.id, (*self._prefix, one.name))
                     ]
                     fresh |= {one.name: None for one in gone}
             self._read(list(fresh))
@@ -193,19 +188,19 @@ class Shelf:
 
     def _take(self, held: Held, text: str) -> None:
         self._retriever.add(
-            held.version,
-            (*_LABELS, held.at // 1_000, True),
-            text[:_WORDS_INDEXED],
+            held.id,
+            (*_NUMBERS, held.at // 1_000, True),
+            text[:WORDS_INDEXED],
         )
-        self._held[held.version] = held
-        self._lacking.add(held.version)
+        self._held[held.id] = held
+        self._lacking.add(held.id)
         if held.archived:
-            self._archived.add(held.version)
-        self._by_name[held.name] = self._by_id[held.memory_id] = held.version
+            self._archived.add(held.id)
+        self._by_name[held.name] = self._by_id[held.memory_id] = held.id
         for label in held.labels:
-            self._by_label[label].add(held.version)
+            self._by_label[label].add(held.id)
         for name in held.supersedes:
-            self._heirs[name].add(held.version)
+            self._heirs[name].add(held.id)
 
     def _drop(self, version: int) -> None:
         held = self._held.pop(version)
@@ -231,11 +226,19 @@ class Shelf:
         with self.lock:
             return id_ in self._held
 
+    def cells(self, some: Sequence[Held]) -> Sequence[Cell | None]:
+        """Return the cells of items as they are now; None for one that is gone.
+
+        Raises:
+            StoreError: They could not be read.
+        """
+        return self._engine.log.view(cells=[(*self._prefix, one.name) for one in some]).cells
+
     def text_of(self, id_: int) -> str:
         """Return the text of an item; empty if it is gone."""
         with self.lock:
             held = self._held.get(id_)
-        cell = None if held is None else self._engine.log.get((*self._prefix, held.name))
+        cell = None if held is None else self.cells([held])[0]
         return "" if cell is None else cell.payload.decode("utf-8", "surrogatepass")
 
     def key_of(self, id_: int) -> list[bytes]:
@@ -256,16 +259,17 @@ class Shelf:
                 self._lacking.discard(id_)
                 self._asked.discard(id_)
 
-    def named(self, memory_id: str) -> Held | None:
+    def named(self, memory_id: object) -> Held | None:
         """Return the item with a name; None if there is none."""
         with self.lock:
-            version = self._by_id.get(memory_id)
-            return None if version is None else self._held[version]
+            id_ = self._by_id.get(memory_id) if isinstance(memory_id, str) else None
+            return None if id_ is None else self._held[id_]
 
-    def is_replaced(self, item: MemoryItem) -> bool:
-        """Return whether a newer item replaces a memory or a message."""
+    def heirs(self) -> dict[str, int]:
+        """Return for each name the newest item that is shown in its place."""
         with self.lock:
-            return self._has_heir(item.memory_id, item.id)
+            shown = {name: ids - self._archived for name, ids in self._heirs.items()}
+        return {name: max(ids) for name, ids in shown.items() if ids}
 
     def find(
         self, ask: Ask, vector: Vectors | None, weights: Weights
@@ -286,7 +290,7 @@ class Shelf:
                 newest = heapq.nlargest(
                     ask.k,
                     (one for one in some if ask.spans(one.at // 1_000)),
-                    key=lambda one: (one.at, one.version),
+                    key=lambda one: (one.at, one.id),
                 )
                 return [(one, None) for one in newest]
             where = Filter(
@@ -318,16 +322,11 @@ class Shelf:
         if not archived:
             hidden |= self._archived
         if not superseded:
-            for name in self._heirs:
+            for name, heir in self.heirs().items():
                 old = self._by_id.get(name)
-                if old is not None and self._has_heir(name, old):
+                if old is not None and heir > old:  # the newer one of two that do
                     hidden.add(old)
         return hidden
-
-    def _has_heir(self, name: str, id_: int) -> bool:
-        """Return whether an item that is shown replaces one; the newer one of two that do."""
-        heirs = self._heirs.get(name, ())
-        return any(heir > id_ and not self._held[heir].archived for heir in heirs)
 
 
 def held_of(cell: Cell) -> tuple[Held, str]:
@@ -337,13 +336,13 @@ def held_of(cell: Cell) -> tuple[Held, str]:
         ValueError: The cell is none of an item.
     """
     columns = cast("Mapping[str, Any]", cell.columns)
-    labels = {(label, str(columns.get(label) or NO_NAME)) for label in LABELS}
-    labels |= {(label, name) for label in LISTS for name in columns.get(label) or ()}
+    labels = {(label, str(columns.get(label) or NO_NAME)) for label in _NAMES}
+    labels |= {(label, name) for label in LABELS for name in columns.get(label) or ()}
     if not isinstance(columns.get("type"), str) or columns.get("origin") not in ORIGINS:
         raise ValueError("it has no type or no origin")
     at = time_of(columns.get("time"))
     held = Held(
-        version=cell.version,
+        id=cell.version,
         name=cell.key[-1],
         memory_id=memory_id_of(cell.key[-1], cell.born),
         digest=str(columns.get("digest")),

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import MISSING, fields, is_dataclass
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from warmset._support.names import MOST, fault_of
 from warmset.compact.weights import is_number
 from warmset.errors import SpecError
 
@@ -13,12 +14,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
 
 Made = TypeVar("Made")
-
-MOST = 1_000
-"""The most names in one field."""
-
-LONGEST = 1_000
-"""The most characters of a name."""
 
 
 def put(self: object, field: str, value: object) -> None:
@@ -28,14 +23,8 @@ def put(self: object, field: str, value: object) -> None:
 
 def check_name(path: str, given: object) -> None:
     """Refuse what is no name."""
-    if not isinstance(given, str) or not given.strip():
-        raise SpecError(path, f"expected a name, found {given!r:.80}")
-    if len(given) > LONGEST:
-        raise SpecError(path, f"expected at most {LONGEST:,} characters, found {len(given):,}")
-    try:
-        given.encode()
-    except UnicodeEncodeError:
-        raise SpecError(path, f"expected Unicode text, found {given!r:.80}") from None
+    if (fault := fault_of(given)) is not None:
+        raise SpecError(path, fault)
 
 
 def check_choice(path: str, given: object, choices: Sequence[str]) -> None:

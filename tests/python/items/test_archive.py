@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from preparing import BUDGET, opened, talk as prepared_talk
 
-from warmset import Memory, compact_context
+from warmset import compact_context
 from warmset.errors import Erased, NotFound
 from warmset.summarize import HEADING
 
@@ -18,12 +18,6 @@ def talk(count=24):
         }
         for at in range(count)
     ]
-
-
-@pytest.fixture
-def memory():
-    with Memory.open(None, embedder="lexical") as made:
-        yield made
 
 
 def stored(memory):

@@ -20,12 +20,6 @@ NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
 
 
 @pytest.fixture
-def memory():
-    with Memory.open(None, embedder="lexical") as made:
-        yield made
-
-
-@pytest.fixture
 def items(memory):
     return memory.items
 
@@ -218,6 +212,14 @@ def test_messages_are_items_with_the_origin_of_their_role(memory, items):
             items.get(name)
 
 
+@pytest.mark.parametrize("name", ["\ud800", "n" * 20_000, " "])
+def test_a_memory_may_have_a_name_that_no_item_has(memory, items, name):
+    stored = memory.remember("the ferry leaves at noon", memory_id=name)
+    assert items.get(name).id == stored
+    with pytest.raises(InvalidInputError):
+        items.put(new(memory_id=name))
+
+
 def test_memories_are_items_under_their_names(memory, items):
     plain = memory.remember("the mast was repaired")
     memory.remember("tables, not lists", memory_type="preference", memory_id="tables")
@@ -286,6 +288,20 @@ def test_what_is_superseded_stays_and_is_not_shown(memory, items):
         f"turn:{turn}",
         f"memory:{fact}",
     }
+
+
+@pytest.mark.parametrize("words", [None, "sales"])
+def test_what_is_superseded_takes_no_place_of_what_is_shown(memory, items, words):
+    log = memory.conversation("c")
+    turns = [log.append([said(f"sales {at} were good")])[0] for at in range(4)]
+    facts = [memory.remember(f"sales of shop {at} were bad") for at in range(4)]
+    for old in [f"turn:{turns[3]}", f"turn:{turns[2]}", f"memory:{facts[3]}", f"memory:{facts[0]}"]:
+        items.put(new("wrong", memory_type="note", supersedes=[old]))
+    shown = {
+        kind: {one.id for one in items.query(words, k=2, memory_type=kind)}
+        for kind in ("conversation", "fact")
+    }
+    assert shown == {"conversation": set(turns[:2]), "fact": set(facts[1:3])}
 
 
 def test_of_two_that_supersede_each_other_the_newer_one_is_shown(items):

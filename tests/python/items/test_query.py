@@ -7,17 +7,10 @@ from datetime import UTC, datetime, timedelta
 import pytest
 from other_process import said
 
-from warmset import Memory
 from warmset.errors import InvalidInputError
 from warmset.items import NewItem
 
 NOON = datetime(2026, 3, 1, 12, tzinfo=UTC)
-
-
-@pytest.fixture
-def memory():
-    with Memory.open(None, embedder="lexical") as made:
-        yield made
 
 
 @pytest.fixture

@@ -126,10 +126,9 @@ fn drain(
     } else {
         already(common)?
     };
-    let is_known = |name: &str| token_of(name).is_some_and(|token| known.contains(&token));
     // What was taken up is removed by whoever comes next: later nobody could tell any more.
     let ours = |name: &String| log.is_some() || whom(name) == Some(For::Anybody);
-    names.retain(|name| ours(name) || is_known(name));
+    names.retain(|name| ours(name) || is_among(&known, name));
     if names.is_empty() {
         // Somebody may have removed the last one and come no further.
         return medium.sync_dir(SPOOL).map_err(trouble);
@@ -147,12 +146,12 @@ fn drain(
     let used = round.used;
     let synced = medium.sync_dir(SPOOL).map_err(trouble);
     // Also after an error: the files that named these keys are gone.
-    let cleared = if used.is_empty() {
-        Ok(())
-    } else {
-        common.keyring.clear_spool(&used)
-    };
-    taken.and(synced).and(cleared)
+    taken.and(synced).and(common.keyring.clear_spool(&used))
+}
+
+/// Whether the batch of a file is among those that were taken up.
+fn is_among(known: &BTreeSet<[u8; 16]>, name: &str) -> bool {
+    token_of(name).is_some_and(|token| known.contains(&token))
 }
 
 /// One time of taking up what waits.
@@ -172,7 +171,7 @@ impl Round<'_> {
     /// Takes up one batch, if that can be done now.
     fn one(&mut self, name: &str) -> Result<()> {
         let (medium, common) = (&*self.common.medium, self.common);
-        let is_known = token_of(name).is_some_and(|token| self.known.contains(&token));
+        let is_known = is_among(&self.known, name);
         let name = format!("{SPOOL}/{name}");
         let bytes = fetch(medium, &name);
         if is_known {
@@ -336,9 +335,6 @@ pub(in crate::cold) fn forget_erased(common: &Shelf) -> Result<()> {
                 .map_err(trouble)?;
             used.extend(left.keys);
         }
-    }
-    if used.is_empty() {
-        return Ok(());
     }
     common.keyring.clear_spool(&used)
 }
