@@ -17,7 +17,9 @@ __all__ = [
     "Coverage",
     "Entry",
     "FileLock",
+    "Held",
     "HotIndex",
+    "ItemShelf",
     "LexicalIndex",
     "Listed",
     "LogHandle",
@@ -508,6 +510,77 @@ class Retriever:
         weights: Any,
         cue: Any,
     ) -> tuple[NDArray[np.uint64], NDArray[np.float32], list[NDArray[np.float32]]]: ...
+
+@final
+class Held:
+    @property
+    def id(self) -> int: ...
+    @property
+    def name(self) -> bytes: ...
+    @property
+    def memory_id(self) -> str: ...
+    @property
+    def digest(self) -> str: ...
+    @property
+    def origin(self) -> Literal["user", "assistant", "tool", "import", "web"]: ...
+    @property
+    def at(self) -> int: ...
+    @property
+    def tokens(self) -> int: ...
+    @property
+    def decay(self) -> float: ...
+    @property
+    def reward(self) -> float | None: ...
+    @property
+    def confidence(self) -> float: ...
+    @property
+    def archived(self) -> bool: ...
+    @property
+    def supersedes(self) -> tuple[str, ...]: ...
+    @property
+    def derived_from(self) -> tuple[str, ...]: ...
+    @property
+    def dependencies(self) -> tuple[str, ...]: ...
+    def names(self, column: str) -> tuple[str, ...]: ...
+
+@final
+class ItemShelf:
+    def __new__(cls, prefix: Sequence[bytes | str]) -> ItemShelf: ...
+    def __len__(self) -> int: ...
+    def refresh(self, log: LogHandle) -> tuple[list[int], list[int], list[str]] | None: ...
+    def ids(self) -> list[int]: ...
+    def get(self, id: int) -> Held | None: ...
+    def named(self, memory_id: str) -> Held | None: ...
+    def heirs(self) -> list[tuple[str, int]]: ...
+    def put_vectors(self, id: int, vectors: ArrayLike) -> None: ...
+    def clear_vectors(self) -> None: ...
+    def find(
+        self,
+        asks: Sequence[
+            tuple[
+                Sequence[tuple[str, Sequence[str], bool]],
+                int | None,
+                int | None,
+                bool,
+                bool,
+                float | None,
+                int,
+            ]
+        ],
+        *,
+        query: ArrayLike | None,
+        words: str | None,
+        weights: Any,
+        now: int | None,
+        turns: Sequence[int] | None,
+    ) -> list[
+        tuple[
+            int,
+            list[tuple[int, float, float, float]],
+            list[int],
+            list[tuple[str, int]],
+        ]
+    ]: ...
 
 @final
 class Roll:

@@ -83,18 +83,21 @@ class Existing:
         """Return the names of memories, which no other item may have."""
         return self._memories.names()
 
-    def query(self, ask: Ask, heirs: Mapping[str, int]) -> list[MemoryItem]:
+    def query(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> list[MemoryItem]:
         """Return messages and memories, best or newest first; see `Items.query`.
 
         Args:
             ask: What is asked for.
+            text: The question that they should answer; None for the newest.
             heirs: Names that are not shown, with the ids of what replaces them.
         """
         if ask.labels:  # they have none
             return []
-        return [*self._messages(ask, heirs), *self._known(ask, heirs)]
+        return [*self._messages(ask, text, heirs), *self._known(ask, text, heirs)]
 
-    def _messages(self, ask: Ask, heirs: Mapping[str, int]) -> Iterable[MemoryItem]:
+    def _messages(
+        self, ask: Ask, text: str | None, heirs: Mapping[str, int]
+    ) -> Iterable[MemoryItem]:
         if ask.types is not None and MESSAGE not in ask.types:
             return []
         engine, tenant = self._handle.engine, self._handle.tenant
@@ -107,7 +110,7 @@ class Existing:
             some = None if ask.session is None else _of_session(engine, ledgers, ask.session)
             named = ((int(turn[1]), heirs[turn[0]]) for turn in map(_TURN.fullmatch, heirs) if turn)
             old = {id_ for id_, heir in named if heir > id_}
-            if ask.text is None:
+            if text is None:
                 live = (
                     (ledger, ledger.entries[id_])
                     for ledger in ledgers
@@ -125,7 +128,7 @@ class Existing:
             since=None if ask.since is None else ask.since / 1_000,
             before=None if ask.before is None else ask.before / 1_000,
         )
-        found = self._searcher.search(ask.text, k=ask.k, where=where)
+        found = self._searcher.search(text, k=ask.k, where=where)
         with engine.lock:
             hits = [
                 (engine.owner(id_), engine.owner(id_).entries[id_], score)
@@ -134,14 +137,14 @@ class Existing:
             ]
         return _read(engine, [(one, entry) for one, entry, _ in hits], [hit[2] for hit in hits])
 
-    def _known(self, ask: Ask, heirs: Mapping[str, int]) -> Iterable[MemoryItem]:
+    def _known(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> Iterable[MemoryItem]:
         if ask.session is not None:
             return []
         types = MEMORY_TYPES if ask.types is None else [t for t in MEMORY_TYPES if t in ask.types]
         if not types:
             return []
         found = self._memories.among(
-            ask.text,
+            text,
             k=ask.k,
             conversation=ask.conversation,
             fits=lambda one: (

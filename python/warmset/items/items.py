@@ -6,17 +6,17 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, cast
 
-from warmset._core import count_texts
+from warmset._core import Held, count_texts
 from warmset._support.aio import twin
 from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
-from warmset.items.ask import Ask, names_of
+from warmset.items.ask import Ask, Question, names_of
 from warmset.items.cells import item_of, name_of, number_name, row_of
 from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
 from warmset.items.new import NewItem
-from warmset.items.shelf import Held, shelf_of
+from warmset.items.shelf import shelf_of
 from warmset.options import SEARCH_WAIT, SHORTLIST
 from warmset.store.rows import Patch
 from warmset.text.timestamps import milliseconds
@@ -24,6 +24,7 @@ from warmset.text.timestamps import milliseconds
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.items.existing import Searches
@@ -256,8 +257,8 @@ class Items:
         for name, one in (("conversation", conversation), ("session_id", session_id)):
             if one is not None and (not isinstance(one, str) or not one):
                 raise InvalidInputError(f"{name}: expected a name, found {one!r:.80}")
+        text = None if text is None else self._handle.redactor.text(text)
         ask = Ask(
-            text=None if text is None else self._handle.redactor.text(text),
             k=k,
             types=None if memory_type is None else names_of("memory_type", memory_type),
             conversation=conversation,
@@ -267,25 +268,31 @@ class Items:
             before=milliseconds(before, "before"),
             archived=archived,
             superseded=superseded,
+            floor=None if text is None else 0.0,
         )
         shelf = shelf_of(engine, self._handle.tenant)
-        found = self._existing.query(ask, {} if superseded else shelf.heirs())
-        vectors = self._handle.query_vectors
-        vector = None
-        if ask.text is not None and ask.text.strip() and vectors is not None:
-            vector, _why = vectors.get(ask.text, SEARCH_WAIT)
-        hits = shelf.find(ask, vector, self._weights)
-        cells = shelf.cells([held for held, _score in hits])
+        found = self._existing.query(ask, text, {} if superseded else shelf.heirs())
+        question = Question(text=text, vector=self._vector(text), weights=self._weights)
+        [answer] = shelf.find([ask], question)
+        scores = {hit.id: hit.score for hit in answer.found}
+        cells = shelf.cells([held for id_ in scores if (held := shelf.get(id_)) is not None])
+        there = [cell for cell in cells if cell is not None]
         found += [
-            item_of(cell, score)
-            for cell, (_held, score) in zip(cells, hits, strict=True)
-            if cell is not None
+            item_of(cell, None if text is None else scores.get(cell.version)) for cell in there
         ]
         if text is None:
             found.sort(key=lambda one: (one.timestamp, one.id), reverse=True)
         else:
             found.sort(key=lambda one: (-(one.score or 0.0), one.id))
         return found[:k]
+
+    def _vector(self, text: str | None) -> Vectors | None:
+        """Return the vector of a question, if it can be had in time."""
+        vectors = self._handle.query_vectors
+        if vectors is None or text is None or not text.strip():
+            return None
+        vector, _why = vectors.get(text, SEARCH_WAIT)
+        return vector
 
     def supersede(self, memory_id: str, item: NewItem, /) -> str:
         """Store an item in the place of another one, which stays and is not shown any more.

@@ -56,6 +56,11 @@ class Log:
         """The store that the log lies in."""
         return self._handle.store
 
+    @property
+    def handle(self) -> LogHandle:
+        """What the core follows, where it keeps an index of cells itself."""
+        return self._handle
+
     def write(
         self,
         rows: Iterable[Row],

@@ -22,6 +22,7 @@ pub mod file;
 pub mod fork;
 pub mod hot;
 pub mod interrupt;
+pub mod items;
 pub mod log;
 pub mod pack;
 pub mod simd;

@@ -25,6 +25,7 @@ mod fork;
 mod guarded;
 mod hot_arguments;
 mod hot_index;
+mod item_shelf;
 mod lexical_index;
 mod log_arguments;
 mod log_changes;
@@ -64,6 +65,8 @@ mod _core {
     use super::fork::{after_fork, before_fork};
     #[pymodule_export]
     use super::hot_index::HotIndex;
+    #[pymodule_export]
+    use super::item_shelf::{Held, ItemShelf};
     #[pymodule_export]
     use super::lexical_index::LexicalIndex;
     #[pymodule_export]

@@ -125,22 +125,7 @@ impl Change {
     fn covers(&self, id: &Bound<'_, PyAny>, key: &Bound<'_, PyAny>) -> PyResult<bool> {
         let seq = crate::log_arguments::id("id", id)?;
         let parts = parts_of("key", key)?;
-        let parts = slices(&parts);
-        let of = &self.0.key;
-        let is_before = seq < self.0.seq;
-        let is_key = parts.iter().eq(of.iter());
-        let is_below =
-            parts.len() >= of.len() && parts.iter().zip(of).all(|(own, part)| own == part);
-        let within = |all: &[RangeInclusive<u64>]| all.iter().any(|one| one.contains(&seq.0));
-        Ok(match &self.0.what {
-            Happened::Erased(scrubbed) => scrubbed.covers(seq, &parts),
-            Happened::Removed { with } => is_before && (is_key || within(with)),
-            Happened::RemovedBelow { with } => is_before && (is_below || within(with)),
-            Happened::RemovedEntries { entries, with } => {
-                is_before && ((is_key && within(entries)) || within(with))
-            }
-            _ => false,
-        })
+        Ok(self.0.covers(seq, &slices(&parts)))
     }
 
     fn __hash__(&self) -> u64 {

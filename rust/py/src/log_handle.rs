@@ -23,7 +23,7 @@ use crate::signals::run;
 /// The log of a store; `warmset.native.Log` describes each call.
 #[pyclass(frozen, module = "warmset._core")]
 pub(crate) struct LogHandle {
-    log: log::Log,
+    pub(crate) log: log::Log,
     /// Kept open as long as the log is in use.
     store: Py<ColdStore>,
 }

@@ -6,7 +6,7 @@
 //! score    = the pool's entries by all signals, see `fusion`
 //! ```
 
-use super::catalog::{Catalog, Slot, Ties};
+use super::catalog::{Catalog, Selection, Slot, Ties};
 use super::filter::{Filter, Labels};
 use super::fusion::{Candidate, Fusion};
 use super::hunt::Hunt;
@@ -144,8 +144,10 @@ impl Retriever {
         }
         let width = POOL.max(k);
         let ties = Ties::new(&self.catalog);
-        let by_words = self.lexical(cue, filter, width, ties)?;
-        let (by_vector, lanes) = self.dense(query, filter, width, ties)?;
+        // Long lists of ids are looked through once, not for each entry that has a term.
+        let listed = filter.ids.as_ref().map(|_| self.catalog.selection(filter));
+        let by_words = self.lexical(cue, filter, listed.as_ref(), width, ties)?;
+        let (by_vector, lanes) = self.dense(query, filter, listed.as_ref(), width, ties)?;
         let pool = self.pool(&by_vector, &by_words, lanes.as_deref());
         let mut fusion = Fusion::new(&self.catalog, &self.traits, cue, weights, pool);
         let mut close = fusion.surroundings();
@@ -192,13 +194,24 @@ impl Retriever {
     }
 
     /// The best `width` entries by BM25 that pass the filter, by slot.
-    fn lexical(&self, cue: &Cue, filter: &Filter, width: usize, ties: Ties<'_>) -> Result<Hits> {
+    fn lexical(
+        &self,
+        cue: &Cue,
+        filter: &Filter,
+        listed: Option<&Selection>,
+        width: usize,
+        ties: Ties<'_>,
+    ) -> Result<Hits> {
         if cue.terms.is_empty() {
             return Ok(Vec::new());
         }
         let keys = self.catalog.conversations(filter);
         let number = |slot| ties.number(slot);
-        let admit = |slot| number(slot).filter(|_| self.catalog.admits(slot, filter));
+        let passes = |slot| match listed {
+            Some(selection) => selection.contains(slot),
+            None => self.catalog.admits(slot, filter),
+        };
+        let admit = |slot| number(slot).filter(|_| passes(slot));
         let found = self
             .lexicon
             .search(&cue.terms, &keys, Bm25::default(), width, admit)?;
@@ -213,6 +226,7 @@ impl Retriever {
         &self,
         query: Option<&[f32]>,
         filter: &Filter,
+        listed: Option<&Selection>,
         width: usize,
         ties: Ties<'_>,
     ) -> Result<(Hits, Option<Vec<Lanes>>)> {
@@ -226,7 +240,10 @@ impl Retriever {
             });
         }
         let prepared = Metric::Cosine.prepared(query, 0)?;
-        let pieces = rows.selected(&self.catalog.selection(filter));
+        let pieces = match listed {
+            Some(selection) => rows.selected(selection),
+            None => rows.selected(&self.catalog.selection(filter)),
+        };
         let admitted = count(&pieces);
         let mut best = [Hunt::new(self.scanner, &prepared, width, admitted)];
         let codes = rows.head().pays(admitted, width);

@@ -119,6 +119,27 @@ pub enum Happened {
     Erased(Scrubbed),
 }
 
+impl Change {
+    /// Whether a cell or an entry is gone by this change, by its id and the key of its cell or list; never,
+    /// unless it is a removal or an erasure.
+    #[must_use]
+    pub fn covers(&self, seq: Seq, key: Key<'_>) -> bool {
+        let (is_before, own) = (seq < self.seq, &self.key);
+        let is_key = key.iter().eq(own.iter());
+        let is_below = key.len() >= own.len() && key.iter().zip(own).all(|(part, own)| part == own);
+        let within = |all: &[RangeInclusive<u64>]| all.iter().any(|one| one.contains(&seq.0));
+        match &self.what {
+            Happened::Erased(scrubbed) => scrubbed.covers(seq, key),
+            Happened::Removed { with } => is_before && (is_key || within(with)),
+            Happened::RemovedBelow { with } => is_before && (is_below || within(with)),
+            Happened::RemovedEntries { entries, with } => {
+                is_before && ((is_key && within(entries)) || within(with))
+            }
+            _ => false,
+        }
+    }
+}
+
 /// What follows a position.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Followed {

@@ -14,6 +14,16 @@ pub(in crate::hot) enum Selection {
 }
 
 impl Selection {
+    /// Whether a slot is among them.
+    pub(in crate::hot) fn contains(&self, slot: Slot) -> bool {
+        match self {
+            Self::Few(slots) => slots.binary_search(&slot).is_ok(),
+            Self::Words(words) => {
+                (words.get(position(slot) / 64)).is_some_and(|word| word >> (slot % 64) & 1 == 1)
+            }
+        }
+    }
+
     /// The slots, ascending.
     pub(in crate::hot) fn slots(&self) -> Vec<Slot> {
         match self {
@@ -83,6 +93,9 @@ mod tests {
             }
             for selection in [Selection::Words(words), Selection::Few(slots.clone())] {
                 prop_assert_eq!(selection.slots(), slots.clone());
+                for slot in 0..u32::try_from(bits.len()).unwrap() + 70 {
+                    prop_assert_eq!(selection.contains(slot), slots.contains(&slot));
+                }
                 let runs = selection.runs();
                 prop_assert!(runs.windows(2).all(|pair| pair[0].end < pair[1].start));
                 prop_assert_eq!(runs.into_iter().flatten().collect::<Vec<_>>(), slots.clone());
