@@ -99,7 +99,7 @@ def test_every_read_has_a_twin_with_the_same_arguments():
     assert inspect.signature(Log.write) == inspect.signature(Log.submit)
     names = {name for name in vars(Log) if not name.startswith("_")}
     both = {*reads, *upkeep}
-    assert names == {*both, *(f"a{name}" for name in both), "write", "submit", "store"}
+    assert names == {*both, *(f"a{name}" for name in both), "write", "submit", "store", "handle"}
 
 
 def test_a_lock_does_not_block_the_loop(log):
