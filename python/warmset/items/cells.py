@@ -118,6 +118,7 @@ def row_of(
         "conversation": new.conversation,
         "session": new.session_id,
         "module": new.module_context,
+        "pipeline": new.pipeline,
         "reward": None if new.reward is None else float(new.reward),
         "decay": None if new.relevance_decay == 1 else float(new.relevance_decay),
     } | {field: list(getattr(new, field)) for field in LISTS if getattr(new, field)}
@@ -152,6 +153,7 @@ def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
         session_id=columns.get("session"),
         timestamp=time_of(columns.get("time")),
         module_context=columns.get("module"),
+        pipeline=columns.get("pipeline"),
         token_count=int(columns.get("tokens") or 0),
         relevance_decay=float(columns.get("decay", 1.0)),
         origin=columns.get("origin"),

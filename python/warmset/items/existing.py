@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import heapq
 import re
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol
+
+import numpy as np
 
 from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES
@@ -18,9 +20,11 @@ from warmset.store.records import TurnMeta
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
+    from numpy.typing import NDArray
+
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
-    from warmset.items.ask import Ask
+    from warmset.items.ask import Ask, Question
     from warmset.items.item import Origin
     from warmset.items.memories import Memories
     from warmset.state.entry import Entry
@@ -33,18 +37,46 @@ _TURN: Final = re.compile(r"turn:([0-9]{1,19})")
 _ORIGINS: Final[dict[str, Origin]] = {"assistant": "assistant", "tool": "tool", "function": "tool"}
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TurnAsk:
+    """Which messages are asked for.
+
+    Args:
+        conversation: Of this conversation; None for all.
+        scope: "current_session", "prior_sessions" (of the conversation), else all.
+        session: The current session; None for the newest.
+        last: Of the newest so many messages of the conversation; None for all.
+    """
+
+    conversation: str | None
+    scope: str
+    session: str | None = None
+    last: int | None = None
+
+
 class Ranked(Protocol):
     """What a search found."""
 
     ids: list[int]
     scores: list[float]
+    by: str
+
+    def signal(self, name: str) -> NDArray[np.float32]:
+        """Return the value of a signal for each hit, before its weight."""
+        ...
 
 
 class Searches(Protocol):
     """Searches the messages of a tenant."""
 
     def search(
-        self, query: str, *, k: int, where: Filter | None = None, wait: float = SEARCH_WAIT
+        self,
+        query: str,
+        *,
+        query_vector: object | None = None,
+        k: int,
+        where: Filter | None = None,
+        wait: float = SEARCH_WAIT,
     ) -> Ranked:
         """Return the messages that a question finds; see `Memory.search`."""
         ...
@@ -83,6 +115,116 @@ class Existing:
         """Return the names of memories, which no other item may have."""
         return self._memories.names()
 
+    def times(self, conversation: str | None) -> list[int]:
+        """Return when the messages of a conversation were said, in microseconds, ascending."""
+        engine = self._handle.engine
+        with engine.lock:
+            ledger = engine.ledgers.get((self._handle.tenant, conversation or ""))
+            path = () if ledger is None else ledger.history.path
+            return sorted(
+                int(ledger.entries[id_].at * 1_000_000) for id_ in path if ledger is not None
+            )
+
+    def session(self, conversation: str) -> str | None:
+        """Return the name of the newest session of a conversation; None if it has none."""
+        engine = self._handle.engine
+        with engine.lock:
+            ledger = engine.ledgers.get((self._handle.tenant, conversation))
+            if ledger is None or not ledger.history.path:
+                return None
+            newest = ledger.history.path[-1]
+            return TurnMeta.decode(engine.store.get(newest).meta).session
+
+    def turns(
+        self, turns: TurnAsk, ask: Ask, question: Question, heirs: Mapping[str, int]
+    ) -> list[MemoryItem]:
+        """Return messages, the most similar or the newest, with their similarity as score.
+
+        Args:
+            turns: Which messages count.
+            ask: How many, and of what time and similarity.
+            question: What they are compared with.
+            heirs: Names that are not shown, with the ids of what replaces them.
+        """
+        engine = self._handle.engine
+        with engine.lock:
+            listed = self._scoped(engine, turns, ask, heirs)
+            if ask.floor is None or question.text is None:
+                listed = heapq.nlargest(
+                    min(ask.k, len(listed)), listed, key=lambda one: (one[1].at, one[1].id)
+                )
+        found = self._similar([entry.id for _ledger, entry in listed], turns, question)
+        if ask.floor is not None and question.text is not None:
+            least = ask.floor
+            listed = [
+                one for one in listed if found.get(one[1].id, 0.0) >= least and found[one[1].id] > 0
+            ]
+            listed.sort(key=lambda one: (-found[one[1].id], one[1].id))
+            listed = listed[: ask.k]
+        scores = [found.get(entry.id, 0.0) for _ledger, entry in listed]
+        return _read(engine, listed, scores)
+
+    def _scoped(
+        self, engine: Engine, turns: TurnAsk, ask: Ask, heirs: Mapping[str, int]
+    ) -> list[tuple[Ledger, Entry]]:
+        """Return the messages that count, of each conversation in order."""
+        old = _replaced(heirs)
+        listed: list[tuple[Ledger, Entry]] = []
+        for ledger in engine.ledgers.values():
+            if ledger.tenant != self._handle.tenant:
+                continue
+            is_own = ledger.name == turns.conversation
+            if not is_own and (turns.scope.endswith("_session") or turns.scope.startswith("prior")):
+                continue
+            path = list(ledger.history.path)
+            if turns.last is not None and turns.conversation is not None:
+                path = path[-turns.last :] if is_own else []
+            if turns.scope in ("current_session", "prior_sessions") and path:
+                own = self._session_of(engine, ledger, turns.session)
+                is_current = turns.scope == "current_session"
+                path = [id_ for id_ in path if (ledger.entries[id_].session in own) == is_current]
+            listed += [
+                (ledger, ledger.entries[id_])
+                for id_ in path
+                if id_ not in old and ask.spans(int(ledger.entries[id_].at * 1_000))
+            ]
+        return listed
+
+    def _session_of(self, engine: Engine, ledger: Ledger, session: str | None) -> set[int]:
+        """Return the numbers of a session within its conversation; those of the newest for None."""
+        if session is None:
+            return {ledger.entries[ledger.history.path[-1]].session}
+        return {ledger.entries[id_].session for id_ in _of_session(engine, [ledger], session)}
+
+    def _similar(self, ids: Sequence[int], turns: TurnAsk, question: Question) -> dict[int, float]:
+        """Return how similar messages are to a question, by id."""
+        if question.text is None or not ids:
+            return {}
+        within = None if turns.scope == "global" else turns.conversation
+        where = Filter(conversation=within, ids=sorted(ids))
+        found = self._searcher.search(
+            question.text, query_vector=question.vector, k=len(ids), where=where
+        )
+        similar = found.signal("lexical").astype(np.float64)
+        weights = question.weights
+        both = weights.dense + weights.lexical
+        if found.by == "fused" and both > 0:
+            dense = found.signal("dense").astype(np.float64)
+            similar = (weights.dense * dense + weights.lexical * similar) / both
+        return dict(zip(found.ids, np.clip(similar, 0.0, 1.0).tolist(), strict=True))
+
+    def known(self, ask: Ask, question: Question, heirs: Mapping[str, int]) -> list[MemoryItem]:
+        """Return memories, the most similar or the newest, with their similarity as score."""
+        weights = question.weights
+        whole = weights.lexical if question.vector is None else weights.dense + weights.lexical
+        found = [
+            replace(one, score=min(1.0, (one.score or 0.0) / whole) if whole > 0 else 0.0)
+            for one in self._known(ask, question.text, heirs)
+        ]
+        if ask.floor is None:
+            return found
+        return [one for one in found if one.score and one.score >= ask.floor]
+
     def query(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> list[MemoryItem]:
         """Return messages and memories, best or newest first; see `Items.query`.
 
@@ -108,8 +250,7 @@ class Existing:
                 if one.tenant == tenant and ask.conversation in (None, one.name)
             ]
             some = None if ask.session is None else _of_session(engine, ledgers, ask.session)
-            named = ((int(turn[1]), heirs[turn[0]]) for turn in map(_TURN.fullmatch, heirs) if turn)
-            old = {id_ for id_, heir in named if heir > id_}
+            old = _replaced(heirs)
             if text is None:
                 live = (
                     (ledger, ledger.entries[id_])
@@ -154,6 +295,12 @@ class Existing:
             ),
         )
         return [one for one in found if one.score is None or one.score > 0]
+
+
+def _replaced(heirs: Mapping[str, int]) -> set[int]:
+    """Return the ids of the messages that newer items replace."""
+    named = ((int(turn[1]), heirs[turn[0]]) for turn in map(_TURN.fullmatch, heirs) if turn)
+    return {id_ for id_, heir in named if heir > id_}
 
 
 def _of_session(engine: Engine, ledgers: Iterable[Ledger], session: str) -> set[int]:

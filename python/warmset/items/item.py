@@ -49,6 +49,7 @@ class MemoryItem:
         session_id: The session of the conversation, if one was given.
         timestamp: When it was said or stored, UTC.
         module_context: The module that made it, or that it was made for.
+        pipeline: The run of modules that it was made in.
         sections: Labels of the sections of a document that it is from.
         keys: What it is known under.
         entities: Whom or what it names.
@@ -76,6 +77,7 @@ class MemoryItem:
     session_id: str | None = None
     timestamp: datetime
     module_context: str | None = None
+    pipeline: str | None = None
     sections: tuple[str, ...] = ()
     keys: tuple[str, ...] = ()
     entities: tuple[str, ...] = ()

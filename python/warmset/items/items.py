@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, cast
 
@@ -42,6 +42,42 @@ _REDACTED: Final = ("text", "data", "summary", "sections", "keys", "entities", "
 """The fields of an item whose texts are redacted."""
 
 
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Where the items of a tenant come from.
+
+    Args:
+        handle: The open store.
+        existing: Its messages and memories.
+        weights: The weight of each signal of a search.
+    """
+
+    handle: Handle
+    existing: Existing
+    weights: Weights
+
+    def shelf(self) -> Shelf:
+        """Return the index of what was put, as it is now.
+
+        Raises:
+            Closed: The store was closed.
+            StoreError: It could not be read.
+        """
+        return shelf_of(self.handle.live(), self.handle.tenant)
+
+    def vector(self, text: str | None) -> Vectors | None:
+        """Return the vector of a question, if it can be had in time; None to compare by words.
+
+        Raises:
+            EmbedderError: The embedder failed.
+        """
+        vectors = self.handle.query_vectors
+        if vectors is None or text is None or not text.strip():
+            return None
+        vector, _why = vectors.get(text, SEARCH_WAIT)
+        return vector
+
+
 class Items:
     """The items of one tenant: what was put here, what `Memory.remember` stores, and messages.
 
@@ -63,6 +99,7 @@ class Items:
         self._handle = handle
         self._weights = weights
         self._existing = Existing(handle, memories, searcher)
+        self.sources = Sources(handle, self._existing, weights)
 
     def put(self, item: NewItem, /) -> str:
         """Store an item, or another version of the one of its name; see `put_many`.
@@ -212,6 +249,7 @@ class Items:
         conversation: str | None = None,
         session_id: str | None = None,
         module: str | Iterable[str] | None = None,
+        pipeline: str | Iterable[str] | None = None,
         sections: Iterable[str] = (),
         keys: Iterable[str] = (),
         entities: Iterable[str] = (),
@@ -229,6 +267,7 @@ class Items:
             conversation: Only of this conversation, or of none.
             session_id: Only of this session.
             module: Only of this module, or of one of these.
+            pipeline: Only of this run of modules, or of one of these.
             sections: Only with one of these labels.
             keys: Only with one of these keys.
             entities: Only with one of these entities.
@@ -250,6 +289,7 @@ class Items:
             raise InvalidInputError(f"text: expected a text, found {text!r:.80}")
         labels = {
             "module": () if module is None else module,
+            "pipeline": () if pipeline is None else pipeline,
             "sections": sections,
             "keys": keys,
             "entities": entities,
@@ -272,7 +312,7 @@ class Items:
         )
         shelf = shelf_of(engine, self._handle.tenant)
         found = self._existing.query(ask, text, {} if superseded else shelf.heirs())
-        question = Question(text=text, vector=self._vector(text), weights=self._weights)
+        question = Question(text=text, vector=self.sources.vector(text), weights=self._weights)
         [answer] = shelf.find([ask], question)
         scores = {hit.id: hit.score for hit in answer.found}
         cells = shelf.cells([held for id_ in scores if (held := shelf.get(id_)) is not None])
@@ -285,14 +325,6 @@ class Items:
         else:
             found.sort(key=lambda one: (-(one.score or 0.0), one.id))
         return found[:k]
-
-    def _vector(self, text: str | None) -> Vectors | None:
-        """Return the vector of a question, if it can be had in time."""
-        vectors = self._handle.query_vectors
-        if vectors is None or text is None or not text.strip():
-            return None
-        vector, _why = vectors.get(text, SEARCH_WAIT)
-        return vector
 
     def supersede(self, memory_id: str, item: NewItem, /) -> str:
         """Store an item in the place of another one, which stays and is not shown any more.

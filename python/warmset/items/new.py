@@ -40,7 +40,7 @@ MOST_META: Final = 900_000
 as_json: Final = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), sort_keys=True).encode
 """Writes compact JSON, the same for the same value."""
 
-_NAMES: Final = ("conversation", "session_id", "module_context")
+_NAMES: Final = ("conversation", "session_id", "module_context", "pipeline")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -58,6 +58,7 @@ class NewItem:
         timestamp: When it was said or made; the time of the call if not given. Without a time zone
             it is UTC.
         module_context: The module that made it, or that it is made for.
+        pipeline: The run of modules that it was made in.
         sections: Labels of the sections of a document that it is from.
         keys: What it is known under.
         entities: Whom or what it names.
@@ -85,6 +86,7 @@ class NewItem:
     session_id: str | None = None
     timestamp: datetime | None = None
     module_context: str | None = None
+    pipeline: str | None = None
     sections: Sequence[str] = ()
     keys: Sequence[str] = ()
     entities: Sequence[str] = ()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Final
 from warmset._core import ItemShelf
 from warmset._support.locks import guarded, rlock
 from warmset.items.ask import Answer, Hit
-from warmset.items.cells import prefix_of
+from warmset.items.cells import item_of, prefix_of
 from warmset.store.records import Job
 
 if TYPE_CHECKING:
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.items.ask import Ask, Question
+    from warmset.items.item import MemoryItem
 
 _GONE: Final = (b"",)
 """The last part of the key of an item that is gone."""
@@ -45,6 +46,7 @@ class Shelf:
         self._items = ItemShelf(self._prefix)
         self.tenant = tenant
         self.lock = rlock("shelf")
+        self.removals = 0
         self._generation = 0
         self._lacking: set[int] = set()  # items without vectors
         self._asked: set[int] = set()  # those of them that are to be embedded
@@ -60,6 +62,7 @@ class Shelf:
             if changed is None:  # a copy of the store took its place just now
                 return
             fresh, gone, faults = changed
+            self.removals += len(gone)
             self._lacking.difference_update(gone)
             self._asked.difference_update(gone)
             self._lacking.update(fresh)
@@ -103,6 +106,10 @@ class Shelf:
             StoreError: They could not be read.
         """
         return self._engine.log.view(cells=[(*self._prefix, one.name) for one in some]).cells
+
+    def items(self, some: Sequence[Held]) -> list[MemoryItem | None]:
+        """Return items as they are now; None for one that is gone; see `cells`."""
+        return [None if cell is None else item_of(cell) for cell in self.cells(some)]
 
     def text_of(self, id_: int) -> str:
         """Return the text of an item; empty if it is gone."""

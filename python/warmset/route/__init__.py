@@ -12,18 +12,36 @@ from typing import TYPE_CHECKING
 from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
+    from warmset.route.candidates import Candidate, Classification, NeedReport
     from warmset.route.need import MEMORY_TYPES, Need, Priority, Scope, When
+    from warmset.route.payload import Excluded, Included, Missing, More, Payload
     from warmset.route.registry import TaskSpecs
+    from warmset.route.request import Request
+    from warmset.route.router import Router
     from warmset.route.spec import Age, TaskSpec, spec_schema
+    from warmset.route.triage import RuleTriage, Triage, Verdict
 
 __all__ = [
     "MEMORY_TYPES",
     "Age",
+    "Candidate",
+    "Classification",
+    "Excluded",
+    "Included",
+    "Missing",
+    "More",
     "Need",
+    "NeedReport",
+    "Payload",
     "Priority",
+    "Request",
+    "Router",
+    "RuleTriage",
     "Scope",
     "TaskSpec",
     "TaskSpecs",
+    "Triage",
+    "Verdict",
     "When",
     "spec_schema",
 ]
@@ -32,8 +50,13 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
         __name__,
         {
+            "candidates": ["Candidate", "Classification", "NeedReport"],
             "need": ["MEMORY_TYPES", "Need", "Priority", "Scope", "When"],
+            "payload": ["Excluded", "Included", "Missing", "More", "Payload"],
             "registry": ["TaskSpecs"],
+            "request": ["Request"],
+            "router": ["Router"],
             "spec": ["Age", "TaskSpec", "spec_schema"],
+            "triage": ["RuleTriage", "Triage", "Verdict"],
         },
     )

@@ -8,5 +8,6 @@
 )]
 
 mod ages;
+mod columns;
 mod model;
 mod world;

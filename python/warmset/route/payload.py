@@ -1,0 +1,178 @@
+"""What a router hands out: the context of one call, and why each item is in it or not."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from warmset._support.shown import plain, table
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Sequence
+
+    from warmset.messages import Dialect, Message
+    from warmset.route.candidates import Classification, NeedReport
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Included:
+    """An item that stands in a payload.
+
+    Args:
+        memory_id: Its name.
+        memory_type: Its type.
+        classification: "essential" or "supplementary".
+        tokens: What it takes, with the line that names it.
+        reason: Why it is there.
+        relevance: Its similarity with the query times what its age leaves of it.
+        needs: The numbers of the needs that name it; none if another item depends on it.
+    """
+
+    memory_id: str
+    memory_type: str
+    classification: Classification
+    tokens: int
+    reason: str
+    relevance: float
+    needs: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Excluded:
+    """A candidate that does not stand in a payload.
+
+    Args:
+        memory_id: Its name.
+        classification: What it is for the task.
+        reason: Why it was left out.
+        relevance: Its similarity with the query times what its age leaves of it.
+    """
+
+    memory_id: str
+    classification: Classification
+    reason: str
+    relevance: float = 0.0
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Missing:
+    """Something that an item depends on and that is not there.
+
+    Args:
+        memory_id: The name of what is missing.
+        needed_by: The name of the item.
+    """
+
+    memory_id: str
+    needed_by: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class More:
+    """What was granted beyond a payload.
+
+    Args:
+        text: The granted items, quoted as in the payload; empty if none was.
+        granted: Their names.
+        refused: By name, or by the request, why the others were not.
+        tokens: What the text takes.
+        budget_remaining: What is left of the budget after that.
+    """
+
+    text: str
+    granted: tuple[str, ...]
+    refused: dict[str, str]
+    tokens: int
+    budget_remaining: int
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Payload:
+    """The context of one call of a task.
+
+    Args:
+        task: The name of the task.
+        context_payload: What stands in it, in its order.
+        excluded: The other candidates, each with the reason.
+        missing: What items in it depend on and what is not there.
+        needs: What came of each need of the specification.
+        messages: The messages to send: the items quoted as data, the query last.
+        system: The system prompt to send beside them; None if it is among the messages, or none
+            was given.
+        dialect: The dialect of the messages.
+        total_tokens: The tokens of the call, system prompt and tools included.
+        budget_remaining: What is left of the budget.
+    """
+
+    task: str
+    context_payload: tuple[Included, ...]
+    excluded: tuple[Excluded, ...]
+    missing: tuple[Missing, ...]
+    needs: tuple[NeedReport, ...]
+    messages: list[Message]
+    system: Any
+    dialect: Dialect
+    total_tokens: int
+    budget_remaining: int
+    _more: Callable[[str | Sequence[str]], More] = field(repr=False, compare=False)
+
+    def more(self, wanted: str | Sequence[str], /) -> More:
+        """Grant further items within what is left of the budget, or refuse them.
+
+        Args:
+            wanted: The names of candidates, as a list; or, as a text, what is still to be known:
+                the items of the task's needs that answer it are granted, the best first.
+
+        Returns:
+            What was granted; what is left of the budget shrinks with each call.
+
+        Raises:
+            InvalidInputError: It is neither.
+        """
+        return self._more(wanted)
+
+    def to_dict(self) -> dict[str, Any]:
+        """Return it as plain JSON values, without the messages."""
+        return {
+            "task": self.task,
+            "context_payload": plain(self.context_payload),
+            "total_tokens": self.total_tokens,
+            "budget_remaining": self.budget_remaining,
+            "excluded": plain(self.excluded),
+            "missing": plain(self.missing),
+            "needs": plain(self.needs),
+        }
+
+    def explain(self) -> str:
+        """Return a table for the terminal: each candidate, what it is for the task, and why."""
+        rows: list[tuple[str, str, str, str, str]] = [
+            ("in", one.memory_id, one.classification, str(one.tokens), one.reason)
+            for one in self.context_payload
+        ]
+        rows += [
+            ("out", one.memory_id, one.classification, "", one.reason) for one in self.excluded
+        ]
+        rows += [
+            ("none", one.memory_id, "", "", f"{one.needed_by} needs it") for one in self.missing
+        ]
+        left = self.budget_remaining
+        lines = [f"{self.task}: {self.total_tokens:,} tokens, {left:,} left of the budget"]
+        heads = ("", "item", "for the task", "tokens", "why")
+        widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
+        for row in (heads, *rows):
+            cells = (cell.ljust(width) for cell, width in zip(row, widths, strict=True))
+            lines.append("  ".join(cells).rstrip())
+        for one in self.needs:
+            state = one.left or f"{one.found} of {one.matched} items"
+            lacks = "".join(f"; {count} have no {name}" for name, count in one.lacking.items())
+            lines.append(f"need {one.number}: {state}{lacks}")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        rows = [
+            (one.memory_id, one.classification, one.tokens, one.reason)
+            for one in self.context_payload
+        ]
+        rows += [(one.memory_id, one.classification, 0, one.reason) for one in self.excluded]
+        title = f"{self.task}: {self.total_tokens} tokens"
+        return table(title, ("item", "for the task", "tokens", "why"), rows)
