@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -13,6 +13,10 @@ if TYPE_CHECKING:
 
 Classification: TypeAlias = Literal["essential", "supplementary", "redundant", "irrelevant"]
 """What a triage says of a candidate."""
+
+
+NO_USE: Final = 0.5
+"""What the worth of an item is multiplied by for each earlier task that had no use for it."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -35,6 +39,7 @@ class Candidate:
         reward: How well it worked, 0 to 1; None if nobody said.
         confidence: How certain it is, 0 to 1.
         labels: Its session, module, pipeline, sections, keys and entities, where it has any.
+        earlier: Tasks of the same pipeline that had no use for it: each halves its worth.
     """
 
     id: int
@@ -52,11 +57,13 @@ class Candidate:
     reward: float | None = None
     confidence: float = 1.0
     labels: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    earlier: tuple[str, ...] = ()
 
     @property
     def worth(self) -> float:
         """What it is worth for the task: its relevance, by how well it worked before."""
-        return self.relevance if self.reward is None else self.relevance * self.reward
+        worth = self.relevance if self.reward is None else self.relevance * self.reward
+        return worth * NO_USE ** len(self.earlier)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -113,7 +113,7 @@ class Gatherer:
             )
             found.add(listed)
         return Gathered(
-            candidates=found.ranked(),
+            candidates=found.ranked(request.earlier),
             superseded=[one for one in superseded.values() if one[0] not in found],
             needs=[reports[number] for number in sorted(reports)],
         )
@@ -241,11 +241,18 @@ class _Union:
                 best = min(known, one, key=lambda any_: PRIORITIES.index(any_.priority))
                 self._by_id[one.id] = replace(best, needs=(*known.needs, *one.needs))
 
-    def ranked(self) -> list[Candidate]:
-        """Return essential ones first, then by worth, ties by id."""
-        return sorted(
-            self._by_id.values(), key=lambda one: (one.priority != "essential", -one.worth, one.id)
-        )
+    def ranked(self, earlier: Mapping[str, Sequence[str]]) -> list[Candidate]:
+        """Return essential ones first, then by worth, ties by id.
+
+        Args:
+            earlier: By name, the tasks that had no use for an item.
+        """
+        found = [
+            replace(one, earlier=tuple(earlier[one.memory_id])) if one.memory_id in earlier else one
+            for one in self._by_id.values()
+        ]
+        found.sort(key=lambda one: (one.priority != "essential", -one.worth, one.id))
+        return found
 
 
 def _floor(need: Need) -> float | None:

@@ -34,6 +34,8 @@ class Request:
         system: A system prompt that is sent with them.
         tools: Tools that are sent with them.
         now: The time that ages are counted up to.
+        again: Names of items that an earlier payload of the task left out.
+        earlier: By name, the tasks of the pipeline that had no use for an item.
     """
 
     task: str
@@ -48,6 +50,8 @@ class Request:
     system: Any = None
     tools: Sequence[Mapping[str, Any]] = ()
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    again: frozenset[str] = frozenset()
+    earlier: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():

@@ -85,7 +85,7 @@ class RuleTriage:
             if one.id not in verdicts:
                 twin = read.covering(text(one))
                 verdicts[one.id] = (
-                    Verdict("supplementary", "a need names it")
+                    Verdict("supplementary", _named(one))
                     if twin is None
                     else Verdict("redundant", f"said in {twin}")
                 )
@@ -128,6 +128,13 @@ class _Read:
         name, _terms, denials = self._taken[best]
         is_same = denials == _denials(text) and facts_of(text) <= self._facts
         return name if is_same else None
+
+
+def _named(one: Candidate) -> str:
+    """Return why an item may stand in a payload."""
+    if not one.earlier:
+        return "a need names it"
+    return f"a need names it; of no use for {', '.join(one.earlier)}"
 
 
 def _denials(text: str) -> int:
