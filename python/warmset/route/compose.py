@@ -14,6 +14,7 @@ from warmset.messages import text_message
 from warmset.route.more import Granting
 from warmset.route.payload import Excluded, Included, Payload
 from warmset.route.plan import Planner
+from warmset.route.plans import key_of, stamp_of
 from warmset.route.quoted import CLOSING, OPENING
 from warmset.route.triage import Verdict
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
@@ -55,21 +56,24 @@ class Composer:
         Raises:
             BudgetTooSmall: What is essential does not fit.
             StoreError: The store could not be read.
-            EmbedderError: The embedder failed.
         """
-        gathered = self._desk.gatherer.gather(self._spec, self._request)
-        return self.compose(gathered)
-
-    def compose(self, gathered: Gathered) -> Payload:
-        """Return the payload of candidates; the same errors as `payload`."""
         if self._base > self._budget:
             raise BudgetTooSmall(self._base, self._budget)
-        planner = Planner(self._desk, self._request, self._budget - self._base)
+        room = self._budget - self._base
+        plans, request = self._desk.plans, self._request
+        key, stamp = key_of(self._spec, request, room), stamp_of(self._desk.sources)
+        plan = plans.get(key, stamp, request.now)
+        if plan is None:
+            gathered = self._desk.gatherer.gather(self._spec, request)
+            plan = self._planned(gathered, room)
+            plans.keep(key, stamp, request.now, plan)
+        return self._made(plan)
+
+    def _planned(self, gathered: Gathered, room: int) -> Plan:
         try:
-            plan = planner.plan(gathered)
+            return Planner(self._desk, self._request, room).plan(gathered)
         except BudgetTooSmall as error:
             raise BudgetTooSmall(self._base + error.need, self._budget) from None
-        return self._made(plan)
 
     def _messages(self, quotes: Sequence[str], *, framed: bool) -> list[Message]:
         request = self._request
@@ -108,6 +112,7 @@ class Composer:
         own = [one for one in included if one.needs]
         return Payload(
             task=self._spec.task_type,
+            request=request,
             context_payload=tuple(
                 _included(one, lines[one.id], plan.verdicts.get(one.id), own) for one in included
             ),

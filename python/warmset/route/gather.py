@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Final
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.items.ask import NO_NAME, Ask, Question
 from warmset.items.existing import MESSAGE, TurnAsk
-from warmset.route.candidates import Candidate, Gathered, NeedReport, labels_of, of_item
+from warmset.route.candidates import Candidate, Gathered, NeedReport, facts_of
 from warmset.route.need import PRIORITIES, When
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from warmset._core import Held
     from warmset.items.ask import Hit
     from warmset.items.items import Sources
     from warmset.items.shelf import Shelf
@@ -60,16 +59,18 @@ class Gatherer:
     def gather(self, spec: TaskSpec, request: Request) -> Gathered:
         """Return the candidates of a task.
 
+        Args:
+            spec: What the task needs.
+            request: What they are for; with a vector, unless words alone are to be compared.
+
         Raises:
             StoreError: The store could not be read.
-            EmbedderError: The embedder failed.
         """
         shelf = self._sources.shelf()
-        vector = self._sources.vector(request.query) if request.vector is None else request.vector
         turns = self._sources.existing.times(request.conversation)
         question = Question(
             text=request.query,
-            vector=vector,
+            vector=request.vector,
             weights=self._sources.weights,
             now=None if spec.decay == "turn" else int(request.now.timestamp() * 1_000_000),
             turns=turns if spec.decay == "turn" else None,
@@ -112,10 +113,13 @@ class Gatherer:
                 lacking={} if answer is None else answer.lacking,
             )
             found.add(listed)
+        candidates = found.ranked(request.earlier)
+        ages = spec.decay == "hour" and any(one.known.decay < 1 for one in candidates)
         return Gathered(
-            candidates=found.ranked(request.earlier),
+            candidates=candidates,
             superseded=[one for one in superseded.values() if one[0] not in found],
             needs=[reports[number] for number in sorted(reports)],
+            timeless=not ages and all(need.within is None for need in spec.required_memory),
         )
 
     def _ask(self, need: Need, request: Request, turns: Sequence[int]) -> Ask:
@@ -212,8 +216,9 @@ class Gatherer:
             return []
         asked = question.text is not None
         return [
-            of_item(
-                item,
+            Candidate(
+                id=item.id,
+                known=facts_of(item),
                 priority=need.priority,
                 needs=(one.number,),
                 similarity=item.score if asked else None,
@@ -266,30 +271,16 @@ def _floor(need: Need) -> float | None:
 
 
 def _of_hits(shelf: Shelf, hits: Iterable[Hit], one: _Asked) -> list[Candidate]:
-    found = ((hit, shelf.get(hit.id)) for hit in hits)
-    return [_of_held(held, hit, one) for hit, held in found if held is not None]
-
-
-def _of_held(held: Held, hit: Hit, one: _Asked) -> Candidate:
-    return Candidate(
-        id=held.id,
-        memory_id=held.memory_id,
-        memory_type=one.need.type,
-        priority=one.need.priority,
-        needs=(one.number,),
-        similarity=hit.similarity,
-        relevance=hit.relevance,
-        tokens=held.tokens,
-        at=held.at,
-        origin=held.origin,
-        dependencies=held.dependencies,
-        derived_from=held.derived_from,
-        reward=held.reward,
-        confidence=held.confidence,
-        labels=labels_of(
-            {
-                name: held.names(name)
-                for name in ("session", "module", "pipeline", "sections", "keys", "entities")
-            }
-        ),
-    )
+    number, priority = (one.number,), one.need.priority
+    return [
+        Candidate(
+            id=hit.id,
+            known=held,
+            priority=priority,
+            needs=number,
+            similarity=hit.similarity,
+            relevance=hit.relevance,
+        )
+        for hit in hits
+        if (held := shelf.get(hit.id)) is not None
+    ]

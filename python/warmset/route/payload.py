@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
+    from warmset.route.request import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +93,7 @@ class Payload:
 
     Args:
         task: The name of the task.
+        request: What it was made for.
         context_payload: What stands in it, in its order.
         excluded: The other candidates, each with the reason.
         missing: What items in it depend on and what is not there.
@@ -105,6 +107,7 @@ class Payload:
     """
 
     task: str
+    request: Request = field(repr=False)
     context_payload: tuple[Included, ...]
     excluded: tuple[Excluded, ...]
     missing: tuple[Missing, ...]

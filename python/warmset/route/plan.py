@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset.route.candidates import Candidate, of_item
+from warmset.route.candidates import Candidate, facts_of
 from warmset.route.choice import Judged, choose
 from warmset.route.payload import Missing
 from warmset.route.triage import Verdict
@@ -81,12 +81,15 @@ class Planner:
         every = [one for one in every if one.id in lines]
         there = [one for one in running if one.id in lines]
         verdicts = dict(
-            self._desk.triage.judge(self._request, there, lambda one: lines[one.id].text)
+            self._desk.triage.judge(self._request, there, lambda one: lines[one.id].said)
         )
         again = self._request.again
+        why = "left out before; the task was unsure"
+        if self._request.confidence is not None:
+            why += f" ({self._request.confidence:.2f})"
         for one in there:
             if one.memory_id in again and not is_essential(one, verdicts):
-                verdicts[one.id] = Verdict("supplementary", "left out before")
+                verdicts[one.id] = Verdict("supplementary", why)
         judged = Judged(
             candidates=every,
             verdicts=verdicts,
@@ -163,7 +166,14 @@ class Planner:
             [found] = shelf.items([held])
         if found is None:
             return None
-        return of_item(found, priority="supplementary", needs=(), similarity=None, relevance=0.0)
+        return Candidate(
+            id=found.id,
+            known=facts_of(found),
+            priority="supplementary",
+            needs=(),
+            similarity=None,
+            relevance=0.0,
+        )
 
 
 def is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
