@@ -56,6 +56,7 @@ class Shelf:
         self.tenant = tenant
         self.lock = rlock("shelf")
         self.removals = self.version = next(_VERSIONS)
+        self._heirs: tuple[int, dict[str, int]] = (0, {})
         self._generation = 0
         self._lacking: set[int] = set()  # items without vectors
         self._asked: set[int] = set()  # those of them that are to be embedded
@@ -157,8 +158,13 @@ class Shelf:
         return self._items.named(memory_id) if isinstance(memory_id, str) else None
 
     def heirs(self) -> dict[str, int]:
-        """Return for each name the newest item that is shown in its place."""
-        return dict(self._items.heirs())
+        """Return for each name the newest item that is shown in its place; not to be changed."""
+        version, found = self._heirs
+        if version != self.version:
+            version = self.version  # before they are read, so that a later change is seen
+            found = dict(self._items.heirs())
+            self._heirs = version, found
+        return found
 
     def find(self, asks: Sequence[Ask], question: Question) -> list[Answer]:
         """Return what is found for each ask.

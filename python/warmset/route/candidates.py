@@ -10,6 +10,7 @@ if TYPE_CHECKING:
 
     from warmset.items import MemoryItem, Origin
     from warmset.route.need import Priority
+    from warmset.route.spec import TaskSpec
 
 Classification: TypeAlias = Literal["essential", "supplementary", "redundant", "irrelevant"]
 """What a triage says of a candidate."""
@@ -200,15 +201,19 @@ class Gathered:
     """The candidates of a task.
 
     Args:
+        spec: What the task needs.
         candidates: The candidates, each once: essential ones first, then by worth, ties by id.
         superseded: Ids and names of items that only a newer item keeps out, with its id.
         needs: What came of each need.
+        session: The name of the current session; None if there is none or it has no name.
         timeless: Whether they are the same at any time, as long as nothing is stored.
     """
 
+    spec: TaskSpec
     candidates: Sequence[Candidate]
     superseded: Sequence[tuple[int, str, int]] = ()
     needs: Sequence[NeedReport] = ()
+    session: str | None = None
     timeless: bool = False
 
 
@@ -216,6 +221,7 @@ def facts_of(item: MemoryItem) -> Facts:
     """Return what is known of an item that was read."""
     columns: dict[str, Sequence[str | None]] = {
         "type": (item.memory_type,),
+        "conversation": (item.conversation,),
         "session": (item.session_id,),
         "module": (item.module_context,),
         "pipeline": (item.pipeline,),

@@ -116,9 +116,11 @@ class Gatherer:
         candidates = found.ranked(request.earlier)
         ages = spec.decay == "hour" and any(one.known.decay < 1 for one in candidates)
         return Gathered(
+            spec=spec,
             candidates=candidates,
             superseded=[one for one in superseded.values() if one[0] not in found],
             needs=[reports[number] for number in sorted(reports)],
+            session=self._session(request),
             timeless=not ages and all(need.within is None for need in spec.required_memory),
         )
 
@@ -131,6 +133,7 @@ class Gatherer:
             "entities": need.entities,
         }
         wanted = {name: frozenset(names) for name, names in labels.items() if names}
+        also: dict[str, frozenset[str]] = {}
         but: dict[str, frozenset[str]] = {}
         conversation = session = None
         if need.scope in ("current_session", "prior_sessions"):
@@ -144,7 +147,7 @@ class Gatherer:
         elif need.scope == "current_pipeline":
             wanted["pipeline"] = frozenset((request.pipeline or NO_NAME,))
         elif need.scope == "current_error":
-            wanted["keys"] = frozenset((request.error or NO_NAME,))
+            also["keys"] = frozenset((request.error or NO_NAME,))
         since = None
         if need.within is not None:
             since = int((request.now - need.within).timestamp() * 1_000)
@@ -156,6 +159,7 @@ class Gatherer:
             conversation=conversation,
             session=session,
             labels=wanted,
+            also=also,
             but=but,
             since=since,
             floor=_floor(need),
@@ -199,7 +203,7 @@ class Gatherer:
         need, ask = one.need, one.ask
         existing = self._sources.existing
         if need.type == MESSAGE:
-            if ask.labels.keys() - {"session"}:
+            if ask.labels.keys() - {"session"} or ask.also:
                 return []
             turn_ask = TurnAsk(
                 conversation=request.conversation,
@@ -209,7 +213,7 @@ class Gatherer:
             )
             found = existing.turns(turn_ask, ask, question, heirs)
         elif need.type in MEMORY_TYPES:
-            if ask.labels.keys() - {"session"} or need.scope == "prior_sessions":
+            if ask.labels.keys() - {"session"} or ask.also or need.scope == "prior_sessions":
                 return []
             found = existing.known(ask, question, heirs)
         else:

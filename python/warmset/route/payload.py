@@ -62,10 +62,12 @@ class Missing:
     Args:
         memory_id: The name of what is missing.
         needed_by: The name of the item.
+        reason: Why it is not there.
     """
 
     memory_id: str
     needed_by: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,7 +158,8 @@ class Payload:
             ("out", one.memory_id, one.classification, "", one.reason) for one in self.excluded
         ]
         rows += [
-            ("none", one.memory_id, "", "", f"{one.needed_by} needs it") for one in self.missing
+            ("none", one.memory_id, "", "", f"{one.needed_by} needs it; {one.reason}")
+            for one in self.missing
         ]
         left = self.budget_remaining
         lines = [f"{self.task}: {self.total_tokens:,} tokens, {left:,} left of the budget"]

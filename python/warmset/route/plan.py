@@ -11,16 +11,17 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset.route.candidates import Candidate, facts_of
+from warmset.route.candidates import Candidate
 from warmset.route.choice import Judged, choose
-from warmset.route.payload import Missing
+from warmset.route.closures import Closures
 from warmset.route.triage import Verdict
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
+    from warmset.route.payload import Missing
     from warmset.route.quoted import Line
     from warmset.route.request import Request
 
@@ -75,7 +76,7 @@ class Planner:
             StoreError: The store could not be read.
         """
         running = self._running(gathered)
-        closures, depended, missing = self._closures(running)
+        closures, depended, missing = Closures(self._desk, self._request, gathered).of(running)
         every = [*running, *depended]
         lines = self._desk.lines(every)
         every = [one for one in every if one.id in lines]
@@ -124,56 +125,6 @@ class Planner:
                 running.append(one)
                 taken += one.tokens
         return running
-
-    def _closures(
-        self, running: Sequence[Candidate]
-    ) -> tuple[dict[int, frozenset[int]], list[Candidate], list[Missing]]:
-        """Return what each candidate depends on, what of it is no candidate, what is not there."""
-        known: dict[str, Candidate | None] = {one.memory_id: one for one in running}
-        depended: list[Candidate] = []
-        missing: dict[tuple[str, str], Missing] = {}
-        closures: dict[int, frozenset[int]] = {}
-        for one in running:
-            if not one.dependencies:
-                continue
-            found: dict[str, Candidate] = {}
-            waiting = [(name, one) for name in one.dependencies]
-            while waiting:
-                name, parent = waiting.pop()
-                if name == one.memory_id or name in found:
-                    continue
-                if name not in known:
-                    known[name] = self._named(name)
-                    if (fresh := known[name]) is not None:
-                        depended.append(fresh)
-                other = known[name]
-                if other is None:
-                    missing[name, parent.memory_id] = Missing(
-                        memory_id=name, needed_by=parent.memory_id
-                    )
-                    continue
-                found[name] = other
-                waiting += [(deeper, other) for deeper in other.dependencies]
-            closures[one.id] = frozenset(other.id for other in found.values())
-        return closures, depended, list(missing.values())
-
-    def _named(self, name: str) -> Candidate | None:
-        shelf = self._desk.sources.shelf()
-        held = shelf.named(name)
-        if held is None:
-            found = self._desk.sources.existing.get(name)
-        else:
-            [found] = shelf.items([held])
-        if found is None:
-            return None
-        return Candidate(
-            id=found.id,
-            known=facts_of(found),
-            priority="supplementary",
-            needs=(),
-            similarity=None,
-            relevance=0.0,
-        )
 
 
 def is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
