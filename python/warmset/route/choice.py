@@ -90,8 +90,10 @@ def _filled(
     if all(judged.group(one) - chosen == {one.id} for one in rest):
         return chosen | _packed(rest, judged.costs, left)
     # With dependencies in common what an item costs changes with each that is taken.
+    # The order is that of what each costs beside what is chosen now.
+    order = sorted(rest, key=lambda one: (-_density(one, judged, chosen), one.id))
     chosen = set(chosen)
-    for one in sorted(rest, key=lambda one: (-_density(one, judged), one.id)):
+    for one in order:
         more = judged.group(one) - chosen
         cost = judged.cost(more)
         if cost <= left:
@@ -108,6 +110,6 @@ def _packed(some: Sequence[Candidate], costs: Mapping[int, int], room: int) -> s
     return {some[at].id for at in pack(prices, values, room).tolist()}
 
 
-def _density(one: Candidate, judged: Judged) -> float:
-    """Return what an item is worth for each token of it and of what it depends on."""
-    return one.worth / max(1, judged.cost(judged.group(one)))
+def _density(one: Candidate, judged: Judged, chosen: set[int]) -> float:
+    """Return what an item is worth for each token that it adds, with what it depends on."""
+    return one.worth / max(1, judged.cost(judged.group(one) - chosen))
