@@ -90,6 +90,7 @@ class Router:
             Plans(plans),
         )
         self._removals = 0
+        self._types = {*MEMORY_TYPES, *REMEMBERED}
         self._desk.forget_when_erased()
 
     @spelled_out(TaskOptions, RunOptions)
@@ -212,12 +213,12 @@ class Router:
             self._desk.forget()
 
     def _check_types(self, spec: TaskSpec) -> None:
-        """Refuse types that nobody ever put."""
-        known = {*MEMORY_TYPES, *REMEMBERED}
+        """Refuse types that nobody ever put; what was there once is known from then on."""
         shelf = self._sources.shelf()
         for number, need in enumerate(spec.required_memory):
-            if need.type not in known:
+            if need.type not in self._types:
                 ask = Ask(k=1, types=frozenset((need.type,)), archived=True, superseded=True)
                 if not shelf.find([ask], Question())[0].matched:
                     path = f"$.required_memory[{number}].type"
                     raise SpecError(path, f"nothing of type {need.type!r:.80} was ever put")
+                self._types.add(need.type)
