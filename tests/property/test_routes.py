@@ -20,7 +20,7 @@ from warmset.route import Need, Router, TaskSpec, When
 from warmset.tokens import PER_REPLY, message_tokens
 
 ROUTES = int(os.environ.get("WARMSET_ROUTES", "300"))
-WORLDS = 3
+WORLDS = max(3, ROUTES // 2_000)
 NOW = datetime(2026, 11, 1, 12, tzinfo=UTC)
 TYPES = ("document_chunk", "module_output", "error_fix", "note")
 WORDS = ("revenue", "margin", "lease", "pension", "tariff", "harbour", "ferry", "quota", "tide")
