@@ -16,7 +16,7 @@ from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
 from warmset.items.new import NewItem
-from warmset.items.shelf import shelf_of
+from warmset.items.shelf import Shelf, shelf_of
 from warmset.options import SEARCH_WAIT, SHORTLIST
 from warmset.store.rows import Patch
 from warmset.text.timestamps import milliseconds
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
     from warmset.items.existing import Searches
     from warmset.items.item import MemoryItem, Origin
     from warmset.items.memories import Memories
-    from warmset.items.shelf import Shelf
     from warmset.options import Weights
     from warmset.receipts import ErasureResult
     from warmset.store.rows import Put
@@ -64,6 +63,17 @@ class Sources:
             StoreError: It could not be read.
         """
         return shelf_of(self.handle.live(), self.handle.tenant)
+
+    def as_seen(self) -> Shelf:
+        """Return the index as the last call of anybody saw it, without looking for changes.
+
+        Raises:
+            StoreError: It is not there yet and could not be read.
+        """
+        engine = self.handle.engine
+        with engine.lock:
+            found = engine.shelves.get(self.handle.tenant)
+        return found if isinstance(found, Shelf) else self.shelf()
 
     def vector(self, text: str | None) -> Vectors | None:
         """Return the vector of a question, if it can be had in time; None to compare by words.

@@ -6,7 +6,7 @@ core keeps it; here it is joined with the store's vectors.
 
 from __future__ import annotations
 
-from itertools import count
+from itertools import count, starmap
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import ItemShelf
@@ -95,6 +95,8 @@ class Shelf:
                 self._items.clear_vectors()
                 self._lacking, self._asked = set(self._items.ids()), set()
             self._generation = generation
+        if not self._lacking:
+            return
         missing: list[Job] = []
         for id_ in sorted(self._lacking - self._asked):
             job = Job(id_, "item")
@@ -148,6 +150,8 @@ class Shelf:
                 self.version = next(_VERSIONS)
                 self._lacking.discard(id_)
                 self._asked.discard(id_)
+                if not self._lacking:  # an emptied set keeps its size, and is slow to walk
+                    self._lacking, self._asked = set(), set()
 
     def get(self, id_: int) -> Held | None:
         """Return what is known of an item; None if it is gone."""
@@ -184,7 +188,7 @@ class Shelf:
         return [
             Answer(
                 matched=matched,
-                found=[Hit(*hit) for hit in found],
+                found=list(starmap(Hit, found)),
                 superseded=superseded,
                 lacking=dict(lacking),
             )

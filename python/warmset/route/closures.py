@@ -88,7 +88,7 @@ class Closures:
 
     def _named(self, name: str) -> Candidate | str:
         """Return the item that stands for a name, or why there is none."""
-        shelf = self._desk.sources.shelf()
+        shelf = self._desk.sources.as_seen()
         held = shelf.named(name)
         heir = shelf.heirs().get(name)
         if heir is not None and (held is None or heir > held.id):

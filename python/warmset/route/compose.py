@@ -7,12 +7,13 @@ gather ─▶ plan ─▶ messages ─▶ exact tokens ─▶ payload
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
 from warmset.route.more import Granting
-from warmset.route.payload import Excluded, Included, Payload
+from warmset.route.payload import Excluded, Exclusions, Included, Payload
 from warmset.route.plan import Planner
 from warmset.route.plans import key_of, stamp_of
 from warmset.route.quoted import CLOSING, OPENING
@@ -20,7 +21,7 @@ from warmset.route.triage import Verdict
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from warmset.messages import Message
     from warmset.route.candidates import Candidate, Gathered
@@ -116,7 +117,7 @@ class Composer:
             context_payload=tuple(
                 _included(one, lines[one.id], plan.verdicts.get(one.id), own) for one in included
             ),
-            excluded=tuple(_excluded(self._desk, plan, ids)),
+            excluded=Exclusions(partial(_excluded, plan, frozenset(ids), _heirs(self._desk, plan))),
             missing=tuple(one for one in plan.missing if one.needed_by in names),
             needs=tuple(plan.gathered.needs),
             messages=made,
@@ -128,7 +129,7 @@ class Composer:
         )
 
 
-def _excluded(desk: Desk, plan: Plan, ids: set[int]) -> Iterable[Excluded]:
+def _excluded(plan: Plan, ids: frozenset[int], heirs: Mapping[str, str]) -> Iterator[Excluded]:
     """Return the candidates that do not stand in a payload, with the reasons."""
     for one in plan.gathered.candidates:
         if one.id in ids:
@@ -148,11 +149,15 @@ def _excluded(desk: Desk, plan: Plan, ids: set[int]) -> Iterable[Excluded]:
             reason=verdict.reason,
             relevance=one.relevance,
         )
-    shelf = desk.sources.shelf()
-    for _id, name, heir in plan.gathered.superseded:
-        by = shelf.get(heir)
-        newer = f"item {heir}" if by is None else by.memory_id
+    for name, newer in heirs.items():
         yield Excluded(memory_id=name, classification="redundant", reason=f"superseded by {newer}")
+
+
+def _heirs(desk: Desk, plan: Plan) -> dict[str, str]:
+    """Return the names of what replaces the superseded candidates, by their names."""
+    shelf = desk.sources.as_seen()
+    newer = ((name, heir, shelf.get(heir)) for _id, name, heir in plan.gathered.superseded)
+    return {name: f"item {heir}" if by is None else by.memory_id for name, heir, by in newer}
 
 
 def _included(

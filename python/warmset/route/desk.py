@@ -64,11 +64,11 @@ class Desk:
 
     def lines(self, some: Sequence[Candidate]) -> dict[int, Line]:
         """Return items as they may stand in a payload, by id, without those that are gone."""
-        shelf = self.sources.shelf()
+        shelf = self.sources.as_seen()
         return self.kept.of(some, self._read, lambda id_: id_ in shelf)
 
     def _read(self, some: Sequence[Candidate]) -> dict[int, str]:
-        shelf = self.sources.shelf()
+        shelf = self.sources.as_seen()
         put = [held for one in some if (held := shelf.get(one.id)) is not None]
         texts = {item.id: item.text for item in shelf.items(put) if item is not None}
         for one in some:

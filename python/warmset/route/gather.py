@@ -66,7 +66,7 @@ class Gatherer:
         Raises:
             StoreError: The store could not be read.
         """
-        shelf = self._sources.shelf()
+        shelf = self._sources.as_seen()
         turns = self._sources.existing.times(request.conversation)
         question = Question(
             text=request.query,
@@ -191,7 +191,7 @@ class Gatherer:
             there = replace(need, type=type_, when=None, similarity_match=False)
             ask = replace(self._ask(there, request, turns), k=1, floor=None)
             one = _Asked(-1, there, ask, there.turns)
-            [answer] = self._sources.shelf().find([ask], Question())
+            [answer] = self._sources.as_seen().find([ask], Question())
             if not answer.found and not self._existing(one, Question(), request, {}):
                 return f"there is no item of type {type_!r}"
         return None

@@ -46,6 +46,7 @@ class Granting:
 
     def __call__(self, wanted: str | Sequence[str]) -> More:
         """Grant further items or refuse them; see `Payload.more`."""
+        self._desk.sources.shelf()  # follows what happened since
         if isinstance(wanted, str):
             if not wanted.strip():
                 raise InvalidInputError("more: expected names, or what is to be known, found ''")

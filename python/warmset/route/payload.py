@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, overload
 
 from warmset._support.shown import plain, table
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Iterable, Iterator
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
@@ -53,6 +55,45 @@ class Excluded:
     classification: Classification
     reason: str
     relevance: float = 0.0
+
+
+class Exclusions(Sequence[Excluded]):
+    """What does not stand in a payload; worked out when it is first looked at.
+
+    Args:
+        work_out: Returns them; it reads nothing.
+    """
+
+    def __init__(self, work_out: Callable[[], Iterable[Excluded]]) -> None:
+        self._work_out = work_out
+
+    @cached_property
+    def _all(self) -> tuple[Excluded, ...]:
+        return tuple(self._work_out())
+
+    @overload
+    def __getitem__(self, at: int, /) -> Excluded: ...
+    @overload
+    def __getitem__(self, at: slice, /) -> tuple[Excluded, ...]: ...
+    def __getitem__(self, at: int | slice, /) -> Excluded | tuple[Excluded, ...]:
+        return self._all[at]
+
+    def __len__(self) -> int:
+        return len(self._all)
+
+    def __iter__(self) -> Iterator[Excluded]:
+        return iter(self._all)
+
+    def __eq__(self, other: object) -> bool:
+        if isinstance(other, Exclusions):
+            return self._all == other._all
+        return self._all == other
+
+    def __hash__(self) -> int:
+        return hash(self._all)
+
+    def __repr__(self) -> str:
+        return repr(self._all)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +152,7 @@ class Payload:
     task: str
     request: Request = field(repr=False)
     context_payload: tuple[Included, ...]
-    excluded: tuple[Excluded, ...]
+    excluded: Sequence[Excluded]
     missing: tuple[Missing, ...]
     needs: tuple[NeedReport, ...]
     messages: list[Message]
@@ -143,7 +184,7 @@ class Payload:
             "context_payload": plain(self.context_payload),
             "total_tokens": self.total_tokens,
             "budget_remaining": self.budget_remaining,
-            "excluded": plain(self.excluded),
+            "excluded": plain(tuple(self.excluded)),
             "missing": plain(self.missing),
             "needs": plain(self.needs),
         }

@@ -84,7 +84,7 @@ def stamp_of(sources: Sources) -> Stamp:
     Raises:
         StoreError: It could not be read.
     """
-    shelf, engine = sources.shelf(), sources.handle.engine
+    shelf, engine = sources.as_seen(), sources.handle.engine
     memories = engine.derived.version("distilled", sources.handle.tenant)
     return shelf.version, engine.retriever.changes, memories
 

@@ -214,7 +214,7 @@ class Router:
 
     def _check_types(self, spec: TaskSpec) -> None:
         """Refuse types that nobody ever put; what was there once is known from then on."""
-        shelf = self._sources.shelf()
+        shelf = self._sources.as_seen()
         for number, need in enumerate(spec.required_memory):
             if need.type not in self._types:
                 ask = Ask(k=1, types=frozenset((need.type,)), archived=True, superseded=True)

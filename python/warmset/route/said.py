@@ -1,6 +1,6 @@
 """What texts say, compared: whether one is said in another, word for word or nearly so.
 
-A text has a signature of 512 bits, one for each of its terms. Of what is said in another text
+A text has a signature of 256 bits, one for each of its terms. Of what is said in another text
 nearly all bits are set there, too, so that few pairs are looked at term by term, and no pair is
 missed.
 """
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 COVERED: Final = 0.9
 """The share of the terms of a text that another one must have to say the same."""
 
-_BITS: Final = 512
+_BITS: Final = 256
 
 _DENIED: Final = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n[\'\u2019]t)\b",
@@ -65,7 +65,7 @@ class Said:
 
     @cached_property
     def signature(self) -> NDArray[np.uint64]:
-        """A bit for each term, shape (8,)."""
+        """A bit for each term, shape (4,)."""
         bits = 0
         for term in self.terms:
             bits |= 1 << (hash(term) % _BITS)
