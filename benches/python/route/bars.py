@@ -49,7 +49,7 @@ NEEDS = (
         priority="essential",
         keys=("key 17",),
         sections=("Item 17",),
-        module="module 8",
+        module="module 18",
     ),
     Need(type="document_chunk", scope="global", sections=("Item 7", "Item 8"), keys=("key 27",)),
     Need(type="module_output", scope="current_pipeline", modules=("module 6", "module 16")),
@@ -118,14 +118,19 @@ def routes(place: Path, draw: random.Random, words: list[str], count: int) -> di
     """Return the times of routes among so many items."""
     rows, queries = vectors("like", count, QUERIES)
 
+    def at(text: str) -> int:
+        number = text.split()[0]
+        return int(number) if number.isdigit() else 0  # what tells an embedder is no item
+
     def embed(texts: list[str]) -> Any:
-        return np.stack([rows[int(text.split()[0])] for text in texts])
+        return np.stack([rows[at(text)] for text in texts])
 
     items = [item(at, draw, words) for at in range(count)]
     asked = [" ".join(draw.choices(words, k=8)) for _ in range(QUERIES)]
     with Memory.open(place / "routes", embedder=embed, durability="os") as memory:
         memory.items.put_many(items)
         memory.flush(600)
+        check(not memory.stats()["failed"], "every item has its vector")
         kept = Router(memory, specs=[SPEC])
         fresh = Router(memory, specs=[SPEC], plans=0)
 

@@ -95,7 +95,7 @@ class Shelf:
                 self._items.clear_vectors()
                 self._lacking, self._asked = set(self._items.ids()), set()
             self._generation = generation
-        if not self._lacking:
+        if len(self._asked) == len(self._lacking):
             return
         missing: list[Job] = []
         for id_ in sorted(self._lacking - self._asked):
