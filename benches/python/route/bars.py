@@ -119,7 +119,7 @@ def routes(place: Path, draw: random.Random, words: list[str], count: int) -> di
     rows, queries = vectors("like", count, QUERIES)
 
     def at(text: str) -> int:
-        number = text.split()[0]
+        number = text.split(maxsplit=1)[0]
         return int(number) if number.isdigit() else 0  # what tells an embedder is no item
 
     def embed(texts: list[str]) -> Any:

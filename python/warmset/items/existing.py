@@ -33,6 +33,9 @@ if TYPE_CHECKING:
 MESSAGE: Final = "conversation"
 """The type of messages."""
 
+_LEAST: Final = 1e-9
+"""A similarity that is hardly one; none at all never counts as one."""
+
 _TURN: Final = re.compile(r"turn:([0-9]{1,19})")
 _ORIGINS: Final[dict[str, Origin]] = {"assistant": "assistant", "tool": "tool", "function": "tool"}
 
@@ -137,8 +140,11 @@ class Existing:
 
     def turns(
         self, turns: TurnAsk, ask: Ask, question: Question, heirs: Mapping[str, int]
-    ) -> list[MemoryItem]:
-        """Return messages, the most similar or the newest, with their similarity as score.
+    ) -> list[tuple[MemoryItem, float]]:
+        """Return messages, the best or the newest, with their scores and similarities.
+
+        The similarity is that of words and vectors, 0 to 1; the score is that of `Memory.search`
+        over the weights of both, which also counts speakers, times, sessions and neighbours.
 
         Args:
             turns: Which messages count.
@@ -153,16 +159,22 @@ class Existing:
                 listed = heapq.nlargest(
                     min(ask.k, len(listed)), listed, key=lambda one: (one[1].at, one[1].id)
                 )
-        found = self._similar([entry.id for _ledger, entry in listed], turns, question)
+        own = [entry.id for ledger, entry in listed if ledger.name == turns.conversation]
+        others = [entry.id for ledger, entry in listed if ledger.name != turns.conversation]
+        # Within one conversation its order, its speakers and its days tell more.
+        found = self._similar(own, turns.conversation, question)
+        found |= self._similar(others, None, question)
+        nothing = (0.0, 0.0)
         if ask.floor is not None and question.text is not None:
             least = ask.floor
             listed = [
-                one for one in listed if found.get(one[1].id, 0.0) >= least and found[one[1].id] > 0
+                one for one in listed if max(least, _LEAST) <= found.get(one[1].id, nothing)[1]
             ]
-            listed.sort(key=lambda one: (-found[one[1].id], one[1].id))
+            listed.sort(key=lambda one: (-found[one[1].id][0], one[1].id))
             listed = listed[: ask.k]
-        scores = [found.get(entry.id, 0.0) for _ledger, entry in listed]
-        return _read(engine, listed, scores)
+        scores = [found.get(entry.id, nothing)[0] for _ledger, entry in listed]
+        read = _read(engine, listed, scores)
+        return [(one, found.get(one.id, nothing)[1]) for one in read]
 
     def _scoped(
         self, engine: Engine, turns: TurnAsk, ask: Ask, heirs: Mapping[str, int]
@@ -196,22 +208,27 @@ class Existing:
             return {ledger.entries[ledger.history.path[-1]].session}
         return {ledger.entries[id_].session for id_ in _of_session(engine, [ledger], session)}
 
-    def _similar(self, ids: Sequence[int], turns: TurnAsk, question: Question) -> dict[int, float]:
-        """Return how similar messages are to a question, by id."""
+    def _similar(
+        self, ids: Sequence[int], conversation: str | None, question: Question
+    ) -> dict[int, tuple[float, float]]:
+        """Return scores and similarities of messages with a question, by id."""
         if question.text is None or not ids:
             return {}
-        within = None if turns.scope == "global" else turns.conversation
-        where = Filter(conversation=within, ids=sorted(ids))
+        where = Filter(conversation=conversation, ids=sorted(ids))
         found = self._searcher.search(
             question.text, query_vector=question.vector, k=len(ids), where=where
         )
         similar = found.signal("lexical").astype(np.float64)
         weights = question.weights
         both = weights.dense + weights.lexical
+        whole = weights.lexical
         if found.by == "fused" and both > 0:
             dense = found.signal("dense").astype(np.float64)
             similar = (weights.dense * dense + weights.lexical * similar) / both
-        return dict(zip(found.ids, np.clip(similar, 0.0, 1.0).tolist(), strict=True))
+            whole = both
+        scores = np.maximum(np.array(found.scores), 0.0) / (whole or 1.0)
+        pairs = zip(scores.tolist(), np.clip(similar, 0.0, 1.0).tolist(), strict=True)
+        return dict(zip(found.ids, pairs, strict=True))
 
     def known(self, ask: Ask, question: Question, heirs: Mapping[str, int]) -> list[MemoryItem]:
         """Return memories, the most similar or the newest, with their similarity as score."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset._core import pack
 from warmset.errors import BudgetTooSmall
@@ -13,6 +13,13 @@ if TYPE_CHECKING:
 
     from warmset.route.candidates import Candidate
     from warmset.route.triage import Verdict
+
+SHORT: Final = 256
+"""Tokens that each item counts as having at least, where its worth for each token is compared.
+
+Without that short texts go before better ones: of the evidence in conversations a tenth less is
+shown at equal tokens.
+"""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -106,10 +113,10 @@ def _packed(some: Sequence[Candidate], costs: Mapping[int, int], room: int) -> s
     if not some:
         return set()
     prices = [costs[one.id] for one in some]
-    values = [one.worth / max(1, price) for one, price in zip(some, prices, strict=True)]
+    values = [one.worth / max(SHORT, price) for one, price in zip(some, prices, strict=True)]
     return {some[at].id for at in pack(prices, values, room).tolist()}
 
 
 def _density(one: Candidate, judged: Judged, chosen: set[int]) -> float:
     """Return what an item is worth for each token that it adds, with what it depends on."""
-    return one.worth / max(1, judged.cost(judged.group(one) - chosen))
+    return one.worth / max(SHORT, judged.cost(judged.group(one) - chosen))

@@ -215,7 +215,8 @@ class Gatherer:
         elif need.type in MEMORY_TYPES:
             if ask.labels.keys() - {"session"} or ask.also or need.scope == "prior_sessions":
                 return []
-            found = existing.known(ask, question, heirs)
+            known = existing.known(ask, question, heirs)
+            found = [(one, one.score or 0.0) for one in known]
         else:
             return []
         asked = question.text is not None
@@ -225,10 +226,10 @@ class Gatherer:
                 known=facts_of(item),
                 priority=need.priority,
                 needs=(one.number,),
-                similarity=item.score if asked else None,
+                similarity=similarity if asked else None,
                 relevance=(item.score or 0.0) if asked else 1.0,
             )
-            for item in found
+            for item, similarity in found
         ]
 
 

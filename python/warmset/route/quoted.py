@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import count_texts
+from warmset.items.existing import MESSAGE
 from warmset.route.said import Said
 from warmset.text.tags import tag_guard
 
@@ -36,9 +37,12 @@ _INDENTED: Final = "\n  "
 
 def quote(one: Candidate, text: str) -> str:
     """Quote an item; its further lines are indented, so that no text passes for another item."""
-    at = datetime.fromtimestamp(one.at / 1_000_000, UTC)
-    of = (one.known.names("sections") or one.known.names("module"))[:1]
-    said = ", ".join((one.memory_type, *of, f"{at:%Y-%m-%d %H:%M}", one.origin))
+    day = f"{datetime.fromtimestamp(one.at / 1_000_000, UTC):%Y-%m-%d}"
+    if one.memory_type == MESSAGE:  # its name says what it is
+        said = f"{day}, {one.origin}"
+    else:
+        of = (one.known.names("sections") or one.known.names("module"))[:1]
+        said = ", ".join((one.memory_type, *of, day, one.origin))
     head = _LINE_END.sub(" ", f"#{one.memory_id} ({said})")
     return _guarded(f"{head}: {_LINE_END.sub(_INDENTED, text)}\n")
 

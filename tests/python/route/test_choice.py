@@ -8,7 +8,7 @@ import pytest
 
 from warmset.errors import BudgetTooSmall
 from warmset.route.candidates import Candidate, Facts
-from warmset.route.choice import Judged, choose
+from warmset.route.choice import SHORT, Judged, choose
 from warmset.route.triage import Verdict
 
 MUST, MAY, NOT = (Verdict(word, "") for word in ("essential", "supplementary", "redundant"))
@@ -55,13 +55,19 @@ def test_what_is_essential_brings_what_it_depends_on_and_pays_for_it_once():
 
 
 def test_worth_is_counted_for_each_token_and_a_misfit_is_passed_over():
-    some = judged(
-        {1: MAY, 2: MAY, 3: MAY}, {1: 10, 2: 6, 3: 4}, relevances={1: 0.9, 2: 0.6, 3: 0.2}
-    )
-    assert choose(some, 10) == {2, 3}
-    assert choose(some, 6) == {2}
-    assert choose(some, 3) == set()
-    assert choose(some, 20) == {1, 2, 3}
+    verdicts, worth = {1: MAY, 2: MAY, 3: MAY}, {1: 0.9, 2: 0.6, 3: 0.2}
+    some = judged(verdicts, {1: 1_000, 2: 600, 3: 400}, relevances=worth)
+    assert choose(some, 1_000) == {2, 3}
+    assert choose(some, 600) == {2}
+    assert choose(some, 399) == set()
+    assert choose(some, 2_000) == {1, 2, 3}
+
+
+def test_short_items_compare_by_worth_alone():
+    verdicts, worth = {1: MAY, 2: MAY}, {1: 0.9, 2: 0.6}
+    assert choose(judged(verdicts, {1: SHORT, 2: 1}, relevances=worth), SHORT) == {1}
+    assert choose(judged(verdicts, {1: SHORT * 2, 2: 1}, relevances=worth), SHORT * 2) == {2}
+    assert choose(judged(verdicts, {1: SHORT + 1, 2: 1}, relevances=worth), SHORT + 1) == {1}
 
 
 def test_what_is_redundant_stands_only_where_another_item_depends_on_it():
@@ -88,7 +94,7 @@ def test_half_of_the_room_is_for_what_was_left_out_before():
 def test_a_choice_is_what_a_plain_walk_chooses(seed):
     draw = random.Random(seed)
     ids = range(1, draw.randrange(2, 9))
-    costs = {id_: draw.randrange(1, 9) for id_ in ids}
+    costs = {id_: draw.randrange(1, 9) * 100 for id_ in ids}
     words = [MUST, MAY, MAY, MAY, NOT]
     verdicts = {id_: draw.choice(words) for id_ in ids}
     relevances = {id_: draw.choice([0.0, 0.25, 0.5, 1.0]) for id_ in ids}
@@ -97,7 +103,7 @@ def test_a_choice_is_what_a_plain_walk_chooses(seed):
         for id_ in ids
         if draw.random() < 0.4
     }
-    some, room = judged(verdicts, costs, closures, relevances), draw.randrange(1, 40)
+    some, room = judged(verdicts, costs, closures, relevances), draw.randrange(1, 40) * 100
     chosen = set()
     for id_ in ids:
         if verdicts[id_] is MUST:
@@ -109,7 +115,7 @@ def test_a_choice_is_what_a_plain_walk_chooses(seed):
 
     def density(id_):
         group = {id_, *closures.get(id_, ())} - must
-        return relevances[id_] / sum(costs[one] for one in group)
+        return relevances[id_] / max(SHORT, sum(costs[one] for one in group))
 
     must = frozenset(chosen)
     rest = [id_ for id_ in ids if verdicts[id_] is MAY and id_ not in chosen]

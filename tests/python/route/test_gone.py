@@ -47,7 +47,7 @@ def test_nothing_is_granted_that_was_erased(memory):
     for n in (1, 2):
         memory.items.put(NewItem(memory_type="note", text=f"The ferry {n}.", memory_id=f"n{n}"))
     need = Need(type="note", scope="global")
-    spec = TaskSpec(task_type="t", required_memory=(need,), max_context_tokens=85)
+    spec = TaskSpec(task_type="t", required_memory=(need,), max_context_tokens=75)
     made = Router(memory, specs=[spec]).route("t", query="ferry 1")
     [out] = made.excluded
     memory.items.erase(out.memory_id)

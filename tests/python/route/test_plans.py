@@ -197,5 +197,5 @@ def test_a_budget_that_is_too_small_is_no_plan(memory):
     router, triage = made(memory, must)
     for _ in range(2):
         with pytest.raises(BudgetTooSmall):
-            router.route("t", query="ferry", budget=60)
+            router.route("t", query="ferry", budget=55)
     assert triage.calls == 2
