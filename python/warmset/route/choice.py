@@ -40,8 +40,9 @@ class Judged:
 def choose(judged: Judged, room: int) -> set[int]:
     """Return the ids of what stands in the payload.
 
-    Essential items come first, with what they depend on. The others are taken by worth per token,
-    each with what it depends on; what does not fit is passed over.
+    Essential items come first, with what they depend on, then what a triage wants first, then the
+    others. These are taken by worth per token, each with what it depends on; what does not fit is
+    passed over.
 
     Args:
         judged: What can be chosen from.
@@ -59,6 +60,17 @@ def choose(judged: Judged, room: int) -> set[int]:
     if need > room:
         raise BudgetTooSmall(need, room)
     room -= need
+    for is_first in (True, False):
+        some = [one for one in wanted if judged.verdicts[one.id].first is is_first]
+        more = _worthiest(some, judged, chosen, room)
+        chosen |= more
+        room -= sum(judged.costs[id_] for id_ in more)
+    return chosen
+
+
+def _worthiest(wanted: Sequence[Candidate], judged: Judged, taken: set[int], room: int) -> set[int]:
+    """Return the ids of what is taken besides, with what it depends on."""
+    chosen = set(taken)
     alone = [
         one
         for one in wanted
@@ -66,7 +78,7 @@ def choose(judged: Judged, room: int) -> set[int]:
     ]
     bound = [one for one in wanted if one.id not in chosen and one not in alone]
     if not bound:
-        return chosen | _packed(alone, judged.costs, room)
+        return _packed(alone, judged.costs, room)
     # With dependencies in common what an item costs changes with each that is taken.
     order = sorted((*alone, *bound), key=lambda one: (-_density(one, judged), one.id))
     for one in order:
@@ -75,7 +87,7 @@ def choose(judged: Judged, room: int) -> set[int]:
         if cost <= room:
             chosen |= more
             room -= cost
-    return chosen
+    return chosen - taken
 
 
 def _packed(some: Sequence[Candidate], costs: Mapping[int, int], room: int) -> set[int]:

@@ -14,6 +14,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
 from warmset.route.candidates import Candidate, of_item
 from warmset.route.choice import Judged, choose
+from warmset.route.judgement import judged
 from warmset.route.more import Granting
 from warmset.route.payload import Excluded, Included, Missing, Payload
 from warmset.route.quoted import CLOSING, OPENING
@@ -26,6 +27,7 @@ if TYPE_CHECKING:
     from warmset.messages import Message
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
+    from warmset.route.judgement import Judgement
     from warmset.route.quoted import Line
     from warmset.route.request import Request
     from warmset.route.spec import TaskSpec
@@ -71,28 +73,28 @@ class Composer:
         lines = self._desk.lines(every)
         every = [one for one in every if one.id in lines]
         there = [one for one in running if one.id in lines]
-        verdicts = dict(
-            self._desk.triage.judge(self._request, there, lambda one: lines[one.id].text)
-        )
-        judged = Judged(
+        texts = self._desk.texts(lines)
+        judgement = judged(self._desk.rules, self._desk.triage, self._request, there, texts)
+        verdicts = judgement.verdicts
+        options = Judged(
             candidates=every,
             verdicts=verdicts,
             costs={id_: line.tokens for id_, line in lines.items()},
             closures=closures,
         )
         try:
-            chosen = choose(judged, room)
+            chosen = choose(options, room)
         except BudgetTooSmall as error:
             raise BudgetTooSmall(self._base + error.need, self._budget) from None
         included = [one for one in every if one.id in chosen]
         included.sort(
             key=lambda one: (
-                (0, min(one.needs, default=0), one.id)
+                (0, False, min(one.needs, default=0), one.id)
                 if _is_essential(one, verdicts)
-                else (1, -one.worth, one.id)
+                else (1, not _is_first(one, verdicts), -one.worth, one.id)
             )
         )
-        return self._made(gathered, included, lines, verdicts, missing)
+        return self._made(gathered, included, lines, judgement, missing)
 
     def _running(self, gathered: Gathered, room: int) -> list[Candidate]:
         """Return what is read and judged: essential candidates, and the worthiest of the others."""
@@ -167,9 +169,10 @@ class Composer:
         gathered: Gathered,
         included: list[Candidate],
         lines: Mapping[int, Line],
-        verdicts: Mapping[int, Verdict],
+        judgement: Judgement,
         missing: Sequence[Missing],
     ) -> Payload:
+        verdicts = judgement.verdicts
         request, encoding = self._request, self._desk.encoding
         while True:
             quotes = [lines[one.id].quote for one in included]
@@ -196,6 +199,7 @@ class Composer:
             excluded=tuple(self._excluded(gathered, ids, lines, verdicts)),
             missing=tuple(one for one in missing if one.needed_by in names),
             needs=tuple(gathered.needs),
+            triage=judgement.report,
             messages=made,
             system=request.system if request.dialect in _BESIDE else None,
             dialect=request.dialect,
@@ -240,6 +244,11 @@ class Composer:
 def _is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
     verdict = verdicts.get(one.id)
     return verdict is not None and verdict.classification == "essential"
+
+
+def _is_first(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
+    verdict = verdicts.get(one.id)
+    return verdict is not None and verdict.first
 
 
 def _included(

@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING
 
+from warmset.route.texts import Texts, stored_summaries
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset.items.items import Sources
     from warmset.route.candidates import Candidate
     from warmset.route.gather import Gatherer
     from warmset.route.quoted import Line, Lines
-    from warmset.route.triage import Triage
+    from warmset.route.triage import RuleTriage, Triage
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,13 +25,15 @@ class Desk:
     Args:
         sources: The items, memories and messages of a tenant.
         gatherer: Finds candidates.
-        triage: Judges them.
+        triage: Judges what the rules leave open; None if these alone judge.
+        rules: The rules that judge.
         kept: Quotes that were made before.
     """
 
     sources: Sources
     gatherer: Gatherer
-    triage: Triage
+    triage: Triage | None
+    rules: RuleTriage
     kept: Lines
 
     @property
@@ -40,6 +45,10 @@ class Desk:
         """Return items as they may stand in a payload, by id, without those that are gone."""
         shelf = self.sources.shelf()
         return self.kept.of(some, self._read, lambda id_: id_ in shelf)
+
+    def texts(self, lines: Mapping[int, Line]) -> Texts:
+        """Return what the candidates of these lines say."""
+        return Texts(lambda one: lines[one.id].text, partial(stored_summaries, self.sources))
 
     def _read(self, some: Sequence[Candidate]) -> dict[int, str]:
         shelf = self.sources.shelf()

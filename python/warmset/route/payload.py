@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
+    from warmset.route.judgement import TriageReport
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -96,6 +97,7 @@ class Payload:
         excluded: The other candidates, each with the reason.
         missing: What items in it depend on and what is not there.
         needs: What came of each need of the specification.
+        triage: Who judged the candidates, and what that took.
         messages: The messages to send: the items quoted as data, the query last.
         system: The system prompt to send beside them; None if it is among the messages, or none
             was given.
@@ -109,6 +111,7 @@ class Payload:
     excluded: tuple[Excluded, ...]
     missing: tuple[Missing, ...]
     needs: tuple[NeedReport, ...]
+    triage: TriageReport
     messages: list[Message]
     system: Any
     dialect: Dialect
@@ -141,6 +144,7 @@ class Payload:
             "excluded": plain(self.excluded),
             "missing": plain(self.missing),
             "needs": plain(self.needs),
+            "triage": plain(self.triage),
         }
 
     def explain(self) -> str:
@@ -166,6 +170,7 @@ class Payload:
             state = one.left or f"{one.found} of {one.matched} items"
             lacks = "".join(f"; {count} have no {name}" for name, count in one.lacking.items())
             lines.append(f"need {one.number}: {state}{lacks}")
+        lines.append(self.triage.line())
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -13,6 +13,7 @@ from warmset.items.ask import Ask, Question
 from warmset.route.compose import Composer
 from warmset.route.desk import Desk
 from warmset.route.gather import Gatherer
+from warmset.route.likeness import StoredVectors
 from warmset.route.need import MEMORY_TYPES
 from warmset.route.quoted import Lines
 from warmset.route.registry import TaskSpecs
@@ -46,7 +47,8 @@ class Router:
         memory: The open memory.
         specs: The specifications: a registry, a list, or the folder that they lie in; those that
             come with the package if not given.
-        triage: Judges the candidates; rules do if it is not given.
+        triage: Judges what the rules leave open, as an `LLMTriage` does; the rules alone judge if
+            it is not given.
 
     Raises:
         SpecError: A specification is wrong.
@@ -71,7 +73,8 @@ class Router:
         self._desk = Desk(
             self._sources,
             Gatherer(self._sources),
-            RuleTriage() if triage is None else triage,
+            None if isinstance(triage, RuleTriage) else triage,
+            triage if isinstance(triage, RuleTriage) else RuleTriage(StoredVectors(self._sources)),
             Lines(self._sources.handle.engine.encoding),
         )
         self._removals = 0

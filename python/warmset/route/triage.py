@@ -4,20 +4,28 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol, get_args
 
 from warmset._core import terms
+from warmset.errors import InvalidInputError
+from warmset.route.candidates import Classification
+from warmset.route.likeness import Likeness
 from warmset.text.hard_facts import READ, facts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
-    from warmset.route.candidates import Candidate, Classification
+    from warmset.route.candidates import Candidate
+    from warmset.route.judgement import Judgement
+    from warmset.route.likeness import RowsOf
     from warmset.route.request import Request
+    from warmset.route.texts import Texts
 
 COVERED: Final = 0.9
 """The share of the terms of a text that another one must have to say the same."""
 
+MOST_REASON: Final = 200
+"""The most characters of a reason."""
 
 _DENIED: Final = re.compile(
     r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n[\'\u2019]t)\b",
@@ -31,24 +39,48 @@ class Verdict:
 
     Args:
         classification: "essential", "supplementary", "redundant" or "irrelevant".
-        reason: Why, in a few words.
+        reason: Why, in a few words; it becomes one line of at most 200 characters.
+        first: Whether it is chosen before other supplementary ones.
+
+    Raises:
+        InvalidInputError: It is none of these words, or the reason is no text.
     """
 
     classification: Classification
     reason: str
+    first: bool = False
+
+    def __post_init__(self) -> None:
+        if self.classification not in get_args(Classification):
+            known = ", ".join(get_args(Classification))
+            raise InvalidInputError(
+                f"classification: expected one of {known}, found {self.classification!r:.80}"
+            )
+        if not isinstance(self.reason, str):
+            raise InvalidInputError(f"reason: expected a text, found {self.reason!r:.80}")
+        if len(self.reason) > MOST_REASON or not self.reason.isprintable():
+            object.__setattr__(self, "reason", _line(self.reason))
 
 
 class Triage(Protocol):
-    """Judges candidates; what it does not judge, the rules do."""
+    """Judges candidates.
+
+    The rules hold whatever it says. What an essential need names is essential, and what the rules
+    call redundant stays so. What a triage calls essential is chosen before other supplementary
+    items, but is never the reason of `BudgetTooSmall`. What it calls redundant is left out only if
+    each of its numbers, names and paths is in what is kept. What it does not judge, the rules do,
+    and so they do if it raises an exception or returns something else.
+    """
 
     def judge(
-        self, request: Request, candidates: Sequence[Candidate], text: Callable[[Candidate], str]
-    ) -> Mapping[int, Verdict]:
-        """Return verdicts by the ids of candidates.
+        self, request: Request, candidates: Sequence[Candidate], text: Texts
+    ) -> Mapping[int, Verdict] | Judgement:
+        """Return verdicts by the ids of candidates, or a `Judgement` that says what it took.
 
         Args:
             request: What the payload is for.
-            candidates: The candidates, essential ones first, then by worth.
+            candidates: The candidates that the rules do not call redundant, essential ones first,
+                then by worth.
             text: Returns the text of a candidate.
         """
         ...
@@ -59,10 +91,18 @@ class RuleTriage:
 
     - What an essential need names is essential, whatever else holds.
     - What another candidate was made from is redundant: its worked-up form stands for it.
-    - A text is redundant if at least nine tenths of its terms are in one that is worth more, and
-      each of its numbers, names and paths is in what is worth more.
+    - A text is redundant if at least nine tenths of its terms are in one that is worth more, or the
+      cosine of their vectors is at least 0.95; provided that both deny equally often, and that each
+      of its numbers, names and paths is in what is worth more.
     - All else is supplementary.
+
+    Args:
+        vectors: Returns the vectors of candidates by id, shape (passages, dim), of those that have
+            any; None to compare words alone. A router's own rules use those of the store.
     """
+
+    def __init__(self, vectors: RowsOf | None = None) -> None:
+        self._vectors = vectors
 
     def judge(
         self, request: Request, candidates: Sequence[Candidate], text: Callable[[Candidate], str]
@@ -80,59 +120,84 @@ class RuleTriage:
                 if raw.id not in verdicts:
                     reason = f"worked up in {one.memory_id}"
                     verdicts[raw.id] = Verdict("redundant", reason)
-        read = _Read()
+        read = _Read(Likeness(self._vectors, candidates))
         for one in candidates:
-            if one.id not in verdicts:
-                twin = read.covering(text(one))
-                verdicts[one.id] = (
-                    Verdict("supplementary", "a need names it")
-                    if twin is None
-                    else Verdict("redundant", f"said in {twin}")
-                )
-            if verdicts[one.id].classification != "redundant":
-                read.add(one.memory_id, text(one))
+            known = verdicts.get(one.id)
+            if known is not None and known.classification == "redundant":
+                continue
+            said = _Said.of(text(one))
+            twin = read.covering(one, said) if known is None else None
+            if twin is not None:
+                verdicts[one.id] = Verdict("redundant", f"said in {twin}")
+                continue
+            if known is None:
+                verdicts[one.id] = Verdict("supplementary", "a need names it")
+            read.add(one, said)
         return verdicts
 
 
-class _Read:
-    """Texts that are taken, by the terms that they have."""
+class _Said(NamedTuple):
+    """What a candidate says."""
 
-    def __init__(self) -> None:
-        self._taken: list[tuple[str, frozenset[str], int]] = []
+    text: str
+    terms: frozenset[str]
+    facts: frozenset[str]
+    denials: int
+
+    @classmethod
+    def of(cls, text: str) -> _Said:
+        return cls(text, frozenset(terms(text)), facts_of(text), len(_DENIED.findall(text)))
+
+
+class _Read:
+    """Candidates that are taken, by the terms that they have and by what is near them."""
+
+    def __init__(self, likeness: Likeness) -> None:
+        self._likeness = likeness
+        self._taken: list[tuple[str, int]] = []
+        self._places: dict[int, int] = {}
         self._same: dict[str, str] = {}
         self._with: dict[str, list[int]] = {}
         self._facts: set[str] = set()
 
-    def add(self, name: str, text: str) -> None:
-        found = frozenset(terms(text))
-        for term in found:
-            self._with.setdefault(term, []).append(len(self._taken))
-        self._taken.append((name, found, _denials(text)))
-        self._same.setdefault(text, name)
-        self._facts |= facts_of(text)
+    def add(self, one: Candidate, said: _Said) -> None:
+        place = len(self._taken)
+        for term in said.terms:
+            self._with.setdefault(term, []).append(place)
+        self._taken.append((one.memory_id, said.denials))
+        self._places[one.id] = place
+        self._same.setdefault(said.text, one.memory_id)
+        self._facts |= said.facts
 
-    def covering(self, text: str) -> str | None:
-        """Return the name of a text that says the same; None if there is none."""
-        if len(text) > READ:  # not all of its facts are known
-            return self._same.get(text)
-        own = frozenset(terms(text))
-        if not own:
+    def covering(self, one: Candidate, said: _Said) -> str | None:
+        """Return the name of a candidate that says the same; None if there is none."""
+        if len(said.text) > READ:  # not all of its facts are known
+            return self._same.get(said.text)
+        if not said.terms or not said.facts <= self._facts:
             return None
+        for place in self._alike(one, said):
+            name, denials = self._taken[place]
+            if denials == said.denials:
+                return name
+        return None
+
+    def _alike(self, one: Candidate, said: _Said) -> Iterator[int]:
         shared: dict[int, int] = {}
-        for term in own:
+        for term in said.terms:
             for place in self._with.get(term, ()):
                 shared[place] = shared.get(place, 0) + 1
         best = max(shared, key=lambda place: (shared[place], -place), default=None)
-        if best is None or shared[best] < COVERED * len(own):
-            return None
-        name, _terms, denials = self._taken[best]
-        is_same = denials == _denials(text) and facts_of(text) <= self._facts
-        return name if is_same else None
+        if best is not None and shared[best] >= COVERED * len(said.terms):
+            yield best
+        near = self._likeness.near(one.id)
+        yield from sorted(self._places[id_] for id_ in near if id_ in self._places)
 
 
-def _denials(text: str) -> int:
-    """Return how often a text says no."""
-    return len(_DENIED.findall(text))
+def _line(text: str) -> str:
+    """Return a text as one line without control characters, cut."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text[: 4 * MOST_REASON])
+    line = " ".join(plain.split())
+    return line if len(line) <= MOST_REASON else f"{line[: MOST_REASON - 1]}…"
 
 
 def _ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
