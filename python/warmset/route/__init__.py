@@ -31,10 +31,20 @@ if TYPE_CHECKING:
     from warmset.route.router import Router
     from warmset.route.spec import Age, TaskSpec, spec_schema
     from warmset.route.texts import Texts
+    from warmset.route.tool import (
+        MAX_GRANTED,
+        MAX_NAMES,
+        REQUEST_CONTEXT,
+        PayloadTools,
+        context_tools,
+    )
     from warmset.route.triage import RuleTriage, Triage, Verdict
 
 __all__ = [
+    "MAX_GRANTED",
+    "MAX_NAMES",
     "MEMORY_TYPES",
+    "REQUEST_CONTEXT",
     "Age",
     "AnthropicTriage",
     "Candidate",
@@ -50,6 +60,7 @@ __all__ = [
     "OpenAIResponsesTriage",
     "OpenAITriage",
     "Payload",
+    "PayloadTools",
     "Priority",
     "ProviderTriage",
     "Request",
@@ -63,6 +74,7 @@ __all__ = [
     "TriageReport",
     "Verdict",
     "When",
+    "context_tools",
     "spec_schema",
     "triage_named",
 ]
@@ -88,6 +100,13 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "router": ["Router"],
             "spec": ["Age", "TaskSpec", "spec_schema"],
             "texts": ["Texts"],
+            "tool": [
+                "MAX_GRANTED",
+                "MAX_NAMES",
+                "REQUEST_CONTEXT",
+                "PayloadTools",
+                "context_tools",
+            ],
             "triage": ["RuleTriage", "Triage", "Verdict"],
         },
     )

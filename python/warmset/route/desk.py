@@ -44,6 +44,7 @@ class Desk:
     def lines(self, some: Sequence[Candidate]) -> dict[int, Line]:
         """Return items as they may stand in a payload, by id, without those that are gone."""
         shelf = self.sources.shelf()
+        self.kept.follow(shelf.removals)
         return self.kept.of(some, self._read, lambda id_: id_ in shelf)
 
     def texts(self, lines: Mapping[int, Line]) -> Texts:

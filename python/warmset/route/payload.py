@@ -6,13 +6,16 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from warmset._support.shown import plain, table
+from warmset.messages import known_dialect
+from warmset.route.tool import PayloadTools
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
     from warmset.route.judgement import TriageReport
+    from warmset.route.more import Granting
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -117,7 +120,7 @@ class Payload:
     dialect: Dialect
     total_tokens: int
     budget_remaining: int
-    _more: Callable[[str | Sequence[str]], More] = field(repr=False, compare=False)
+    _more: Granting = field(repr=False, compare=False)
 
     def more(self, wanted: str | Sequence[str], /) -> More:
         """Grant further items within what is left of the budget, or refuse them.
@@ -133,6 +136,23 @@ class Payload:
             InvalidInputError: It is neither.
         """
         return self._more(wanted)
+
+    def tools(self, dialect: str | None = None, *, strict: bool = False) -> PayloadTools:
+        """Return a tool with which the model asks for more by itself, as `more` grants it.
+
+        Send `definitions` as tools of the request, beside your own, and answer every call that
+        `handles` accepts with `run`. Give `definitions` to `Router.route` as tools, too, so that
+        they are counted.
+
+        Args:
+            dialect: The dialect of the tool, the calls and the answers; the payload's if not given.
+            strict: Whether the API should enforce the schema, where it can.
+
+        Raises:
+            UnknownDialectError: There is no such dialect.
+        """
+        chosen = self.dialect if dialect is None else known_dialect(dialect)
+        return PayloadTools(self._more, dialect=chosen, strict=strict)
 
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values, without the messages."""

@@ -77,7 +77,6 @@ class Router:
             triage if isinstance(triage, RuleTriage) else RuleTriage(StoredVectors(self._sources)),
             Lines(self._sources.handle.engine.encoding),
         )
-        self._removals = 0
 
     def route(
         self,
@@ -140,15 +139,8 @@ class Router:
         )
         redactor = self._sources.handle.redactor
         request = replace(request, query=redactor.text(request.query))
-        self._forget_removed()
         self._check_types(spec)
         return Composer(self._desk, spec, request).payload()
-
-    def _forget_removed(self) -> None:
-        removals = self._sources.shelf().removals
-        if removals != self._removals:
-            self._removals = removals
-            self._desk.kept.forget()
 
     def _check_types(self, spec: TaskSpec) -> None:
         """Refuse types that nobody ever put."""
