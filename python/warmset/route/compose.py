@@ -8,16 +8,18 @@ gather ─▶ the running ones ─▶ with what they depend on ─▶ judged ─
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
 from warmset.route.candidates import Candidate, of_item
-from warmset.route.choice import Judged, choose
+from warmset.route.choice import Judged
 from warmset.route.judgement import judged
 from warmset.route.more import Granting
 from warmset.route.payload import Excluded, Included, Missing, Payload
 from warmset.route.quoted import CLOSING, OPENING
+from warmset.route.settle import settled
 from warmset.route.triage import Verdict
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
@@ -75,17 +77,17 @@ class Composer:
         there = [one for one in running if one.id in lines]
         texts = self._desk.texts(lines)
         judgement = judged(self._desk.rules, self._desk.triage, self._request, there, texts)
-        verdicts = judgement.verdicts
         options = Judged(
             candidates=every,
-            verdicts=verdicts,
+            verdicts=judgement.verdicts,
             costs={id_: line.tokens for id_, line in lines.items()},
             closures=closures,
         )
         try:
-            chosen = choose(options, room)
+            options, chosen = settled(options, room, texts)
         except BudgetTooSmall as error:
             raise BudgetTooSmall(self._base + error.need, self._budget) from None
+        verdicts = options.verdicts
         included = [one for one in every if one.id in chosen]
         included.sort(
             key=lambda one: (
@@ -94,6 +96,7 @@ class Composer:
                 else (1, not _is_first(one, verdicts), -one.worth, one.id)
             )
         )
+        judgement = replace(judgement, verdicts=verdicts)
         return self._made(gathered, included, lines, judgement, missing)
 
     def _running(self, gathered: Gathered, room: int) -> list[Candidate]:

@@ -104,7 +104,7 @@ def judged(
         if isinstance(answer, Judgement):
             report, given = answer.report, answer.verdicts
         own = _verdicts(given)
-        if own and not own.keys() & {one.id for one in left}:
+        if own and not own.keys() & verdicts.keys():
             why, broken = "none of its ids is a candidate's", "no id of a candidate"
     except Exception as error:  # noqa: BLE001 - a triage never costs an answer
         reported = error.usage if isinstance(error, TriageError) else None

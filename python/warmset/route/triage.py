@@ -41,6 +41,7 @@ class Verdict:
         classification: "essential", "supplementary", "redundant" or "irrelevant".
         reason: Why, in a few words; it becomes one line of at most 200 characters.
         first: Whether it is chosen before other supplementary ones.
+        twin: The id of the candidate that stands for a redundant one; None if nobody knows it.
 
     Raises:
         InvalidInputError: It is none of these words, or the reason is no text.
@@ -49,6 +50,7 @@ class Verdict:
     classification: Classification
     reason: str
     first: bool = False
+    twin: int | None = None
 
     def __post_init__(self) -> None:
         if self.classification not in get_args(Classification):
@@ -115,11 +117,11 @@ class RuleTriage:
             if one.priority == "essential":
                 verdicts[one.id] = Verdict("essential", "an essential need names it")
         for one in candidates:
-            for name in _ancestors(one, by_name):
+            for name in ancestors(one, by_name):
                 raw = by_name[name]
                 if raw.id not in verdicts:
                     reason = f"worked up in {one.memory_id}"
-                    verdicts[raw.id] = Verdict("redundant", reason)
+                    verdicts[raw.id] = Verdict("redundant", reason, twin=one.id)
         read = _Read(Likeness(self._vectors, candidates))
         for one in candidates:
             known = verdicts.get(one.id)
@@ -128,7 +130,8 @@ class RuleTriage:
             said = _Said.of(text(one))
             twin = read.covering(one, said) if known is None else None
             if twin is not None:
-                verdicts[one.id] = Verdict("redundant", f"said in {twin}")
+                reason = f"said in {twin.memory_id}"
+                verdicts[one.id] = Verdict("redundant", reason, twin=twin.id)
                 continue
             if known is None:
                 verdicts[one.id] = Verdict("supplementary", "a need names it")
@@ -154,9 +157,9 @@ class _Read:
 
     def __init__(self, likeness: Likeness) -> None:
         self._likeness = likeness
-        self._taken: list[tuple[str, int]] = []
+        self._taken: list[tuple[Candidate, int]] = []
         self._places: dict[int, int] = {}
-        self._same: dict[str, str] = {}
+        self._same: dict[str, Candidate] = {}
         self._with: dict[str, list[int]] = {}
         self._facts: set[str] = set()
 
@@ -164,21 +167,21 @@ class _Read:
         place = len(self._taken)
         for term in said.terms:
             self._with.setdefault(term, []).append(place)
-        self._taken.append((one.memory_id, said.denials))
+        self._taken.append((one, said.denials))
         self._places[one.id] = place
-        self._same.setdefault(said.text, one.memory_id)
+        self._same.setdefault(said.text, one)
         self._facts |= said.facts
 
-    def covering(self, one: Candidate, said: _Said) -> str | None:
-        """Return the name of a candidate that says the same; None if there is none."""
+    def covering(self, one: Candidate, said: _Said) -> Candidate | None:
+        """Return a candidate that says the same; None if there is none."""
         if len(said.text) > READ:  # not all of its facts are known
             return self._same.get(said.text)
         if not said.terms or not said.facts <= self._facts:
             return None
         for place in self._alike(one, said):
-            name, denials = self._taken[place]
+            twin, denials = self._taken[place]
             if denials == said.denials:
-                return name
+                return twin
         return None
 
     def _alike(self, one: Candidate, said: _Said) -> Iterator[int]:
@@ -200,7 +203,7 @@ def _line(text: str) -> str:
     return line if len(line) <= MOST_REASON else f"{line[: MOST_REASON - 1]}…"
 
 
-def _ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
+def ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
     """Return the candidates that one was made from, and those that they were made from."""
     found: list[str] = []
     waiting = list(one.derived_from)

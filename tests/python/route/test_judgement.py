@@ -88,8 +88,9 @@ def test_essential_by_a_triage_is_supplementary_and_comes_first():
 def test_what_the_rules_call_redundant_stays_so_and_is_not_shown():
     derived = candidate(1, "a", derived_from=("b",))
     found, triage = judge({2: Verdict("supplementary", "I like it")}, [derived, B, C])
-    assert found.verdicts[2] == Verdict("redundant", "worked up in a")
+    assert found.verdicts[2] == Verdict("redundant", "worked up in a", twin=1)
     assert triage.seen == ["a", "c"]
+    assert found.report.by == "custom"
 
 
 def test_redundant_counts_where_no_fact_is_lost():
