@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -34,7 +35,7 @@ if TYPE_CHECKING:
 class Routed(Protocol):
     """What a router works on: a `Memory`."""
 
-    @property
+    @cached_property  # as a `Memory` has it: type checkers compare the two
     def items(self) -> Items:
         """What competes for a window."""
         ...
