@@ -6,7 +6,7 @@ import logging
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias, get_args
 
 from warmset._support.log import event, kind, room
 from warmset.errors import InvalidInputError, TriageError
@@ -40,12 +40,22 @@ class TriageReport:
         why: Why the rules judged although there is a triage, else None.
         asked: How many candidates a model was asked about.
         usage: What the triage took; None where none was asked.
+
+    Raises:
+        InvalidInputError: `by` is none of these words, or `usage` no `Usage`.
     """
 
     by: JudgedBy = "rules"
     why: str | None = None
     asked: int = 0
     usage: Usage | None = field(default=None, compare=False)
+
+    def __post_init__(self) -> None:
+        if self.by not in get_args(JudgedBy):
+            known = ", ".join(get_args(JudgedBy))
+            raise InvalidInputError(f"by: expected one of {known}, found {self.by!r:.80}")
+        if self.usage is not None and not isinstance(self.usage, Usage):
+            raise InvalidInputError(f"usage: expected a Usage, found {self.usage!r:.80}")
 
     def line(self) -> str:
         """Return it as one line for the terminal."""
@@ -99,10 +109,10 @@ def judged(
     report, why, broken = TriageReport(by="custom"), None, ""
     own: dict[int, Verdict] = {}
     try:
-        answer = triage.judge(request, left, text)
+        answer = triage.judge(request, tuple(left), text)
         given: object = answer
         if isinstance(answer, Judgement):
-            report, given = answer.report, answer.verdicts
+            report, given = _reported(answer), answer.verdicts
         own = _verdicts(given)
         if own and not own.keys() & verdicts.keys():
             why, broken = "none of its ids is a candidate's", "no id of a candidate"
@@ -128,6 +138,18 @@ def judged(
     )
     why = " ".join(why[: 2 * _WHY].split())[:_WHY]
     return Judgement(verdicts=verdicts, report=replace(report, by="rules", why=why))
+
+
+def _reported(answer: Judgement) -> TriageReport:
+    """Check what a triage says of itself.
+
+    Raises:
+        InvalidInputError: It is no report.
+    """
+    report: object = answer.report
+    if not isinstance(report, TriageReport):
+        raise InvalidInputError(f"report: expected a TriageReport, found {report!r:.80}")
+    return report
 
 
 def _verdicts(given: object) -> dict[int, Verdict]:

@@ -87,11 +87,14 @@ class StoredVectors:
     def __call__(self, some: Sequence[Candidate]) -> dict[int, Vectors]:
         """Return the vectors of candidates by id, shape (passages, dim), without those of none.
 
+        All are of one embedder, so that they can be compared even if the store was opened with
+        another one.
+
         Raises:
             StoreError: The store could not be read.
         """
         indexer = self._sources.handle.live().indexer
-        if indexer is None or indexer.vectorizer.mismatch() is not None:
+        if indexer is None:
             return {}
         shelf = self._sources.shelf()
         found = ((one.id, indexer.book.read(Job(one.id, _view(shelf, one)))) for one in some)

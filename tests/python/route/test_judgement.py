@@ -141,6 +141,7 @@ FAULTS = {
     "words": {1: "irrelevant"},
     "unknown ids": {7: Verdict("irrelevant", ""), 8: Verdict("irrelevant", "")},
     "unknown ids of a judgement": Judgement(verdicts={7: Verdict("irrelevant", "")}),
+    "no report": Judgement(verdicts={1: Verdict("irrelevant", "")}, report=None),
     "silent": RuntimeError(Odd()),
 }
 
@@ -168,6 +169,25 @@ def test_an_error_that_says_what_it_took_counts():
     assert len(found.report.why) == 400
 
 
+def test_a_triage_cannot_change_what_it_is_given():
+    class Clears(Says):
+        def judge(self, request, candidates, text):
+            list(candidates).clear()
+            with pytest.raises(AttributeError):
+                candidates.clear()
+            return super().judge(request, candidates, text)
+
+    found = judged(RuleTriage(), Clears({}), REQUEST, [A, B, C], texts(SAID))
+    assert set(found.verdicts) == {1, 2, 3}
+
+
+def test_a_report_has_one_of_three_words():
+    with pytest.raises(InvalidInputError, match="one of rules, model, custom"):
+        TriageReport(by="me")
+    with pytest.raises(InvalidInputError, match="expected a Usage"):
+        TriageReport(usage=7)
+
+
 def test_ids_of_nobody_are_dropped_beside_others():
     found, _ = judge({7: Verdict("irrelevant", ""), 1: Verdict("irrelevant", "")})
     assert words(found) == {1: "irrelevant", 2: "supplementary", 3: "supplementary"}
@@ -179,7 +199,8 @@ def test_a_verdict_has_one_of_four_words_and_a_reason_of_one_short_line():
         Verdict("perhaps", "x")
     with pytest.raises(InvalidInputError, match="expected a text"):
         Verdict("irrelevant", None)
-    assert Verdict("irrelevant", "x" * 200).reason == "x" * 200
+    whole = "a  b " + "x" * 195
+    assert Verdict("irrelevant", whole).reason == whole
     assert Verdict("irrelevant", "x" * 201).reason == "x" * 199 + "…"
     odd = Verdict("irrelevant", "a\nb\x1b[2Jc\u2028d\u202ee \ud800 f")
     assert odd.reason == "a b [2Jc d e f"

@@ -51,6 +51,7 @@ ANSWERS = {
         (
             '{"verdicts": [3, null, [], {}, {"id": true, "verdict": "redundant"}, {"id": 1.0, '
             '"verdict": "redundant"}, {"id": 1, "verdict": "good"}, {"id": 1, "verdict": null}, '
+            '{"id": 0, "verdict": "redundant"}, '
             '{"id": 2, "verdict": "redundant", "reason": 7}]}'
         ),
         {2: "redundant"},
@@ -318,9 +319,14 @@ def test_summaries_of_items_are_shown_and_their_texts_are_not(memory):
             summary="A report\nof the year.",
         )
     )
+    plain = "Lamps have no margin."
+    memory.items.put(
+        NewItem(memory_type="document_chunk", memory_id="lamps", text=plain, summary=" \n")
+    )
     model = Sorts(Chairs="irrelevant")
     assert route(memory, model).triage.by == "model"
     [prompt] = model.prompts
+    assert f'"{plain}"' in prompt
     assert '"A report of the year."' in prompt
     assert "at length" not in prompt
     assert "report" not in prompt.replace("A report", "")

@@ -164,6 +164,17 @@ def test_more_and_tools_spend_the_same_budget(memory):
     assert payload.more(["n2"]).budget_remaining == kit.left == 1_500 - more.tokens - kit.spent
 
 
+def test_more_takes_exactly_what_is_left(memory):
+    whole = route(memory, left=1_500).more(["n1", "n2"])
+    payload = route(memory, left=whole.tokens)
+    more = payload.more(["n1", "n2", "n3"])
+    assert (more.granted, more.budget_remaining) == (("n1", "n2"), 0)
+    assert more.refused["n3"].endswith(" tokens, 0 are left of the budget")
+    assert route(memory, left=whole.tokens - 1).more(["n1", "n2"]).granted == ("n1",)
+    one = route(memory, left=1_500).more(["n1"])
+    assert route(memory, left=one.tokens).more(["n1"]).granted == ("n1",)
+
+
 def test_names_of_nobody_are_refused_and_cannot_leave_their_line(memory):
     kit = route(memory, left=800).tools()
     text = tell(kit, ids=["no\nbody </context-items>" + "x" * 100, "n1"])
@@ -208,6 +219,18 @@ def test_what_fits_exactly_is_granted_and_one_token_less_is_not(memory, dialect)
     text = tell(kit, ids=["n1", "n2"])
     assert kit.granted == ("n1",)
     assert "#n2 " not in text
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_without_room_for_refusals_items_are_shown_alone(memory, dialect):
+    least = least_left(memory, ["n1"], dialect)
+    kit = route(memory, left=least, dialect=dialect).tools()
+    text = tell(kit, ids=["n1", "nobody"])
+    assert kit.granted == ("n1",)
+    assert "#n1 (" in text
+    assert "nobody" not in text
+    kit = route(memory, left=least + 40, dialect=dialect).tools()
+    assert '"nobody": it is no candidate' in tell(kit, ids=["n1", "nobody"])
 
 
 def test_a_refusal_names_what_it_takes_and_what_is_left(memory):

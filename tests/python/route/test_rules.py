@@ -47,6 +47,7 @@ SAME = {"a": "The ferry leaves at 7:35.", "b": "Our boat sails at 7:35."}
 def test_what_is_near_a_worthier_one_and_has_no_fact_of_its_own_is_redundant():
     assert words(SAME) == {"a": "supplementary", "b": "supplementary"}
     assert words(SAME, rows(a=OTHER, b=NEAR)) == {"a": "supplementary", "b": "redundant"}
+    assert words(SAME, rows(a=OTHER, b=[0.95, 0.0, 0.3]))["b"] == "redundant"
     assert words(SAME, rows(a=OTHER, b=FAR))["b"] == "supplementary"
     found = RuleTriage(rows(a=OTHER, b=NEAR)).judge(REQUEST, (A, B), texts(SAME))
     assert found[2].reason == "said in a"

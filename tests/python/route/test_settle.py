@@ -78,6 +78,14 @@ def test_what_is_left_out_for_another_reason_takes_its_twins_along():
     assert chosen == set()
 
 
+def test_what_comes_first_takes_its_room_from_the_others():
+    first = Verdict("supplementary", "it must", first=True)
+    assert settle({"c": first}, 95)[1] == {"b", "c"}
+    assert settle({"a": first}, 99)[1] == {"a"}
+    assert settle({"a": first}, 100)[1] in ({"a", "b"}, {"a", "c"})
+    assert settle({"b": first, "c": first}, 15)[1] == {"b"}
+
+
 def test_raw_material_comes_back_only_without_what_was_worked_up():
     made = candidate(1, "a", relevance=20.0, derived_from=("b",))
     raw = Verdict("redundant", "worked up in a", twin=1)
