@@ -76,7 +76,8 @@ def _worthiest(wanted: Sequence[Candidate], judged: Judged, taken: set[int], roo
         for one in wanted
         if one.id not in chosen and not (judged.closures.get(one.id, frozenset()) - chosen)
     ]
-    bound = [one for one in wanted if one.id not in chosen and one not in alone]
+    single = {one.id for one in alone}
+    bound = [one for one in wanted if one.id not in chosen and one.id not in single]
     if not bound:
         return _packed(alone, judged.costs, room)
     # With dependencies in common what an item costs changes with each that is taken.

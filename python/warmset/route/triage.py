@@ -145,11 +145,10 @@ class _Said(NamedTuple):
     text: str
     terms: frozenset[str]
     facts: frozenset[str]
-    denials: int
 
     @classmethod
     def of(cls, text: str) -> _Said:
-        return cls(text, frozenset(terms(text)), facts_of(text), len(_DENIED.findall(text)))
+        return cls(text, frozenset(terms(text)), facts_of(text))
 
 
 class _Read:
@@ -157,7 +156,7 @@ class _Read:
 
     def __init__(self, likeness: Likeness) -> None:
         self._likeness = likeness
-        self._taken: list[tuple[Candidate, int]] = []
+        self._taken: list[tuple[Candidate, str]] = []
         self._places: dict[int, int] = {}
         self._same: dict[str, Candidate] = {}
         self._with: dict[str, list[int]] = {}
@@ -167,7 +166,7 @@ class _Read:
         place = len(self._taken)
         for term in said.terms:
             self._with.setdefault(term, []).append(place)
-        self._taken.append((one, said.denials))
+        self._taken.append((one, said.text))
         self._places[one.id] = place
         self._same.setdefault(said.text, one)
         self._facts |= said.facts
@@ -179,8 +178,8 @@ class _Read:
         if not said.terms or not said.facts <= self._facts:
             return None
         for place in self._alike(one, said):
-            twin, denials = self._taken[place]
-            if denials == said.denials:
+            twin, text = self._taken[place]
+            if _denials(text) == _denials(said.text):
                 return twin
         return None
 
@@ -194,6 +193,11 @@ class _Read:
             yield best
         near = self._likeness.near(one.id)
         yield from sorted(self._places[id_] for id_ in near if id_ in self._places)
+
+
+def _denials(text: str) -> int:
+    """Return how often a text says no."""
+    return len(_DENIED.findall(text))
 
 
 def _line(text: str) -> str:

@@ -61,6 +61,8 @@ def test_a_fact_of_its_own_keeps_it():
 def test_a_denial_keeps_it():
     denied = SAME | {"b": "Our boat never sails at 7:35."}
     assert words(denied, rows(a=OTHER, b=NEAR))["b"] == "supplementary"
+    denied = SAME | {"a": "The ferry never leaves at 7:35."}
+    assert words(denied, rows(a=OTHER, b=NEAR))["b"] == "supplementary"
     both = {"a": "The ferry never leaves at 7:35.", "b": "Our boat never sails at 7:35."}
     assert words(both, rows(a=OTHER, b=NEAR))["b"] == "redundant"
 
