@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
-from typing import Any, assert_type
+from typing import TYPE_CHECKING, Any, assert_type
 
 import numpy as np
 from numpy.typing import NDArray
@@ -49,6 +49,19 @@ from warmset.native import (
 )
 from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
 from warmset.receipts import ErasureResult, Spooled
+from warmset.route import (
+    Candidate,
+    LLMTriage,
+    OpenAITriage,
+    PayloadTools,
+    Request,
+    Router,
+    RuleTriage,
+    Texts,
+    TriageReport,
+    Verdict,
+    context_tools,
+)
 from warmset.summarize import (
     Audit,
     ExtractiveSummarizer,
@@ -61,6 +74,9 @@ from warmset.summarize import (
 from warmset.tokens import TokenCount
 from warmset.tools import TurnTools
 from warmset.usage import Usage
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def conversations(memory: Memory) -> None:
@@ -132,6 +148,31 @@ def pickers(memory: Memory) -> None:
     assert_type(kit.run({"id": "1"}), dict[str, Any])
     assert_type(kit.run_all([]), list[dict[str, Any]])
     assert_type(kit.granted, tuple[int, ...])
+
+
+class Own:
+    def judge(
+        self, request: Request, candidates: Sequence[Candidate], text: Texts
+    ) -> dict[int, Verdict]:
+        short = text.summaries(candidates)
+        assert_type(short, dict[int, str])
+        return {one.id: Verdict("irrelevant", request.task) for one in candidates if text(one)}
+
+
+def triages(memory: Memory) -> None:
+    Router(memory, triage=Own())
+    Router(memory, triage=RuleTriage())
+    with OpenAITriage("m", options={"reasoning_effort": "low"}) as triage:
+        Router(memory, triage=triage)
+    router = Router(memory, triage=LLMTriage(complete, max_candidates=3, timeout=2))
+    payload = router.route("a", query="b", tools=context_tools("openai"))
+    assert_type(payload.triage, TriageReport)
+    assert_type(payload.triage.usage, Usage | None)
+    kit = payload.tools("claude")
+    assert_type(kit, PayloadTools)
+    assert_type(kit.run({"id": "1"}), dict[str, Any])
+    assert_type(kit.run_all([]), list[dict[str, Any]])
+    assert_type(kit.granted, tuple[str, ...])
 
 
 async def twins() -> None:

@@ -22,7 +22,7 @@ def lazy(
     Args:
         package: The package's `__name__`.
         homes: Its modules, each with the names that it defines. A module without names is itself a
-            name.
+            name. One of another package stands with its whole name, as `warmset.messages.text`.
         root: The package that the modules are in; None for the package itself.
 
     Returns:
@@ -34,7 +34,9 @@ def lazy(
 
     def getattr_(name: str) -> object:
         if name in places:
-            found: object = getattr(import_module(f"{root}.{places[name]}"), name)
+            home = places[name]
+            module = home if home.startswith("warmset.") else f"{root}.{home}"
+            found: object = getattr(import_module(module), name)
         elif name in modules:
             found = import_module(f"{root}.{name}")
         else:

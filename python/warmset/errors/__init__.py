@@ -39,6 +39,7 @@ from warmset.errors.models import (
     RedactionError,
     SummarizerError,
     SummaryRefused,
+    TriageError,
 )
 from warmset.errors.store import (
     Closed,
@@ -108,6 +109,7 @@ __all__ = [
     "SummarizerError",
     "SummaryRefused",
     "TooLarge",
+    "TriageError",
     "Truncated",
     "Uncertain",
     "UnknownDialectError",

@@ -1,4 +1,4 @@
-"""What embedders, pickers, readers and missing extras raise."""
+"""What embedders, pickers, triages, readers and missing extras raise."""
 
 from __future__ import annotations
 
@@ -65,6 +65,16 @@ class PickerError(WarmsetError):
 
     Attributes:
         usage: What the picker's model took all the same, where that is known.
+    """
+
+    usage: Cost | None = None
+
+
+class TriageError(WarmsetError):
+    """A triage's answer could not be used; a router falls back to the rules.
+
+    Attributes:
+        usage: What the triage's model took all the same, where that is known.
     """
 
     usage: Cost | None = None

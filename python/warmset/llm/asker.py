@@ -13,7 +13,7 @@ from warmset.tokens import known_encoding
 from warmset.usage import Usage
 
 if TYPE_CHECKING:
-    from warmset.errors import PickerError, SummarizerError
+    from warmset.errors import PickerError, SummarizerError, TriageError
     from warmset.llm.base import Model, Prompt
 
 
@@ -30,7 +30,7 @@ class Terms:
         InvalidInputError: An option is out of its range.
     """
 
-    failure: type[PickerError | SummarizerError]
+    failure: type[PickerError | SummarizerError | TriageError]
     timeout: float
     encoding: str = "o200k_base"
 
@@ -78,7 +78,7 @@ class Asker:
             seconds: How long to wait, if not as long as the terms say.
 
         Raises:
-            PickerError, SummarizerError: What the terms say.
+            PickerError, SummarizerError, TriageError: What the terms say.
         """
         wait = self._deadline.seconds if seconds is None else seconds
         if wait <= 0:
@@ -88,7 +88,7 @@ class Asker:
         usage = reply.usage or self._estimate(prompt, reply.text)
         return Answer(reply.text, usage, reply.fault)
 
-    def failed(self, why: str, usage: Usage) -> PickerError | SummarizerError:
+    def failed(self, why: str, usage: Usage) -> PickerError | SummarizerError | TriageError:
         """Make an error with what it took all the same."""
         error = self.terms.failure(why)
         error.usage = usage

@@ -51,11 +51,16 @@ def write(request: str, candidates: Sequence[Candidate], limit: int) -> Prompt:
         candidates: The shortlist, best first.
         limit: The most ids to return.
     """
+    lines = "\n".join(candidate.line() for candidate in candidates)
+    data = f"Request:\n{quoted(shortened(request))}\n\nTurns:\n{lines}\n"
+    return Prompt(data, _INSTRUCTIONS.format(limit=limit), _SCHEMA)
+
+
+def shortened(request: str) -> str:
+    """Return a request without the middle of a long one."""
     if len(request) > _HEAD + _TAIL:
         request = f"{request[:_HEAD]} … {request[-_TAIL:]}"
-    lines = "\n".join(candidate.line() for candidate in candidates)
-    data = f"Request:\n{quoted(request)}\n\nTurns:\n{lines}\n"
-    return Prompt(data, _INSTRUCTIONS.format(limit=limit), _SCHEMA)
+    return request
 
 
 def parse(text: str) -> list[int]:
@@ -71,10 +76,10 @@ def parse(text: str) -> list[int]:
     Raises:
         PickerError: There is no object with a list of ids in it.
     """
-    objects = _objects(text[:_READ])
-    if not objects:
+    answers = objects(text[:_READ])
+    if not answers:
         raise PickerError(f"the answer is not JSON: {text[:_SHOWN]!r}")
-    lists = [one["ids"] for one in objects if isinstance(one.get("ids"), list)]
+    lists = [one["ids"] for one in answers if isinstance(one.get("ids"), list)]
     if not lists:
         raise PickerError(f'the answer has no list of "ids": {text[:_SHOWN]!r}')
     ids = cast("list[object]", lists[-1])
@@ -90,8 +95,8 @@ def parse(text: str) -> list[int]:
     return list(found)
 
 
-def _objects(text: str) -> list[dict[str, Any]]:
-    """Return the JSON objects of a text, in order, those inside of others left out."""
+def objects(text: str) -> list[dict[str, Any]]:
+    """Return the JSON objects of a model's answer, in order, those inside of others left out."""
     found: list[dict[str, Any]] = []
     end = 0
     for start in [match.start() for match in re.finditer(r"\{", text)][:_STARTS]:

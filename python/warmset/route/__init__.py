@@ -5,6 +5,8 @@ What this package promises:
 - A specification that was accepted is whole: each field is known, each name is one, and no task
   waits for its own output.
 - An error says where in the document it is, as a JSON path, and what would be right.
+- A model that judges sees what is known of items and a summary of each, never a whole text; what is
+  essential is not its to judge, and whatever it does wrong, the rules judge instead and say why.
 """
 
 from typing import TYPE_CHECKING
@@ -12,10 +14,19 @@ from typing import TYPE_CHECKING
 from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
+    from warmset.route.asking import LLMTriage
     from warmset.route.candidates import Candidate, Classification, NeedReport
+    from warmset.route.judgement import Judgement, TriageReport
     from warmset.route.need import MEMORY_TYPES, Need, Priority, Scope, When
     from warmset.route.payload import Excluded, Included, Missing, More, Payload
     from warmset.route.pipeline import Pipeline
+    from warmset.route.providers import (
+        AnthropicTriage,
+        OpenAIResponsesTriage,
+        OpenAITriage,
+        ProviderTriage,
+        triage_named,
+    )
     from warmset.route.registry import TaskSpecs
     from warmset.route.request import (
         Request,
@@ -27,22 +38,40 @@ if TYPE_CHECKING:
     from warmset.route.router import Router
     from warmset.route.run import Run
     from warmset.route.spec import Age, TaskSpec, spec_schema
+    from warmset.route.texts import Texts
+    from warmset.route.tool import (
+        MAX_GRANTED,
+        MAX_NAMES,
+        REQUEST_CONTEXT,
+        PayloadTools,
+        context_tools,
+    )
     from warmset.route.triage import RuleTriage, Triage, Verdict
 
 __all__ = [
+    "MAX_GRANTED",
+    "MAX_NAMES",
     "MEMORY_TYPES",
+    "REQUEST_CONTEXT",
     "Age",
+    "AnthropicTriage",
     "Candidate",
     "Classification",
     "Excluded",
     "Included",
+    "Judgement",
+    "LLMTriage",
     "Missing",
     "More",
     "Need",
     "NeedReport",
+    "OpenAIResponsesTriage",
+    "OpenAITriage",
     "Payload",
+    "PayloadTools",
     "Pipeline",
     "Priority",
+    "ProviderTriage",
     "Request",
     "RouteKeywords",
     "Router",
@@ -54,20 +83,33 @@ __all__ = [
     "TaskOptions",
     "TaskSpec",
     "TaskSpecs",
+    "Texts",
     "Triage",
+    "TriageReport",
     "Verdict",
     "When",
+    "context_tools",
     "spec_schema",
+    "triage_named",
 ]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
         __name__,
         {
+            "asking": ["LLMTriage"],
             "candidates": ["Candidate", "Classification", "NeedReport"],
+            "judgement": ["Judgement", "TriageReport"],
             "need": ["MEMORY_TYPES", "Need", "Priority", "Scope", "When"],
             "payload": ["Excluded", "Included", "Missing", "More", "Payload"],
             "pipeline": ["Pipeline"],
+            "providers": [
+                "AnthropicTriage",
+                "OpenAIResponsesTriage",
+                "OpenAITriage",
+                "ProviderTriage",
+                "triage_named",
+            ],
             "registry": ["TaskSpecs"],
             "request": [
                 "Request",
@@ -79,6 +121,14 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "router": ["Router"],
             "run": ["Run"],
             "spec": ["Age", "TaskSpec", "spec_schema"],
+            "texts": ["Texts"],
+            "tool": [
+                "MAX_GRANTED",
+                "MAX_NAMES",
+                "REQUEST_CONTEXT",
+                "PayloadTools",
+                "context_tools",
+            ],
             "triage": ["RuleTriage", "Triage", "Verdict"],
         },
     )

@@ -57,8 +57,8 @@ class Judged:
 def choose(judged: Judged, room: int) -> set[int]:
     """Return the ids of what stands in the payload.
 
-    Essential items come first, with what they depend on. The others are taken by worth per token,
-    each with what it depends on; what does not fit is passed over.
+    Essential items come first, with what they depend on, then what a triage called so. The others
+    are taken by worth per token, each with what it depends on; what does not fit is passed over.
 
     Args:
         judged: What can be chosen from.
@@ -75,8 +75,11 @@ def choose(judged: Judged, room: int) -> set[int]:
     need = judged.cost(chosen)
     if need > room:
         raise BudgetTooSmall(need, room)
+    first = [one for one in wanted if judged.verdicts[one.id].first]
+    chosen = _filled(judged, first, chosen, room)
     again = [one for one in wanted if one.id in judged.again]
     if again:
+        need = judged.cost(chosen)
         half = need + (room - need) // 2
         chosen = _filled(judged, again, chosen, half)
         chosen = _filled(judged, wanted, chosen, room, but=judged.again)

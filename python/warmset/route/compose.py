@@ -67,7 +67,8 @@ class Composer:
         if plan is None:
             gathered = self._desk.gatherer.gather(self._spec, request)
             plan = self._planned(gathered, room)
-            plans.keep(key, stamp, request.now, plan)
+            if plan.report.why is None:  # next time who failed may be there again
+                plans.keep(key, stamp, request.now, plan)
         return self._made(plan)
 
     def _planned(self, gathered: Gathered, room: int) -> Plan:
@@ -120,6 +121,7 @@ class Composer:
             excluded=Exclusions(partial(_excluded, plan, frozenset(ids), _heirs(self._desk, plan))),
             missing=tuple(one for one in plan.missing if one.needed_by in names),
             needs=tuple(plan.gathered.needs),
+            triage=plan.report,
             messages=made,
             system=request.system if request.dialect in _BESIDE else None,
             dialect=request.dialect,
@@ -137,6 +139,8 @@ def _excluded(plan: Plan, ids: frozenset[int], heirs: Mapping[str, str]) -> Iter
         verdict = plan.verdicts.get(one.id)
         if one.id in plan.gone:
             verdict = Verdict("irrelevant", "it was removed meanwhile")
+        elif verdict is None and one.tokens > plan.room:
+            verdict = Verdict("supplementary", f"no room for its {one.tokens} tokens")
         elif verdict is None:
             rest = "less relevant than what fills the budget"
             verdict = Verdict("supplementary", rest)

@@ -3,20 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import partial
 from typing import TYPE_CHECKING, Final
 from weakref import WeakSet
 
+from warmset.route.texts import Texts, stored_summaries
 from warmset.store.forgetting import when_erased
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset.items.items import Sources
     from warmset.route.candidates import Candidate
     from warmset.route.gather import Gatherer
     from warmset.route.plans import Plans
     from warmset.route.quoted import Line, Lines
-    from warmset.route.triage import Triage
+    from warmset.route.triage import RuleTriage, Triage
 
 
 _KEEPERS: Final[WeakSet[Lines | Plans]] = WeakSet()
@@ -37,14 +39,16 @@ class Desk:
     Args:
         sources: The items, memories and messages of a tenant.
         gatherer: Finds candidates.
-        triage: Judges them.
+        triage: Judges what the rules leave open; None if these alone judge.
+        rules: The rules that judge.
         kept: Quotes that were made before.
         plans: Plans that were made before.
     """
 
     sources: Sources
     gatherer: Gatherer
-    triage: Triage
+    triage: Triage | None
+    rules: RuleTriage
     kept: Lines
     plans: Plans
 
@@ -57,15 +61,16 @@ class Desk:
         """Have all texts dropped that are kept whenever something is erased from any store."""
         _KEEPERS.update((self.kept, self.plans))
 
-    def forget(self) -> None:
-        """Drop all texts that are kept, because some may be of what is gone."""
-        self.kept.forget()
-        self.plans.forget()
-
     def lines(self, some: Sequence[Candidate]) -> dict[int, Line]:
         """Return items as they may stand in a payload, by id, without those that are gone."""
         shelf = self.sources.as_seen()
+        self.kept.follow(shelf.removals)
         return self.kept.of(some, self._read, lambda id_: id_ in shelf)
+
+    def texts(self, lines: Mapping[int, Line]) -> Texts:
+        """Return what the candidates of these lines say."""
+        summaries = partial(stored_summaries, self.sources)
+        return Texts(lambda one: lines[one.id].text, summaries, said=lambda one: lines[one.id].said)
 
     def _read(self, some: Sequence[Candidate]) -> dict[int, str]:
         shelf = self.sources.as_seen()

@@ -8,12 +8,16 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, overload
 
 from warmset._support.shown import plain, table
+from warmset.messages import known_dialect
+from warmset.route.tool import PayloadTools
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
+    from warmset.route.judgement import TriageReport
+    from warmset.route.more import Granting
     from warmset.route.request import Request
 
 
@@ -141,6 +145,7 @@ class Payload:
         excluded: The other candidates, each with the reason.
         missing: What items in it depend on and what is not there.
         needs: What came of each need of the specification.
+        triage: Who judged the candidates, and what that took.
         messages: The messages to send: the items quoted as data, the query last.
         system: The system prompt to send beside them; None if it is among the messages, or none
             was given.
@@ -155,12 +160,13 @@ class Payload:
     excluded: Sequence[Excluded]
     missing: tuple[Missing, ...]
     needs: tuple[NeedReport, ...]
+    triage: TriageReport
     messages: list[Message]
     system: Any
     dialect: Dialect
     total_tokens: int
     budget_remaining: int
-    _more: Callable[[str | Sequence[str]], More] = field(repr=False, compare=False)
+    _more: Granting = field(repr=False, compare=False)
 
     def more(self, wanted: str | Sequence[str], /) -> More:
         """Grant further items within what is left of the budget, or refuse them.
@@ -177,6 +183,23 @@ class Payload:
         """
         return self._more(wanted)
 
+    def tools(self, dialect: str | None = None, *, strict: bool = False) -> PayloadTools:
+        """Return a tool with which the model asks for more by itself, as `more` grants it.
+
+        Send `definitions` as tools of the request, beside your own, and answer every call that
+        `handles` accepts with `run`. Give `definitions` to `Router.route` as tools, too, so that
+        they are counted.
+
+        Args:
+            dialect: The dialect of the tool, the calls and the answers; the payload's if not given.
+            strict: Whether the API should enforce the schema, where it can.
+
+        Raises:
+            UnknownDialectError: There is no such dialect.
+        """
+        chosen = self.dialect if dialect is None else known_dialect(dialect)
+        return PayloadTools(self._more, dialect=chosen, strict=strict)
+
     def to_dict(self) -> dict[str, Any]:
         """Return it as plain JSON values, without the messages."""
         return {
@@ -187,6 +210,7 @@ class Payload:
             "excluded": plain(tuple(self.excluded)),
             "missing": plain(self.missing),
             "needs": plain(self.needs),
+            "triage": plain(self.triage),
         }
 
     def explain(self) -> str:
@@ -213,6 +237,7 @@ class Payload:
             state = one.left or f"{one.found} of {one.matched} items"
             lacks = "".join(f"; {count} have no {name}" for name, count in one.lacking.items())
             lines.append(f"need {one.number}: {state}{lacks}")
+        lines.append(self.triage.line())
         return "\n".join(lines)
 
     def _repr_html_(self) -> str:

@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.route.candidates import Candidate
-from warmset.route.choice import Judged, choose
+from warmset.route.choice import Judged
 from warmset.route.closures import Closures
+from warmset.route.judgement import judged
+from warmset.route.settle import settled
 from warmset.route.triage import Verdict
 
 if TYPE_CHECKING:
@@ -21,6 +23,7 @@ if TYPE_CHECKING:
 
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
+    from warmset.route.judgement import TriageReport
     from warmset.route.payload import Missing
     from warmset.route.quoted import Line
     from warmset.route.request import Request
@@ -38,7 +41,9 @@ class Plan:
         included: What stands in it, in its order.
         lines: What was read, by id, as it may stand in a payload.
         verdicts: What each candidate that was judged is for the task, by id.
+        report: Who judged, and what it took.
         missing: What candidates depend on and what is not there.
+        room: The tokens that items may take.
         gone: Ids of candidates that were removed before they were read.
     """
 
@@ -46,7 +51,9 @@ class Plan:
     included: tuple[Candidate, ...]
     lines: Mapping[int, Line]
     verdicts: Mapping[int, Verdict]
+    report: TriageReport
     missing: tuple[Missing, ...]
+    room: int
     gone: frozenset[int]
 
     def is_essential(self, one: Candidate) -> bool:
@@ -81,9 +88,9 @@ class Planner:
         lines = self._desk.lines(every)
         every = [one for one in every if one.id in lines]
         there = [one for one in running if one.id in lines]
-        verdicts = dict(
-            self._desk.triage.judge(self._request, there, lambda one: lines[one.id].said)
-        )
+        texts = self._desk.texts(lines)
+        judgement = judged(self._desk.rules, self._desk.triage, self._request, there, texts)
+        verdicts = dict(judgement.verdicts)
         again = self._request.again
         why = "left out before; the task was unsure"
         if self._request.confidence is not None:
@@ -91,20 +98,21 @@ class Planner:
         for one in there:
             if one.memory_id in again and not is_essential(one, verdicts):
                 verdicts[one.id] = Verdict("supplementary", why)
-        judged = Judged(
+        options = Judged(
             candidates=every,
             verdicts=verdicts,
             costs={id_: line.tokens for id_, line in lines.items()},
             closures=closures,
             again=frozenset(one.id for one in there if one.memory_id in again),
         )
-        chosen = choose(judged, self._room)
+        options, chosen = settled(options, self._room, texts)
+        verdicts = dict(options.verdicts)
         included = [one for one in every if one.id in chosen]
         included.sort(
             key=lambda one: (
-                (0, min(one.needs, default=0), one.id)
+                (0, False, min(one.needs, default=0), one.id)
                 if is_essential(one, verdicts)
-                else (1, -one.worth, one.id)
+                else (1, not _is_first(one, verdicts), -one.worth, one.id)
             )
         )
         return Plan(
@@ -112,7 +120,9 @@ class Planner:
             included=tuple(included),
             lines=lines,
             verdicts=verdicts,
+            report=judgement.report,
             missing=tuple(missing),
+            room=self._room,
             gone=frozenset(one.id for one in running if one.id not in lines),
         )
 
@@ -121,10 +131,17 @@ class Planner:
         most, running = RUNNING * self._room, list[Candidate]()
         taken = 0
         for one in gathered.candidates:
-            if one.priority == "essential" or taken <= most or one.memory_id in self._request.again:
+            if one.priority == "essential" or one.memory_id in self._request.again:
+                running.append(one)
+            elif taken <= most and one.tokens <= self._room:
                 running.append(one)
                 taken += one.tokens
         return running
+
+
+def _is_first(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
+    verdict = verdicts.get(one.id)
+    return verdict is not None and verdict.first
 
 
 def is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:

@@ -30,7 +30,8 @@ CLOSING: Final = f"</{TAG}>"
 MOST_KEPT: Final = 8_192
 """The most quotes that are kept to be used again."""
 
-_guarded: Final = tag_guard([TAG])
+guard: Final = tag_guard([TAG])
+"""Makes a text one that cannot end the quotation."""
 _LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _INDENTED: Final = "\n  "
 
@@ -44,7 +45,7 @@ def quote(one: Candidate, text: str) -> str:
         of = (one.known.names("sections") or one.known.names("module"))[:1]
         said = ", ".join((one.memory_type, *of, day, one.origin))
     head = _LINE_END.sub(" ", f"#{one.memory_id} ({said})")
-    return _guarded(f"{head}: {_LINE_END.sub(_INDENTED, text)}\n")
+    return guard(f"{head}: {_LINE_END.sub(_INDENTED, text)}\n")
 
 
 class Line(NamedTuple):
@@ -73,6 +74,7 @@ class Lines:
     def __init__(self, encoding: str) -> None:
         self._encoding = encoding
         self._kept: dict[int, Line] = {}
+        self._removals = 0
 
     def of(
         self,
@@ -104,6 +106,16 @@ class Lines:
             kept.update((id_, line) for id_, line in new.items() if keeps(id_))
             found |= new
         return found
+
+    def follow(self, removals: int) -> None:
+        """Drop what is kept if something was removed since the last call, so that it is gone.
+
+        Args:
+            removals: How often something was removed so far.
+        """
+        if removals != self._removals:
+            self._removals = removals
+            self.forget()
 
     def forget(self) -> None:
         """Drop what is kept, because something that it is of may be gone."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
@@ -16,6 +17,7 @@ from warmset.items.ask import Ask, Question
 from warmset.route.compose import Composer
 from warmset.route.desk import Desk
 from warmset.route.gather import Gatherer
+from warmset.route.likeness import StoredVectors
 from warmset.route.need import MEMORY_TYPES
 from warmset.route.pipeline import Pipeline
 from warmset.route.plans import KEPT, Plans
@@ -41,7 +43,7 @@ R = TypeVar("R")
 class Routed(Protocol):
     """What a router works on: a `Memory`."""
 
-    @property
+    @cached_property  # as a `Memory` has it: type checkers compare the two
     def items(self) -> Items:
         """What competes for a window."""
         ...
@@ -54,7 +56,8 @@ class Router:
         memory: The open memory.
         specs: The specifications: a registry, a list, or the folder that they lie in; those that
             come with the package if not given.
-        triage: Judges the candidates; rules do if it is not given.
+        triage: Judges what the rules leave open, as an `LLMTriage` does; the rules alone judge if
+            it is not given.
         plans: How many plans are kept, to be used for the same request as long as nothing changes
             in the store; 0 for none.
 
@@ -85,11 +88,11 @@ class Router:
         self._desk = Desk(
             self._sources,
             Gatherer(self._sources),
-            RuleTriage() if triage is None else triage,
+            None if isinstance(triage, RuleTriage) else triage,
+            triage if isinstance(triage, RuleTriage) else RuleTriage(StoredVectors(self._sources)),
             Lines(self._sources.handle.engine.encoding),
             Plans(plans),
         )
-        self._removals = 0
         self._types = {*MEMORY_TYPES, *REMEMBERED}
         self._desk.forget_when_erased()
 
@@ -202,15 +205,9 @@ class Router:
         request = replace(request, query=redactor.text(request.query))
         if request.vector is None:
             request = replace(request, vector=self._sources.vector(request.query))
-        self._forget_removed()
+        self._sources.shelf()  # follows what other processes wrote
         self._check_types(spec)
         return Composer(self._desk, spec, request).payload()
-
-    def _forget_removed(self) -> None:
-        removals = self._sources.shelf().removals
-        if removals != self._removals:
-            self._removals = removals
-            self._desk.forget()
 
     def _check_types(self, spec: TaskSpec) -> None:
         """Refuse types that nobody ever put; what was there once is known from then on."""

@@ -18,7 +18,7 @@ from warmset._core import terms
 from warmset.text.hard_facts import READ, facts_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Iterable, Iterator, Sequence
 
     from numpy.typing import NDArray
 
@@ -82,46 +82,53 @@ class Sayings:
 
     Args:
         some: What they say.
+        alike: Returns the places of the texts that mean the same as one; None if nobody can tell.
     """
 
-    def __init__(self, some: Sequence[Said]) -> None:
+    def __init__(
+        self, some: Sequence[Said], alike: Callable[[int], Iterable[int]] | None = None
+    ) -> None:
         self._some = some
+        self._alike = alike
         self._taken: list[int] = []
+        self._facts: set[str] = set()
         self._near = _near(some)
         self._long: dict[str, int] = {}
 
     def take(self, place: int) -> None:
         """Take the text of a place: what it says is said."""
         self._taken.append(place)
+        self._facts |= self._some[place].facts
         if self._some[place].is_long:
             self._long.setdefault(self._some[place].text, place)
 
     def covering(self, place: int) -> int | None:
         """Return the place of a taken text that says the same; None if there is none.
 
-        It has nine tenths of the terms, and says no as often; each number, name and path is in
-        some text that is taken.
+        It has nine tenths of the terms, or means the same, and says no as often; each number, name
+        and path is in some text that is taken.
         """
         own = self._some[place]
         if own.is_long:
             return self._long.get(own.text)
-        if not own.terms:
+        if not own.terms or not own.facts <= self._facts:
             return None
+        twins = self._twins(place, own)
+        return next((one for one in twins if self._some[one].denials == own.denials), None)
+
+    def _twins(self, place: int, own: Said) -> Iterator[int]:
+        """Return the taken texts that may say the same: by terms, then by meaning."""
+        near = self._near.get(place, frozenset())
         best, most = None, 0
-        near = self._near.get(place)
-        if near is None:
-            return None
-        for other in (one for one in self._taken if one in near):
+        for other in (one for one in self._taken if one in near) if near else ():
             shared = len(own.terms & self._some[other].terms)
             if shared > most:
                 best, most = other, shared
-        if best is None or most < COVERED * len(own.terms):
-            return None
-        if self._some[best].denials != own.denials:
-            return None
-        lacking = own.facts - self._some[best].facts
-        is_said = all(any(fact in self._some[one].facts for one in self._taken) for fact in lacking)
-        return best if is_said else None
+        if best is not None and most >= COVERED * len(own.terms):
+            yield best
+        if self._alike is not None:
+            alike = frozenset(self._alike(place))
+            yield from (one for one in self._taken if one in alike and one != best)
 
 
 def _near(some: Sequence[Said]) -> dict[int, frozenset[int]]:

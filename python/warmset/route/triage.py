@@ -3,16 +3,24 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, get_args
 
+from warmset.errors import InvalidInputError
+from warmset.route.candidates import Classification
+from warmset.route.likeness import Likeness
 from warmset.route.said import Sayings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from warmset.route.candidates import Candidate, Classification
+    from warmset.route.candidates import Candidate
+    from warmset.route.judgement import Judgement
+    from warmset.route.likeness import RowsOf
     from warmset.route.request import Request
-    from warmset.route.said import Said
+    from warmset.route.texts import Texts
+
+MOST_REASON: Final = 200
+"""The most characters of a reason."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,25 +29,51 @@ class Verdict:
 
     Args:
         classification: "essential", "supplementary", "redundant" or "irrelevant".
-        reason: Why, in a few words.
+        reason: Why, in a few words; it becomes one line of at most 200 characters.
+        first: Whether it is chosen before other supplementary ones.
+        twin: The id of the candidate that stands for a redundant one; None if nobody knows it.
+
+    Raises:
+        InvalidInputError: It is none of these words, or the reason is no text.
     """
 
     classification: Classification
     reason: str
+    first: bool = False
+    twin: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.classification not in get_args(Classification):
+            known = ", ".join(get_args(Classification))
+            raise InvalidInputError(
+                f"classification: expected one of {known}, found {self.classification!r:.80}"
+            )
+        if not isinstance(self.reason, str):
+            raise InvalidInputError(f"reason: expected a text, found {self.reason!r:.80}")
+        if len(self.reason) > MOST_REASON or not self.reason.isprintable():
+            object.__setattr__(self, "reason", _line(self.reason))
 
 
 class Triage(Protocol):
-    """Judges candidates; what it does not judge, the rules do."""
+    """Judges candidates.
+
+    The rules hold whatever it says. What an essential need names is essential, and what the rules
+    call redundant stays so. What a triage calls essential is chosen before other supplementary
+    items, but is never the reason of `BudgetTooSmall`. What it calls redundant is left out only if
+    each of its numbers, names and paths is in what is kept. What it does not judge, the rules do,
+    and so they do if it raises an exception or returns something else.
+    """
 
     def judge(
-        self, request: Request, candidates: Sequence[Candidate], said: Callable[[Candidate], Said]
-    ) -> Mapping[int, Verdict]:
-        """Return verdicts by the ids of candidates.
+        self, request: Request, candidates: Sequence[Candidate], text: Texts
+    ) -> Mapping[int, Verdict] | Judgement:
+        """Return verdicts by the ids of candidates, or a `Judgement` that says what it took.
 
         Args:
             request: What the payload is for.
-            candidates: The candidates, essential ones first, then by worth.
-            said: Returns what a candidate says: its text, and what is compared of it.
+            candidates: The candidates that the rules do not call redundant, essential ones first,
+                then by worth.
+            text: Returns the text of a candidate.
         """
         ...
 
@@ -49,13 +83,21 @@ class RuleTriage:
 
     - What an essential need names is essential, whatever else holds.
     - What another candidate was made from is redundant: its worked-up form stands for it.
-    - A text is redundant if at least nine tenths of its terms are in one that is worth more, and
-      each of its numbers, names and paths is in what is worth more.
+    - A text is redundant if at least nine tenths of its terms are in one that is worth more, or the
+      cosine of their vectors is at least 0.95; provided that both deny equally often, and that each
+      of its numbers, names and paths is in what is worth more.
     - All else is supplementary.
+
+    Args:
+        vectors: Returns the vectors of candidates by id, shape (passages, dim), of those that have
+            any; None to compare words alone. A router's own rules use those of the store.
     """
 
+    def __init__(self, vectors: RowsOf | None = None) -> None:
+        self._vectors = vectors
+
     def judge(
-        self, request: Request, candidates: Sequence[Candidate], said: Callable[[Candidate], Said]
+        self, request: Request, candidates: Sequence[Candidate], text: Texts
     ) -> Mapping[int, Verdict]:
         """Return a verdict for each candidate, by its id."""
         del request
@@ -65,23 +107,34 @@ class RuleTriage:
             if one.priority == "essential":
                 verdicts[one.id] = Verdict("essential", "an essential need names it")
         for one in candidates:
-            for name in _ancestors(one, by_name):
+            for name in ancestors(one, by_name):
                 raw = by_name[name]
                 if raw.id not in verdicts:
                     reason = f"worked up in {one.memory_id}"
-                    verdicts[raw.id] = Verdict("redundant", reason)
-        sayings = Sayings([said(one) for one in candidates])
+                    verdicts[raw.id] = Verdict("redundant", reason, twin=one.id)
+        sayings = Sayings([text.said(one) for one in candidates], self._alike(candidates))
         for place, one in enumerate(candidates):
-            if one.id not in verdicts:
-                twin = sayings.covering(place)
-                verdicts[one.id] = (
-                    Verdict("supplementary", _named(one))
-                    if twin is None
-                    else Verdict("redundant", f"said in {candidates[twin].memory_id}")
-                )
-            if verdicts[one.id].classification != "redundant":
-                sayings.take(place)
+            known = verdicts.get(one.id)
+            if known is not None and known.classification == "redundant":
+                continue
+            twin = sayings.covering(place) if known is None else None
+            if twin is not None:
+                other = candidates[twin]
+                reason = f"said in {other.memory_id}"
+                verdicts[one.id] = Verdict("redundant", reason, twin=other.id)
+                continue
+            if known is None:
+                verdicts[one.id] = Verdict("supplementary", _named(one))
+            sayings.take(place)
         return verdicts
+
+    def _alike(self, candidates: Sequence[Candidate]) -> Callable[[int], Iterable[int]] | None:
+        """Return what tells which candidates mean the same, by their places."""
+        if self._vectors is None:
+            return None
+        likeness = Likeness(self._vectors, candidates)
+        places = {one.id: place for place, one in enumerate(candidates)}
+        return lambda place: [places[id_] for id_ in likeness.near(candidates[place].id)]
 
 
 def _named(one: Candidate) -> str:
@@ -91,7 +144,14 @@ def _named(one: Candidate) -> str:
     return f"a need names it; of no use for {', '.join(one.earlier)}"
 
 
-def _ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
+def _line(text: str) -> str:
+    """Return a text as one line without control characters, cut."""
+    plain = "".join(sign if sign.isprintable() else " " for sign in text[: 4 * MOST_REASON])
+    line = " ".join(plain.split())
+    return line if len(line) <= MOST_REASON else f"{line[: MOST_REASON - 1]}…"
+
+
+def ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
     """Return the candidates that one was made from, and those that they were made from."""
     found: list[str] = []
     waiting = list(one.derived_from)

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
-    from warmset.tools.calls import Call, answer, read_call
+    from warmset.messages.tool_calls import Call, answer, read_call
     from warmset.tools.kit import TurnTools
     from warmset.tools.reader import ToolReader
     from warmset.tools.schema import COMPACT, FETCH, MAX_HITS, MAX_IDS, SEARCH, definitions
@@ -38,9 +38,9 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
     __getattr__, __dir__ = lazy(
         __name__,
         {
-            "calls": ["Call", "answer", "read_call"],
             "kit": ["TurnTools"],
             "reader": ["ToolReader"],
             "schema": ["COMPACT", "FETCH", "MAX_HITS", "MAX_IDS", "SEARCH", "definitions"],
+            "warmset.messages.tool_calls": ["Call", "answer", "read_call"],
         },
     )

@@ -7,18 +7,16 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset._support.aio import twin
 from warmset._support.locks import guarded, lock
 from warmset.errors import InvalidInputError
+from warmset.messages.tool_calls import UnusableError, answer, arguments, joined, read_call
 from warmset.options import least_score
 from warmset.quote.format import index_line
 from warmset.tokens import message_tokens
 from warmset.tokens.budget import input_tokens
 from warmset.tools import wording
-from warmset.tools.calls import answer, joined, read_call
 from warmset.tools.schema import (
     COMPACT,
     FETCH,
     SEARCH,
-    UnusableError,
-    arguments,
     definitions,
     focus_of,
     ids_of,

@@ -1,13 +1,16 @@
-"""The tool definitions for each provider's API, and the checks of their arguments."""
+"""The tools that the model has, and the checks of their arguments."""
 
 from __future__ import annotations
 
-import json
 import re
-from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any, Final, cast
 
+from warmset.messages.tool_calls import UnusableError
+from warmset.messages.tool_definitions import Tool, tool_definitions
+
 if TYPE_CHECKING:
+    from collections.abc import Mapping
+
     from warmset.messages import Dialect
 
 FETCH: Final = "fetch_turns"
@@ -73,10 +76,6 @@ _TOOLS: Final[dict[str, tuple[str, dict[str, Any]]]] = {
 """Each tool's description and properties; all are required, because strict schemas demand it."""
 
 
-class UnusableError(Exception):
-    """Invalid arguments; the message is meant for the model."""
-
-
 def definitions(
     dialect: Dialect, *, strict: bool = False, compact: bool = False
 ) -> list[dict[str, Any]]:
@@ -87,56 +86,12 @@ def definitions(
         strict: Whether the API should enforce the schemas; Gemini has no such option.
         compact: Whether the tool for compaction is offered.
     """
-    plain = [
-        {"name": name, "description": said, "schema": _schema(properties)}
+    tools = [
+        Tool(name, said, properties)
         for name, (said, properties) in _TOOLS.items()
         if compact or name != COMPACT
     ]
-    held = {"strict": True} if strict else {}
-    if dialect == "gemini":
-        declared = [_renamed(one, "parametersJsonSchema") for one in plain]
-        return [{"functionDeclarations": declared}]
-    if dialect == "anthropic":
-        return [{**_renamed(one, "input_schema"), **held} for one in plain]
-    functions = [_renamed(one, "parameters") for one in plain]
-    if dialect == "interactions":
-        return [{"type": "function", **one} for one in functions]
-    if dialect == "responses":  # strict by default
-        return [{"type": "function", **one, "strict": strict} for one in functions]
-    return [{"type": "function", "function": {**one, **held}} for one in functions]
-
-
-def _schema(properties: dict[str, Any]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": json.loads(json.dumps(properties)),  # a copy, which the caller may change
-        "required": list(properties),
-        "additionalProperties": False,
-    }
-
-
-def _renamed(tool: dict[str, Any], name: str) -> dict[str, Any]:
-    return {"name": tool["name"], "description": tool["description"], name: tool["schema"]}
-
-
-def arguments(given: object) -> Mapping[str, Any]:
-    """Read the arguments of a call.
-
-    Args:
-        given: A mapping, or its JSON.
-
-    Raises:
-        UnusableError: They are neither.
-    """
-    found = given
-    if isinstance(given, str):
-        try:
-            found = json.loads(given)
-        except (ValueError, RecursionError) as error:
-            raise UnusableError("The arguments are not valid JSON. Send a JSON object.") from error
-    if not isinstance(found, Mapping):
-        raise UnusableError("The arguments must be a JSON object.")
-    return cast("Mapping[str, Any]", found)
+    return tool_definitions(tools, dialect, strict=strict)
 
 
 def ids_of(given: Mapping[str, Any]) -> list[int]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from dataclasses import dataclass
 from pathlib import Path
@@ -115,6 +116,8 @@ class Client:
         text = "Release 4 is ready; the pool stays at 12."
         if "response_format" in options:  # a picker asks
             text = '{"ids": [2]}'
+        if '"verdicts"' in str(messages):  # a triage asks
+            text = _verdicts(messages[-1]["content"])
         asked = bool(tools) and messages[-1]["role"] != "tool"
         calls = [_call(tools[0]["function"])] if asked else None
         message = Dumped(role="assistant", content=text, tool_calls=calls, refusal=None)
@@ -162,9 +165,24 @@ def _plain(value: Any) -> Any:
 
 
 def _call(function: dict[str, Any]) -> Any:
-    arguments = '{"ids": [2]}' if function["name"] == "fetch_turns" else "{}"
+    arguments = {
+        "fetch_turns": '{"ids": [2]}',
+        "request_context": '{"request": "cranes", "ids": []}',
+    }.get(function["name"], "{}")
     made = Dumped(name=function["name"], arguments=arguments)
     return Dumped(id="call_1", type="function", function=made)
+
+
+def _verdicts(lines: str) -> str:
+    """Judge as a page shows it: cranes are irrelevant."""
+    found = re.findall(r"^#(\d+) (.*)$", lines, re.MULTILINE)
+    judged = [
+        {"id": int(at), "verdict": "irrelevant", "reason": "cranes are not asked about"}
+        if "cranes" in said
+        else {"id": int(at), "verdict": "supplementary", "reason": "it says why"}
+        for at, said in found
+    ]
+    return json.dumps({"verdicts": judged})
 
 
 def sdks() -> dict[str, ModuleType]:

@@ -1,7 +1,8 @@
-"""Reads tool calls, and writes their results, in each dialect."""
+"""Reads tool calls and their arguments, and writes their results, in each dialect."""
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
@@ -10,6 +11,10 @@ from warmset.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from warmset.messages import Dialect, Message
+
+
+class UnusableError(Exception):
+    """Invalid arguments; the message is meant for the model."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +76,26 @@ def _plain(call: object) -> Mapping[str, Any]:
         raise InvalidInputError(
             f"call: expected a mapping or an SDK's object, found {type(call).__name__}"
         )
+    return cast("Mapping[str, Any]", found)
+
+
+def arguments(given: object) -> Mapping[str, Any]:
+    """Read the arguments of a call.
+
+    Args:
+        given: A mapping, or its JSON.
+
+    Raises:
+        UnusableError: They are neither.
+    """
+    found = given
+    if isinstance(given, str):
+        try:
+            found = json.loads(given)
+        except (ValueError, RecursionError) as error:
+            raise UnusableError("The arguments are not valid JSON. Send a JSON object.") from error
+    if not isinstance(found, Mapping):
+        raise UnusableError("The arguments must be a JSON object.")
     return cast("Mapping[str, Any]", found)
 
 
