@@ -13,6 +13,7 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.route.candidates import Candidate, Classification, NeedReport
+    from warmset.route.fixes import CachedFix
     from warmset.route.need import MEMORY_TYPES, Need, Priority, Scope, When
     from warmset.route.payload import Excluded, Included, Missing, More, Payload
     from warmset.route.registry import TaskSpecs
@@ -24,6 +25,7 @@ if TYPE_CHECKING:
 __all__ = [
     "MEMORY_TYPES",
     "Age",
+    "CachedFix",
     "Candidate",
     "Classification",
     "Excluded",
@@ -51,6 +53,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "candidates": ["Candidate", "Classification", "NeedReport"],
+            "fixes": ["CachedFix"],
             "need": ["MEMORY_TYPES", "Need", "Priority", "Scope", "When"],
             "payload": ["Excluded", "Included", "Missing", "More", "Payload"],
             "registry": ["TaskSpecs"],

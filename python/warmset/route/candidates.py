@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
+from warmset.items.rewards import FIX, UNKNOWN, expected_reward
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -32,7 +34,8 @@ class Candidate:
         origin: Whose words it has.
         dependencies: Names of items that it cannot be understood without.
         derived_from: Names of items that it was made from.
-        reward: How well it worked, 0 to 1; None if nobody said.
+        reward: How well it worked, 0 to 1; None if nobody said. Of a fix of an error it is what is
+            to be expected of it; see `Router.fix_for`.
         confidence: How certain it is, 0 to 1.
         labels: Its session, module, pipeline, sections, keys and entities, where it has any.
     """
@@ -55,8 +58,14 @@ class Candidate:
 
     @property
     def worth(self) -> float:
-        """What it is worth for the task: its relevance, by how well it worked before."""
-        return self.relevance if self.reward is None else self.relevance * self.reward
+        """What it is worth for the task: its relevance, by how well it worked before.
+
+        A fix of an error that nobody tried counts as one that works every second time.
+        """
+        reward = self.reward
+        if reward is None:
+            reward = UNKNOWN if self.memory_type == FIX else 1.0
+        return self.relevance * reward
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -111,7 +120,9 @@ def of_item(item: MemoryItem, **given: Any) -> Candidate:
         origin=item.origin or "import",
         dependencies=item.dependencies,
         derived_from=item.derived_from,
-        reward=item.reward,
+        reward=(
+            expected_reward(item.reward, item.outcomes) if item.memory_type == FIX else item.reward
+        ),
         confidence=item.confidence,
         labels=labels_of(
             {

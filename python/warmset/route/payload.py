@@ -26,6 +26,7 @@ class Included:
         reason: Why it is there.
         relevance: Its similarity with the query times what its age leaves of it.
         needs: The numbers of the needs that name it; none if another item depends on it.
+        id: The id of its record.
     """
 
     memory_id: str
@@ -35,6 +36,7 @@ class Included:
     reason: str
     relevance: float
     needs: tuple[int, ...] = ()
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

@@ -7,13 +7,17 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
+from warmset._support.aio import twin
 from warmset.compact.distil import MEMORY_TYPES as REMEMBERED
-from warmset.errors import InvalidInputError, SpecError
+from warmset.errors import InvalidInputError, NotFound, SpecError
 from warmset.items.ask import Ask, Question
+from warmset.items.rewards import FIX
 from warmset.route.compose import Composer
 from warmset.route.desk import Desk
+from warmset.route.fixes import REWARD, SIMILARITY, CachedFix, Fixes, Meant, check_share
 from warmset.route.gather import Gatherer
 from warmset.route.need import MEMORY_TYPES
+from warmset.route.payload import Payload
 from warmset.route.quoted import Lines
 from warmset.route.registry import TaskSpecs
 from warmset.route.request import Request
@@ -24,8 +28,8 @@ if TYPE_CHECKING:
 
     from warmset.embed import Vectors
     from warmset.items import Items
+    from warmset.items.item import Origin
     from warmset.messages import Dialect
-    from warmset.route.payload import Payload
     from warmset.route.spec import TaskSpec
     from warmset.route.triage import Triage
 
@@ -74,6 +78,7 @@ class Router:
             RuleTriage() if triage is None else triage,
             Lines(self._sources.handle.engine.encoding),
         )
+        self._fixes = Fixes(memory.items)
         self._removals = 0
 
     def route(
@@ -140,6 +145,136 @@ class Router:
         self._forget_removed()
         self._check_types(spec)
         return Composer(self._desk, spec, request).payload()
+
+    def learn_fix(
+        self,
+        error: str,
+        fix: str,
+        *,
+        origin: Origin,
+        keys: Sequence[str] = (),
+        conversation: str | None = None,
+        derived_from: Sequence[str] = (),
+        reward: float | None = None,
+    ) -> str:
+        """Store a fix of an error, as an item of type "error_fix".
+
+        The same fix of the same error, whatever numbers, paths and hosts it has, is one item: what
+        is there already stays as it is, with its outcomes.
+
+        Args:
+            error: What the error says.
+            fix: What to do.
+            origin: Whose words the fix has: "user", "assistant", "tool", "import" or "web".
+            keys: What the error is known under.
+            conversation: The conversation that it belongs to and is erased with.
+            derived_from: Names of items that it was made from.
+            reward: How well it worked, 0 to 1, if that is known; it counts until there is an
+                outcome, and confirms nothing.
+
+        Returns:
+            The name of the item.
+
+        Raises:
+            InvalidInputError: An argument has a wrong value.
+            NotFound: It is derived from something that is not there.
+            RedactionError: The redaction hook failed.
+            StoreError: It could not be written.
+        """
+        return self._fixes.learn(
+            error,
+            fix,
+            origin=origin,
+            keys=keys,
+            conversation=conversation,
+            derived_from=derived_from,
+            reward=reward,
+        )
+
+    def fix_for(
+        self,
+        error: str,
+        *,
+        similarity: float = SIMILARITY,
+        reward: float = REWARD,
+        conversation: str | None = None,
+        keys: Iterable[str] = (),
+    ) -> CachedFix | None:
+        """Return the best fix that is known for an error, without a model's diagnosis.
+
+        The best one has the highest similarity times reward. The similarity is the share of words
+        that both errors have, without numbers, paths, hosts and addresses; with an embedder, its
+        weighted mean with the cosine of the vectors. Errors with different codes, such as two
+        states of HTTP, are different. The reward is the mean of a Beta posterior with the prior
+        Beta(1, 1): `(1 + sum of the rewards) / (2 + their number)`, so 0.5 before anything is
+        known.
+
+        A fix whose origin is "tool", "web" or "import" is text of strangers. It is not returned
+        before an outcome of its own was reported, and only while more than 0.5 is expected of it.
+
+        Args:
+            error: What the error says.
+            similarity: The least similarity, 0 to 1.
+            reward: The least reward that is expected, 0 to 1.
+            conversation: Only fixes of this conversation, or of none; all of the tenant's if it is
+                not given.
+            keys: Only fixes with one of these keys.
+
+        Returns:
+            The fix; None if none is good enough.
+
+        Raises:
+            InvalidInputError: An argument has a wrong value.
+            RedactionError: The redaction hook failed.
+            EmbedderError: The embedder failed.
+            StoreError: The store could not be read.
+        """
+        return self._fixes.find(
+            error, similarity=similarity, reward=reward, conversation=conversation, keys=keys
+        )
+
+    def outcome(self, of: Payload | CachedFix | str, reward: float, /) -> tuple[str, ...]:
+        """Report how well a call went; each report counts once, whichever process makes it.
+
+        For a fix, the outcome is counted as its own. For a payload it is counted for each fix that
+        stood in it, but for those of strangers that were not confirmed yet: which one was applied
+        is not known, so report these by name.
+
+        Args:
+            of: What was applied: a fix of `fix_for`, the name of a fix, or the payload of a call.
+            reward: How well it went, 0 to 1.
+
+        Returns:
+            The names of the fixes that it was counted for; none of those that were erased or
+            changed meanwhile.
+
+        Raises:
+            InvalidInputError: The reward is none, or it is the outcome of something else.
+            NotFound: There is no item of that name.
+            ReadOnly: The store is open for reading only.
+            StoreError: It could not be written.
+        """
+        reward = check_share("reward", reward)
+        return self._fixes.report(self._meant(of), reward)
+
+    def _meant(self, of: object) -> list[Meant]:
+        """Return what an outcome is of."""
+        if isinstance(of, CachedFix):
+            return [Meant(of.memory_id, of.id, is_own=True)]
+        if isinstance(of, Payload):
+            return [Meant(one.memory_id, one.id, is_own=False) for one in of.context_payload]
+        if not isinstance(of, str):
+            raise InvalidInputError(f"outcome: expected a payload or a fix, found {of!r:.80}")
+        held = self._sources.shelf().named(of)
+        if held is None:
+            raise NotFound(f"there is no item {of!r:.80} that was put")
+        if held.names("type") != (FIX,):
+            raise InvalidInputError(f"outcome: {of!r:.80} is no item of type {FIX!r}")
+        return [Meant(of, held.id, is_own=True)]
+
+    alearn_fix = twin(learn_fix)
+    afix_for = twin(fix_for)
+    aoutcome = twin(outcome)
 
     def _forget_removed(self) -> None:
         removals = self._sources.shelf().removals

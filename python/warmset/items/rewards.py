@@ -1,0 +1,54 @@
+"""How well a fix of an error worked, and what is to be expected of it the next time."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, Final
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+FIX: Final = "error_fix"
+"""The type of items whose outcomes are counted."""
+
+UNKNOWN: Final = 0.5
+"""What is expected of a fix that nobody tried: the mean of the prior."""
+
+
+def expected_reward(mean: float | None, outcomes: int) -> float:
+    """Return the reward that is expected of a fix: the mean of a Beta posterior.
+
+    The prior is Beta(1, 1), every mean reward being as likely as another one, so with n rewards
+    it is `(1 + sum of the rewards) / (2 + n)`. What was said when the fix was stored counts as one
+    reward until there is an outcome; what was seen takes the place of what was claimed.
+
+    Args:
+        mean: The mean of its rewards, 0 to 1; None if nobody said.
+        outcomes: How many outcomes the mean is of; 0 if it was said when the fix was stored.
+    """
+    if mean is None:
+        return UNKNOWN
+    count = max(outcomes, 1)
+    return (1 + mean * count) / (2 + count)
+
+
+def reward_columns(mean: float, outcomes: int) -> dict[str, float | int]:
+    """Return the columns that say how well a fix worked.
+
+    The core ranks by "reward", so that is what is expected; the plain mean lies beside it.
+    """
+    found: dict[str, float | int] = {"reward": expected_reward(mean, outcomes), "mean": mean}
+    return found | {"outcomes": outcomes} if outcomes else found
+
+
+def mean_of(columns: Mapping[str, Any]) -> float | None:
+    """Return the mean reward that columns of an item say; None if they say none."""
+    found = columns.get("mean", columns.get("reward"))
+    return None if found is None else float(found)
+
+
+def after_outcome(columns: Mapping[str, Any], reward: float) -> dict[str, Any]:
+    """Return the columns of a fix that had one more outcome."""
+    count = int(columns.get("outcomes") or 0)
+    before = (mean_of(columns) or 0.0) if count else 0.0
+    mean = before + (reward - before) / (count + 1)
+    return {**columns, **reward_columns(min(max(mean, 0.0), 1.0), count + 1)}
