@@ -15,7 +15,8 @@ from warmset.errors import InvalidInputError, NotFound, ReadOnly
 from warmset.items import NewItem
 from warmset.items.marks import change_columns
 from warmset.items.rewards import after_outcome, expected_reward
-from warmset.route import CachedFix, Need, Router, TaskSpec
+from warmset.route import CachedFix, Need, Router, TaskSpec, fixes
+from warmset.route.candidates import of_item
 
 REFUSED = "ConnectionError: connection to db-07.prod:5432 refused after 30 s (/srv/app/pool.py:88)"
 SAME = "ConnectionError: connection to db-12.test:6543 refused after 4 s (/opt/x/pool.py:91)"
@@ -103,6 +104,7 @@ def test_errors_with_other_codes_are_other_errors(router):
     learn(router, error="GET /v1/orders of the billing service failed with status 404")
     assert router.fix_for("GET /v1/orders of the billing service failed with status 503") is None
     assert router.fix_for("GET /v2/carts of the billing service failed with status 404")
+    assert router.fix_for("GET /v2/carts of the billing service failed with status")
 
 
 def test_errors_of_numbers_alone_are_compared_as_they_are(router):
@@ -116,6 +118,7 @@ def test_errors_of_numbers_alone_are_compared_as_they_are(router):
         ("alpha beta gamma delta", 1.0),
         ("alpha beta gamma omega", 0.75),
         ("alpha beta psi omega", 0.5),
+        ("alpha beta", 2 / 3),
     ],
 )
 def test_similarity_is_the_share_of_words_that_both_have(router, error, similarity):
@@ -210,6 +213,19 @@ def test_a_payload_ranks_fixes_by_what_is_expected_of_them(router):
     router.outcome(names[2], 1.0)
     shown = [one.memory_id for one in router.route("diagnosis", query=SAME).context_payload]
     assert shown == [names[2], names[0], names[1]]
+
+
+def test_a_fix_that_was_read_whole_is_ranked_the_same_way(router, memory):
+    name = learn(router)
+    router.outcome(name, 1.0)
+    whole = of_item(
+        memory.items.get(name), priority="essential", needs=(), similarity=0.5, relevance=0.5
+    )
+    assert whole.reward == pytest.approx(2 / 3)
+    assert whole.worth == pytest.approx(1 / 3)
+    note = memory.items.get(memory.items.put(NewItem(memory_type="n", text="a", reward=0.25)))
+    other_type = of_item(note, priority="essential", needs=(), similarity=0.5, relevance=0.5)
+    assert other_type.worth == 0.125
 
 
 def test_the_outcome_of_a_payload_counts_for_each_fix_in_it(router, memory):
@@ -373,6 +389,22 @@ def test_who_reports_at_the_same_time_is_counted(router, memory):
     assert (item.outcomes, item.reward, item.archived) == (2, 0.5, True)
 
 
+def test_an_outcome_that_is_tried_again_is_told_once(router, memory, monkeypatch):
+    name = learn(router)
+    calls = []
+
+    def slow(columns, reward):
+        calls.append(reward)
+        if len(calls) == 1:
+            memory.items.archive(name)
+        return after_outcome(columns, reward)
+
+    monkeypatch.setattr(fixes, "after_outcome", slow)
+    assert router.outcome(name, 1.0) == (name,)
+    assert len(calls) == 2
+    assert memory.items.get(name).outcomes == 1
+
+
 def test_what_was_put_anew_between_reading_and_writing_gets_no_outcome(memory):
     memory.items.put(named("one"))
     engine, shelf = memory.items.sources.handle.engine, memory.items.sources.shelf()
@@ -488,7 +520,8 @@ def test_a_long_error_is_compared_by_its_beginning_and_its_end(router):
     middle = " ".join(f"frame{'x' * (at % 7)}" for at in range(5_000))
     learn(router, error=f"Traceback of alpha {middle} ValueError: beta")
     assert router.fix_for(f"Traceback of alpha {middle} {middle} ValueError: beta").similarity == 1
-    assert router.fix_for(f"{middle} other end", similarity=1.0) is None
+    assert router.fix_for(f"Traceback of alpha {middle} KeyError: gamma").similarity < 1
+    assert router.fix_for(f"Traceback of omega {middle} ValueError: beta").similarity < 1
 
 
 def test_each_call_has_a_twin(router):
