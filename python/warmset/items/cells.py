@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 SPACE: Final = space("items")
 """The second part of the keys of items."""
 
+OUTCOMES: Final = space("outcomes")
+"""The second part of the keys of outcomes of payloads, which are erased as items are."""
+
 TEXT: Final = "text"
 JSON: Final = "json"
 
@@ -74,7 +77,7 @@ def is_put(log: Log, tenant: str, memory_id: str) -> bool:
 
 
 def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
-    """Return the newest versions of the items of a conversation.
+    """Return the newest versions of the items of a conversation, and of outcomes of its payloads.
 
     Raises:
         StoreError: They could not be read.
@@ -82,8 +85,12 @@ def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
     if fault_of(conversation) is not None:  # no item has such a name
         return []
     whose = {"conversation": conversation}
-    found = log.scan(prefix_of(tenant), where=whose, limit=None)
-    return [one.version for one in found]
+    whole, _space = prefix_of(tenant)
+    return [
+        one.version
+        for part in (SPACE, OUTCOMES)
+        for one in log.scan((whole, part), where=whose, limit=None)
+    ]
 
 
 def row_of(

@@ -13,9 +13,12 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.route.candidates import Candidate, Classification, NeedReport
+    from warmset.route.evaluation import Chances, Evaluation, evaluate
     from warmset.route.fixes import CachedFix
     from warmset.route.need import MEMORY_TYPES, Need, Priority, Scope, When
+    from warmset.route.outcomes import Decision, OutcomeRecord, need_names
     from warmset.route.payload import Excluded, Included, Missing, More, Payload
+    from warmset.route.policy import LearnedPolicy, Policy
     from warmset.route.registry import TaskSpecs
     from warmset.route.request import Request
     from warmset.route.router import Router
@@ -27,14 +30,20 @@ __all__ = [
     "Age",
     "CachedFix",
     "Candidate",
+    "Chances",
     "Classification",
+    "Decision",
+    "Evaluation",
     "Excluded",
     "Included",
+    "LearnedPolicy",
     "Missing",
     "More",
     "Need",
     "NeedReport",
+    "OutcomeRecord",
     "Payload",
+    "Policy",
     "Priority",
     "Request",
     "Router",
@@ -45,6 +54,8 @@ __all__ = [
     "Triage",
     "Verdict",
     "When",
+    "evaluate",
+    "need_names",
     "spec_schema",
 ]
 
@@ -53,9 +64,12 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "candidates": ["Candidate", "Classification", "NeedReport"],
+            "evaluation": ["Chances", "Evaluation", "evaluate"],
             "fixes": ["CachedFix"],
             "need": ["MEMORY_TYPES", "Need", "Priority", "Scope", "When"],
+            "outcomes": ["Decision", "OutcomeRecord", "need_names"],
             "payload": ["Excluded", "Included", "Missing", "More", "Payload"],
+            "policy": ["LearnedPolicy", "Policy"],
             "registry": ["TaskSpecs"],
             "request": ["Request"],
             "router": ["Router"],

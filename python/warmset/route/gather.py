@@ -34,6 +34,7 @@ MOST: Final = 256
 SIMILAR: Final = 0.3
 """The least similarity that counts where a specification gives no threshold."""
 
+_SKIPPED: Final = "left out by the policy"
 _UNBOUNDED: Final = (1 << 63) - 1
 
 
@@ -77,7 +78,7 @@ class Gatherer:
         reports: dict[int, NeedReport] = {}
         asked: list[_Asked] = []
         for number, need in enumerate(spec.required_memory):
-            why = self._unmet(need, request, turns)
+            why = _SKIPPED if number in request.skipped else self._unmet(need, request, turns)
             if why is not None:
                 reports[number] = NeedReport(number=number, left=why)
             else:

@@ -50,7 +50,7 @@ class Granting:
             if not wanted.strip():
                 raise InvalidInputError("more: expected names, or what is to be known, found ''")
             query = self._desk.sources.handle.redactor.text(wanted)
-            request = replace(self._request, query=query, vector=None)
+            request = replace(self._request, query=query, vector=None, skipped=frozenset())
             found = self._desk.gatherer.gather(self._spec, request).candidates
             some = [one for one in found if (one.similarity or 0.0) > 0]
             some.sort(key=lambda one: (-one.worth, one.id))

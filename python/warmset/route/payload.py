@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
+    from warmset.route.outcomes import Decision
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -104,6 +105,8 @@ class Payload:
         dialect: The dialect of the messages.
         total_tokens: The tokens of the call, system prompt and tools included.
         budget_remaining: What is left of the budget.
+        decision: Which needs it was made for, if a policy decided; see `Router.outcome`.
+        conversation: The conversation that the call belongs to.
     """
 
     task: str
@@ -116,6 +119,8 @@ class Payload:
     dialect: Dialect
     total_tokens: int
     budget_remaining: int
+    decision: Decision | None = None
+    conversation: str | None = None
     _more: Callable[[str | Sequence[str]], More] = field(repr=False, compare=False)
 
     def more(self, wanted: str | Sequence[str], /) -> More:

@@ -34,6 +34,7 @@ class Request:
         system: A system prompt that is sent with them.
         tools: Tools that are sent with them.
         now: The time that ages are counted up to.
+        skipped: The numbers of needs that a policy leaves out.
     """
 
     task: str
@@ -48,6 +49,7 @@ class Request:
     system: Any = None
     tools: Sequence[Mapping[str, Any]] = ()
     now: datetime = field(default_factory=lambda: datetime.now(UTC))
+    skipped: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset._support.aio import twin
+from warmset._support.log import event, kind, room
+from warmset._support.names import fault_of
 from warmset.compact.distil import MEMORY_TYPES as REMEMBERED
-from warmset.errors import InvalidInputError, NotFound, SpecError
+from warmset.errors import InvalidInputError, NotFound, SpecError, StoreError
 from warmset.items.ask import Ask, Question
 from warmset.items.rewards import FIX
 from warmset.route.compose import Composer
@@ -17,7 +20,9 @@ from warmset.route.desk import Desk
 from warmset.route.fixes import REWARD, SIMILARITY, CachedFix, Fixes, Meant, check_share
 from warmset.route.gather import Gatherer
 from warmset.route.need import MEMORY_TYPES
+from warmset.route.outcomes import Outcomes
 from warmset.route.payload import Payload
+from warmset.route.policy import held_to
 from warmset.route.quoted import Lines
 from warmset.route.registry import TaskSpecs
 from warmset.route.request import Request
@@ -30,8 +35,12 @@ if TYPE_CHECKING:
     from warmset.items import Items
     from warmset.items.item import Origin
     from warmset.messages import Dialect
+    from warmset.route.outcomes import Decision, OutcomeRecord
+    from warmset.route.policy import Policy
     from warmset.route.spec import TaskSpec
     from warmset.route.triage import Triage
+
+LOG: Final = room("window")
 
 
 class Routed(Protocol):
@@ -51,6 +60,8 @@ class Router:
         specs: The specifications: a registry, a list, or the folder that they lie in; those that
             come with the package if not given.
         triage: Judges the candidates; rules do if it is not given.
+        policy: Leaves out needs that are not worth their tokens, see `LearnedPolicy`; all needs
+            count if it is not given.
 
     Raises:
         SpecError: A specification is wrong.
@@ -63,6 +74,7 @@ class Router:
         *,
         specs: TaskSpecs | Iterable[TaskSpec] | str | PathLike[str] | None = None,
         triage: Triage | None = None,
+        policy: Policy | None = None,
     ) -> None:
         if specs is None:
             specs = TaskSpecs.shipped()
@@ -79,6 +91,8 @@ class Router:
             Lines(self._sources.handle.engine.encoding),
         )
         self._fixes = Fixes(memory.items)
+        self._outcomes = Outcomes(self._sources.handle)
+        self._policy = policy
         self._removals = 0
 
     def route(
@@ -144,7 +158,13 @@ class Router:
         request = replace(request, query=redactor.text(request.query))
         self._forget_removed()
         self._check_types(spec)
-        return Composer(self._desk, spec, request).payload()
+        decision = self._decision(spec, request)
+        if decision is None:
+            return Composer(self._desk, spec, request).payload()
+        skipped = frozenset(at for at, keeps in enumerate(decision.kept) if not keeps)
+        request = replace(request, skipped=skipped)
+        made = Composer(self._desk, spec, request).payload()
+        return replace(made, decision=decision, conversation=conversation)
 
     def learn_fix(
         self,
@@ -236,7 +256,8 @@ class Router:
     def outcome(self, of: Payload | CachedFix | str, reward: float, /) -> tuple[str, ...]:
         """Report how well a call went; each report counts once, whichever process makes it.
 
-        For a fix, the outcome is counted as its own. For a payload it is counted for each fix that
+        For a fix, the outcome is counted as its own. A payload that a policy had a hand in adds an
+        outcome to those that it learns from, once. For a payload it is counted for each fix that
         stood in it, but for those of strangers that were not confirmed yet: which one was applied
         is not known, so report these by name.
 
@@ -255,7 +276,53 @@ class Router:
             StoreError: It could not be written.
         """
         reward = check_share("reward", reward)
-        return self._fixes.report(self._meant(of), reward)
+        meant = self._meant(of)
+        if isinstance(of, Payload) and of.decision is not None:
+            self._outcomes.add(of.task, of.decision, reward, of.conversation)
+        return self._fixes.report(meant, reward)
+
+    def outcomes(self, task: str) -> list[OutcomeRecord]:
+        """Return what was reported of payloads of a task that a policy had a hand in.
+
+        The newest 2,000 are kept. They hold no text, and are erased with the conversation of the
+        call. `evaluate` says by them what another specification would have earned.
+
+        Args:
+            task: The name of the task.
+
+        Returns:
+            The outcomes, the oldest first.
+
+        Raises:
+            InvalidInputError: It is no name.
+            StoreError: The store could not be read.
+        """
+        if (fault := fault_of(task)) is not None:
+            raise InvalidInputError(f"task: {fault}")
+        return self._outcomes.of(task)
+
+    def _decision(self, spec: TaskSpec, request: Request) -> Decision | None:
+        """Return what the policy says; None without one, or if it fails."""
+        if self._policy is None:
+            return None
+        try:
+            records = self._outcomes.of(spec.task_type)
+            decision = self._policy.decide(spec, request, records)
+            return held_to(spec, decision)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the caller's code; all needs count then
+            task = spec.task_type
+            event(
+                LOG,
+                logging.WARNING,
+                "fell_back",
+                what="policy",
+                to="spec",
+                task=task,
+                error=kind(error),
+            )
+            return None
 
     def _meant(self, of: object) -> list[Meant]:
         """Return what an outcome is of."""
@@ -275,6 +342,7 @@ class Router:
     alearn_fix = twin(learn_fix)
     afix_for = twin(fix_for)
     aoutcome = twin(outcome)
+    aoutcomes = twin(outcomes)
 
     def _forget_removed(self) -> None:
         removals = self._sources.shelf().removals
