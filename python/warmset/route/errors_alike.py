@@ -2,8 +2,10 @@
 
 ```text
 error ─▶ what varies is left out ─▶ words ─┐
-     └─▶ codes, which decide ──────────────┴─▶ shared words / all words
+     └─▶ codes and quoted names: others, ──┴─▶ shared words / all words
+         another error
 ```
+A wrong fix costs more than a diagnosis, so what is in doubt is another error.
 """
 
 from __future__ import annotations
@@ -30,7 +32,9 @@ _VARIES: Final = re.compile(
     r"|\b(?=[a-f]*\d)[0-9a-f]{7,64}\b",  # digests
     re.IGNORECASE | re.ASCII,
 )
+_QUOTED: Final = re.compile(r"(?<!\w)([\"'`])([^\s\"'`]{1,100})\1(?!\w)")
 _FOLDERS: Final = re.compile(r"(?:\b[A-Za-z]:)?(?:[\w.@+~-]*[/\\])+")
+_DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = re.compile(r"[^\W\d]+")
 
 
@@ -41,11 +45,13 @@ class ErrorText:
     Args:
         words: Its words, without what varies.
         codes: Numbers that say which error it is.
+        names: What stands in quotes: a module, a table, a key.
         plain: All that it says, without what varies, in one line.
     """
 
     words: frozenset[str]
     codes: frozenset[str]
+    names: frozenset[str]
     plain: str
 
 
@@ -61,17 +67,21 @@ def error_text(error: str) -> ErrorText:
             found.add(run)
         else:  # not every script has spaces between words
             found.update(run[at : at + 2] for at in range(max(1, len(run) - 1)))
-    plain = " ".join(re.sub(r"\d+", " ", said).split())
-    return ErrorText(frozenset(found), codes, " ".join((plain, *sorted(codes))))
+    quoted = (_DIGITS.sub("", one[2]) for one in _QUOTED.finditer(said))
+    plain = " ".join((*_DIGITS.sub(" ", said).split(), *sorted(codes)))
+    return ErrorText(frozenset(found), codes, frozenset(filter(None, quoted)), plain)
 
 
 def alike(one: ErrorText, other: ErrorText) -> float:
     """Return how alike two errors are, 0 to 1: twice the words that they share, of all they have.
 
-    Two errors with codes of which they share none are different ones, whatever they say. Errors
-    without a word are alike if they say the same.
+    Two errors with codes of which they share none are different ones, whatever they say, and so are
+    two that quote a name each that the other one does not. Errors without a word are alike if they
+    say the same.
     """
     if one.codes and other.codes and one.codes.isdisjoint(other.codes):
+        return 0.0
+    if one.names - other.names and other.names - one.names:
         return 0.0
     both = len(one.words) + len(other.words)
     if not both:

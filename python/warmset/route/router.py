@@ -225,7 +225,7 @@ class Router:
         The best one has the highest similarity times reward. The similarity is the share of words
         that both errors have, without numbers, paths, hosts and addresses; with an embedder, its
         weighted mean with the cosine of the vectors. Errors with different codes, such as two
-        states of HTTP, are different. The reward is the mean of a Beta posterior with the prior
+        states of HTTP, are different, and so are errors that quote different names. The reward is the mean of a Beta posterior with the prior
         Beta(1, 1): `(1 + sum of the rewards) / (2 + their number)`, so 0.5 before anything is
         known.
 

@@ -107,6 +107,23 @@ def test_errors_with_other_codes_are_other_errors(router):
     assert router.fix_for("GET /v2/carts of the billing service failed with status")
 
 
+@pytest.mark.parametrize(
+    ("error", "is_same"),
+    [
+        ("KeyError: 'fiscal_year' in /srv/run-9/periods.py line 4", True),
+        ("KeyError: 'margin' in /srv/run-1/periods.py line 88325", False),
+        ('KeyError: "fiscal_year" in /srv/run-9/periods.py line 4', True),
+        ("KeyError: fiscal_year in /srv/run-9/periods.py line 4", True),
+        ("KeyError: 'fiscal_year' in 'x' of /srv/run-9/periods.py line 4", True),
+        ("KeyError: 'fiscal_year7' in /srv/run-9/periods.py line 4", True),
+        ("KeyError: it isn't 'fiscal_year' in periods.py, it's not line 4", True),
+    ],
+)
+def test_errors_that_quote_other_names_are_other_errors(router, error, is_same):
+    learn(router, error="KeyError: 'fiscal_year' in /srv/run-1/periods.py line 80948")
+    assert (router.fix_for(error) is not None) == is_same
+
+
 def test_errors_of_numbers_alone_are_compared_as_they_are(router):
     learn(router, error="1234", fix="wait")
     assert router.fix_for("status 17: denied") is None
