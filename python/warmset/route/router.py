@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Protocol
 
@@ -46,7 +47,7 @@ LOG: Final = room("window")
 class Routed(Protocol):
     """What a router works on: a `Memory`."""
 
-    @property
+    @cached_property
     def items(self) -> Items:
         """What competes for a window."""
         ...
@@ -225,9 +226,9 @@ class Router:
         The best one has the highest similarity times reward. The similarity is the share of words
         that both errors have, without numbers, paths, hosts and addresses; with an embedder, its
         weighted mean with the cosine of the vectors. Errors with different codes, such as two
-        states of HTTP, are different, and so are errors that quote different names. The reward is the mean of a Beta posterior with the prior
-        Beta(1, 1): `(1 + sum of the rewards) / (2 + their number)`, so 0.5 before anything is
-        known.
+        states of HTTP, are different, and so are errors that quote different names. The reward is
+        the mean of a Beta posterior with the prior Beta(1, 1):
+        `(1 + sum of the rewards) / (2 + their number)`, so 0.5 before anything is known.
 
         A fix whose origin is "tool", "web" or "import" is text of strangers. It is not returned
         before an outcome of its own was reported, and only while more than 0.5 is expected of it.
