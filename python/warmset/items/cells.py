@@ -132,7 +132,7 @@ def row_of(
     if new.reward is not None:
         is_fix = new.memory_type == FIX
         reward = float(new.reward)
-        columns |= reward_columns(reward, 0) if is_fix else {"reward": reward}
+        columns |= reward_columns(reward, 0, origin) if is_fix else {"reward": reward}
     beside = {"summary": new.summary, "meta": new.meta}
     said = {field: value for field, value in beside.items() if value is not None}
     return Put(

@@ -121,7 +121,9 @@ def of_item(item: MemoryItem, **given: Any) -> Candidate:
         dependencies=item.dependencies,
         derived_from=item.derived_from,
         reward=(
-            expected_reward(item.reward, item.outcomes) if item.memory_type == FIX else item.reward
+            expected_reward(item.reward, item.outcomes, item.origin)
+            if item.memory_type == FIX
+            else item.reward
         ),
         confidence=item.confidence,
         labels=labels_of(

@@ -19,16 +19,17 @@ from warmset.items.ask import Ask, Question, names_of
 from warmset.items.cells import item_of
 from warmset.items.marks import change_columns
 from warmset.items.new import NewItem
-from warmset.items.rewards import FIX, UNKNOWN, after_outcome, expected_reward
+from warmset.items.rewards import FIX, TRUSTED, UNKNOWN, after_outcome, expected_reward
 from warmset.options import Weights
 from warmset.route.errors_alike import READ, alike, error_text
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-    from warmset._core import Cell
+    from warmset._core import Cell, Held
     from warmset.items import Items
     from warmset.items.item import MemoryItem, Origin
+    from warmset.items.shelf import Shelf
 
 SIMILARITY: Final = 0.6
 """The least similarity of a fix's error with the one that it is used for."""
@@ -36,11 +37,11 @@ SIMILARITY: Final = 0.6
 REWARD: Final = 0.5
 """The least reward that is expected of a fix that is used."""
 
-TRUSTED: Final[frozenset[Origin]] = frozenset(("user", "assistant"))
-"""Origins whose fixes are used before an outcome was reported."""
-
 MOST: Final = 256
 """The most fixes that are compared with an error: the most similar by words, and by vectors."""
+
+SEEN: Final = 16 * MOST
+"""The most of which these are chosen; those that may not be used anyway take no place."""
 
 _ERROR: Final = "error: "
 _FIX: Final = "\nfix: "
@@ -155,7 +156,7 @@ class Fixes:
         named = names_of("keys", keys)
         error = self._sources.handle.redactor.text(error)
         ask = Ask(
-            k=MOST,
+            k=SEEN,
             types=frozenset((FIX,)),
             conversation=conversation,
             labels={"keys": named} if named else {},
@@ -170,22 +171,20 @@ class Fixes:
         shelf = self._sources.shelf()
         own = error_text(error)
         words = own.plain if own.plain.strip() else error
-        [answer] = shelf.find([ask], Question(text=words[:READ]))
-        shown = dict.fromkeys(hit.id for hit in answer.found)
+        held = self._usable(shelf, ask, Question(text=words[:READ]))
         vector = self._sources.vector(error)
         cosines: dict[int, float] = {}
         if vector is not None:
             by_vectors = Question(
                 text=words[:READ], vector=vector, weights=Weights(dense=1.0, lexical=0.0)
             )
-            [answer] = shelf.find([ask], by_vectors)
-            cosines = {hit.id: hit.similarity for hit in answer.found}
-            shown |= dict.fromkeys(cosines)
-        held = [one for id_ in shown if (one := shelf.get(id_)) is not None]
+            near = self._usable(shelf, ask, by_vectors)
+            cosines = {id_: similarity for id_, (_held, similarity) in near.items()}
+            held |= near
         weights = self._sources.weights
         both = weights.dense + weights.lexical
         made: list[CachedFix] = []
-        for cell in shelf.cells(held):
+        for cell in shelf.cells([one for one, _similarity in held.values()]):
             if cell is None or cell.columns.get("archived"):
                 continue
             item = item_of(cell)
@@ -196,7 +195,7 @@ class Fixes:
             cosine = cosines.get(item.id)
             if cosine is not None and both > 0:
                 same = (weights.dense * cosine + weights.lexical * same) / both
-            expected = expected_reward(item.reward, item.outcomes)
+            expected = expected_reward(item.reward, item.outcomes, item.origin)
             made.append(
                 CachedFix(
                     memory_id=item.memory_id,
@@ -211,6 +210,18 @@ class Fixes:
                 )
             )
         return made
+
+    def _usable(self, shelf: Shelf, ask: Ask, question: Question) -> dict[int, tuple[Held, float]]:
+        """Return the most similar fixes that may be used, each with its similarity, by id."""
+        [answer] = shelf.find([ask], question)
+        found: dict[int, tuple[Held, float]] = {}
+        for hit in answer.found:
+            held = shelf.get(hit.id)
+            if held is not None and (held.origin in TRUSTED or (held.reward or 0.0) > UNKNOWN):
+                found[hit.id] = held, hit.similarity
+                if len(found) == MOST:
+                    break
+        return found
 
     def report(self, outcomes: Sequence[Meant], reward: float) -> tuple[str, ...]:
         """Count an outcome; see `Router.outcome`.
@@ -259,7 +270,7 @@ def may_be_used(fix: MemoryItem) -> bool:
     """
     if fix.origin in TRUSTED:
         return True
-    return fix.outcomes > 0 and expected_reward(fix.reward, fix.outcomes) > UNKNOWN
+    return expected_reward(fix.reward, fix.outcomes, fix.origin) > UNKNOWN
 
 
 def parts_of(item: MemoryItem) -> tuple[str, str]:

@@ -191,7 +191,7 @@ class Router:
             conversation: The conversation that it belongs to and is erased with.
             derived_from: Names of items that it was made from.
             reward: How well it worked, 0 to 1, if that is known; it counts until there is an
-                outcome, and confirms nothing.
+                outcome, unless a stranger says so, and confirms nothing.
 
         Returns:
             The name of the item.

@@ -143,6 +143,38 @@ def test_weights_are_those_of_the_action_as_a_whole():
     assert found.warnings == ("the effective sample size is 1.0, less than 30",)
 
 
+def test_each_outcome_is_judged_by_a_model_of_the_other_parts():
+    """The documented estimate for one need that varies, written down a second time."""
+    kept = [at % 3 != 0 for at in range(12)]
+    rewards = [0.2 + 0.5 * keeps + 0.03 * (at % 4) for at, keeps in enumerate(kept)]
+    records = [
+        OutcomeRecord(
+            task="report",
+            decision=Decision(
+                id=str(at), needs=NAMES[:2], kept=(True, keeps), propensities=(1.0, 0.5)
+            ),
+            reward=reward,
+            at=NOON,
+        )
+        for at, (keeps, reward) in enumerate(zip(kept, rewards, strict=True))
+    ]
+
+    def term(at):
+        others = [one for one in range(12) if one % 5 != at % 5]
+        middle = sum(kept[one] for one in others) / len(others)
+        mean = sum(rewards[one] for one in others) / len(others)
+        both = sum((kept[one] - middle) * (rewards[one] - mean) for one in others)
+        slope = both / (1 + sum((kept[one] - middle) ** 2 for one in others))
+        weight = 2.0 if kept[at] else 0.0
+        seen = mean + slope * (kept[at] - middle)
+        return mean + slope * (1 - middle) + weight * (rewards[at] - seen)
+
+    terms = [term(at) for at in range(12)]
+    found = evaluate(records, spec(FIGURE, NOTE))
+    assert found.dr == pytest.approx(np.mean(terms))
+    assert found.standard_error == pytest.approx(np.std(terms, ddof=1) / math.sqrt(12))
+
+
 def test_what_could_not_happen_is_said():
     records = world(3, stated=CHANCES)
     found = evaluate(records, spec(NOTE, RUMOUR))

@@ -199,10 +199,12 @@ def test_what_was_said_of_a_fix_counts_once_and_until_there_is_an_outcome(router
 
 
 def test_the_expected_reward_is_the_mean_of_a_beta_posterior():
-    assert expected_reward(None, 0) == 0.5
-    assert expected_reward(1.0, 0) == expected_reward(1.0, 1) == pytest.approx(2 / 3)
-    assert expected_reward(0.5, 8) == 0.5
-    columns = {}
+    assert expected_reward(None, 0, "user") == 0.5
+    assert expected_reward(1.0, 0, "user") == pytest.approx(2 / 3)
+    assert expected_reward(1.0, 1, "web") == pytest.approx(2 / 3)
+    assert expected_reward(1.0, 0, "web") == expected_reward(1.0, 0, None) == 0.5
+    assert expected_reward(0.5, 8, "user") == 0.5
+    columns = {"origin": "tool"}
     for reward in (1.0, 0.5, 0.0, 0.25):
         columns = after_outcome(columns, reward)
     assert columns["outcomes"] == 4
@@ -350,6 +352,36 @@ def test_a_fix_of_strangers_is_not_used_before_an_outcome_of_its_own(router, ori
     for _ in range(5):
         router.outcome(found, 0.0)
     assert router.fix_for(SAME, reward=0.0) is None
+
+
+def test_strangers_do_not_crowd_out_a_fix(router, memory, monkeypatch):
+    monkeypatch.setattr(fixes, "MOST", 4)
+    memory.items.put_many([claimed(at) for at in range(20)])
+    name = learn(router, fix=WAYS[0])
+    assert router.fix_for(SAME).memory_id == name
+
+
+def test_what_strangers_claim_of_a_fix_counts_for_nothing(router, memory):
+    name = learn(router, fix=WAYS[0])
+    router.outcome(name, 1.0)
+    router.outcome(name, 0.5)  # 0.625 is expected, and 0.5 of what nobody tried
+    memory.items.put(claimed(1))
+    shown = router.route("diagnosis", query=SAME).context_payload
+    assert shown[0].memory_id == name
+    assert len(shown) == 2
+    memory.items.put(claimed(1, origin="user", reward=1.0))
+    assert memory.items.get("claim 1").reward == 1.0
+    assert router.route("diagnosis", query=SAME).context_payload[0].memory_id == "claim 1"
+
+
+def claimed(at, origin="web", reward=1.0):
+    return NewItem(
+        memory_type="error_fix",
+        memory_id=f"claim {at}",
+        text=f"error: {REFUSED}\nfix: {WAYS[1]} {at}",
+        origin=origin,
+        reward=reward,
+    )
 
 
 def test_what_is_made_from_strangers_words_is_theirs_through_all_steps(router, memory):

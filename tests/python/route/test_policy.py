@@ -199,12 +199,13 @@ def test_if_a_policy_fails_all_needs_count(memory, caplog, answer):
 def test_a_learnt_policy_keeps_needs_until_both_ways_were_tried():
     policy = LearnedPolicy(exploration=0.1, trials=5)
     assert policy.after([])(NAMES) == (0.9, 0.9, 0.9)
-    tried = [record((True, True, True), 1.0)] * 9 + [record((True, False, True), 0.0)] * 4
+    tried = [record((True, True, True), 0.0)] * 9 + [record((True, False, True), 1.0)] * 4
     assert policy.after(tried)(NAMES)[1] == 0.9
-    tried += [record((True, True, False), 1.0)] * 5
+    tried += [record((True, True, False), 0.5)] * 5
     assert policy.after(tried)(NAMES)[2] == pytest.approx(
-        chance_of([1.0] * 9 + [0.0] * 4, [1.0] * 5)
+        chance_of([0.0] * 9 + [1.0] * 4, [0.5] * 5)
     )
+    assert 0.1 < policy.after(tried)(NAMES)[2] < 0.9
 
 
 def chance_of(having, without, floor=0.1):
