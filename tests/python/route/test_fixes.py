@@ -345,6 +345,7 @@ def test_a_fix_of_strangers_is_not_used_before_an_outcome_of_its_own(router, ori
     assert router.fix_for(SAME, reward=0.0) is None
     assert router.outcome(name, 0.5) == (name,)  # speaks neither for nor against it
     assert router.fix_for(SAME, reward=0.0) is None
+    assert router.outcome(payload, 1.0) == ()
     router.outcome(name, 1.0)
     found = router.fix_for(SAME)
     assert (found.origin, found.outcomes) == (origin, 2)
