@@ -50,17 +50,23 @@ from warmset.native import (
 from warmset.pick import LLMPicker, OpenAIPicker, Picks, ScorePicker
 from warmset.receipts import ErasureResult, Spooled
 from warmset.route import (
+    CachedFix,
     Candidate,
+    Evaluation,
+    LearnedPolicy,
     LLMTriage,
     OpenAITriage,
+    OutcomeRecord,
     PayloadTools,
     Request,
     Router,
     RuleTriage,
+    TaskSpec,
     Texts,
     TriageReport,
     Verdict,
     context_tools,
+    evaluate,
 )
 from warmset.summarize import (
     Audit,
@@ -229,6 +235,20 @@ def low_level() -> None:
     assert_type(pack([1, 2], [0.5, 0.25], 2, must=[0]), NDArray[np.int64])
     pack_batch([0, 2], [1, 2], [0.5, 0.25], [3])
     assert_type(count_tokens("hello", model="gpt-4o"), TokenCount)
+
+
+async def outcomes(memory: Memory, spec: TaskSpec) -> None:
+    router = Router(memory, specs=[spec], policy=LearnedPolicy(exploration=0.05, trials=30, seed=1))
+    name = router.learn_fix("disk full", "remove the cache", origin="user", keys=["E28"], reward=1)
+    known = router.fix_for("disk full", similarity=0.7, reward=0.5, keys=["E28"])
+    assert_type(known, CachedFix | None)
+    assert_type(router.outcome(name, 1.0), tuple[str, ...])
+    assert_type(await router.aoutcome(router.route("t", query="q"), 0.5), tuple[str, ...])
+    records = await router.aoutcomes("t")
+    assert_type(records, list[OutcomeRecord])
+    assert_type(evaluate(records, spec), Evaluation)
+    assert_type(evaluate(records, LearnedPolicy().after(records)).dr, float)
+    evaluate(records, lambda needs: [0.5 for _ in needs])
 
 
 def own_embedder() -> Memory:

@@ -35,7 +35,7 @@ TOP: Final = 66
 STEP: Final = 40
 BAR: Final = 26
 
-_STYLE: Final = (
+STYLE: Final = (
     "svg{color:#1f2328;background:#ffffff}"
     "text{font:15px system-ui,sans-serif;fill:currentColor}"
     ".head{font-weight:600;font-size:17px}.note{font-size:13px;fill-opacity:.7}"
@@ -71,7 +71,7 @@ def draw(recalls: dict[str, float]) -> str:
     size = f'viewBox="0 0 {WIDTH} {height}" width="{WIDTH}"'
     lines = [
         f'<svg xmlns="http://www.w3.org/2000/svg" {size} role="img" aria-label="{title}: {said}">',
-        f"<style>{_STYLE}</style>",
+        f"<style>{STYLE}</style>",
         f'<text class="head" x="16" y="30">{title}</text>',
         f'<text class="note" x="16" y="51">{note}</text>',
     ]

@@ -16,6 +16,7 @@ from warmset._core import space
 from warmset._support.names import fault_of
 from warmset.items.item import MemoryItem
 from warmset.items.new import LISTS, as_json
+from warmset.items.rewards import FIX, mean_of, reward_columns
 from warmset.options import CONFIDENCE
 from warmset.store.rows import Put
 
@@ -29,6 +30,9 @@ if TYPE_CHECKING:
 
 SPACE: Final = space("items")
 """The second part of the keys of items."""
+
+OUTCOMES: Final = space("outcomes")
+"""The second part of the keys of outcomes of payloads, which are erased as items are."""
 
 TEXT: Final = "text"
 JSON: Final = "json"
@@ -73,7 +77,7 @@ def is_put(log: Log, tenant: str, memory_id: str) -> bool:
 
 
 def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
-    """Return the newest versions of the items of a conversation.
+    """Return the newest versions of the items of a conversation, and of outcomes of its payloads.
 
     Raises:
         StoreError: They could not be read.
@@ -81,8 +85,12 @@ def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
     if fault_of(conversation) is not None:  # no item has such a name
         return []
     whose = {"conversation": conversation}
-    found = log.scan(prefix_of(tenant), where=whose, limit=None)
-    return [one.version for one in found]
+    whole, _space = prefix_of(tenant)
+    return [
+        one.version
+        for part in (SPACE, OUTCOMES)
+        for one in log.scan((whole, part), where=whose, limit=None)
+    ]
 
 
 def row_of(
@@ -119,9 +127,12 @@ def row_of(
         "session": new.session_id,
         "module": new.module_context,
         "pipeline": new.pipeline,
-        "reward": None if new.reward is None else float(new.reward),
         "decay": None if new.relevance_decay == 1 else float(new.relevance_decay),
     } | {field: list(getattr(new, field)) for field in LISTS if getattr(new, field)}
+    if new.reward is not None:
+        is_fix = new.memory_type == FIX
+        reward = float(new.reward)
+        columns |= reward_columns(reward, 0, origin) if is_fix else {"reward": reward}
     beside = {"summary": new.summary, "meta": new.meta}
     said = {field: value for field, value in beside.items() if value is not None}
     return Put(
@@ -140,7 +151,6 @@ def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
     own = cell.own.decode("utf-8", "surrogatepass")
     beside: Mapping[str, Any] = json.loads(own) if own else {}
     text = cell.payload.decode("utf-8", "surrogatepass")
-    reward = columns.get("reward")
     lists = {field: tuple(columns.get(field) or ()) for field in LISTS}
     return MemoryItem(
         id=cell.version,
@@ -157,9 +167,10 @@ def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
         token_count=int(columns.get("tokens") or 0),
         relevance_decay=float(columns.get("decay", 1.0)),
         origin=columns.get("origin"),
-        reward=None if reward is None else float(reward),
+        reward=mean_of(columns),
         confidence=float(columns.get("confidence", CONFIDENCE)),
         archived=bool(columns.get("archived")),
+        outcomes=int(columns.get("outcomes") or 0),
         meta=dict(beside.get("meta") or {}),
         score=score,
         **lists,

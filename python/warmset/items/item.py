@@ -59,9 +59,11 @@ class MemoryItem:
         supersedes: Names of items that it replaces.
         derived_from: Names of items that it was made from; it is erased with any of them.
         origin: Whose words these are; None if that is not known.
-        reward: How well it worked; None if nobody said.
+        reward: How well it worked, 0 to 1; None if nobody said. Of a fix of an error with outcomes
+            it is their mean.
         confidence: How certain the text is, from 0 to 1.
         archived: Whether it is kept without being shown.
+        outcomes: How many outcomes of a fix were reported; see `Router.outcome`.
         sources: Ids of the records that it was derived from; it is erased with any of them.
         meta: The caller's own fields.
         score: Its score for the query; None without a query.
@@ -90,6 +92,7 @@ class MemoryItem:
     reward: float | None = None
     confidence: float = CONFIDENCE
     archived: bool = False
+    outcomes: int = 0
     sources: tuple[int, ...] = ()
     meta: dict[str, Any]
     score: float | None = None

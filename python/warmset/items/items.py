@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, cast
+from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import Held, count_texts
 from warmset._support.aio import twin
@@ -15,15 +15,16 @@ from warmset.items.cells import item_of, name_of, number_name, row_of
 from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
+from warmset.items.marks import change_columns
 from warmset.items.new import NewItem
 from warmset.items.shelf import Shelf, shelf_of
 from warmset.options import SEARCH_WAIT, SHORTLIST
-from warmset.store.rows import Patch
 from warmset.text.timestamps import milliseconds
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
+    from warmset._core import Cell
     from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
@@ -373,19 +374,23 @@ class Items:
         engine.must_write()
         shelf = shelf_of(engine, self._handle.tenant)
         names = list(dict.fromkeys(memory_ids))
-        there = [shelf.named(name) for name in names]
-        cells = iter(shelf.cells([held for held in there if held is not None]))
-        rows: list[Patch] = []
-        for name, held in zip(names, there, strict=True):
-            cell = None if held is None else next(cells)
-            if cell is None:
+        there: list[Held] = []
+        for name in names:
+            held = shelf.named(name)
+            if held is None:
                 raise NotFound(f"there is no item {name!r:.80} that was put")
-            columns = {field: value for field, value in cell.columns.items() if field != "archived"}
-            if archived:
-                columns["archived"] = True
-            rows.append(Patch(cell.key, columns, version=cell.version))
-        if rows:
-            engine.log.write(rows)
+            there.append(held)
+
+        def changed(cells: Sequence[Cell | None]) -> list[dict[str, Any] | None]:
+            found: list[dict[str, Any] | None] = []
+            for name, cell in zip(names, cells, strict=True):
+                if cell is None:
+                    raise NotFound(f"there is no item {name!r:.80} that was put")
+                others = {field: one for field, one in cell.columns.items() if field != "archived"}
+                found.append({**others, "archived": True} if archived else others)
+            return found
+
+        change_columns(engine, shelf, [held.name for held in there], changed)
 
     def erase(self, *memory_ids: str) -> ErasureResult:
         """Erase items, memories and messages, and everything derived from them, for good.

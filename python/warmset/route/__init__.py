@@ -16,10 +16,14 @@ from warmset._support.lazy import lazy
 if TYPE_CHECKING:
     from warmset.route.asking import LLMTriage
     from warmset.route.candidates import Candidate, Classification, NeedReport
+    from warmset.route.evaluation import Chances, Evaluation, evaluate
+    from warmset.route.fixes import CachedFix
     from warmset.route.judgement import Judgement, TriageReport
     from warmset.route.need import MEMORY_TYPES, Need, Priority, Scope, When
+    from warmset.route.outcomes import Decision, OutcomeRecord, need_names
     from warmset.route.payload import Excluded, Included, Missing, More, Payload
     from warmset.route.pipeline import Pipeline
+    from warmset.route.policy import LearnedPolicy, Policy
     from warmset.route.providers import (
         AnthropicTriage,
         OpenAIResponsesTriage,
@@ -55,21 +59,28 @@ __all__ = [
     "REQUEST_CONTEXT",
     "Age",
     "AnthropicTriage",
+    "CachedFix",
     "Candidate",
+    "Chances",
     "Classification",
+    "Decision",
+    "Evaluation",
     "Excluded",
     "Included",
     "Judgement",
     "LLMTriage",
+    "LearnedPolicy",
     "Missing",
     "More",
     "Need",
     "NeedReport",
     "OpenAIResponsesTriage",
     "OpenAITriage",
+    "OutcomeRecord",
     "Payload",
     "PayloadTools",
     "Pipeline",
+    "Policy",
     "Priority",
     "ProviderTriage",
     "Request",
@@ -89,6 +100,8 @@ __all__ = [
     "Verdict",
     "When",
     "context_tools",
+    "evaluate",
+    "need_names",
     "spec_schema",
     "triage_named",
 ]
@@ -100,7 +113,10 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "asking": ["LLMTriage"],
             "candidates": ["Candidate", "Classification", "NeedReport"],
             "judgement": ["Judgement", "TriageReport"],
+            "evaluation": ["Chances", "Evaluation", "evaluate"],
+            "fixes": ["CachedFix"],
             "need": ["MEMORY_TYPES", "Need", "Priority", "Scope", "When"],
+            "outcomes": ["Decision", "OutcomeRecord", "need_names"],
             "payload": ["Excluded", "Included", "Missing", "More", "Payload"],
             "pipeline": ["Pipeline"],
             "providers": [
@@ -110,6 +126,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
                 "ProviderTriage",
                 "triage_named",
             ],
+            "policy": ["LearnedPolicy", "Policy"],
             "registry": ["TaskSpecs"],
             "request": [
                 "Request",

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Final, Literal, Protocol, TypeAlias
 
+from warmset.items.rewards import FIX, UNKNOWN, expected_reward
+
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
@@ -108,6 +110,7 @@ class Candidate:
         similarity: How similar it is to the query, 0 to 1; None without a query.
         relevance: The similarity, 1 without a query, times what its age leaves of it.
         earlier: Tasks of the same pipeline that had no use for it: each halves its worth.
+        untried: What its relevance is multiplied by where nobody said how well it worked.
     """
 
     id: int
@@ -117,6 +120,7 @@ class Candidate:
     similarity: float | None
     relevance: float
     earlier: tuple[str, ...] = ()
+    untried: float = 1.0
 
     @property
     def memory_id(self) -> str:
@@ -155,7 +159,10 @@ class Candidate:
 
     @property
     def reward(self) -> float | None:
-        """How well it worked, 0 to 1; None if nobody said."""
+        """How well it worked, 0 to 1; None if nobody said.
+
+        Of a fix of an error it is what is to be expected of it; see `Router.fix_for`.
+        """
         return self.known.reward
 
     @property
@@ -171,9 +178,12 @@ class Candidate:
 
     @property
     def worth(self) -> float:
-        """What it is worth for the task: its relevance, by how well it worked before."""
+        """What it is worth for the task: its relevance, by how well it worked before.
+
+        A fix of an error that nobody tried counts as one that works every second time.
+        """
         reward = self.known.reward
-        worth = self.relevance if reward is None else self.relevance * reward
+        worth = self.relevance * (self.untried if reward is None else reward)
         return worth * NO_USE ** len(self.earlier) if self.earlier else worth
 
 
@@ -217,6 +227,11 @@ class Gathered:
     timeless: bool = False
 
 
+def untried(memory_type: str) -> float:
+    """Return what is expected of an item of a type before anybody tried it."""
+    return UNKNOWN if memory_type == FIX else 1.0
+
+
 def facts_of(item: MemoryItem) -> Facts:
     """Return what is known of an item that was read."""
     columns: dict[str, Sequence[str | None]] = {
@@ -236,7 +251,11 @@ def facts_of(item: MemoryItem) -> Facts:
         origin=item.origin or "import",
         dependencies=item.dependencies,
         derived_from=item.derived_from,
-        reward=item.reward,
+        reward=(
+            expected_reward(item.reward, item.outcomes, item.origin)
+            if item.memory_type == FIX
+            else item.reward
+        ),
         confidence=item.confidence,
         decay=item.relevance_decay,
         columns={

@@ -179,4 +179,5 @@ def _included(
         reason=verdict.reason,
         relevance=one.relevance,
         needs=one.needs,
+        id=one.id,
     )

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.items.ask import NO_NAME, Ask, Question
 from warmset.items.existing import MESSAGE, TurnAsk
-from warmset.route.candidates import Candidate, Gathered, NeedReport, facts_of
+from warmset.route.candidates import Candidate, Gathered, NeedReport, facts_of, untried
 from warmset.route.need import PRIORITIES, When
 
 if TYPE_CHECKING:
@@ -33,6 +33,7 @@ MOST: Final = 256
 SIMILAR: Final = 0.3
 """The least similarity that counts where a specification gives no threshold."""
 
+_SKIPPED: Final = "left out by the policy"
 _UNBOUNDED: Final = (1 << 63) - 1
 
 
@@ -78,7 +79,7 @@ class Gatherer:
         reports: dict[int, NeedReport] = {}
         asked: list[_Asked] = []
         for number, need in enumerate(spec.required_memory):
-            why = self._unmet(need, request, turns)
+            why = _SKIPPED if number in request.skipped else self._unmet(need, request, turns)
             if why is not None:
                 reports[number] = NeedReport(number=number, left=why)
             else:
@@ -276,7 +277,7 @@ def _floor(need: Need) -> float | None:
 
 
 def _of_hits(shelf: Shelf, hits: Iterable[Hit], one: _Asked) -> list[Candidate]:
-    number, priority = (one.number,), one.need.priority
+    number, priority, expected = (one.number,), one.need.priority, untried(one.need.type)
     return [
         Candidate(
             id=hit.id,
@@ -285,6 +286,7 @@ def _of_hits(shelf: Shelf, hits: Iterable[Hit], one: _Asked) -> list[Candidate]:
             needs=number,
             similarity=hit.similarity,
             relevance=hit.relevance,
+            untried=expected,
         )
         for hit in hits
         if (held := shelf.get(hit.id)) is not None

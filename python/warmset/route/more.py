@@ -107,7 +107,7 @@ class Granting:
         if request is not None:
             query = self._desk.sources.handle.redactor.text(request)
             vector = self._desk.sources.vector(query)
-            asked = replace(self._request, query=query, vector=vector)
+            asked = replace(self._request, query=query, vector=vector, skipped=frozenset())
             gathered = self._desk.gatherer.gather(self._spec, asked).candidates
             answers = [one for one in gathered if (one.similarity or 0.0) > 0]
             answers.sort(key=lambda one: (-one.worth, one.id))

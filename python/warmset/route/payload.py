@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from warmset.route.candidates import Classification, NeedReport
     from warmset.route.judgement import TriageReport
     from warmset.route.more import Granting
+    from warmset.route.outcomes import Decision
     from warmset.route.request import Request
 
 
@@ -33,6 +34,7 @@ class Included:
         reason: Why it is there.
         relevance: Its similarity with the query times what its age leaves of it.
         needs: The numbers of the needs that name it; none if another item depends on it.
+        id: The id of its record.
     """
 
     memory_id: str
@@ -42,6 +44,7 @@ class Included:
     reason: str
     relevance: float
     needs: tuple[int, ...] = ()
+    id: int = 0
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -152,6 +155,7 @@ class Payload:
         dialect: The dialect of the messages.
         total_tokens: The tokens of the call, system prompt and tools included.
         budget_remaining: What is left of the budget.
+        decision: Which needs it was made for, if a policy decided; see `Router.outcome`.
     """
 
     task: str
@@ -166,6 +170,7 @@ class Payload:
     dialect: Dialect
     total_tokens: int
     budget_remaining: int
+    decision: Decision | None = None
     _more: Granting = field(repr=False, compare=False)
 
     def more(self, wanted: str | Sequence[str], /) -> More:

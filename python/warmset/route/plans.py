@@ -107,6 +107,7 @@ def key_of(spec: TaskSpec, request: Request, room: int) -> Hashable:
         request.pipeline,
         request.error,
         request.again,
+        request.skipped,
         request.confidence,
         tuple(sorted((name, tuple(tasks)) for name, tasks in request.earlier.items())),
         room,

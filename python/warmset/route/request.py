@@ -101,6 +101,7 @@ class Request:
         again: Names of items that an earlier payload of the task left out.
         confidence: How sure the task was of its answer with that payload, 0 to 1.
         earlier: By name, the tasks of the pipeline that had no use for an item.
+        skipped: The numbers of needs that a policy leaves out.
     """
 
     task: str
@@ -118,6 +119,7 @@ class Request:
     again: frozenset[str] = frozenset()
     confidence: float | None = None
     earlier: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    skipped: frozenset[int] = frozenset()
 
     def __post_init__(self) -> None:
         if not isinstance(self.query, str) or not self.query.strip():

@@ -2,25 +2,33 @@
 
 from __future__ import annotations
 
+import logging
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cached_property
 from os import PathLike
-from typing import TYPE_CHECKING, Any, Protocol, TypeVar
+from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
 from warmset._support.aio import twin
 from warmset._support.keywords import refuse_unknown, spelled_out
+from warmset._support.log import event, kind, room
+from warmset._support.names import fault_of
 from warmset.compact.distil import MEMORY_TYPES as REMEMBERED
-from warmset.errors import InvalidInputError, SpecError
+from warmset.errors import InvalidInputError, NotFound, SpecError, StoreError
 from warmset.evict.policies import at_least
 from warmset.items.ask import Ask, Question
+from warmset.items.rewards import FIX
 from warmset.route.compose import Composer
 from warmset.route.desk import Desk
+from warmset.route.fixes import REWARD, SIMILARITY, CachedFix, Fixes, Meant, check_share
 from warmset.route.gather import Gatherer
 from warmset.route.likeness import StoredVectors
 from warmset.route.need import MEMORY_TYPES
+from warmset.route.outcomes import Outcomes
+from warmset.route.payload import Payload
 from warmset.route.pipeline import Pipeline
 from warmset.route.plans import KEPT, Plans
+from warmset.route.policy import held_to
 from warmset.route.quoted import Lines
 from warmset.route.registry import TaskSpecs
 from warmset.route.request import Request, RunOptions, TaskOptions, vector_of
@@ -28,14 +36,18 @@ from warmset.route.run import SURE, Run, answer_of, confidence_of, same_items
 from warmset.route.triage import RuleTriage
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable
+    from collections.abc import Callable, Iterable, Sequence
     from typing import Unpack
 
     from warmset.items import Items
-    from warmset.route.payload import Payload
+    from warmset.items.item import Origin
+    from warmset.route.outcomes import Decision, OutcomeRecord
+    from warmset.route.policy import Policy
     from warmset.route.request import RouteKeywords
     from warmset.route.spec import TaskSpec
     from warmset.route.triage import Triage
+
+LOG: Final = room("route")
 
 R = TypeVar("R")
 
@@ -60,6 +72,8 @@ class Router:
             it is not given.
         plans: How many plans are kept, to be used for the same request as long as nothing changes
             in the store; 0 for none.
+        policy: Leaves out needs that are not worth their tokens, see `LearnedPolicy`; all needs
+            count if it is not given.
 
     Raises:
         InvalidInputError: The number of plans is negative.
@@ -73,6 +87,7 @@ class Router:
         *,
         specs: TaskSpecs | Iterable[TaskSpec] | str | PathLike[str] | None = None,
         triage: Triage | None = None,
+        policy: Policy | None = None,
         plans: int = KEPT,
     ) -> None:
         at_least("plans", plans, 0)
@@ -95,6 +110,9 @@ class Router:
         )
         self._types = {*MEMORY_TYPES, *REMEMBERED}
         self._desk.forget_when_erased()
+        self._fixes = Fixes(memory.items)
+        self._outcomes = Outcomes(self._sources.handle)
+        self._policy = policy
 
     @spelled_out(TaskOptions, RunOptions)
     def route(self, task: str, *, query: str, **options: Unpack[RouteKeywords]) -> Payload:
@@ -207,7 +225,191 @@ class Router:
             request = replace(request, vector=self._sources.vector(request.query))
         self._sources.shelf()  # follows what other processes wrote
         self._check_types(spec)
-        return Composer(self._desk, spec, request).payload()
+        decision = self._decision(spec, request)
+        if decision is None:
+            return Composer(self._desk, spec, request).payload()
+        skipped = frozenset(at for at, keeps in enumerate(decision.kept) if not keeps)
+        request = replace(request, skipped=skipped)
+        made = Composer(self._desk, spec, request).payload()
+        return replace(made, decision=decision)
+
+    def learn_fix(
+        self,
+        error: str,
+        fix: str,
+        *,
+        origin: Origin,
+        keys: Sequence[str] = (),
+        conversation: str | None = None,
+        derived_from: Sequence[str] = (),
+        reward: float | None = None,
+    ) -> str:
+        """Store a fix of an error, as an item of type "error_fix".
+
+        The same fix of the same error, whatever numbers, paths and hosts it has, is one item: what
+        is there already stays as it is, with its outcomes.
+
+        Args:
+            error: What the error says.
+            fix: What to do.
+            origin: Whose words the fix has: "user", "assistant", "tool", "import" or "web".
+            keys: What the error is known under.
+            conversation: The conversation that it belongs to and is erased with.
+            derived_from: Names of items that it was made from.
+            reward: How well it worked, 0 to 1, if that is known; it counts until there is an
+                outcome, unless a stranger says so, and confirms nothing.
+
+        Returns:
+            The name of the item.
+
+        Raises:
+            InvalidInputError: An argument has a wrong value.
+            NotFound: It is derived from something that is not there.
+            RedactionError: The redaction hook failed.
+            StoreError: It could not be written.
+        """
+        return self._fixes.learn(
+            error,
+            fix,
+            origin=origin,
+            keys=keys,
+            conversation=conversation,
+            derived_from=derived_from,
+            reward=reward,
+        )
+
+    def fix_for(
+        self,
+        error: str,
+        *,
+        similarity: float = SIMILARITY,
+        reward: float = REWARD,
+        conversation: str | None = None,
+        keys: Iterable[str] = (),
+    ) -> CachedFix | None:
+        """Return the best fix that is known for an error, without a model's diagnosis.
+
+        The best one has the highest similarity times reward. The similarity is the share of words
+        that both errors have, without numbers, paths, hosts and addresses; with an embedder, its
+        weighted mean with the cosine of the vectors. Errors with different codes, such as two
+        states of HTTP, are different, and so are errors that quote different names. The reward is
+        the mean of a Beta posterior with the prior Beta(1, 1):
+        `(1 + sum of the rewards) / (2 + their number)`, so 0.5 before anything is known.
+
+        A fix whose origin is "tool", "web" or "import" is text of strangers. It is not returned
+        before an outcome of its own was reported, and only while more than 0.5 is expected of it.
+
+        Args:
+            error: What the error says.
+            similarity: The least similarity, 0 to 1.
+            reward: The least reward that is expected, 0 to 1.
+            conversation: Only fixes of this conversation, or of none; all of the tenant's if it is
+                not given.
+            keys: Only fixes with one of these keys.
+
+        Returns:
+            The fix; None if none is good enough.
+
+        Raises:
+            InvalidInputError: An argument has a wrong value.
+            RedactionError: The redaction hook failed.
+            EmbedderError: The embedder failed.
+            StoreError: The store could not be read.
+        """
+        return self._fixes.find(
+            error, similarity=similarity, reward=reward, conversation=conversation, keys=keys
+        )
+
+    def outcome(self, of: Payload | CachedFix | str, reward: float, /) -> tuple[str, ...]:
+        """Report how well a call went; each report counts once, whichever process makes it.
+
+        For a fix, the outcome is counted as its own. A payload that a policy had a hand in adds an
+        outcome to those that it learns from, once. For a payload it is counted for each fix that
+        stood in it, but for those of strangers that were not confirmed yet: which one was applied
+        is not known, so report these by name.
+
+        Args:
+            of: What was applied: a fix of `fix_for`, the name of a fix, or the payload of a call.
+            reward: How well it went, 0 to 1.
+
+        Returns:
+            The names of the fixes that it was counted for; none of those that were erased or
+            changed meanwhile.
+
+        Raises:
+            InvalidInputError: The reward is none, or it is the outcome of something else.
+            NotFound: There is no item of that name.
+            ReadOnly: The store is open for reading only.
+            StoreError: It could not be written.
+        """
+        reward = check_share("reward", reward)
+        meant = self._meant(of)
+        if isinstance(of, Payload) and of.decision is not None:
+            self._outcomes.add(of.task, of.decision, reward, of.request.conversation)
+        return self._fixes.report(meant, reward)
+
+    def outcomes(self, task: str) -> list[OutcomeRecord]:
+        """Return what was reported of payloads of a task that a policy had a hand in.
+
+        The newest 2,000 are kept. They hold no text, and are erased with the conversation of the
+        call. `evaluate` says by them what another specification would have earned.
+
+        Args:
+            task: The name of the task.
+
+        Returns:
+            The outcomes, the oldest first.
+
+        Raises:
+            InvalidInputError: It is no name.
+            StoreError: The store could not be read.
+        """
+        if (fault := fault_of(task)) is not None:
+            raise InvalidInputError(f"task: {fault}")
+        return self._outcomes.of(task)
+
+    def _decision(self, spec: TaskSpec, request: Request) -> Decision | None:
+        """Return what the policy says; None without one, or if it fails."""
+        if self._policy is None:
+            return None
+        try:
+            records = self._outcomes.of(spec.task_type)
+            decision = self._policy.decide(spec, request, records)
+            return held_to(spec, decision)
+        except StoreError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the caller's code; all needs count then
+            task = spec.task_type
+            event(
+                LOG,
+                logging.WARNING,
+                "fell_back",
+                what="policy",
+                to="spec",
+                task=task,
+                error=kind(error),
+            )
+            return None
+
+    def _meant(self, of: object) -> list[Meant]:
+        """Return what an outcome is of."""
+        if isinstance(of, CachedFix):
+            return [Meant(of.memory_id, of.id, is_own=True)]
+        if isinstance(of, Payload):
+            return [Meant(one.memory_id, one.id, is_own=False) for one in of.context_payload]
+        if not isinstance(of, str):
+            raise InvalidInputError(f"outcome: expected a payload or a fix, found {of!r:.80}")
+        held = self._sources.shelf().named(of)
+        if held is None:
+            raise NotFound(f"there is no item {of!r:.80} that was put")
+        if held.names("type") != (FIX,):
+            raise InvalidInputError(f"outcome: {of!r:.80} is no item of type {FIX!r}")
+        return [Meant(of, held.id, is_own=True)]
+
+    alearn_fix = twin(learn_fix)
+    afix_for = twin(fix_for)
+    aoutcome = twin(outcome)
+    aoutcomes = twin(outcomes)
 
     def _check_types(self, spec: TaskSpec) -> None:
         """Refuse types that nobody ever put; what was there once is known from then on."""

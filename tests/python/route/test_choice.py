@@ -15,7 +15,7 @@ MUST, MAY, NOT = (Verdict(word, "") for word in ("essential", "supplementary", "
 
 
 def candidate(id_, relevance=0.5):
-    known = Facts(memory_id=f"i{id_}", tokens=1, at=0, origin="user")
+    known = Facts(memory_id=f"i{id_}", tokens=1, at=0, origin="user", columns={"type": ("note",)})
     return Candidate(
         id=id_,
         known=known,
