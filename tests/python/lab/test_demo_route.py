@@ -14,30 +14,34 @@ from rich.console import Console
 
 from warmset.cli import app
 from warmset.errors import NotFound
-from warmset.lab.demo.route import compare as comparing, show
+from warmset.lab.demo.route import run as running, show
 from warmset.lab.demo.route.books import FIGURES, YEARS, books_of
-from warmset.lab.demo.route.compare import compare, specs
+from warmset.lab.demo.route.compare import specs
 from warmset.lab.demo.route.figures import LEAST, MOST
 from warmset.lab.demo.route.filings import filing, stated
 from warmset.lab.demo.route.modules import MODULES, Desk, assumed_in, worked_out
 from warmset.lab.demo.route.needed import TASKS, settled
-from warmset.lab.demo.route.run import RouteOptions, measure
+from warmset.lab.demo.route.run import RouteOptions, figures_of, measure
 from warmset.lab.demo.route.world import COMPANY, PIPELINE, SEED, world
-from warmset.route import Need, TaskSpecs
 
 CONTROL = re.compile(r"[\x00-\x09\x0b-\x1f\x7f-\x9f]")
 WAYS = ("router", "similarity", "everything")
 
 
 @pytest.fixture(scope="module")
-def found():
-    return measure(RouteOptions())
+def both():
+    with world() as made:
+        yield made, figures_of(made, put=0.0)
 
 
 @pytest.fixture(scope="module")
-def there():
-    with world() as made:
-        yield made, {one.task: one for one in compare(made)}
+def found(both):
+    return both[1]
+
+
+@pytest.fixture(scope="module")
+def there(both):
+    return both[0], {one.task: one for one in both[1].tasks}
 
 
 def ways(one):
@@ -256,14 +260,13 @@ def measure_known(seed):
     return worked_out(books_of(COMPANY, seed), assumed)["dcf"]["value_per_share"]
 
 
-def test_a_payload_that_is_not_as_promised_ends_with_1(monkeypatch, capsys):
-    every = Need(type="error_fix", scope="global")
-    told = dict(specs())
-    told["dcf"] = replace(told["dcf"], required_memory=(*told["dcf"].required_memory, every))
-    monkeypatch.setattr(comparing, "specs", lambda: TaskSpecs(told.values()))
+def test_a_payload_that_is_not_as_promised_ends_with_1(found, monkeypatch, capsys):
+    monkeypatch.setattr(running, "measure", lambda _options: replace(found, known=1.0))
     assert app.run(["demo", "--route", "--json"]) == 1
     [fault] = json.loads(capsys.readouterr().out)["broken"]
-    assert re.fullmatch(r"it has \d\d items that it does not need", fault)
+    assert fault == f"a share is worth {found.value:.2f}, not 1.00"
+    assert app.run(["demo", "--route"]) == 1
+    assert fault in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
@@ -273,6 +276,7 @@ def test_a_payload_that_is_not_as_promised_ends_with_1(monkeypatch, capsys):
         ({"tasks": "router too large"}, "not under 7,000"),
         ({"tasks": "everything too small"}, "not over 120,000"),
         ({"tasks": "one missing"}, "it has 20 of 21 needed items"),
+        ({"tasks": "one more"}, "it has 1 items that it does not need"),
     ],
 )
 def test_each_part_of_the_promise_is_looked_at(found, change, told):
@@ -282,6 +286,7 @@ def test_each_part_of_the_promise_is_looked_at(found, change, told):
         "router too large": (replace(router, tokens=7_000), similar, everything),
         "everything too small": (router, similar, replace(everything, tokens=120_000)),
         "one missing": (replace(router, found=20), similar, everything),
+        "one more": (replace(router, stray=("osmer/tax_rate",)), similar, everything),
     }
     if "tasks" in change:
         change = {"tasks": [replace(one, contexts=changed[change["tasks"]])]}

@@ -61,19 +61,31 @@ def measure(options: RouteOptions) -> Figures:
     """Run it without printing; the same errors as `run_route`."""
     begun = time.perf_counter()
     with world(options.seed) as there:
-        made = time.perf_counter()
-        tasks = compare(there)
-        routed = time.perf_counter()
-        return Figures(
-            company=COMPANY,
-            filings=len(YEARS),
-            chunks=len(there.chunks),
-            tokens=sum(there.memory.items.get(one.name).token_count for one in there.chunks),
-            tasks=tasks,
-            kinds=_kinds(there, next(one for one in tasks if one.task == TASK)),
-            known=_known(there),
-            seconds={"put": made - begun, "compare": routed - made},
-        )
+        return figures_of(there, put=time.perf_counter() - begun)
+
+
+def figures_of(there: World, *, put: float) -> Figures:
+    """Run the modules in a world, and compare.
+
+    Args:
+        there: The world, in which none of them has run.
+        put: The seconds that it took to make it.
+
+    Raises:
+        WarmsetError: As for `run_route`.
+    """
+    begun = time.perf_counter()
+    tasks = compare(there)
+    return Figures(
+        company=COMPANY,
+        filings=len(YEARS),
+        chunks=len(there.chunks),
+        tokens=sum(there.memory.items.get(one.name).token_count for one in there.chunks),
+        tasks=tasks,
+        kinds=_kinds(there, next(one for one in tasks if one.task == TASK)),
+        known=_known(there),
+        seconds={"put": put, "compare": time.perf_counter() - begun},
+    )
 
 
 def _kinds(there: World, one: Compared) -> dict[str, dict[str, int]]:
