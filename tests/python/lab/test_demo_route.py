@@ -9,6 +9,7 @@ import socket
 from dataclasses import replace
 
 import pytest
+from doc_pages import ROOT
 from rich.cells import cell_len
 from rich.console import Console
 
@@ -316,6 +317,18 @@ def test_it_is_plain_and_within_its_columns(found, width, encoding):
     assert "1 redundant superseded by assumption/terminal_growth/2" in said
     assert f"A share is worth {found.known:.2f}" in said
     assert "dcf has exactly what it needs" in said
+
+
+def test_the_page_on_the_router_shows_the_table_of_this_version(found):
+    out = io.StringIO()
+    show.show(found, Console(file=out, width=80))
+    shown = {line.rstrip() for line in out.getvalue().splitlines()}
+    page = (ROOT / "python" / "docs" / "how-to" / "route-a-task.md").read_text()
+    rows = [
+        line for line in page.splitlines() if line.startswith(tuple(f"{one} " for one in TASKS))
+    ]
+    assert len(rows) == len(TASKS)
+    assert set(rows) <= shown
 
 
 def test_what_is_broken_is_shown_in_place_of_what_is_promised(found):
