@@ -137,6 +137,8 @@ def _excluded(plan: Plan, ids: frozenset[int], heirs: Mapping[str, str]) -> Iter
         verdict = plan.verdicts.get(one.id)
         if one.id in plan.gone:
             verdict = Verdict("irrelevant", "it was removed meanwhile")
+        elif verdict is None and one.tokens > plan.room:
+            verdict = Verdict("supplementary", f"no room for its {one.tokens} tokens")
         elif verdict is None:
             rest = "less relevant than what fills the budget"
             verdict = Verdict("supplementary", rest)

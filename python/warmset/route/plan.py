@@ -14,10 +14,10 @@ from typing import TYPE_CHECKING, Final
 from warmset.route.candidates import Candidate
 from warmset.route.choice import Judged, choose
 from warmset.route.closures import Closures
-from warmset.route.triage import Verdict
+from warmset.route.triage import Verdict, worked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
@@ -40,6 +40,7 @@ class Plan:
         verdicts: What each candidate that was judged is for the task, by id.
         missing: What candidates depend on and what is not there.
         gone: Ids of candidates that were removed before they were read.
+        room: The tokens that items may take.
     """
 
     gathered: Gathered
@@ -48,6 +49,7 @@ class Plan:
     verdicts: Mapping[int, Verdict]
     missing: tuple[Missing, ...]
     gone: frozenset[int]
+    room: int
 
     def is_essential(self, one: Candidate) -> bool:
         """Return whether an item must stand in the payload."""
@@ -99,6 +101,9 @@ class Planner:
             again=frozenset(one.id for one in there if one.memory_id in again),
         )
         chosen = choose(judged, self._room)
+        while alone := _unsaid(there, verdicts, chosen):
+            verdicts |= alone
+            chosen = choose(judged, self._room)
         included = [one for one in every if one.id in chosen]
         included.sort(
             key=lambda one: (
@@ -114,16 +119,25 @@ class Planner:
             verdicts=verdicts,
             missing=tuple(missing),
             gone=frozenset(one.id for one in running if one.id not in lines),
+            room=self._room,
         )
 
     def _running(self, gathered: Gathered) -> list[Candidate]:
-        """Return what is read and judged: essential candidates, and the worthiest of the others."""
+        """Return what is read and judged: essential candidates, and the worthiest of the others.
+
+        What an essential one was made from takes no place of theirs: the essential one stands for
+        it. What is larger than the room is not read.
+        """
         most, running = RUNNING * self._room, list[Candidate]()
+        essential = [one for one in gathered.candidates if one.priority == "essential"]
+        raw = worked_up(essential, gathered.candidates)
         taken = 0
         for one in gathered.candidates:
-            if one.priority == "essential" or taken <= most or one.memory_id in self._request.again:
+            fits = taken <= most or one.memory_id in self._request.again
+            if one.priority == "essential" or (fits and one.tokens <= self._room):
                 running.append(one)
-                taken += one.tokens
+                if one.id not in raw:
+                    taken += one.tokens
         return running
 
 
@@ -131,3 +145,28 @@ def is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
     """Return whether an item was judged essential."""
     verdict = verdicts.get(one.id)
     return verdict is not None and verdict.classification == "essential"
+
+
+def _unsaid(
+    there: Sequence[Candidate], verdicts: Mapping[int, Verdict], chosen: set[int]
+) -> dict[int, Verdict]:
+    """Return new verdicts for redundant candidates, of which nothing that was chosen says it."""
+    by_name = {one.memory_id: one.id for one in there}
+
+    def is_said(id_: int) -> bool:
+        seen = set[int]()
+        while id_ not in chosen:
+            instead = verdicts[id_].instead
+            if id_ in seen or instead is None or instead not in by_name:
+                return False
+            seen.add(id_)
+            id_ = by_name[instead]
+        return True
+
+    return {
+        one.id: Verdict("supplementary", f"{verdict.instead}, which has it, has no room")
+        for one in there
+        if (verdict := verdicts[one.id]).classification == "redundant"
+        and verdict.instead is not None
+        and not is_said(one.id)
+    }

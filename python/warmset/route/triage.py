@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Final, Protocol
 
+from warmset.compact.distil import MEMORY_TYPES
 from warmset.route.said import Sayings
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from warmset.route.candidates import Candidate, Classification
     from warmset.route.request import Request
     from warmset.route.said import Said
+
+NO_MATERIAL: Final = frozenset({"module_output", "user_context", "error_fix", *MEMORY_TYPES})
+"""Types that are no raw material: what was made with such an item need not say what it says."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,10 +26,13 @@ class Verdict:
     Args:
         classification: "essential", "supplementary", "redundant" or "irrelevant".
         reason: Why, in a few words.
+        instead: The name of the item that stands for a redundant one; where that has no room
+            itself, the redundant one may stand in the payload after all.
     """
 
     classification: Classification
     reason: str
+    instead: str | None = None
 
 
 class Triage(Protocol):
@@ -48,7 +55,8 @@ class RuleTriage:
     """Judges without a model: by priority, by what was worked up, and by what others say already.
 
     - What an essential need names is essential, whatever else holds.
-    - What another candidate was made from is redundant: its worked-up form stands for it.
+    - What another candidate was made from is redundant: its worked-up form stands for it. Not so
+      outputs of modules, what the user settled, fixes and memories: they are no raw material.
     - A text is redundant if at least nine tenths of its terms are in one that is worth more, and
       each of its numbers, names and paths is in what is worth more.
     - All else is supplementary.
@@ -59,26 +67,21 @@ class RuleTriage:
     ) -> Mapping[int, Verdict]:
         """Return a verdict for each candidate, by its id."""
         del request
-        by_name = {one.memory_id: one for one in candidates}
         verdicts: dict[int, Verdict] = {}
         for one in candidates:
             if one.priority == "essential":
                 verdicts[one.id] = Verdict("essential", "an essential need names it")
-        for one in candidates:
-            for name in _ancestors(one, by_name):
-                raw = by_name[name]
-                if raw.id not in verdicts:
-                    reason = f"worked up in {one.memory_id}"
-                    verdicts[raw.id] = Verdict("redundant", reason)
+        for id_, name in worked_up(candidates, candidates).items():
+            verdicts.setdefault(id_, Verdict("redundant", f"worked up in {name}", name))
         sayings = Sayings([said(one) for one in candidates])
         for place, one in enumerate(candidates):
             if one.id not in verdicts:
                 twin = sayings.covering(place)
-                verdicts[one.id] = (
-                    Verdict("supplementary", _named(one))
-                    if twin is None
-                    else Verdict("redundant", f"said in {candidates[twin].memory_id}")
-                )
+                if twin is None:
+                    verdicts[one.id] = Verdict("supplementary", _named(one))
+                else:
+                    name = candidates[twin].memory_id
+                    verdicts[one.id] = Verdict("redundant", f"said in {name}", name)
             if verdicts[one.id].classification != "redundant":
                 sayings.take(place)
         return verdicts
@@ -91,16 +94,28 @@ def _named(one: Candidate) -> str:
     return f"a need names it; of no use for {', '.join(one.earlier)}"
 
 
-def _ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
-    """Return the candidates that one was made from, and those that they were made from."""
-    found: list[str] = []
-    waiting = list(one.derived_from)
-    seen = {one.memory_id}
-    while waiting:
-        name = waiting.pop()
-        if name in seen or name not in by_name:
-            continue
-        seen.add(name)
-        found.append(name)
-        waiting += by_name[name].derived_from
+def worked_up(makers: Iterable[Candidate], candidates: Iterable[Candidate]) -> dict[int, str]:
+    """Return the raw material of candidates: by its id, the name of what was made from it.
+
+    Args:
+        makers: Those that may have been made from others.
+        candidates: Those that others may have been made from, directly or not.
+    """
+    made = [one for one in makers if one.derived_from]
+    if not made:
+        return {}
+    by_name = {one.memory_id: one for one in candidates}
+    found: dict[int, str] = {}
+    for one in made:
+        waiting = list(one.derived_from)
+        seen = {one.memory_id}
+        while waiting:
+            name = waiting.pop()
+            raw = by_name.get(name)
+            if name in seen or raw is None:
+                continue
+            seen.add(name)
+            if raw.memory_type not in NO_MATERIAL:
+                found.setdefault(raw.id, one.memory_id)
+            waiting += raw.derived_from
     return found
