@@ -40,6 +40,15 @@ def test_an_output_stands_for_the_chunks_that_it_was_made_from_directly_or_not(m
     assert reasons(payload)["raw"] in {"worked up in p/sales", "worked up in p/margin"}
 
 
+def test_raw_material_that_an_essential_need_names_stands_beside_its_output(memory):
+    put(memory, "raw", "Sales grew to 45.")
+    output(memory, "sales", "growth of 3 percent", "raw")
+    essential = Need(type="document_chunk", scope="global", priority="essential")
+    payload = routed(memory, OUTPUTS, essential)
+    assert sorted(names(payload)) == ["p/sales", "raw"]
+    assert len(payload.excluded) == 0
+
+
 def test_what_is_no_raw_material_stands_beside_what_was_made_with_it(memory):
     put(memory, "raw", "Sales grew to 45.")
     put(memory, "tax", "Tax rate: 24 percent", "user_context", origin="user")
@@ -93,6 +102,15 @@ def test_raw_material_of_raw_material_stands_in_as_well(memory):
     assert set(reasons(payload)) == {"older", "p/sales"}
 
 
+def test_what_is_worked_up_twice_is_said_by_the_last_form(memory):
+    put(memory, "oldest", "Sales grew to 45.")
+    put(memory, "older", "sales growth", derived_from=["oldest"])
+    output(memory, "sales", "45", "older")
+    payload = routed(memory, OUTPUTS, CHUNKS)
+    assert names(payload) == ["p/sales"]
+    assert reasons(payload) == {"older": "worked up in p/sales", "oldest": "worked up in older"}
+
+
 def test_two_that_were_made_from_each_other_are_not_both_left_out(memory):
     put(memory, "one", "Sales grew to 45.")
     put(memory, "two", "Margins fell to 7.", derived_from=["one"])
@@ -120,6 +138,21 @@ def test_raw_material_of_an_essential_output_takes_no_room_of_other_candidates(m
     payload = routed(memory, essential, CHUNKS, tokens=500)
     assert names(payload) == ["p/sales", "needed"]
     assert set(reasons(payload)) == set(raw)
+
+
+def test_nor_does_raw_material_of_what_an_essential_output_was_made_from(memory):
+    raw = [f"raw{n}" for n in range(30)]
+    for n, name in enumerate(raw):
+        put(memory, name, f"sales growth {n} " + f"plant{n} quay{n} " * 40)
+    put(memory, "needed", "Depreciation is 7.")
+    output(memory, "sales", "sales: 45", *raw)
+    output(memory, "margin", "margin: 0.1", "p/sales")
+    essential = Need(
+        type="module_output", priority="essential", scope="current_pipeline", module="margin"
+    )
+    payload = routed(memory, essential, OUTPUTS, CHUNKS, tokens=500)
+    assert names(payload) == ["p/margin", "p/sales", "needed"]
+    assert set(reasons(payload).values()) == {"worked up in p/margin"}
 
 
 def test_what_is_larger_than_the_room_takes_no_place_of_others(memory):
