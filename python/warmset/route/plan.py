@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final
 from warmset.route.candidates import Candidate
 from warmset.route.choice import Judged, choose
 from warmset.route.closures import Closures
-from warmset.route.triage import Verdict, worked_up
+from warmset.route.triage import BY_NEED, RuleTriage, Verdict, worked_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from warmset.route.payload import Missing
     from warmset.route.quoted import Line
     from warmset.route.request import Request
+    from warmset.route.said import Said
 
 RUNNING: Final = 2
 """How many times the room of a payload the candidates have that are read and judged."""
@@ -83,9 +84,7 @@ class Planner:
         lines = self._desk.lines(every)
         every = [one for one in every if one.id in lines]
         there = [one for one in running if one.id in lines]
-        verdicts = dict(
-            self._desk.triage.judge(self._request, there, lambda one: lines[one.id].said)
-        )
+        verdicts = self._judged(there, lines)
         again = self._request.again
         why = "left out before; the task was unsure"
         if self._request.confidence is not None:
@@ -121,6 +120,24 @@ class Planner:
             gone=frozenset(one.id for one in running if one.id not in lines),
             room=self._room,
         )
+
+    def _judged(self, there: Sequence[Candidate], lines: Mapping[int, Line]) -> dict[int, Verdict]:
+        """Return a verdict for each candidate, whatever a triage leaves out or makes up."""
+
+        def said(one: Candidate) -> Said:
+            return lines[one.id].said
+
+        judged = self._desk.triage.judge(self._request, there, said)
+        rules: Mapping[int, Verdict] = {}
+        if any(one.id not in judged for one in there):
+            rules = RuleTriage().judge(self._request, there, said)
+        verdicts: dict[int, Verdict] = {}
+        for one in there:
+            verdict = judged[one.id] if one.id in judged else rules[one.id]
+            if one.priority == "essential" and verdict.classification != "essential":
+                verdict = Verdict("essential", BY_NEED)
+            verdicts[one.id] = verdict
+        return verdicts
 
     def _running(self, gathered: Gathered) -> list[Candidate]:
         """Return what is read and judged: essential candidates, and the worthiest of the others.

@@ -18,6 +18,9 @@ if TYPE_CHECKING:
 NO_MATERIAL: Final = frozenset({"module_output", "user_context", "error_fix", *MEMORY_TYPES})
 """Types that are no raw material: what was made with such an item need not say what it says."""
 
+BY_NEED: Final = "an essential need names it"
+"""Why what is essential is so."""
+
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
@@ -36,7 +39,7 @@ class Verdict:
 
 
 class Triage(Protocol):
-    """Judges candidates; what it does not judge, the rules do."""
+    """Judges candidates; what it does not judge, the rules do, and no essential one is dropped."""
 
     def judge(
         self, request: Request, candidates: Sequence[Candidate], said: Callable[[Candidate], Said]
@@ -70,7 +73,7 @@ class RuleTriage:
         verdicts: dict[int, Verdict] = {}
         for one in candidates:
             if one.priority == "essential":
-                verdicts[one.id] = Verdict("essential", "an essential need names it")
+                verdicts[one.id] = Verdict("essential", BY_NEED)
         for id_, name in worked_up(candidates, candidates).items():
             verdicts.setdefault(id_, Verdict("redundant", f"worked up in {name}", name))
         sayings = Sayings([said(one) for one in candidates])

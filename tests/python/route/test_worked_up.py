@@ -164,11 +164,47 @@ def test_what_is_larger_than_the_room_takes_no_place_of_others(memory):
     assert reasons(payload) == {"huge": f"no room for its {tokens} tokens"}
 
 
-def test_a_triage_that_names_no_stand_in_has_the_last_word(memory):
-    class Refuses:
-        def judge(self, _request, candidates, _said):
-            return {one.id: Verdict("redundant", "I know it") for one in candidates}
+class Says:
+    """A triage that says one thing of all candidates, or of none."""
 
+    def __init__(self, verdict):
+        self.verdict = verdict
+
+    def judge(self, _request, candidates, _said):
+        made_up = {999_999: Verdict("essential", "there is none")}
+        return made_up | ({one.id: self.verdict for one in candidates} if self.verdict else {})
+
+
+def test_a_triage_that_names_no_stand_in_has_the_last_word(memory):
     put(memory, "raw", "Sales grew to 45.")
-    payload = routed(memory, CHUNKS, triage=Refuses())
+    payload = routed(memory, CHUNKS, triage=Says(Verdict("redundant", "I know it")))
     assert (names(payload), reasons(payload)) == ([], {"raw": "I know it"})
+
+
+def test_the_rules_judge_what_a_triage_does_not(memory):
+    put(memory, "raw", "Sales grew to 45.")
+    output(memory, "sales", "growth of 3 percent", "raw")
+    payload = routed(memory, OUTPUTS, CHUNKS, triage=Says(None))
+    assert payload.to_dict() == routed(memory, OUTPUTS, CHUNKS).to_dict()
+    assert reasons(payload) == {"raw": "worked up in p/sales"}
+
+
+def test_what_a_triage_says_of_some_holds_beside_the_rules(memory):
+    class OfOne:
+        def judge(self, _request, candidates, _said):
+            return {candidates[0].id: Verdict("irrelevant", "of no use")}
+
+    put(memory, "first", "Sales growth to 45.")
+    put(memory, "second", "Margins fell to 7.")
+    payload = routed(memory, CHUNKS, triage=OfOne())
+    assert (names(payload), reasons(payload)) == (["second"], {"first": "of no use"})
+
+
+def test_no_triage_drops_what_is_essential(memory):
+    put(memory, "raw", "Sales grew to 45.")
+    essential = Need(type="document_chunk", scope="global", priority="essential")
+    payload = routed(memory, essential, triage=Says(Verdict("irrelevant", "no")))
+    [one] = payload.context_payload
+    assert (one.classification, one.reason) == ("essential", "an essential need names it")
+    payload = routed(memory, essential, triage=Says(Verdict("essential", "of course")))
+    assert payload.context_payload[0].reason == "of course"
