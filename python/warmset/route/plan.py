@@ -168,22 +168,27 @@ def _unsaid(
     there: Sequence[Candidate], verdicts: Mapping[int, Verdict], chosen: set[int]
 ) -> dict[int, Verdict]:
     """Return new verdicts for redundant candidates, of which nothing that was chosen says it."""
+    instead = {
+        one.id: verdict.instead
+        for one in there
+        if (verdict := verdicts[one.id]).classification == "redundant" and verdict.instead
+    }
+    if not instead:
+        return {}
     by_name = {one.memory_id: one.id for one in there}
 
     def is_said(id_: int) -> bool:
         seen = set[int]()
         while id_ not in chosen:
-            instead = verdicts[id_].instead
-            if id_ in seen or instead is None or instead not in by_name:
+            name = instead.get(id_)
+            if id_ in seen or name is None or name not in by_name:
                 return False
             seen.add(id_)
-            id_ = by_name[instead]
+            id_ = by_name[name]
         return True
 
     return {
-        one.id: Verdict("supplementary", f"{verdict.instead}, which has it, has no room")
-        for one in there
-        if (verdict := verdicts[one.id]).classification == "redundant"
-        and verdict.instead is not None
-        and not is_said(one.id)
+        id_: Verdict("supplementary", f"{name}, which has it, has no room")
+        for id_, name in instead.items()
+        if not is_said(id_)
     }
