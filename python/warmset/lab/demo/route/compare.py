@@ -72,7 +72,7 @@ class Compared:
 
 def specs() -> TaskSpecs:
     """Return the specifications of the demo's tasks."""
-    with resources.as_file(resources.files(__package__).joinpath("tasks")) as folder:
+    with resources.as_file(resources.files("warmset.lab.demo.route").joinpath("tasks")) as folder:
         return TaskSpecs.read(folder)
 
 

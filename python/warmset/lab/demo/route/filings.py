@@ -156,10 +156,11 @@ class _Talk:
         return [self._sentence(pattern) for pattern in drawn]
 
     def _sentence(self, pattern: str) -> str:
+        made = _filled(pattern, self._rng)
         for _ in range(_TRIES):
-            made = _filled(pattern, self._rng)
             if made not in self._written:
                 break
+            made = _filled(pattern, self._rng)
         self._written.add(made)
         return made
 

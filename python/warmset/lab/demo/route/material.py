@@ -11,4 +11,6 @@ from typing import Any
 @cache
 def material(name: str) -> dict[str, Any]:
     """Return what a file of this package has, by its name; it is not to be changed."""
-    return tomllib.loads(resources.files(__package__).joinpath(name).read_text("utf-8"))
+    return tomllib.loads(
+        resources.files("warmset.lab.demo.route").joinpath(name).read_text("utf-8")
+    )
