@@ -464,9 +464,13 @@ class Memory:
         """Return the interface that `compact_context` uses to read and write this memory."""
         return self._memories.keeper()
 
-    @cached_property
+    @property
     def items(self) -> kept.Items:
         """What competes for a window: items that are put, memories and messages."""
+        return self._items
+
+    @cached_property
+    def _items(self) -> kept.Items:
         return kept.Items(self._handle, self._memories, self._searcher, self._searcher.weights)
 
     @cached_property

@@ -319,6 +319,7 @@ def check(payload, spec, request, known, similar):
     replaced = {one.memory_id for one in payload.excluded} - out
     # Of a need with a similarity nobody looks at what is superseded.
     assert replaced <= {one.name for one in known} & old
+    check_redundant(payload, included)
     plain = {
         one.name
         for one, need in met
@@ -359,6 +360,20 @@ def check(payload, spec, request, known, similar):
     if all(need.scope == "current_session" for need in spec.required_memory):
         session = session_of(request, known)
         assert all(by_name[name].session in (None, session) for name in included)
+
+
+def check_redundant(payload, included):
+    """Check that what is left out, since another item says it, is said in the payload."""
+    instead = {
+        one.memory_id: one.reason.partition(" in ")[2]
+        for one in payload.excluded
+        if one.reason.startswith(("worked up in ", "said in "))
+    }
+    for name in instead.values():
+        says = name
+        while says in instead:
+            says = instead[says]
+        assert says in included
 
 
 def total(payload):

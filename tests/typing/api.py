@@ -55,13 +55,16 @@ from warmset.route import (
     Evaluation,
     LearnedPolicy,
     LLMTriage,
+    Need,
     OpenAITriage,
     OutcomeRecord,
+    Payload,
     PayloadTools,
     Request,
     Router,
     RuleTriage,
     TaskSpec,
+    TaskSpecs,
     Texts,
     TriageReport,
     Verdict,
@@ -266,3 +269,17 @@ def summaries(messages: list[dict[str, Any]]) -> None:
     assert_type(made.audit.carried(90), str)
     summary_of(messages, lambda given, *, max_tokens: str(given)[:max_tokens])
     Summarize(0.7, write)
+
+
+def routes(memory: Memory, messages: list[dict[str, Any]]) -> None:
+    need = Need(type="module_output", priority="essential", scope="current_pipeline", module="a")
+    spec = TaskSpec(task_type="b", required_memory=(need,), max_context_tokens=4_000)
+    router = Router(memory, specs=[spec, *TaskSpecs.shipped().values()])
+    payload = router.route("b", query="What follows?", conversation="c", budget=2_000)
+    assert_type(payload, Payload)
+    messages += payload.messages
+    run = router.pipeline("2025")
+    made = run.run("b", lambda given: (len(given.messages), 0.9), query="What follows?")
+    assert_type(made.answer, int)
+    assert_type(run.output("b", data={"n": 1}, derived_from=made.payload), str)
+    assert_type(payload.more(["a"]).granted, tuple[str, ...])

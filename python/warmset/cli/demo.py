@@ -1,4 +1,4 @@
-"""`warmset demo`: the contents of windows, and an agent's run that outgrows its window."""
+"""`warmset demo`: contents of windows, an agent's run that outgrows its window, a router."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from cyclopts import Parameter
 from warmset.errors import InvalidInputError
 from warmset.lab.cost.figures import BUDGET as COST_BUDGET, CostOptions
 from warmset.lab.cost.run import run_cost
+from warmset.lab.demo.route.run import RouteOptions, run_route
 from warmset.lab.demo.run import Options, run as run_demo
 from warmset.lab.demo.run_crossing import BUDGET, LATENCY, PACE, CrossingOptions, run_crossing
 
@@ -31,7 +32,8 @@ def demo(
     pace: float | None = None,
     cost: Annotated[bool, Parameter(negative="")] = False,
     quick: Annotated[bool, Parameter(negative="")] = False,
-) -> None:
+    route: Annotated[bool, Parameter(negative="")] = False,
+) -> int:
     """Show the contents of windows of a long conversation, at equal tokens.
 
     Without a file, a conversation that ships with warmset is asked ten questions whose answers lie
@@ -62,9 +64,18 @@ def demo(
         cost: Show what whole sessions cost in each mode instead, with a simulated prompt cache. It
             searches by words alone.
         quick: Play sessions a tenth as long, for --cost.
+        route: Show instead what the modules of a valuation get from three years of made-up filings,
+            by a router, by similarity, and as a whole. It searches by words alone; the exit code is
+            1 if the payload of the valuation is not exactly what it needs.
     """
     others: dict[str, object] = {"query": query, "limit": limit, "store": store, "picker": picker}
     others |= {"words_only": words_only or None}
+    if route:
+        others |= {"file": file, "budget": budget, "conversation": conversation}
+        others |= {"embedder": embedder, "compact": compact or None, "cost": cost or None}
+        others |= {"latency": latency, "pace": pace, "quick": quick or None}
+        _nothing_of("--route", others)
+        return run_route(RouteOptions(as_json=as_json))
     if cost:
         others |= {"file": file, "conversation": conversation, "embedder": embedder}
         _nothing_of(
@@ -75,7 +86,7 @@ def demo(
                 budget=COST_BUDGET if budget is None else budget, quick=quick, as_json=as_json
             )
         )
-        return
+        return 0
     if quick:
         raise InvalidInputError("quick: works with --cost only; give it as well")
     if compact:
@@ -90,7 +101,7 @@ def demo(
                 as_json=as_json,
             )
         )
-        return
+        return 0
     if latency is not None or pace is not None:
         raise InvalidInputError("latency, pace: work with --compact only; give it as well")
     run_demo(
@@ -107,6 +118,7 @@ def demo(
             picker=picker,
         )
     )
+    return 0
 
 
 def _nothing_of(option: str, given: dict[str, object]) -> None:

@@ -235,7 +235,7 @@ class Existing:
         weights = question.weights
         whole = weights.lexical if question.vector is None else weights.dense + weights.lexical
         found = [
-            replace(one, score=min(1.0, (one.score or 0.0) / whole) if whole > 0 else 0.0)
+            replace(one, score=min(1.0, max(0.0, one.score or 0.0) / whole) if whole > 0 else 0.0)
             for one in self._known(ask, question.text, heirs)
         ]
         if ask.floor is None:
@@ -252,7 +252,9 @@ class Existing:
         """
         if ask.labels:  # they have none
             return []
-        return [*self._messages(ask, text, heirs), *self._known(ask, text, heirs)]
+        known = self._known(ask, text, heirs)
+        hits = [one for one in known if one.score is None or one.score > 0]
+        return [*self._messages(ask, text, heirs), *hits]
 
     def _messages(
         self, ask: Ask, text: str | None, heirs: Mapping[str, int]
@@ -301,7 +303,7 @@ class Existing:
         types = MEMORY_TYPES if ask.types is None else [t for t in MEMORY_TYPES if t in ask.types]
         if not types:
             return []
-        found = self._memories.among(
+        return self._memories.among(
             text,
             k=ask.k,
             conversation=ask.conversation,
@@ -311,7 +313,6 @@ class Existing:
                 and heirs.get(name_of(one), 0) <= one.id
             ),
         )
-        return [one for one in found if one.score is None or one.score > 0]
 
 
 def _replaced(heirs: Mapping[str, int]) -> set[int]:

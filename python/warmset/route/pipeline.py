@@ -246,7 +246,9 @@ class Pipeline:
         return {name: tasks for name, tasks in found.items() if tasks}
 
     def _note(self, task: str, payload: Payload) -> None:
-        words = {one.memory_id: one.classification for one in payload.context_payload}
+        words: dict[str, Classification] = {
+            one.memory_id: one.classification for one in payload.context_payload
+        }
         words |= {one.memory_id: one.classification for one in payload.excluded}
         for name, word in words.items():
             self.judge(task, word, name)

@@ -16,7 +16,7 @@ from warmset.route.choice import Judged
 from warmset.route.closures import Closures
 from warmset.route.judgement import judged
 from warmset.route.settle import settled
-from warmset.route.triage import Verdict
+from warmset.route.triage import Verdict, worked_up
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -127,15 +127,21 @@ class Planner:
         )
 
     def _running(self, gathered: Gathered) -> list[Candidate]:
-        """Return what is read and judged: essential candidates, and the worthiest of the others."""
+        """Return what is read and judged: essential candidates, and the worthiest of the others.
+
+        What an essential one was made from takes no place of theirs: the essential one stands for
+        it. What is larger than the room is not read.
+        """
         most, running = RUNNING * self._room, list[Candidate]()
+        essential = [one for one in gathered.candidates if one.priority == "essential"]
+        raw = worked_up(essential, gathered.candidates)
         taken = 0
         for one in gathered.candidates:
-            if one.priority == "essential" or one.memory_id in self._request.again:
+            fits = taken <= most and one.tokens <= self._room
+            if one.priority == "essential" or fits or one.memory_id in self._request.again:
                 running.append(one)
-            elif taken <= most and one.tokens <= self._room:
-                running.append(one)
-                taken += one.tokens
+                if one.id not in raw:
+                    taken += one.tokens
         return running
 
 

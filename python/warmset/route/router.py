@@ -5,7 +5,6 @@ from __future__ import annotations
 import logging
 from dataclasses import replace
 from datetime import UTC, datetime
-from functools import cached_property
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -55,7 +54,7 @@ R = TypeVar("R")
 class Routed(Protocol):
     """What a router works on: a `Memory`."""
 
-    @cached_property  # as a `Memory` has it: type checkers compare the two
+    @property
     def items(self) -> Items:
         """What competes for a window."""
         ...

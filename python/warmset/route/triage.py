@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final, Protocol, get_args
 
+from warmset.compact.distil import MEMORY_TYPES
 from warmset.errors import InvalidInputError
 from warmset.route.candidates import Classification
 from warmset.route.likeness import Likeness
@@ -21,6 +22,12 @@ if TYPE_CHECKING:
 
 MOST_REASON: Final = 200
 """The most characters of a reason."""
+
+NO_MATERIAL: Final = frozenset({"module_output", "user_context", "error_fix", *MEMORY_TYPES})
+"""Types that are no raw material: what was made with such an item need not say what it says."""
+
+BY_NEED: Final = "an essential need names it"
+"""Why what is essential is so."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +89,8 @@ class RuleTriage:
     """Judges without a model: by priority, by what was worked up, and by what others say already.
 
     - What an essential need names is essential, whatever else holds.
-    - What another candidate was made from is redundant: its worked-up form stands for it.
+    - What another candidate was made from is redundant: its worked-up form stands for it. Not so
+      outputs of modules, what the user settled, fixes and memories: they are no raw material.
     - A text is redundant if at least nine tenths of its terms are in one that is worth more, or the
       cosine of their vectors is at least 0.95; provided that both deny equally often, and that each
       of its numbers, names and paths is in what is worth more.
@@ -101,17 +109,13 @@ class RuleTriage:
     ) -> Mapping[int, Verdict]:
         """Return a verdict for each candidate, by its id."""
         del request
-        by_name = {one.memory_id: one for one in candidates}
         verdicts: dict[int, Verdict] = {}
         for one in candidates:
             if one.priority == "essential":
-                verdicts[one.id] = Verdict("essential", "an essential need names it")
-        for one in candidates:
-            for name in ancestors(one, by_name):
-                raw = by_name[name]
-                if raw.id not in verdicts:
-                    reason = f"worked up in {one.memory_id}"
-                    verdicts[raw.id] = Verdict("redundant", reason, twin=one.id)
+                verdicts[one.id] = Verdict("essential", BY_NEED)
+        for id_, maker in worked_up(candidates, candidates).items():
+            reason = f"worked up in {maker.memory_id}"
+            verdicts.setdefault(id_, Verdict("redundant", reason, twin=maker.id))
         sayings = Sayings([text.said(one) for one in candidates], self._alike(candidates))
         for place, one in enumerate(candidates):
             known = verdicts.get(one.id)
@@ -149,6 +153,26 @@ def _line(text: str) -> str:
     plain = "".join(sign if sign.isprintable() else " " for sign in text[: 4 * MOST_REASON])
     line = " ".join(plain.split())
     return line if len(line) <= MOST_REASON else f"{line[: MOST_REASON - 1]}…"
+
+
+def worked_up(makers: Iterable[Candidate], candidates: Iterable[Candidate]) -> dict[int, Candidate]:
+    """Return the raw material of candidates: by its id, what was made from it.
+
+    Args:
+        makers: Those that may have been made from others.
+        candidates: Those that others may have been made from, directly or not.
+    """
+    made = [one for one in makers if one.derived_from]
+    if not made:
+        return {}
+    by_name = {one.memory_id: one for one in candidates}
+    found: dict[int, Candidate] = {}
+    for one in made:
+        for name in ancestors(one, by_name):
+            raw = by_name[name]
+            if raw.memory_type not in NO_MATERIAL:
+                found.setdefault(raw.id, one)
+    return found
 
 
 def ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
