@@ -6,6 +6,7 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.items.archive import Dropping, Episode, copies_of
+    from warmset.items.documents import Document
     from warmset.items.erasure import erase, refresh
     from warmset.items.item import MemoryItem, Origin
     from warmset.items.items import Items
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from warmset.items.new import NewItem
 
 __all__ = [
+    "Document",
     "Dropping",
     "Episode",
     "Items",
@@ -30,6 +32,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "archive": ["Dropping", "Episode", "copies_of"],
+            "documents": ["Document"],
             "erasure": ["erase", "refresh"],
             "item": ["MemoryItem", "Origin"],
             "items": ["Items"],
