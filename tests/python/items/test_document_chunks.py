@@ -102,6 +102,8 @@ def test_a_table_that_fits_is_kept_whole():
     size = count_texts([table])[0]
     said = texts(f"{words(16)}\n\n{table}\n{words(5)}\n", size + 2)
     assert table.strip() in said
+    both = texts(f"{words(14)}\n\n{table}\nmore\n", size + 8)
+    assert both[-1] == f"{table}\nmore"
 
 
 def test_a_larger_table_is_cut_between_rows_below_its_head():
@@ -143,6 +145,17 @@ def test_code_is_cut_between_lines_and_fenced_again():
     assert [line for one in page for line in one.text.split("\n")[1:-1]] == lines
     open_end = texts("```py\n" + "\n".join(lines) + "\n", 50)
     assert [line for one in open_end for line in one.split("\n")[1:]] == lines
+
+
+def test_a_chunk_is_no_larger_where_tokens_do_not_add_up():
+    code = "T...\n/x\n" * 60
+    assert sum(count_texts(["T...\n", "/x\n"])) * 60 < count_texts([code])[0]
+    parts = chunks(f"```\n{code}```\n", 80)
+    assert max(one.tokens for one in parts) <= 80
+    assert all(one.text.startswith("```\n") and one.text.endswith("\n```") for one in parts)
+    prose = chunks("T...\n\n/x\n\n" * 60, 80, "text")
+    assert max(one.tokens for one in prose) <= 80
+    assert "".join("".join(one.text for one in prose).split()) == "T.../x" * 60
 
 
 def test_a_long_line_is_cut_between_words_and_a_long_word_between_characters():
