@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 Name: TypeAlias = Literal[
+    "pipeline",
     "tools",
     "place",
     "index_file",
@@ -35,6 +36,7 @@ Name: TypeAlias = Literal[
     "spending",
     "redaction",
     "notices",
+    "plans",
 ]
 
 ORDER: Final[tuple[Name, ...]] = get_args(Name)

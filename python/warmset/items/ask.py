@@ -41,6 +41,7 @@ class Ask:
         conversation: Whose they are, or nobody's; None for all.
         session: The session that they are of; None for all.
         labels: For other columns the names of which an item must have one.
+        also: The same once more, so that two conditions can concern one column.
         but: For columns the names of which an item must have none.
         since: Their first time, in milliseconds since 1970 UTC; None for the beginning.
         before: The time that they are before, the same way; None for the end.
@@ -55,6 +56,7 @@ class Ask:
     conversation: str | None = None
     session: str | None = None
     labels: Mapping[str, frozenset[str]] = field(default_factory=dict)
+    also: Mapping[str, frozenset[str]] = field(default_factory=dict)
     but: Mapping[str, frozenset[str]] = field(default_factory=dict)
     since: int | None = None
     before: int | None = None
@@ -92,6 +94,7 @@ class Ask:
     ]:
         """Return the question as the core takes it."""
         wanted = [(column, _known(names), True) for column, names in self.columns().items()]
+        wanted += [(column, _known(names), True) for column, names in self.also.items()]
         wanted += [(column, _known(names), False) for column, names in self.but.items()]
         return (
             wanted,

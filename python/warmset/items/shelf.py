@@ -6,6 +6,7 @@ core keeps it; here it is joined with the store's vectors.
 
 from __future__ import annotations
 
+from itertools import count
 from typing import TYPE_CHECKING, Final
 
 from warmset._core import ItemShelf
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
     from warmset.items.ask import Ask, Question
     from warmset.items.item import MemoryItem
 
+_VERSIONS: Final = count(1)
+"""Numbers of what indexes were like; no two indexes of a process have one in common."""
+
 _GONE: Final = (b"",)
 """The last part of the key of an item that is gone."""
 
@@ -38,6 +42,11 @@ class Shelf:
     Args:
         engine: The store.
         tenant: Whose items these are.
+
+    Attributes:
+        tenant: Whose items these are.
+        version: A number that is drawn anew after each change of the items or their vectors.
+        removals: The same, after each change by which an item is gone.
     """
 
     def __init__(self, engine: Engine, tenant: str) -> None:
@@ -46,7 +55,8 @@ class Shelf:
         self._items = ItemShelf(self._prefix)
         self.tenant = tenant
         self.lock = rlock("shelf")
-        self.removals = 0
+        self.removals = self.version = next(_VERSIONS)
+        self._heirs: tuple[int, dict[str, int]] = (0, {})
         self._generation = 0
         self._lacking: set[int] = set()  # items without vectors
         self._asked: set[int] = set()  # those of them that are to be embedded
@@ -62,7 +72,10 @@ class Shelf:
             if changed is None:  # a copy of the store took its place just now
                 return
             fresh, gone, faults = changed
-            self.removals += len(gone)
+            if fresh or gone:
+                self.version = next(_VERSIONS)
+            if gone:
+                self.removals = self.version
             self._lacking.difference_update(gone)
             self._asked.difference_update(gone)
             self._lacking.update(fresh)
@@ -78,6 +91,7 @@ class Shelf:
         generation = 0 if identity is None else identity.generation
         if generation != self._generation:
             if self._generation:
+                self.version = next(_VERSIONS)
                 self._items.clear_vectors()
                 self._lacking, self._asked = set(self._items.ids()), set()
             self._generation = generation
@@ -131,6 +145,7 @@ class Shelf:
         with self.lock:
             if self._items.get(id_) is not None:
                 self._items.put_vectors(id_, rows)
+                self.version = next(_VERSIONS)
                 self._lacking.discard(id_)
                 self._asked.discard(id_)
 
@@ -143,8 +158,13 @@ class Shelf:
         return self._items.named(memory_id) if isinstance(memory_id, str) else None
 
     def heirs(self) -> dict[str, int]:
-        """Return for each name the newest item that is shown in its place."""
-        return dict(self._items.heirs())
+        """Return for each name the newest item that is shown in its place; not to be changed."""
+        version, found = self._heirs
+        if version != self.version:
+            version = self.version  # before they are read, so that a later change is seen
+            found = dict(self._items.heirs())
+            self._heirs = version, found
+        return found
 
     def find(self, asks: Sequence[Ask], question: Question) -> list[Answer]:
         """Return what is found for each ask.

@@ -15,9 +15,17 @@ if TYPE_CHECKING:
     from warmset.route.candidates import Candidate, Classification, NeedReport
     from warmset.route.need import MEMORY_TYPES, Need, Priority, Scope, When
     from warmset.route.payload import Excluded, Included, Missing, More, Payload
+    from warmset.route.pipeline import Pipeline
     from warmset.route.registry import TaskSpecs
-    from warmset.route.request import Request
+    from warmset.route.request import (
+        Request,
+        RouteKeywords,
+        RunOptions,
+        TaskKeywords,
+        TaskOptions,
+    )
     from warmset.route.router import Router
+    from warmset.route.run import Run
     from warmset.route.spec import Age, TaskSpec, spec_schema
     from warmset.route.triage import RuleTriage, Triage, Verdict
 
@@ -33,11 +41,17 @@ __all__ = [
     "Need",
     "NeedReport",
     "Payload",
+    "Pipeline",
     "Priority",
     "Request",
+    "RouteKeywords",
     "Router",
     "RuleTriage",
+    "Run",
+    "RunOptions",
     "Scope",
+    "TaskKeywords",
+    "TaskOptions",
     "TaskSpec",
     "TaskSpecs",
     "Triage",
@@ -53,9 +67,17 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "candidates": ["Candidate", "Classification", "NeedReport"],
             "need": ["MEMORY_TYPES", "Need", "Priority", "Scope", "When"],
             "payload": ["Excluded", "Included", "Missing", "More", "Payload"],
+            "pipeline": ["Pipeline"],
             "registry": ["TaskSpecs"],
-            "request": ["Request"],
+            "request": [
+                "Request",
+                "RouteKeywords",
+                "RunOptions",
+                "TaskKeywords",
+                "TaskOptions",
+            ],
             "router": ["Router"],
+            "run": ["Run"],
             "spec": ["Age", "TaskSpec", "spec_schema"],
             "triage": ["RuleTriage", "Triage", "Verdict"],
         },

@@ -9,7 +9,7 @@ from warmset._core import pack
 from warmset.errors import BudgetTooSmall
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warmset.route.candidates import Candidate
     from warmset.route.triage import Verdict
@@ -24,17 +24,27 @@ class Judged:
         verdicts: What each is for the task, by id; none of what is only depended on.
         costs: The tokens that each takes, by id.
         closures: By id, the ids of all that an item depends on, directly or not.
+        again: Ids of what an earlier payload left out; half of the room is theirs.
     """
 
     candidates: Sequence[Candidate]
     verdicts: Mapping[int, Verdict]
     costs: Mapping[int, int]
     closures: Mapping[int, frozenset[int]]
+    again: frozenset[int] = frozenset()
 
     def is_wanted(self, one: Candidate) -> bool:
         """Return whether an item may be chosen for its own sake."""
         verdict = self.verdicts.get(one.id)
         return verdict is not None and verdict.classification in ("essential", "supplementary")
+
+    def group(self, one: Candidate) -> set[int]:
+        """Return the ids of an item and of all that it depends on."""
+        return {one.id, *self.closures.get(one.id, ())}
+
+    def cost(self, ids: Iterable[int]) -> int:
+        """Return the tokens of items."""
+        return sum(self.costs[id_] for id_ in ids)
 
 
 def choose(judged: Judged, room: int) -> set[int]:
@@ -54,27 +64,41 @@ def choose(judged: Judged, room: int) -> set[int]:
     chosen = set[int]()
     for one in wanted:
         if judged.verdicts[one.id].classification == "essential":
-            chosen |= {one.id, *judged.closures.get(one.id, ())}
-    need = sum(judged.costs[id_] for id_ in chosen)
+            chosen |= judged.group(one)
+    need = judged.cost(chosen)
     if need > room:
         raise BudgetTooSmall(need, room)
-    room -= need
-    alone = [
-        one
-        for one in wanted
-        if one.id not in chosen and not (judged.closures.get(one.id, frozenset()) - chosen)
-    ]
-    bound = [one for one in wanted if one.id not in chosen and one not in alone]
-    if not bound:
-        return chosen | _packed(alone, judged.costs, room)
+    again = [one for one in wanted if one.id in judged.again]
+    if again:
+        half = need + (room - need) // 2
+        chosen = _filled(judged, again, chosen, half)
+        chosen = _filled(judged, wanted, chosen, room, but=judged.again)
+    return _filled(judged, wanted, chosen, room)
+
+
+def _filled(
+    judged: Judged,
+    some: Sequence[Candidate],
+    chosen: set[int],
+    room: int,
+    *,
+    but: frozenset[int] = frozenset(),
+) -> set[int]:
+    """Return what is chosen, with more of some items as far as the room goes."""
+    left = room - judged.cost(chosen)
+    rest = [one for one in some if one.id not in chosen and one.id not in but]
+    if all(judged.group(one) - chosen == {one.id} for one in rest):
+        return chosen | _packed(rest, judged.costs, left)
     # With dependencies in common what an item costs changes with each that is taken.
-    order = sorted((*alone, *bound), key=lambda one: (-_density(one, judged), one.id))
+    # The order is that of what each costs beside what is chosen now.
+    order = sorted(rest, key=lambda one: (-_density(one, judged, chosen), one.id))
+    chosen = set(chosen)
     for one in order:
-        more = {one.id, *judged.closures.get(one.id, ())} - chosen
-        cost = sum(judged.costs[id_] for id_ in more)
-        if cost <= room:
+        more = judged.group(one) - chosen
+        cost = judged.cost(more)
+        if cost <= left:
             chosen |= more
-            room -= cost
+            left -= cost
     return chosen
 
 
@@ -86,7 +110,6 @@ def _packed(some: Sequence[Candidate], costs: Mapping[int, int], room: int) -> s
     return {some[at].id for at in pack(prices, values, room).tolist()}
 
 
-def _density(one: Candidate, judged: Judged) -> float:
-    """Return what an item is worth for each token of it and of what it depends on."""
-    ids = {one.id, *judged.closures.get(one.id, ())}
-    return one.worth / max(1, sum(judged.costs[id_] for id_ in ids))
+def _density(one: Candidate, judged: Judged, chosen: set[int]) -> float:
+    """Return what an item is worth for each token that it adds, with what it depends on."""
+    return one.worth / max(1, judged.cost(judged.group(one) - chosen))

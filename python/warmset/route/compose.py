@@ -1,8 +1,7 @@
-"""From candidates to a payload: judged, chosen under the budget, quoted, counted.
+"""From candidates to a payload: planned under the budget, quoted, counted.
 
 ```text
-gather ─▶ the running ones ─▶ with what they depend on ─▶ judged ─▶ chosen ─▶ messages
-             twice the room                                 triage     exact tokens
+gather ─▶ plan ─▶ messages ─▶ exact tokens ─▶ payload
 ```
 """
 
@@ -12,26 +11,24 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
-from warmset.route.candidates import Candidate, of_item
-from warmset.route.choice import Judged, choose
 from warmset.route.more import Granting
-from warmset.route.payload import Excluded, Included, Missing, Payload
+from warmset.route.payload import Excluded, Included, Payload
+from warmset.route.plan import Planner
+from warmset.route.plans import key_of, stamp_of
 from warmset.route.quoted import CLOSING, OPENING
 from warmset.route.triage import Verdict
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Iterable, Sequence
 
     from warmset.messages import Message
-    from warmset.route.candidates import Gathered
+    from warmset.route.candidates import Candidate, Gathered
     from warmset.route.desk import Desk
+    from warmset.route.plan import Plan
     from warmset.route.quoted import Line
     from warmset.route.request import Request
     from warmset.route.spec import TaskSpec
-
-RUNNING: Final = 2
-"""How many times the room of a payload the candidates have that are read and judged."""
 
 _BESIDE: Final = frozenset({"anthropic", "gemini", "interactions"})
 """Dialects whose calls have the system prompt beside the messages."""
@@ -59,93 +56,24 @@ class Composer:
         Raises:
             BudgetTooSmall: What is essential does not fit.
             StoreError: The store could not be read.
-            EmbedderError: The embedder failed.
         """
-        gathered = self._desk.gatherer.gather(self._spec, self._request)
         if self._base > self._budget:
             raise BudgetTooSmall(self._base, self._budget)
         room = self._budget - self._base
-        running = self._running(gathered, room)
-        closures, depended, missing = self._closures(running)
-        every = [*running, *depended]
-        lines = self._desk.lines(every)
-        every = [one for one in every if one.id in lines]
-        there = [one for one in running if one.id in lines]
-        verdicts = dict(
-            self._desk.triage.judge(self._request, there, lambda one: lines[one.id].text)
-        )
-        judged = Judged(
-            candidates=every,
-            verdicts=verdicts,
-            costs={id_: line.tokens for id_, line in lines.items()},
-            closures=closures,
-        )
+        plans, request = self._desk.plans, self._request
+        key, stamp = key_of(self._spec, request, room), stamp_of(self._desk.sources)
+        plan = plans.get(key, stamp, request.now)
+        if plan is None:
+            gathered = self._desk.gatherer.gather(self._spec, request)
+            plan = self._planned(gathered, room)
+            plans.keep(key, stamp, request.now, plan)
+        return self._made(plan)
+
+    def _planned(self, gathered: Gathered, room: int) -> Plan:
         try:
-            chosen = choose(judged, room)
+            return Planner(self._desk, self._request, room).plan(gathered)
         except BudgetTooSmall as error:
             raise BudgetTooSmall(self._base + error.need, self._budget) from None
-        included = [one for one in every if one.id in chosen]
-        included.sort(
-            key=lambda one: (
-                (0, min(one.needs, default=0), one.id)
-                if _is_essential(one, verdicts)
-                else (1, -one.worth, one.id)
-            )
-        )
-        return self._made(gathered, included, lines, verdicts, missing)
-
-    def _running(self, gathered: Gathered, room: int) -> list[Candidate]:
-        """Return what is read and judged: essential candidates, and the worthiest of the others."""
-        most, running = RUNNING * room, list[Candidate]()
-        taken = 0
-        for one in gathered.candidates:
-            if one.priority == "essential" or taken <= most:
-                running.append(one)
-                taken += one.tokens
-        return running
-
-    def _closures(
-        self, running: Sequence[Candidate]
-    ) -> tuple[dict[int, frozenset[int]], list[Candidate], list[Missing]]:
-        """Return what each candidate depends on, what of it is no candidate, what is not there."""
-        known: dict[str, Candidate | None] = {one.memory_id: one for one in running}
-        depended: list[Candidate] = []
-        missing: dict[tuple[str, str], Missing] = {}
-        closures: dict[int, frozenset[int]] = {}
-        for one in running:
-            if not one.dependencies:
-                continue
-            found: dict[str, Candidate] = {}
-            waiting = [(name, one) for name in one.dependencies]
-            while waiting:
-                name, parent = waiting.pop()
-                if name == one.memory_id or name in found:
-                    continue
-                if name not in known:
-                    known[name] = self._named(name)
-                    if (fresh := known[name]) is not None:
-                        depended.append(fresh)
-                other = known[name]
-                if other is None:
-                    missing[name, parent.memory_id] = Missing(
-                        memory_id=name, needed_by=parent.memory_id
-                    )
-                    continue
-                found[name] = other
-                waiting += [(deeper, other) for deeper in other.dependencies]
-            closures[one.id] = frozenset(other.id for other in found.values())
-        return closures, depended, list(missing.values())
-
-    def _named(self, name: str) -> Candidate | None:
-        shelf = self._desk.sources.shelf()
-        held = shelf.named(name)
-        if held is None:
-            found = self._desk.sources.existing.get(name)
-        else:
-            [found] = shelf.items([held])
-        if found is None:
-            return None
-        return of_item(found, priority="supplementary", needs=(), similarity=None, relevance=0.0)
 
     def _messages(self, quotes: Sequence[str], *, framed: bool) -> list[Message]:
         request = self._request
@@ -162,15 +90,9 @@ class Composer:
         extra = extra_tokens(encoding, system=beside, tools=request.tools)
         return sum(message_tokens(made, encoding)) + PER_REPLY + extra
 
-    def _made(
-        self,
-        gathered: Gathered,
-        included: list[Candidate],
-        lines: Mapping[int, Line],
-        verdicts: Mapping[int, Verdict],
-        missing: Sequence[Missing],
-    ) -> Payload:
+    def _made(self, plan: Plan) -> Payload:
         request, encoding = self._request, self._desk.encoding
+        included, lines = list(plan.included), plan.lines
         while True:
             quotes = [lines[one.id].quote for one in included]
             made = self._messages(quotes, framed=bool(quotes))
@@ -179,7 +101,7 @@ class Composer:
                 if included and encoding != "estimate"
                 else self._tokens_of(made)
             )
-            if total <= self._budget or not included or _is_essential(included[-1], verdicts):
+            if total <= self._budget or not included or plan.is_essential(included[-1]):
                 break
             included = included[:-1]  # estimates of parts may be less than that of the whole
         if total > self._budget:
@@ -190,56 +112,47 @@ class Composer:
         own = [one for one in included if one.needs]
         return Payload(
             task=self._spec.task_type,
+            request=request,
             context_payload=tuple(
-                _included(one, lines[one.id], verdicts.get(one.id), own) for one in included
+                _included(one, lines[one.id], plan.verdicts.get(one.id), own) for one in included
             ),
-            excluded=tuple(self._excluded(gathered, ids, lines, verdicts)),
-            missing=tuple(one for one in missing if one.needed_by in names),
-            needs=tuple(gathered.needs),
+            excluded=tuple(_excluded(self._desk, plan, ids)),
+            missing=tuple(one for one in plan.missing if one.needed_by in names),
+            needs=tuple(plan.gathered.needs),
             messages=made,
             system=request.system if request.dialect in _BESIDE else None,
             dialect=request.dialect,
             total_tokens=total,
             budget_remaining=left,
-            _more=Granting(self._desk, self._spec, request, gathered.candidates, ids, left),
+            _more=Granting(self._desk, self._spec, request, plan.gathered.candidates, ids, left),
         )
 
-    def _excluded(
-        self,
-        gathered: Gathered,
-        ids: set[int],
-        lines: Mapping[int, Line],
-        verdicts: Mapping[int, Verdict],
-    ) -> Iterable[Excluded]:
-        for one in gathered.candidates:
-            if one.id in ids:
-                continue
-            verdict = verdicts.get(one.id)
-            if verdict is None:
-                rest = "less relevant than what fills the budget"
-                verdict = Verdict("supplementary", rest)
-            elif one.id not in lines:
-                verdict = Verdict("irrelevant", "it was removed meanwhile")
-            elif verdict.classification == "supplementary":
-                verdict = Verdict("supplementary", f"no room for its {lines[one.id].tokens} tokens")
-            yield Excluded(
-                memory_id=one.memory_id,
-                classification=verdict.classification,
-                reason=verdict.reason,
-                relevance=one.relevance,
-            )
-        shelf = self._desk.sources.shelf()
-        for _id, name, heir in gathered.superseded:
-            by = shelf.get(heir)
-            newer = f"item {heir}" if by is None else by.memory_id
-            yield Excluded(
-                memory_id=name, classification="redundant", reason=f"superseded by {newer}"
-            )
 
-
-def _is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
-    verdict = verdicts.get(one.id)
-    return verdict is not None and verdict.classification == "essential"
+def _excluded(desk: Desk, plan: Plan, ids: set[int]) -> Iterable[Excluded]:
+    """Return the candidates that do not stand in a payload, with the reasons."""
+    for one in plan.gathered.candidates:
+        if one.id in ids:
+            continue
+        verdict = plan.verdicts.get(one.id)
+        if one.id in plan.gone:
+            verdict = Verdict("irrelevant", "it was removed meanwhile")
+        elif verdict is None:
+            rest = "less relevant than what fills the budget"
+            verdict = Verdict("supplementary", rest)
+        elif verdict.classification == "supplementary":
+            tokens = plan.lines[one.id].tokens
+            verdict = Verdict("supplementary", f"no room for its {tokens} tokens")
+        yield Excluded(
+            memory_id=one.memory_id,
+            classification=verdict.classification,
+            reason=verdict.reason,
+            relevance=one.relevance,
+        )
+    shelf = desk.sources.shelf()
+    for _id, name, heir in plan.gathered.superseded:
+        by = shelf.get(heir)
+        newer = f"item {heir}" if by is None else by.memory_id
+        yield Excluded(memory_id=name, classification="redundant", reason=f"superseded by {newer}")
 
 
 def _included(

@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+from weakref import WeakSet
+
+from warmset.store.forgetting import when_erased
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -11,8 +14,20 @@ if TYPE_CHECKING:
     from warmset.items.items import Sources
     from warmset.route.candidates import Candidate
     from warmset.route.gather import Gatherer
+    from warmset.route.plans import Plans
     from warmset.route.quoted import Line, Lines
     from warmset.route.triage import Triage
+
+
+_KEEPERS: Final[WeakSet[Lines | Plans]] = WeakSet()
+"""What keeps texts, to use them again."""
+
+
+@when_erased
+def forget_quotes() -> None:
+    """Drop the texts that routers of this process keep."""
+    for keeper in list(_KEEPERS):
+        keeper.forget()
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,17 +39,28 @@ class Desk:
         gatherer: Finds candidates.
         triage: Judges them.
         kept: Quotes that were made before.
+        plans: Plans that were made before.
     """
 
     sources: Sources
     gatherer: Gatherer
     triage: Triage
     kept: Lines
+    plans: Plans
 
     @property
     def encoding(self) -> str:
         """The vocabulary that tokens are counted with."""
         return self.sources.handle.engine.encoding
+
+    def forget_when_erased(self) -> None:
+        """Have all texts dropped that are kept whenever something is erased from any store."""
+        _KEEPERS.update((self.kept, self.plans))
+
+    def forget(self) -> None:
+        """Drop all texts that are kept, because some may be of what is gone."""
+        self.kept.forget()
+        self.plans.forget()
 
     def lines(self, some: Sequence[Candidate]) -> dict[int, Line]:
         """Return items as they may stand in a payload, by id, without those that are gone."""

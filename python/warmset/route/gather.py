@@ -14,13 +14,12 @@ from typing import TYPE_CHECKING, Final
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.items.ask import NO_NAME, Ask, Question
 from warmset.items.existing import MESSAGE, TurnAsk
-from warmset.route.candidates import Candidate, Gathered, NeedReport, labels_of, of_item
+from warmset.route.candidates import Candidate, Gathered, NeedReport, facts_of
 from warmset.route.need import PRIORITIES, When
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-    from warmset._core import Held
     from warmset.items.ask import Hit
     from warmset.items.items import Sources
     from warmset.items.shelf import Shelf
@@ -60,16 +59,18 @@ class Gatherer:
     def gather(self, spec: TaskSpec, request: Request) -> Gathered:
         """Return the candidates of a task.
 
+        Args:
+            spec: What the task needs.
+            request: What they are for; with a vector, unless words alone are to be compared.
+
         Raises:
             StoreError: The store could not be read.
-            EmbedderError: The embedder failed.
         """
         shelf = self._sources.shelf()
-        vector = self._sources.vector(request.query) if request.vector is None else request.vector
         turns = self._sources.existing.times(request.conversation)
         question = Question(
             text=request.query,
-            vector=vector,
+            vector=request.vector,
             weights=self._sources.weights,
             now=None if spec.decay == "turn" else int(request.now.timestamp() * 1_000_000),
             turns=turns if spec.decay == "turn" else None,
@@ -112,10 +113,15 @@ class Gatherer:
                 lacking={} if answer is None else answer.lacking,
             )
             found.add(listed)
+        candidates = found.ranked(request.earlier)
+        ages = spec.decay == "hour" and any(one.known.decay < 1 for one in candidates)
         return Gathered(
-            candidates=found.ranked(),
+            spec=spec,
+            candidates=candidates,
             superseded=[one for one in superseded.values() if one[0] not in found],
             needs=[reports[number] for number in sorted(reports)],
+            session=self._session(request),
+            timeless=not ages and all(need.within is None for need in spec.required_memory),
         )
 
     def _ask(self, need: Need, request: Request, turns: Sequence[int]) -> Ask:
@@ -127,6 +133,7 @@ class Gatherer:
             "entities": need.entities,
         }
         wanted = {name: frozenset(names) for name, names in labels.items() if names}
+        also: dict[str, frozenset[str]] = {}
         but: dict[str, frozenset[str]] = {}
         conversation = session = None
         if need.scope in ("current_session", "prior_sessions"):
@@ -140,7 +147,7 @@ class Gatherer:
         elif need.scope == "current_pipeline":
             wanted["pipeline"] = frozenset((request.pipeline or NO_NAME,))
         elif need.scope == "current_error":
-            wanted["keys"] = frozenset((request.error or NO_NAME,))
+            also["keys"] = frozenset((request.error or NO_NAME,))
         since = None
         if need.within is not None:
             since = int((request.now - need.within).timestamp() * 1_000)
@@ -152,6 +159,7 @@ class Gatherer:
             conversation=conversation,
             session=session,
             labels=wanted,
+            also=also,
             but=but,
             since=since,
             floor=_floor(need),
@@ -195,7 +203,7 @@ class Gatherer:
         need, ask = one.need, one.ask
         existing = self._sources.existing
         if need.type == MESSAGE:
-            if ask.labels.keys() - {"session"}:
+            if ask.labels.keys() - {"session"} or ask.also:
                 return []
             turn_ask = TurnAsk(
                 conversation=request.conversation,
@@ -205,15 +213,16 @@ class Gatherer:
             )
             found = existing.turns(turn_ask, ask, question, heirs)
         elif need.type in MEMORY_TYPES:
-            if ask.labels.keys() - {"session"} or need.scope == "prior_sessions":
+            if ask.labels.keys() - {"session"} or ask.also or need.scope == "prior_sessions":
                 return []
             found = existing.known(ask, question, heirs)
         else:
             return []
         asked = question.text is not None
         return [
-            of_item(
-                item,
+            Candidate(
+                id=item.id,
+                known=facts_of(item),
                 priority=need.priority,
                 needs=(one.number,),
                 similarity=item.score if asked else None,
@@ -241,11 +250,18 @@ class _Union:
                 best = min(known, one, key=lambda any_: PRIORITIES.index(any_.priority))
                 self._by_id[one.id] = replace(best, needs=(*known.needs, *one.needs))
 
-    def ranked(self) -> list[Candidate]:
-        """Return essential ones first, then by worth, ties by id."""
-        return sorted(
-            self._by_id.values(), key=lambda one: (one.priority != "essential", -one.worth, one.id)
-        )
+    def ranked(self, earlier: Mapping[str, Sequence[str]]) -> list[Candidate]:
+        """Return essential ones first, then by worth, ties by id.
+
+        Args:
+            earlier: By name, the tasks that had no use for an item.
+        """
+        found = [
+            replace(one, earlier=tuple(earlier[one.memory_id])) if one.memory_id in earlier else one
+            for one in self._by_id.values()
+        ]
+        found.sort(key=lambda one: (one.priority != "essential", -one.worth, one.id))
+        return found
 
 
 def _floor(need: Need) -> float | None:
@@ -259,30 +275,16 @@ def _floor(need: Need) -> float | None:
 
 
 def _of_hits(shelf: Shelf, hits: Iterable[Hit], one: _Asked) -> list[Candidate]:
-    found = ((hit, shelf.get(hit.id)) for hit in hits)
-    return [_of_held(held, hit, one) for hit, held in found if held is not None]
-
-
-def _of_held(held: Held, hit: Hit, one: _Asked) -> Candidate:
-    return Candidate(
-        id=held.id,
-        memory_id=held.memory_id,
-        memory_type=one.need.type,
-        priority=one.need.priority,
-        needs=(one.number,),
-        similarity=hit.similarity,
-        relevance=hit.relevance,
-        tokens=held.tokens,
-        at=held.at,
-        origin=held.origin,
-        dependencies=held.dependencies,
-        derived_from=held.derived_from,
-        reward=held.reward,
-        confidence=held.confidence,
-        labels=labels_of(
-            {
-                name: held.names(name)
-                for name in ("session", "module", "pipeline", "sections", "keys", "entities")
-            }
-        ),
-    )
+    number, priority = (one.number,), one.need.priority
+    return [
+        Candidate(
+            id=hit.id,
+            known=held,
+            priority=priority,
+            needs=number,
+            similarity=hit.similarity,
+            relevance=hit.relevance,
+        )
+        for hit in hits
+        if (held := shelf.get(hit.id)) is not None
+    ]

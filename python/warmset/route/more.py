@@ -50,7 +50,8 @@ class Granting:
             if not wanted.strip():
                 raise InvalidInputError("more: expected names, or what is to be known, found ''")
             query = self._desk.sources.handle.redactor.text(wanted)
-            request = replace(self._request, query=query, vector=None)
+            vector = self._desk.sources.vector(query)
+            request = replace(self._request, query=query, vector=vector)
             found = self._desk.gatherer.gather(self._spec, request).candidates
             some = [one for one in found if (one.similarity or 0.0) > 0]
             some.sort(key=lambda one: (-one.worth, one.id))

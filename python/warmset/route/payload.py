@@ -12,6 +12,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
+    from warmset.route.request import Request
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -61,10 +62,12 @@ class Missing:
     Args:
         memory_id: The name of what is missing.
         needed_by: The name of the item.
+        reason: Why it is not there.
     """
 
     memory_id: str
     needed_by: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -92,6 +95,7 @@ class Payload:
 
     Args:
         task: The name of the task.
+        request: What it was made for.
         context_payload: What stands in it, in its order.
         excluded: The other candidates, each with the reason.
         missing: What items in it depend on and what is not there.
@@ -105,6 +109,7 @@ class Payload:
     """
 
     task: str
+    request: Request = field(repr=False)
     context_payload: tuple[Included, ...]
     excluded: tuple[Excluded, ...]
     missing: tuple[Missing, ...]
@@ -153,7 +158,8 @@ class Payload:
             ("out", one.memory_id, one.classification, "", one.reason) for one in self.excluded
         ]
         rows += [
-            ("none", one.memory_id, "", "", f"{one.needed_by} needs it") for one in self.missing
+            ("none", one.memory_id, "", "", f"{one.needed_by} needs it; {one.reason}")
+            for one in self.missing
         ]
         left = self.budget_remaining
         lines = [f"{self.task}: {self.total_tokens:,} tokens, {left:,} left of the budget"]

@@ -11,6 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import count_texts
+from warmset.route.said import Said
 from warmset.text.tags import tag_guard
 
 if TYPE_CHECKING:
@@ -36,7 +37,7 @@ _INDENTED: Final = "\n  "
 def quote(one: Candidate, text: str) -> str:
     """Quote an item; its further lines are indented, so that no text passes for another item."""
     at = datetime.fromtimestamp(one.at / 1_000_000, UTC)
-    of = (one.labels.get("sections") or one.labels.get("module") or ())[:1]
+    of = (one.known.names("sections") or one.known.names("module"))[:1]
     said = ", ".join((one.memory_type, *of, f"{at:%Y-%m-%d %H:%M}", one.origin))
     head = _LINE_END.sub(" ", f"#{one.memory_id} ({said})")
     return _guarded(f"{head}: {_LINE_END.sub(_INDENTED, text)}\n")
@@ -49,11 +50,13 @@ class Line(NamedTuple):
         text: Its text.
         quote: The line or lines that quote it.
         tokens: What these take.
+        said: What it says, to be compared with others.
     """
 
     text: str
     quote: str
     tokens: int
+    said: Said
 
 
 class Lines:
@@ -89,7 +92,7 @@ class Lines:
             quotes = [quote(one, texts[one.id]) for one in there]
             counts = count_texts(quotes, self._encoding)
             new = {
-                one.id: Line(texts[one.id], said, count)
+                one.id: Line(texts[one.id], said, count, Said(texts[one.id]))
                 for one, said, count in zip(there, quotes, counts, strict=True)
             }
             if len(kept) + len(new) > MOST_KEPT:

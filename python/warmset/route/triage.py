@@ -2,27 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Protocol
 
-from warmset._core import terms
-from warmset.text.hard_facts import READ, facts_of
+from warmset.route.said import Sayings
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from warmset.route.candidates import Candidate, Classification
     from warmset.route.request import Request
-
-COVERED: Final = 0.9
-"""The share of the terms of a text that another one must have to say the same."""
-
-
-_DENIED: Final = re.compile(
-    r"\b(?:no|not|never|none|nobody|nothing|neither|nor|without|cannot|\w+n[\'\u2019]t)\b",
-    re.IGNORECASE,
-)
+    from warmset.route.said import Said
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,14 +32,14 @@ class Triage(Protocol):
     """Judges candidates; what it does not judge, the rules do."""
 
     def judge(
-        self, request: Request, candidates: Sequence[Candidate], text: Callable[[Candidate], str]
+        self, request: Request, candidates: Sequence[Candidate], said: Callable[[Candidate], Said]
     ) -> Mapping[int, Verdict]:
         """Return verdicts by the ids of candidates.
 
         Args:
             request: What the payload is for.
             candidates: The candidates, essential ones first, then by worth.
-            text: Returns the text of a candidate.
+            said: Returns what a candidate says: its text, and what is compared of it.
         """
         ...
 
@@ -65,7 +55,7 @@ class RuleTriage:
     """
 
     def judge(
-        self, request: Request, candidates: Sequence[Candidate], text: Callable[[Candidate], str]
+        self, request: Request, candidates: Sequence[Candidate], said: Callable[[Candidate], Said]
     ) -> Mapping[int, Verdict]:
         """Return a verdict for each candidate, by its id."""
         del request
@@ -80,59 +70,25 @@ class RuleTriage:
                 if raw.id not in verdicts:
                     reason = f"worked up in {one.memory_id}"
                     verdicts[raw.id] = Verdict("redundant", reason)
-        read = _Read()
-        for one in candidates:
+        sayings = Sayings([said(one) for one in candidates])
+        for place, one in enumerate(candidates):
             if one.id not in verdicts:
-                twin = read.covering(text(one))
+                twin = sayings.covering(place)
                 verdicts[one.id] = (
-                    Verdict("supplementary", "a need names it")
+                    Verdict("supplementary", _named(one))
                     if twin is None
-                    else Verdict("redundant", f"said in {twin}")
+                    else Verdict("redundant", f"said in {candidates[twin].memory_id}")
                 )
             if verdicts[one.id].classification != "redundant":
-                read.add(one.memory_id, text(one))
+                sayings.take(place)
         return verdicts
 
 
-class _Read:
-    """Texts that are taken, by the terms that they have."""
-
-    def __init__(self) -> None:
-        self._taken: list[tuple[str, frozenset[str], int]] = []
-        self._same: dict[str, str] = {}
-        self._with: dict[str, list[int]] = {}
-        self._facts: set[str] = set()
-
-    def add(self, name: str, text: str) -> None:
-        found = frozenset(terms(text))
-        for term in found:
-            self._with.setdefault(term, []).append(len(self._taken))
-        self._taken.append((name, found, _denials(text)))
-        self._same.setdefault(text, name)
-        self._facts |= facts_of(text)
-
-    def covering(self, text: str) -> str | None:
-        """Return the name of a text that says the same; None if there is none."""
-        if len(text) > READ:  # not all of its facts are known
-            return self._same.get(text)
-        own = frozenset(terms(text))
-        if not own:
-            return None
-        shared: dict[int, int] = {}
-        for term in own:
-            for place in self._with.get(term, ()):
-                shared[place] = shared.get(place, 0) + 1
-        best = max(shared, key=lambda place: (shared[place], -place), default=None)
-        if best is None or shared[best] < COVERED * len(own):
-            return None
-        name, _terms, denials = self._taken[best]
-        is_same = denials == _denials(text) and facts_of(text) <= self._facts
-        return name if is_same else None
-
-
-def _denials(text: str) -> int:
-    """Return how often a text says no."""
-    return len(_DENIED.findall(text))
+def _named(one: Candidate) -> str:
+    """Return why an item may stand in a payload."""
+    if not one.earlier:
+        return "a need names it"
+    return f"a need names it; of no use for {', '.join(one.earlier)}"
 
 
 def _ancestors(one: Candidate, by_name: Mapping[str, Candidate]) -> list[str]:
