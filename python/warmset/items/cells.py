@@ -160,6 +160,7 @@ def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
         reward=None if reward is None else float(reward),
         confidence=float(columns.get("confidence", CONFIDENCE)),
         archived=bool(columns.get("archived")),
+        merged_into=columns.get("merged_into"),
         meta=dict(beside.get("meta") or {}),
         score=score,
         **lists,

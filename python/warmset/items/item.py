@@ -62,6 +62,7 @@ class MemoryItem:
         reward: How well it worked; None if nobody said.
         confidence: How certain the text is, from 0 to 1.
         archived: Whether it is kept without being shown.
+        merged_into: The name of the item that says the same, if it was archived for that.
         sources: Ids of the records that it was derived from; it is erased with any of them.
         meta: The caller's own fields.
         score: Its score for the query; None without a query.
@@ -90,6 +91,7 @@ class MemoryItem:
     reward: float | None = None
     confidence: float = CONFIDENCE
     archived: bool = False
+    merged_into: str | None = None
     sources: tuple[int, ...] = ()
     meta: dict[str, Any]
     score: float | None = None

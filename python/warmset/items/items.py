@@ -12,6 +12,7 @@ from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
 from warmset.items.ask import Ask, Question, names_of
 from warmset.items.cells import item_of, name_of, number_name, row_of
+from warmset.items.consolidate.run import consolidate
 from warmset.items.documents.add import CHUNK, CHUNK_TOKENS, add_document
 from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
@@ -29,6 +30,7 @@ if TYPE_CHECKING:
     from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
+    from warmset.items.consolidate import Consolidation, ConsolidationPolicy, Used
     from warmset.items.documents import Document, Format
     from warmset.items.documents.add import Progress
     from warmset.items.existing import Searches
@@ -44,6 +46,10 @@ _STEP: Final = 1_000
 
 _REDACTED: Final = ("text", "data", "summary", "sections", "keys", "entities", "meta")
 """The fields of an item whose texts are redacted."""
+
+
+_PUT_ASIDE: Final = ("archived", "merged_into")
+"""The columns of an archived item that it has not otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -466,12 +472,57 @@ class Items:
             cell = None if held is None else next(cells)
             if cell is None:
                 raise NotFound(f"there is no item {name!r:.80} that was put")
-            columns = {field: value for field, value in cell.columns.items() if field != "archived"}
+            columns = dict(cell.columns)
             if archived:
                 columns["archived"] = True
+            else:
+                columns = {field: one for field, one in columns.items() if field not in _PUT_ASIDE}
             rows.append(Patch(cell.key, columns, version=cell.version))
         if rows:
             engine.log.write(rows)
+
+    def consolidate(
+        self,
+        policy: ConsolidationPolicy,
+        /,
+        *,
+        used: Used | None = None,
+        now: datetime | None = None,
+        dry_run: bool = True,
+    ) -> Consolidation:
+        """Archive what is old and not used, and merge what says the same; or plan it.
+
+        Only items that were put are looked at, never messages and memories. An item is merged into
+        another one of its type, conversation, session, module and pipeline if that has each of its
+        numbers, names, paths and labels, denies as often, is no less trusted, and is as similar as
+        the policy says. What was used last stays, else what has the highest reward, else the
+        newest. It stays word for word; the other one is archived, and its `merged_into` says the
+        name of the one that stays. `restore` takes back whatever was archived.
+
+        Args:
+            policy: What may be archived and merged.
+            used: When items were last used, by their names, or a function that returns it.
+            now: The time that ages are counted up to; the time of the call if not given.
+            dry_run: Whether nothing is changed.
+
+        Returns:
+            What was done, or would be, with the reasons. What was changed or erased between the
+            plan and its doing is left as it is, and listed.
+
+        Raises:
+            InvalidInputError: An argument has a wrong value.
+            StoreError: It could not be read or written; batches of 1,000 before the failure were.
+        """
+        engine = self._handle.live()
+        return consolidate(
+            engine,
+            shelf_of(engine, self._handle.tenant),
+            policy,
+            is_elsewhere=lambda name: self._existing.get(name) is not None,
+            used=used,
+            now=now,
+            dry_run=dry_run,
+        )
 
     def erase(self, *memory_ids: str) -> ErasureResult:
         """Erase items, memories and messages, and everything derived from them, for good.
@@ -506,4 +557,5 @@ class Items:
     asupersede = twin(supersede)
     aarchive = twin(archive)
     arestore = twin(restore)
+    aconsolidate = twin(consolidate)
     aerase = twin(erase)

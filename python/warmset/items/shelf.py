@@ -149,6 +149,11 @@ class Shelf:
                 self._lacking.discard(id_)
                 self._asked.discard(id_)
 
+    def everything(self) -> list[Held]:
+        """Return what is known of every item."""
+        found = (self._items.get(id_) for id_ in self._items.ids())
+        return [one for one in found if one is not None]
+
     def get(self, id_: int) -> Held | None:
         """Return what is known of an item; None if it is gone."""
         return self._items.get(id_)

@@ -11,7 +11,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import count_texts
-from warmset.route.said import Said
+from warmset.text.said import Said
 from warmset.text.tags import tag_guard
 
 if TYPE_CHECKING:

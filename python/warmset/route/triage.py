@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
     from warmset.route.candidates import Candidate, Classification
     from warmset.route.request import Request
-    from warmset.route.said import Said
+    from warmset.text.said import Said
 
 
 @dataclass(frozen=True, slots=True)
