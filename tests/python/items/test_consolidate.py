@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import time
 from datetime import UTC, datetime, timedelta
 
 import pytest
@@ -68,7 +69,9 @@ def test_nothing_is_archived_for_its_age_without_one(items):
     assert plan(items, ConsolidationPolicy()).archived == ()
 
 
-def test_a_use_keeps_an_item(items):
+def test_a_use_keeps_an_item(items, monkeypatch):
+    monkeypatch.setenv("TZ", "Asia/Tokyo")
+    time.tzset()
     for name in ("never", "long ago", "exact", "lately"):
         put(items, name)
     used = {
@@ -83,6 +86,8 @@ def test_a_use_keeps_an_item(items):
     assert gone(found) == ["exact", "long ago", "never"]
     assert dict(found.archived)["exact"] == "100 days old, last used 30 days ago"
     assert len(gone(plan(items, idle))) == 4
+    monkeypatch.undo()
+    time.tzset()
 
 
 def test_a_reward_keeps_an_item(items):
@@ -289,29 +294,38 @@ def test_what_changed_meanwhile_is_left_and_listed(items, monkeypatch):
     assert names(items.query()) == {"anew", "needed", "new", "other twin", "kept", "lone"}
 
 
-def test_another_process_changes_an_item_while_it_is_written(tmp_path, monkeypatch):
+@pytest.mark.parametrize(
+    ("change", "reason"),
+    [
+        ("a", "it was put anew meanwhile"),
+        ("kept", "kept, which says the same, was put anew meanwhile"),
+    ],
+)
+def test_another_process_changes_an_item_while_it_is_written(tmp_path, monkeypatch, change, reason):
     with Memory.open(tmp_path, embedder="lexical", mode="shared") as memory:
         items = memory.items
-        put(items, "a")
+        put(items, "a", 6, text="the same text")
+        put(items, "kept", 5, text="the same text")
         put(items, "b")
         log = memory._handle.engine.log
         write, calls = type(log).write, []
 
         def late(self, rows, **options):
             if not calls:
-                code = """
+                code = f"""
 from warmset.items import NewItem
-memory.items.put(NewItem(memory_type="note", text="anew", memory_id="a"))
+memory.items.put(NewItem(memory_type="note", text="anew", memory_id={change!r}))
 """
                 other(tmp_path, code, mode="shared")
             calls.append(rows)
             return write(self, rows, **options)
 
         monkeypatch.setattr(type(log), "write", late)
-        found = do(items)
-        assert gone(found) == ["b"]
-        assert dict(found.skipped) == {"a": "it was put anew meanwhile"}
-        assert items.get("a").text == "anew"
+        found = do(items, ConsolidationPolicy(archive_after="90d"))
+        assert (gone(found), found.merged) == (["b"], ())
+        assert dict(found.skipped) == {"a": reason}
+        assert items.get(change).text == "anew"
+        assert not items.get("a").archived
         assert len(calls) == 2
 
 

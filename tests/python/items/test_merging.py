@@ -66,6 +66,13 @@ def test_what_differs_in_a_fact_a_denial_or_many_terms_is_not_merged(items, othe
     assert pairs(items) == set()
 
 
+def test_all_facts_must_be_in_one_item(items):
+    put(items, "a")
+    put(items, "b", BASE.replace("12", "13"), age=5)
+    put(items, "c", BASE.replace("Ulm", "Bonn"), age=4)
+    assert pairs(items) == set()
+
+
 def test_facts_may_be_more_in_the_one_that_stays_only(items):
     put(items, "less", age=10)
     put(items, "more", f"{BASE} or 15", age=5)
@@ -135,6 +142,17 @@ def test_what_others_need_or_the_policy_keeps_is_not_merged_away(items):
     policy = ConsolidationPolicy(keep=["kept"])
     assert pairs(items, policy) == {("free", "stays")}
     assert pairs(items, ConsolidationPolicy(keep=["kept", "free"])) == set()
+
+
+def test_what_is_left_for_its_size_still_needs_others(items):
+    put(items, "a", "one of two", age=100, dependencies=["b", "c"])
+    put(items, "b", "two of two", age=100, dependencies=["a"])
+    put(items, "c", age=10)
+    put(items, "d", age=5)
+    policy = ConsolidationPolicy(archive_after="90d", limit=1)
+    found = items.consolidate(policy, now=NOW)
+    assert (found.archived, found.merged, found.left) == ((), (), 2)
+    assert pairs(items, ConsolidationPolicy(archive_after="90d", limit=3)) == {("c", "d")}
 
 
 def test_hidden_items_are_neither_merged_nor_merged_into(items):
@@ -223,6 +241,10 @@ def test_nine_tenths_of_the_terms_are_enough():
     assert ids(merged([whole, enough], 0.5)) == {(2, 1)}
     less = read(2, " ".join([*words[:17], "xaxyk", "yayxk", "zazyk"]))
     assert ids(merged([whole, less], 0.5)) == set()
+    for made, pair in ((enough, {(2, 1)}), (less, set())):
+        named = read(1, f"{whole.said.text} Ulm", at=1)
+        other = read(2, f"{made.said.text} Ulm", [1, 0])
+        assert ids(merged([named, other], 0.5)) == pair
 
 
 def test_near_vectors_are_found_among_many_with_the_same_facts(monkeypatch):
