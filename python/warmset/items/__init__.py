@@ -6,6 +6,8 @@ from warmset._support.lazy import lazy
 
 if TYPE_CHECKING:
     from warmset.items.archive import Dropping, Episode, copies_of
+    from warmset.items.consolidate import Consolidation, ConsolidationPolicy
+    from warmset.items.documents import Document
     from warmset.items.erasure import erase, refresh
     from warmset.items.item import MemoryItem, Origin
     from warmset.items.items import Items
@@ -13,6 +15,9 @@ if TYPE_CHECKING:
     from warmset.items.new import NewItem
 
 __all__ = [
+    "Consolidation",
+    "ConsolidationPolicy",
+    "Document",
     "Dropping",
     "Episode",
     "Items",
@@ -30,6 +35,8 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
         __name__,
         {
             "archive": ["Dropping", "Episode", "copies_of"],
+            "consolidate": ["Consolidation", "ConsolidationPolicy"],
+            "documents": ["Document"],
             "erasure": ["erase", "refresh"],
             "item": ["MemoryItem", "Origin"],
             "items": ["Items"],

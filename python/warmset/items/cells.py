@@ -171,6 +171,7 @@ def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
         confidence=float(columns.get("confidence", CONFIDENCE)),
         archived=bool(columns.get("archived")),
         outcomes=int(columns.get("outcomes") or 0),
+        merged_into=columns.get("merged_into"),
         meta=dict(beside.get("meta") or {}),
         score=score,
         **lists,

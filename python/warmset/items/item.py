@@ -64,6 +64,7 @@ class MemoryItem:
         confidence: How certain the text is, from 0 to 1.
         archived: Whether it is kept without being shown.
         outcomes: How many outcomes of a fix were reported; see `Router.outcome`.
+        merged_into: The name of the item that says the same, if it was archived for that.
         sources: Ids of the records that it was derived from; it is erased with any of them.
         meta: The caller's own fields.
         score: Its score for the query; None without a query.
@@ -93,6 +94,7 @@ class MemoryItem:
     confidence: float = CONFIDENCE
     archived: bool = False
     outcomes: int = 0
+    merged_into: str | None = None
     sources: tuple[int, ...] = ()
     meta: dict[str, Any]
     score: float | None = None

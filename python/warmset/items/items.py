@@ -12,6 +12,8 @@ from warmset.errors import InvalidInputError, NotFound
 from warmset.evict.policies import at_least
 from warmset.items.ask import Ask, Question, names_of
 from warmset.items.cells import item_of, name_of, number_name, row_of
+from warmset.items.consolidate.run import consolidate
+from warmset.items.documents.add import CHUNK, CHUNK_TOKENS, add_document
 from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
@@ -22,12 +24,16 @@ from warmset.options import SEARCH_WAIT, SHORTLIST
 from warmset.text.timestamps import milliseconds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    import os
+    from collections.abc import Iterable, Mapping, Sequence
 
     from warmset._core import Cell
     from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
+    from warmset.items.consolidate import Consolidation, ConsolidationPolicy, Used
+    from warmset.items.documents import Document, Format
+    from warmset.items.documents.add import Progress
     from warmset.items.existing import Searches
     from warmset.items.item import MemoryItem, Origin
     from warmset.items.memories import Memories
@@ -40,6 +46,10 @@ _STEP: Final = 1_000
 
 _REDACTED: Final = ("text", "data", "summary", "sections", "keys", "entities", "meta")
 """The fields of an item whose texts are redacted."""
+
+
+_PUT_ASIDE: Final = ("archived", "merged_into")
+"""The columns of an archived item that it has not otherwise."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,6 +171,98 @@ class Items:
             if item.memory_id is not None:
                 own.add(item.memory_id)
         return names + self._put(engine, shelf, batch)
+
+    def add_document(
+        self,
+        source: str | os.PathLike[str],
+        /,
+        *,
+        name: str | None = None,
+        format: Format | None = None,  # noqa: A002 - what everybody calls it
+        chunk_tokens: int = CHUNK_TOKENS,
+        memory_type: str = CHUNK,
+        conversation: str | None = None,
+        session_id: str | None = None,
+        timestamp: datetime | None = None,
+        module_context: str | None = None,
+        pipeline: str | None = None,
+        keys: Sequence[str] = (),
+        entities: Sequence[str] = (),
+        relevance_decay: float = 1.0,
+        derived_from: Sequence[str] = (),
+        origin: Origin = "import",
+        meta: Mapping[str, Any] | None = None,
+        progress: Progress | None = None,
+    ) -> Document:
+        """Store a document in chunks that follow its structure, each an item.
+
+        A chunk is a part of one section. It is labelled with the section's heading and those above,
+        "Item 7" for "Item 7. Title" too, so that `sections=["Item 7"]` finds all that stands below
+        it. Tables and code are kept whole if they fit; larger tables are cut between rows, and each
+        part begins with the first one. `meta` has the `document`, the `order` from 1 on, and as
+        `parent` the chunk with the nearest heading that this one does not have itself. No chunk
+        depends on another one: each can be read alone.
+
+        Adding a document again writes what changed: chunks are new versions under their names, and
+        those that it has no more are archived. If two processes add it at once, the last one that
+        writes a chunk wins; add it again then.
+
+        Args:
+            source: A str is the text itself, a `pathlib.Path` a file in UTF-8.
+            name: What it is called, and a key of each chunk; the name of the file if not given.
+            format: "markdown", "html" or "text"; by default by the end of the file's name, else by
+                how the text begins, and plain text in doubt.
+            chunk_tokens: The most tokens of a chunk, 32 or more.
+            memory_type: The type of the chunks.
+            conversation: The conversation that they belong to and are erased with.
+            session_id: The session of the conversation.
+            timestamp: When the document was made; the time of the call if not given.
+            module_context: The module that they are made for.
+            pipeline: The run of modules that they are of.
+            keys: What they are known under.
+            entities: Whom or what they name.
+            relevance_decay: What their relevance is multiplied by for each hour, or turn.
+            derived_from: Names of items that the document was made from; they must be there.
+            origin: Whose words these are.
+            meta: Your own fields, plain JSON.
+            progress: Called with the numbers of chunks that are stored and of all.
+
+        Returns:
+            Its name, and the names of its chunks.
+
+        Raises:
+            InvalidInputError: It has no text or no name, is not in UTF-8, or an argument is wrong.
+            MissingExtraError: Markdown and HTML need the extra `documents`.
+            NotFound: It is derived from something that is not there.
+            RedactionError: The redaction hook failed.
+            OSError: The file could not be read.
+            StoreError: It could not be written; chunks before the failure were.
+        """
+        like = NewItem(
+            text="-",  # each chunk has its own
+            memory_type=memory_type,
+            conversation=conversation,
+            session_id=session_id,
+            timestamp=timestamp,
+            module_context=module_context,
+            pipeline=pipeline,
+            keys=keys,
+            entities=entities,
+            relevance_decay=relevance_decay,
+            derived_from=derived_from,
+            origin=origin,
+            meta=meta,
+        )
+        return add_document(
+            self,
+            self._handle,
+            source,
+            name=name,
+            format=format,
+            chunk_tokens=chunk_tokens,
+            like=like,
+            progress=progress,
+        )
 
     def _put(self, engine: Engine, shelf: Shelf, batch: Sequence[NewItem]) -> list[str]:
         """Write one batch."""
@@ -386,11 +488,56 @@ class Items:
             for name, cell in zip(names, cells, strict=True):
                 if cell is None:
                     raise NotFound(f"there is no item {name!r:.80} that was put")
-                others = {field: one for field, one in cell.columns.items() if field != "archived"}
+                others = {
+                    field: one for field, one in cell.columns.items() if field not in _PUT_ASIDE
+                }
                 found.append({**others, "archived": True} if archived else others)
             return found
 
         change_columns(engine, shelf, [held.name for held in there], changed)
+
+    def consolidate(
+        self,
+        policy: ConsolidationPolicy,
+        /,
+        *,
+        used: Used | None = None,
+        now: datetime | None = None,
+        dry_run: bool = True,
+    ) -> Consolidation:
+        """Archive what is old and not used, and merge what says the same; or plan it.
+
+        Only items that were put are looked at, never messages and memories. An item is merged into
+        another one of its type, conversation, session, module and pipeline if that has each of its
+        numbers, names, paths and labels, denies as often, is no less trusted, and is as similar as
+        the policy says. What was used last stays, else what has the highest reward, else the
+        newest. It stays word for word; the other one is archived, and its `merged_into` says the
+        name of the one that stays. `restore` takes back whatever was archived.
+
+        Args:
+            policy: What may be archived and merged.
+            used: When items were last used, by their names, or a function that returns it.
+            now: The time that ages are counted up to; the time of the call if not given.
+            dry_run: Whether nothing is changed.
+
+        Returns:
+            What was done, or would be, with the reasons. What was changed or erased between the
+            plan and its doing is left as it is, and listed.
+
+        Raises:
+            InvalidInputError: An argument has a wrong value.
+            StoreError: It could not be read or written; batches of 1,000 before the failure were.
+        """
+        engine = self._handle.live()
+        return consolidate(
+            engine,
+            shelf_of(engine, self._handle.tenant),
+            policy,
+            is_elsewhere=lambda name: self._existing.get(name) is not None,
+            used=used,
+            now=now,
+            dry_run=dry_run,
+        )
 
     def erase(self, *memory_ids: str) -> ErasureResult:
         """Erase items, memories and messages, and everything derived from them, for good.
@@ -419,9 +566,11 @@ class Items:
 
     aput = twin(put)
     aput_many = twin(put_many)
+    aadd_document = twin(add_document)
     aget = twin(get)
     aquery = twin(query)
     asupersede = twin(supersede)
     aarchive = twin(archive)
     arestore = twin(restore)
+    aconsolidate = twin(consolidate)
     aerase = twin(erase)

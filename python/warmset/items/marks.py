@@ -33,6 +33,11 @@ _PAUSE: Final = 0.002
 """Seconds that one waits after that, times the number of the try, up to ten of them."""
 
 
+def mark_of(tenant: str) -> tuple[bytes, bytes]:
+    """Return the key of a tenant's mark."""
+    return tenant.encode("utf-8", "surrogatepass"), SPACE
+
+
 def change_columns(
     engine: Engine,
     shelf: Shelf,
@@ -52,7 +57,7 @@ def change_columns(
         Conflict: Others wrote again and again; nothing was changed.
         StoreError: It could not be written.
     """
-    mark = (shelf.tenant.encode("utf-8", "surrogatepass"), SPACE)
+    mark = mark_of(shelf.tenant)
     keys = [key_of_item(shelf.tenant, name) for name in names]
     for tried in range(1, TRIES + 1):
         with shelf.lock:

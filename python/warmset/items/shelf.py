@@ -153,6 +153,11 @@ class Shelf:
                 if not self._lacking:  # an emptied set keeps its size, and is slow to walk
                     self._lacking, self._asked = set(), set()
 
+    def everything(self) -> list[Held]:
+        """Return what is known of every item."""
+        found = (self._items.get(id_) for id_ in self._items.ids())
+        return [one for one in found if one is not None]
+
     def get(self, id_: int) -> Held | None:
         """Return what is known of an item; None if it is gone."""
         return self._items.get(id_)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from datetime import timedelta
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, get_args
 
 from warmset.errors import SpecError
@@ -17,9 +16,11 @@ from warmset.route.checks import (
     read,
     without_defaults,
 )
+from warmset.text.durations import duration
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
+    from datetime import timedelta
 
 Priority: TypeAlias = Literal["essential", "supplementary", "conditional"]
 """How much a task depends on what it needs; see `Need`."""
@@ -42,8 +43,6 @@ MEMORY_TYPES: Final = (
 """The types that are known without an item of them; callers may add their own."""
 
 _TURNS: Final = re.compile(r"last_([1-9][0-9]{0,6})_turns?")
-_DURATION: Final = re.compile(r"([1-9][0-9]{0,6})([smhdw])")
-_UNITS: Final = {"s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -149,8 +148,7 @@ class Need:
     @property
     def within(self) -> timedelta | None:
         """The time that `recency` spans; None if it says none."""
-        found = _DURATION.fullmatch(self.recency or "")
-        return timedelta(**{_UNITS[found[2]]: int(found[1])}) if found else None
+        return duration(self.recency or "")
 
     @property
     def all_modules(self) -> tuple[str, ...]:
@@ -173,7 +171,7 @@ def _read_when(value: object, path: str) -> object:
 
 
 def _check_recency(given: object) -> None:
-    if isinstance(given, str) and (_TURNS.fullmatch(given) or _DURATION.fullmatch(given)):
+    if isinstance(given, str) and (_TURNS.fullmatch(given) or duration(given)):
         return
     raise SpecError(
         "$.recency", f'expected "last_5_turns" or a time as "30d" or "12h", found {given!r:.80}'

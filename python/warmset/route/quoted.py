@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import count_texts
 from warmset.items.existing import MESSAGE
-from warmset.route.said import Said
+from warmset.text.said import Said
 from warmset.text.tags import tag_guard
 
 if TYPE_CHECKING:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Final
 
 from warmset.options import SUMMARY_CHARS
-from warmset.route.said import Said
+from warmset.text.said import Said
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence

@@ -7,8 +7,9 @@ import random
 import pytest
 
 from warmset._core import terms
-from warmset.route.said import COVERED, Said, Sayings
+from warmset.route.said import Sayings
 from warmset.text.hard_facts import READ
+from warmset.text.said import COVERED, Said
 
 WORDS = [f"{chr(98 + n // 20)}a{chr(98 + n % 20)}uk" for n in range(200)]
 

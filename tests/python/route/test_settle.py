@@ -48,7 +48,7 @@ def test_it_stays_where_its_twin_has_no_room():
 def test_its_reason_says_so():
     judged = Judged(candidates=[A, B], verdicts={1: KEPT, 2: SAME}, costs=COST, closures={})
     found, _ = settled(judged, 20, texts(SAID))
-    assert found.verdicts[2].reason == "what says it, too, has no room"
+    assert found.verdicts[2].reason == "a, which has it, has no room"
     assert judged.verdicts[2] is SAME
 
 

@@ -115,7 +115,10 @@ def test_two_that_were_made_from_each_other_are_not_both_left_out(memory):
     put(memory, "one", "Sales grew to 45.")
     put(memory, "two", "Margins fell to 7.", derived_from=["one"])
     put(memory, "one", "Sales grew to 46.", derived_from=["two"])
-    assert sorted(names(routed(memory, CHUNKS))) == ["one", "two"]
+    payload = routed(memory, CHUNKS)
+    assert names(payload) == ["one"]
+    assert payload.context_payload[0].reason == "what stands for it was made from it"
+    assert reasons(payload) == {"two": "worked up in one"}
 
 
 def test_what_says_the_same_stands_in_where_the_other_has_no_room(memory):
