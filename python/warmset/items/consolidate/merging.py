@@ -4,8 +4,8 @@ An item is said in another one of its type and scope if that has all of its numb
 and labels, denies as often, and is no less trusted; and if the cosine of both reaches the
 threshold, or, without vectors, at least nine tenths of its terms are there.
 
-So only items that share its rarest fact can say the same, or one of its rarest terms: few are
-looked at. Where even these are many, the nearest vectors decide which.
+So only items that share its rarest fact can say the same. Where these are many, only those with
+some of its rarest terms are looked at, or, with vectors, the nearest.
 """
 
 from __future__ import annotations
@@ -33,9 +33,11 @@ SCOPE: Final = ("type", "conversation", "session", "module", "pipeline")
 
 _LABELS: Final = ("sections", "keys", "entities")
 _MANY: Final = 64
-"""So many items are compared with one at most where vectors can choose them."""
+"""So many items with the same fact are compared without another choice among them."""
 
 _NEAREST: Final = 16
+_SHARED: Final = 3
+"""So many rare terms two items must share to be compared."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -136,19 +138,20 @@ class _Kept:
         """Return the items that may say the same, the best first."""
         one = self._some[place]
         shared = [self._facts.get(fact, []) for fact in one.said.facts]
-        by_fact = min(shared, key=len) if shared else None
-        by_term = None if one.vector is not None else self._with_rare_terms(one)
-        ways = [way for way in (by_fact, by_term) if way is not None]
-        best = min(ways, key=len) if ways else None
-        if one.vector is None or (best is not None and len(best) <= _MANY):
-            return sorted(best or ())
-        return sorted(self._nearest(place))
+        with_fact = min(shared, key=len) if shared else None
+        if with_fact is not None and len(with_fact) <= _MANY:
+            return with_fact
+        alike = self._with_rare_terms(one) if one.vector is None else self._nearest(place)
+        return sorted(alike)
 
     def _with_rare_terms(self, one: Read) -> list[int]:
-        """Return the items with one of the terms of which another one must have any."""
+        """Return the items with as many of the rarest terms as another one must have of them."""
         rare = sorted(one.said.terms, key=lambda term: (self._often[term], term))
-        listed = (self._terms.get(term, ()) for term in rare[: one.said.spare + 1])
-        return list({other for some in listed for other in some})
+        least = min(_SHARED, len(rare) - one.said.spare)
+        shared: Counter[int] = Counter()
+        for term in rare[: one.said.spare + least]:
+            shared.update(self._terms.get(term, ()))
+        return [other for other, count in shared.items() if count >= least]
 
     def _nearest(self, place: int) -> list[int]:
         """Return the items with the nearest vectors, and those without any."""
