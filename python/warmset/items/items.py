@@ -488,9 +488,9 @@ class Items:
             for name, cell in zip(names, cells, strict=True):
                 if cell is None:
                     raise NotFound(f"there is no item {name!r:.80} that was put")
-                others = {
-                    field: one for field, one in cell.columns.items() if field not in _PUT_ASIDE
-                }
+                others = dict(cell.columns)
+                for field in () if archived else _PUT_ASIDE:
+                    others.pop(field, None)
                 found.append({**others, "archived": True} if archived else others)
             return found
 
