@@ -155,6 +155,12 @@ def says(text: str) -> bytes:
     return content_hash(plain.encode("utf-8", "surrogatepass"))
 
 
+def spoken(text: str) -> str:
+    """Return the words of a text, without case and punctuation, each between two spaces."""
+    words = (word.strip(".") for word in _PUNCTUATION.sub(" ", text.casefold()).split())
+    return f" {' '.join(filter(None, words))} "
+
+
 def named(made: Made) -> str | None:
     """Return the caller's name for a memory; None if there is none."""
     given = made.fields.get("memory_id")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from warmset.window.assemble import Assembled, Draft
     from warmset.window.render import Call
     from warmset.window.request import Ask
-    from warmset.window.result import Compaction, EpochReport, Reason
+    from warmset.window.result import Compaction, EpochReport, MemoryChoice, Reason
 
 _NAMED: Final = 3
 """How many kinds of what a conversion left out are named in a note, the most frequent first."""
@@ -96,6 +96,18 @@ class ReportBuilder:
         self._found: Found | None = None
         self._picked: Picked | None = None
         self._usage: Usage | None = None
+        self._memories: tuple[MemoryChoice, ...] = ()
+        self._said: tuple[str, ...] = ()
+
+    def remembered(self, choices: Sequence[MemoryChoice], note: str | None = None) -> None:
+        """Record which memories are shown, and why others are not.
+
+        Args:
+            choices: Why each is shown or not.
+            note: What went wrong with them; None if nothing did.
+        """
+        self._memories = tuple(choices)
+        self._said = () if note is None else (note,)
 
     def asked(self, picked: Picked) -> None:
         """Record what a picker used."""
@@ -167,7 +179,7 @@ class ReportBuilder:
             picked_by=None if self._picked is None else self._picked.by,
             picker=picker,
             searched_by=None if found is None else found.by,
-            notes=self._notes() + _unrecorded(epoch) + _lost(made.lost, call.target),
+            notes=self._notes() + self._said + _unrecorded(epoch) + _lost(made.lost, call.target),
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             unused=call.budget - made.tokens,
@@ -180,6 +192,7 @@ class ReportBuilder:
             choices=()
             if found is None or self._picked is None
             else Choices(found, self._picked, self._ledger.entries, draft),
+            memories=self._memories,
         )
         return Window(
             messages=made.messages,
