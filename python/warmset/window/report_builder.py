@@ -83,6 +83,10 @@ class ReportBuilder:
         ask: The arguments of the window.
         tokens_in: The tokens of the whole conversation.
         started: When the call began, by `time.perf_counter`.
+
+    Attributes:
+        memories: Which memories are shown, and why others are not.
+        note: What went wrong with them; None if nothing did.
     """
 
     def __init__(
@@ -96,8 +100,8 @@ class ReportBuilder:
         self._found: Found | None = None
         self._picked: Picked | None = None
         self._usage: Usage | None = None
-        self._memories: tuple[MemoryChoice, ...] = ()
-        self._said: tuple[str, ...] = ()
+        self.memories: Sequence[MemoryChoice] = ()
+        self.note: str | None = None
 
     def remembered(self, choices: Sequence[MemoryChoice], note: str | None = None) -> None:
         """Record which memories are shown, and why others are not.
@@ -106,8 +110,7 @@ class ReportBuilder:
             choices: Why each is shown or not.
             note: What went wrong with them; None if nothing did.
         """
-        self._memories = tuple(choices)
-        self._said = () if note is None else (note,)
+        self.memories, self.note = choices, note
 
     def asked(self, picked: Picked) -> None:
         """Record what a picker used."""
@@ -179,7 +182,7 @@ class ReportBuilder:
             picked_by=None if self._picked is None else self._picked.by,
             picker=picker,
             searched_by=None if found is None else found.by,
-            notes=self._notes() + self._said + _unrecorded(epoch) + _lost(made.lost, call.target),
+            notes=self._notes() + _unrecorded(epoch) + _lost(made.lost, call.target),
             pending=pending,
             milliseconds=(time.perf_counter() - self._started) * 1000,
             unused=call.budget - made.tokens,
@@ -192,7 +195,7 @@ class ReportBuilder:
             choices=()
             if found is None or self._picked is None
             else Choices(found, self._picked, self._ledger.entries, draft),
-            memories=self._memories,
+            memories=tuple(self.memories),
         )
         return Window(
             messages=made.messages,
@@ -226,6 +229,8 @@ class ReportBuilder:
             notes.append("searched by words alone: the memory was opened without an embedder")
         if self._picked is not None and self._picked.why:
             notes.append(f"the score picked: {self._picked.why}")
+        if self.note is not None:
+            notes.append(self.note)
         return tuple(notes)
 
 
