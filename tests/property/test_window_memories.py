@@ -62,7 +62,9 @@ def look(window):
     found = validate(window.messages, dialect=window.dialect)
     assert [one for one in found if one.severity == "refused"] == []
     shown = {one.id for one in window.report.memories if one.shown}
-    quoted = {id_ for part in window.parts if part.name in ("pinned", "memories") for id_ in part.ids}
+    quoted = {
+        id_ for part in window.parts if part.name in ("pinned", "memories") for id_ in part.ids
+    }
     if not any(part.name == "system" for part in window.parts):
         assert shown == quoted
     assert quoted <= shown
