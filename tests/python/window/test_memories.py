@@ -290,9 +290,8 @@ def test_pinned_memories_stand_behind_the_instructions(memory, chat):
     assert window.messages[0] == said("system", "Be terse.")
     assert window.messages[1]["role"] == "user"
     assert window.messages[1]["content"].startswith(PINNED)
-    assert [part.name for part in window.parts][:2] == ["system", "pinned"] or [
-        part.name for part in window.parts
-    ][0] == "pinned"
+    names = [part.name for part in window.parts]
+    assert names[:3] == ["system", "pinned", "anchor"]
     assert blocks(window)["pinned"].ids == (german,)
     assert memory.memories()[0].pinned
 
