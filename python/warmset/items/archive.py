@@ -15,7 +15,7 @@ from warmset.compact.distil import clip, confidence_of, is_novel, memory_type_of
 from warmset.compact.keeper import Leaving, Left
 from warmset.compact.reading import stored_hash
 from warmset.errors import Erased, InvalidInputError, NotFound
-from warmset.evict.slots import is_collapsed, stands_in
+from warmset.evict.slots import stands_in
 from warmset.items.dedupe import in_spool, keep_novel, put
 from warmset.items.index import item_index
 from warmset.items.item import Fresh, origin_of_message
@@ -177,7 +177,7 @@ class Dropping:
                 memory_type=memory_type_of(text),
                 confidence=confidence_of(coverage),
                 sources=(source,),
-                origin="tool" if is_collapsed(facts) else origin_of_message(facts),
+                origin=origin_of_message(facts),
             )
             for text, coverage, source, facts in said
             if is_novel(text, coverage)

@@ -330,16 +330,17 @@ def _message(engine: Engine, ledger: Ledger, entry: Entry) -> MemoryItem | None:
     except (Erased, NotFound):
         return None
     meta, message = TurnMeta.decode(record.meta), messages.loads(record.payload)
+    text = messages.text_of(message, ledger.dialect or "openai")
     return MemoryItem(
         id=entry.id,
         memory_id=f"turn:{entry.id}",
         memory_type=MESSAGE,
-        text=messages.text_of(message, ledger.dialect or "openai"),
+        text=text,
         conversation=ledger.name,
         session_id=meta.session,
         timestamp=datetime.fromtimestamp(entry.at, UTC),
         token_count=entry.tokens,
-        origin=origin_of_message(entry.facts),
+        origin=origin_of_message(entry.facts, text),
         confidence=1.0,
         meta=dict(meta.extra or {}),
     )

@@ -7,11 +7,12 @@ rest its meta. Items that a caller puts are cells, see `cells`; a message is an 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 from warmset._core import content_hash
+from warmset.evict.slots import is_collapsed, stands_in
 from warmset.options import CONFIDENCE
 from warmset.store.derived import derived_draft
 
@@ -188,9 +189,20 @@ def origin_of(made: Made) -> Origin | None:
     return given if given in ORIGINS else None
 
 
-def origin_of_message(facts: Facts) -> Origin:
-    """Return whose words a message has: a tool's if it has results of tools, whatever its role."""
-    return "tool" if facts.results else _ROLES.get(facts.role, "user")
+def origin_of_message(facts: Facts, text: str | None = None) -> Origin:
+    """Return whose words a message has.
+
+    They are a tool's if it has results of tools, whatever its role is. A summary, and calls that
+    were made one line each, stand for messages of which some may be a tool's.
+
+    Args:
+        facts: What is known of it.
+        text: Its text, if that is not among the facts.
+    """
+    said = replace(facts, text=text) if text is not None else facts
+    if facts.results or stands_in(said) or is_collapsed(said):
+        return "tool"
+    return _ROLES.get(facts.role, "user")
 
 
 def is_trusted(made: Made) -> bool:

@@ -117,7 +117,7 @@ def turn_memo(engine: Engine, id_: int, score: float | None = None) -> Memo | No
     text = "" if entry.facts.is_system or entry.blank else engine.text(id_)
     if not text.strip():
         return None
-    name, origin = f"turn:{id_}", origin_of_message(entry.facts)
+    name, origin = f"turn:{id_}", origin_of_message(entry.facts, text)
     said = memory_quote(f'{name} of "{ledger.name}"', origin, entry.at, text)
     line = Line(said, engine.count(said))
     return Memo(id_, name, line, origin, ledger.name, (), spoken(text), score)
