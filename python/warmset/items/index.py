@@ -31,6 +31,14 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.store.derived import Made
 
+_OTHERS: Final = range(1 << 62, (1 << 62) + 30)
+_BACKGROUND: Final = (
+    list(_OTHERS),
+    [" ".join(f"zq{id_ - _OTHERS.start}x{at}" for at in range(8)) for id_ in _OTHERS],
+)
+"""Texts in the index of words that no question finds. Among few memories a word that one of them
+has would count for little, because it would seem common."""
+
 SCOPES: Final = 64
 """Conversations for which it is known which memories belong to them."""
 
@@ -72,6 +80,7 @@ class ItemIndex:
         self._said: dict[tuple[str | None, bytes], int] = {}
         self._hard: dict[int, frozenset[str]] = {}
         self._words = LexicalIndex()
+        self._words.add(*_BACKGROUND)
         self._vectors: HotIndex | None = None
         self._made_by: object = None
         self._sayings = Sayings()
