@@ -6,9 +6,10 @@ message before it, and stays; all of them together stay within their share of th
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
+from warmset.messages import facts
 from warmset.store.epochs import Insertion
 from warmset.window.memos import memo_block, memos_of
 from warmset.window.pinned import Pins, fitted, pinned_block, pinned_now, share_of
@@ -62,10 +63,26 @@ def front_of(engine: Engine, ledger: Ledger, ask: Ask, call: Call) -> Front:
 
 
 def asked_of(
-    engine: Engine, searcher: Searcher, ledger: Ledger, ask: Ask, request: Request, epoch: Epoch
+    engine: Engine,
+    searcher: Searcher,
+    ledger: Ledger,
+    ask: Ask,
+    request: Request,
+    epoch: Epoch,
+    front: Front,
 ) -> Asked:
-    """Search what a request asks for and the list does not have; not under the engine's lock."""
-    return asked_for(engine, searcher, ledger, ask, request).without(epoch.memories)
+    """Search what a request asks for and the list does not have; not under the engine's lock.
+
+    Behind a provider's compaction nothing may be put in front, so that pinned memories are quoted
+    with the first request that follows.
+    """
+    asked = asked_for(engine, searcher, ledger, ask, request).without(epoch.memories)
+    compacted = any(one.name == "compaction" for one in epoch.insertions)
+    if not compacted or epoch.pinned is not None:
+        return asked
+    pinned = [one for one in front.pins.shown if one.id not in epoch.memories]
+    rest = asked.without(one.id for one in pinned)
+    return replace(rest, good=(*pinned, *rest.good))
 
 
 def room_for(engine: Engine, call: Call, ask: Ask, epoch: Epoch, left: int) -> int:
@@ -103,7 +120,9 @@ def chosen_for(
 
     def said() -> Iterator[str]:
         yield from texts_of(engine, (*shown, *quoted))
-        yield from (one.text for one in epoch.insertions if one.name != "compaction")
+        for one in epoch.insertions:
+            yield one.text
+            yield from (facts(message, call.target).text for message in one.messages)
 
     known = {*shown, *quoted}
     return choose(engine, call.source, asked, shown=known, said=said(), most=room)

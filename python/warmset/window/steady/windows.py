@@ -203,7 +203,7 @@ class SteadyWindows:
             tokens = epoch_tokens(engine, ledger, shown, now)
         recalls = _Recalls()
         if plan.begins and request.text and not last:
-            recalls = self._recalls(ledger, ask, request, now)
+            recalls = self._recalls(ledger, ask, request, now, front)
         with engine.lock:
             if not plan.stands(engine, ledger):
                 return CHANGED
@@ -228,11 +228,14 @@ class SteadyWindows:
             call = call_of(engine, ledger, ask, read_request(engine, ledger, ask.query))
         return front_of(engine, ledger, ask, call)
 
-    def _recalls(self, ledger: Ledger, ask: Ask, request: Request, now: Epoch) -> _Recalls:
+    def _recalls(
+        self, ledger: Ledger, ask: Ask, request: Request, now: Epoch, front: Front
+    ) -> _Recalls:
         """Search what an exchange may need; not under the engine's lock."""
         engine = self._handle.live()
         turns = self._found(ledger, ask, request, now) if now.hides else None
-        return _Recalls(turns, asked_of(engine, self._searcher, ledger, ask, request, now))
+        asked = asked_of(engine, self._searcher, ledger, ask, request, now, front)
+        return _Recalls(turns, asked)
 
     def _more(
         self,
