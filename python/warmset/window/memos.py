@@ -52,7 +52,7 @@ class Memo:
         line: The line or lines that quote it.
         origin: Whose words these are; None if that is not known.
         conversation: The conversation that it belongs to; None if it belongs to the tenant.
-        sources: Ids of the records that it was made from.
+        sources: Ids of the records that it was made from, and says no more than.
         said: Its words, as `spoken` returns them.
         score: Its score for the request; None without one.
     """
@@ -99,7 +99,9 @@ def memory_memo(engine: Engine, made: Made, text: str, score: float | None = Non
     name, origin = name_of(made), origin_of(made)
     said = memory_quote(name, origin, made_at(made), text)
     line = Line(said, engine.count(said))
-    return Memo(made.id, name, line, origin, made.conversation, made.sources, spoken(text), score)
+    # One that was revised says something else than what it was made of.
+    sources = () if made.fields.get("replaces") else made.sources
+    return Memo(made.id, name, line, origin, made.conversation, sources, spoken(text), score)
 
 
 def turn_memo(engine: Engine, id_: int, score: float | None = None) -> Memo | None:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.log import event, kind, room
-from warmset.errors import EmbedderError, Erased, NotFound
+from warmset.errors import Erased, NotFound
 from warmset.items.index import item_index
 from warmset.items.item import spoken
 from warmset.options import MIN_MATCH, RANKED, least_score
@@ -169,7 +169,7 @@ def _memories(
     with index.lock:
         try:
             found = index.ranked(ledger.name, request.text, vector, weights, MOST)
-        except EmbedderError as error:
+        except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words are there
             event(LOG, logging.WARNING, "fell_back", what="memories", to="words", why=kind(error))
             note = f"memories were searched by words alone: {error}"
             vector = None

@@ -11,7 +11,9 @@ from vectors_by_word import WordEmbedder
 
 from warmset import Memory, count_tokens
 from warmset.errors import BudgetTooSmall, InvalidInputError, NotFound
+from warmset.items.index import ItemIndex
 from warmset.messages import validate
+from warmset.store.derived import derived_draft
 from warmset.text.markup import MEMORY_TAG, PINNED, RECALLED, without_markup
 
 PORT = "Staging listens on port 8443."
@@ -112,23 +114,21 @@ def test_a_vector_finds_a_memory_that_shares_no_word():
         assert why(window)[f"memory:{boat}"] == "recalled"
 
 
-def test_a_failing_embedder_leaves_the_words():
+def test_a_failing_embedder_leaves_the_words(tmp_path):
     class Broken(WordEmbedder):
-        broken = False
-
         def embed(self, texts):
-            if self.broken:
+            if PORT in texts:
                 raise RuntimeError("no power")
             return super().embed(texts)
 
-    broken = Broken()
-    with Memory.open(None, embedder=broken) as memory:
+    with Memory.open(tmp_path, embedder="lexical") as memory:
         port = memory.remember(PORT)
+    with Memory.open(tmp_path, embedder=Broken()) as memory:
         talk(memory.conversation("log"))
-        memory.flush()
-        broken.broken = True
         window = memory.conversation("log").window(budget=4_000)
         assert why(window)[f"memory:{port}"] == "recalled"
+        [note] = [one for one in window.report.notes if "memories" in one]
+        assert "no power" in note
 
 
 def test_what_does_not_match_is_left_out_with_the_reason(memory, chat):
@@ -187,6 +187,53 @@ def test_other_words_than_these_are_refused(chat, option, wrong):
         chat.window(budget=4_000, **{option: wrong})
 
 
+@pytest.mark.parametrize(("score", "shown"), [(0.18, True), (0.1799, False)])
+def test_a_memory_of_exactly_the_least_score_is_recalled(memory, chat, monkeypatch, score, shown):
+    memory.remember(PORT)
+    [made] = memory._engine.derived.of("distilled", "default")
+    monkeypatch.setattr(ItemIndex, "ranked", lambda *_args: [(made, score)])
+    [one] = chat.window(budget=4_000).report.memories
+    assert (one.score, one.shown) == (score, shown)
+
+
+@pytest.mark.parametrize(("score", "shown"), [(0.26, True), (0.2599, False)])
+def test_with_vectors_a_memory_must_be_on_the_subject(monkeypatch, score, shown):
+    with Memory.open(None, embedder=WordEmbedder()) as memory:
+        memory.remember(PORT)
+        talk(memory.conversation("log"))
+        [made] = memory._engine.derived.of("distilled", "default")
+        monkeypatch.setattr(ItemIndex, "ranked", lambda *_args: [(made, score)])
+        [one] = memory.conversation("log").window(budget=4_000).report.memories
+        assert (one.score, one.shown) == (score, shown)
+
+
+def test_quoted_turns_leave_the_room_that_memories_take(memory):
+    chat = memory.conversation("log")
+    for number in range(200):
+        text = f"staging does listen on port {number} of the crane. " * 4
+        chat.append(said(("user", "assistant")[number % 2], text), at=1.7e9)
+    chat.append(said("user", ASKED), at=1.7e9)
+    port = memory.remember(PORT)
+    for budget in range(3_000, 6_000, 150):
+        window = chat.window(budget=budget, index_share=0)
+        assert len(window.report.picked) > 10
+        assert why(window)[f"memory:{port}"] == "recalled", budget
+
+
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_a_share_takes_a_pin_of_exactly_so_many_tokens_and_none_with_one_more(memory, role):
+    memory.remember(GERMAN, pinned=True)
+    tokens = {}
+    for name, share in (("whole", 0.1), ("at", None), ("below", None)):
+        chat = memory.conversation(name)
+        talk(chat, 3)
+        room = share or (tokens["pinned"] + (0.5 if name == "at" else -0.5)) / 4_000
+        window = chat.window(budget=4_000, memories=room, pinned_role=role)
+        tokens.setdefault("pinned", window.tokens - window.report.tokens_in)
+        assert (GERMAN in str(window.messages)) == (name != "below")
+    assert [one.reason for one in window.report.memories] == ["over_share"]
+
+
 # --- nothing twice --------------------------------------------------------------------------------
 
 
@@ -209,6 +256,24 @@ def test_what_a_quoted_turn_says_is_not_said_again(memory):
     assert len(window.report.picked) == 1
     assert why(window)[f"memory:{port}"] == "already_in_window"
     assert texts(window) == []
+
+
+def test_a_memory_of_a_turn_that_is_shown_is_not_said_again_unless_it_was_revised(memory):
+    chat = memory.conversation("log")
+    talk(chat, asked=None)
+    text = f"Staging listens on port 8443 {'and nowhere else ' * 60}"
+    [turn] = chat.append(said("assistant", text), at=1.7e9)
+    chat.append(said("user", ASKED), at=1.7e9)
+    fields = {"kind": "fact", "confidence": 0.5, "at": 1.7e9, "origin": "assistant"}
+    clipped = "Staging listens on port 8443 and nowhere …".encode()
+    draft = derived_draft("distilled", "default", None, fields, clipped, [turn])
+    [made] = memory._engine.put([draft])
+    window = chat.window(budget=4_000)
+    assert turn in window.report.recent
+    assert why(window) == {f"memory:{made}": "already_in_window"}
+    new = memory.revise(made, "Staging listens on port 9443.")
+    chat.append([said("assistant", "ok"), said("user", ASKED)], at=1.7e9)
+    assert why(chat.window(budget=4_000)) == {f"memory:{new}": "recalled"}
 
 
 def test_a_memory_is_shown_once_though_it_is_pinned_and_asked_for(memory, chat):
@@ -268,12 +333,12 @@ def test_what_another_process_remembers_is_seen_and_its_choices_hold(tmp_path):
         chat = memory.conversation("log")
         talk(chat)
         kept = memory.remember(BOAT)
-        port = elsewhere(tmp_path, f"print(memory.remember({PORT!r}))")
-        german = elsewhere(tmp_path, f"print(memory.remember({GERMAN!r})); memory.pin({kept})")
+        others = f"[memory.remember({PORT!r}), memory.remember({GERMAN!r}), memory.pin({kept})]"
+        port, german, _ = json.loads(elsewhere(tmp_path, f"print(json.dumps({others}))"))
         window = chat.window(budget=4_000)
         assert why(window) == {f"memory:{kept}": "pinned", f"memory:{port}": "recalled"}
         memory.unpin(kept)
-        memory.pin(int(german))
+        memory.pin(german)
         shown = elsewhere(
             tmp_path,
             "w = memory.conversation('log').window(budget=4000); print(json.dumps(w.messages))",
@@ -379,6 +444,18 @@ def test_an_exact_budget_takes_a_pin_and_one_token_less_does_not(memory, chat):
     below = chat.window(budget=need - 1, memories=1, min_saving=0)
     assert blocks(below) == {}
     assert [one.reason for one in below.report.memories if one.memory_id] == ["over_budget"]
+
+
+def test_in_a_small_budget_the_newest_pin_stays(memory, chat):
+    memory.remember(GERMAN, pinned=True)
+    newer = memory.remember("The user is called Ada.", pinned=True)
+    with pytest.raises(BudgetTooSmall) as error:
+        chat.window(budget=5, memories=0)
+    for budget in range(error.value.need, error.value.need + 120, 4):
+        window = chat.window(budget=budget, memories=1, min_saving=0)
+        shown = {one.id for one in window.report.memories if one.shown}
+        assert not shown or newer in shown, budget
+    assert len(shown) == 2
 
 
 # --- whose words may be pinned --------------------------------------------------------------------
