@@ -48,7 +48,7 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.items.archive import Episode
-    from warmset.items.item import MemoryItem
+    from warmset.items.item import MemoryItem, Origin
     from warmset.messages import Message, MessageLike
     from warmset.receipts import ErasureResult, Spooled
     from warmset.retrieve.hits import Found
@@ -211,6 +211,8 @@ class Memory:
         confidence: float = CONFIDENCE,
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
+        origin: Origin = "user",
+        pinned: bool = False,
     ) -> int | Spooled:
         """Store a memory: a short text that can be found by its words and its vector.
 
@@ -227,6 +229,10 @@ class Memory:
             conversation: The conversation that it belongs to and is erased with; None for a memory
                 that all of the tenant's conversations share.
             meta: Your own fields, plain JSON.
+            origin: Whose words these are: "user" for what a user said or you set yourself,
+                "assistant", "tool", "import" or "web". A memory with the words of the less trusted
+                does not stand for the same words of the more trusted.
+            pinned: Whether every window shows it; see `pin`. The origin must be "user".
 
         Returns:
             The id of the new memory, or of the memory that it duplicates. `Spooled` if another
@@ -246,7 +252,39 @@ class Memory:
             confidence=confidence,
             conversation=conversation,
             meta=meta,
+            origin=origin,
+            pinned=pinned,
         )
+
+    def pin(self, memory_id: str | int, /) -> Spooled | None:
+        """Have every window show a memory, from the next exchange of each conversation on.
+
+        Pinned memories stand before the conversation's messages, quoted as data; in the system
+        prompt only with the option `pinned_role="system"` of a window. A memory that belongs to a
+        conversation is shown in its windows alone.
+
+        Args:
+            memory_id: The memory's name, or its id.
+
+        Returns:
+            None. `Spooled` if another process held the store's lock and the store was opened with
+            `on_busy="spool"`.
+
+        Raises:
+            NotFound: This tenant has no such memory.
+            InvalidInputError: Its origin is an assistant, a tool, an import or the web, or not
+                known: only what a user said or you set yourself is pinned.
+            ReadOnly: The memory was opened with mode "read".
+            StoreError: It could not be stored.
+        """
+        return self._memories.pin(memory_id, pinned=True)
+
+    def unpin(self, memory_id: str | int, /) -> Spooled | None:
+        """Take the pin off a memory; see `pin`.
+
+        It is then shown where a request asks for it, as any other.
+        """
+        return self._memories.pin(memory_id, pinned=False)
 
     def memories(
         self,
@@ -283,8 +321,8 @@ class Memory:
             text: The new text.
 
         Returns:
-            The memory's new id. Its type, confidence, conversation, sources and fields stay the
-            same.
+            The memory's new id. Its type, confidence, conversation, sources, origin and fields stay
+            the same, and it stays pinned.
 
         Raises:
             NotFound: This tenant has no memory with that id.
@@ -434,6 +472,8 @@ class Memory:
     aprocess = twin(process)
     asearch = twin(search)
     aremember = twin(remember)
+    apin = twin(pin)
+    aunpin = twin(unpin)
     amemories = twin(memories)
     arevise = twin(revise)
     arestore = twin(restore)

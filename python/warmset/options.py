@@ -20,6 +20,11 @@ Dates: TypeAlias = Literal["lines", "none"]
 
 DATES: Final = ("lines", "none")
 
+Scope: TypeAlias = Literal["conversation", "tenant"]
+"""Whether a window may quote turns of the tenant's other conversations."""
+
+SCOPES: Final = ("conversation", "tenant")
+
 Reading: TypeAlias = Literal["map", "pread"]
 """How sealed segments of a store are read."""
 
@@ -84,6 +89,10 @@ for retrieved turns."""
 RECALL_SHARE: Final = 0.05
 """The share of the budget that what is recalled for one exchange may take in mode "steady"; it
 stays in the list, so that twenty exchanges fill a budget with it at most."""
+
+MEMORY_SHARE: Final = 0.10
+"""The share of the budget that pinned and recalled memories and turns of other conversations may
+take together; in mode "steady", all that a list has of them."""
 
 SWAP_AT: Final = 0.85
 """The share of the budget at which the next epoch begins with an exchange: the exchange needs the

@@ -22,6 +22,7 @@ from warmset import (
     count_tokens,
     summary_of,
 )
+from warmset.items import Origin
 from warmset.memory import MemoryOptions, OpenKeywords
 from warmset.money import Bill, Totals, prices_of
 from warmset.native import (
@@ -198,6 +199,11 @@ async def twins() -> None:
     assert_type(await memory.aflush(timeout=1.0), bool)
     assert_type(await memory.aerase(conversation="a"), ErasureResult)
     assert_type(await memory.aremember("the pool has 12", memory_type="decision"), int | Spooled)
+    assert_type(await memory.aremember("hi", origin="tool", pinned=False), int | Spooled)
+    assert_type(await memory.apin("memory:1"), Spooled | None)
+    assert_type(memory.unpin(1), Spooled | None)
+    window = await chat.awindow(budget=9, memories=0.2, pinned_role="system", scope="tenant")
+    assert_type(window.report.memories[0].origin, Origin | None)
     await memory.aclose(timeout=1.0)
     async with await Memory.aopen("store", durability="interval", sync_interval=0.5) as other:
         assert_type(other, Memory)

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from warmset import messages
 from warmset._core import content_hash
 from warmset.ingest.likeness import ListLikeness
+from warmset.ingest.own_blocks import own_blocks
 from warmset.messages.canonical import SAME, form_of
 from warmset.state.branches import ROOT
 from warmset.state.matching import match
@@ -91,18 +92,25 @@ def match_list(ledger: Ledger, listed: GivenList, read: Read) -> FullList:
     found, recognised = match(ledger.history, digests, likeness), None
     if found.branched_at is not None:
         recognised = ledger.windows.recognise(digests, len(found.of), likeness)
+    quoting: dict[int, Message | None] = {}
     if recognised is None:
+        quoting = own_blocks(listed, range(len(found.of), size))
+    if recognised is None and not quoting:
         fresh = given(len(found.of))
         variants = _variants(ledger, found, found.ids)
     else:
-        before = _before(ledger, given(*recognised.edited), recognised)
-        whole = [*before, *given(recognised.count)]
+        if recognised is None:
+            whole = [_bare(one, quoting) for one in given(0) if quoting.get(one.place or 0, one)]
+        else:
+            before = _before(ledger, given(*recognised.edited), recognised)
+            whole = [*before, *given(recognised.count)]
         own = ListLikeness(ledger, read, _forms_of(ledger, listed, whole, read))
         found = match(ledger.history, [one.digest for one in whole], own)
         fresh = whole[len(found.of) :]
         pairs = zip(whole, found.of, strict=False)
         listed_ids = [id_ for one, id_ in pairs if one.place is not None]
-        variants = _variants(ledger, found, listed_ids, recognised.variants)
+        shown = None if recognised is None else recognised.variants
+        variants = _variants(ledger, found, listed_ids, shown)
     history = ledger.history
     head = found.ids[-1] if found.ids else ROOT
     moved = head != history.head
@@ -129,6 +137,12 @@ def match_list(ledger: Ledger, listed: GivenList, read: Read) -> FullList:
         recognised=0 if recognised is None else recognised.count,
         variants=variants,
     )
+
+
+def _bare(one: Fresh, quoting: Mapping[int, Message | None]) -> Fresh:
+    """Return a message of a list without what we quoted in it."""
+    left = None if one.place is None else quoting.get(one.place)
+    return one if left is None else Fresh(content_hash(messages.dumps(left)), left)
 
 
 def _variants(

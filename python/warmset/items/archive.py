@@ -18,10 +18,11 @@ from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.evict.slots import stands_in
 from warmset.items.dedupe import in_spool, keep_novel, put
 from warmset.items.index import item_index
-from warmset.items.item import Fresh
+from warmset.items.item import Fresh, origin_of_message
 from warmset.items.vectors import turn_vectors
 from warmset.receipts import Spooled
 from warmset.store.derived import derived_draft
+from warmset.text.markup import without_markup
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Sequence
@@ -160,16 +161,26 @@ class Dropping:
         return out
 
     def _distil(self, leaving: Leaving, sources: list[int]) -> dict[str, int]:
-        """Make memories of the turns that nothing else covers, and return their numbers by type."""
+        """Make memories of the turns that nothing else covers, and return their numbers by type.
+
+        What we quoted in a turn is left out: its origin is not the turn's.
+        """
+        listed = zip(leaving.reads, leaving.coverage, sources, strict=True)
+        said = [
+            (without_markup(read.facts.text), coverage, source, read.facts)
+            for read, coverage, source in listed
+            if not stands_in(read.facts)
+        ]
         fresh = [
             Fresh(
-                text=clip(read.facts.text),
-                memory_type=memory_type_of(read.facts.text),
+                text=clip(text),
+                memory_type=memory_type_of(text),
                 confidence=confidence_of(coverage),
                 sources=(source,),
+                origin=origin_of_message(facts),
             )
-            for read, coverage, source in zip(leaving.reads, leaving.coverage, sources, strict=True)
-            if is_novel(read.facts.text, coverage) and not stands_in(read.facts)
+            for text, coverage, source, facts in said
+            if is_novel(text, coverage)
         ]
         index = item_index(self._engine, self._tenant, None)
         kept = keep_novel(self._engine, index, fresh, self._conversation, self.embedder)

@@ -151,7 +151,7 @@ def item_of(cell: Cell, score: float | None = None) -> MemoryItem:
     own = cell.own.decode("utf-8", "surrogatepass")
     beside: Mapping[str, Any] = json.loads(own) if own else {}
     text = cell.payload.decode("utf-8", "surrogatepass")
-    lists = {field: tuple(columns.get(field) or ()) for field in LISTS}
+    lists: dict[str, Any] = {field: tuple(columns.get(field) or ()) for field in LISTS}
     return MemoryItem(
         id=cell.version,
         memory_id=memory_id_of(cell.key[-1], cell.born),

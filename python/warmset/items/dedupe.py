@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 
 from warmset._core import HotIndex
 from warmset.errors import Locked
-from warmset.items.item import says
+from warmset.items.item import says, trust, trust_of
 from warmset.receipts import Spooled
 from warmset.text.hard_facts import facts_of
 
@@ -46,7 +46,8 @@ def keep_novel(
     """Store memories in a scope without duplicates.
 
     Two memories are duplicates if their texts differ only in case and punctuation, or if their
-    cosine is at least 0.95 and their facts are the same.
+    cosine is at least 0.95 and their facts are the same. What is there must be trusted as much: a
+    tool's words do not stand for a user's.
 
     Args:
         engine: The store.
@@ -68,24 +69,27 @@ def keep_novel(
     with index.lock:
         facts = [facts_of(one.text) for one in fresh]
         near = _near(index, [one.text for one in fresh], embedder)
-        there = index.refresh()
         said: dict[bytes, int] = {}
         known: dict[int, int] = {}  # position in the batch: the memory that it duplicates
         twins: dict[int, int] = {}  # position in the batch: the earlier text that it duplicates
         for at, one in enumerate(fresh):
             if one.memory_id is not None:  # the caller's name tells it from all others
                 continue
+            least = trust(one.origin)
             earlier = said.setdefault(says(one.text), at)
-            found = index.known_as(conversation, one.text)
-            if found is None:
-                alike = (there[id_] for id_ in near[at].memories if id_ in there)
-                ours = (one.id for one in alike if one.conversation == conversation)
-                found = next((id_ for id_ in ours if index.hard(id_) == facts[at]), None)
+            found = _known(index, one, near[at].memories, facts[at], conversation)
             if found is not None:
                 known[at] = found
                 continue
-            same = (place for place in near[at].places if facts[place] == facts[at])
-            before = earlier if earlier < at else next(same, None)
+            same = (
+                place
+                for place in near[at].places
+                if facts[place] == facts[at] and trust(fresh[place].origin) <= least
+            )
+            twin = earlier < at and trust(fresh[earlier].origin) <= least
+            before = earlier if twin else next(same, None)
+            if not twin:
+                said[says(one.text)] = at
             if before is not None:
                 twins[at] = twins.get(before, before)
         new = [at for at in range(len(fresh)) if at not in known and at not in twins]
@@ -98,6 +102,20 @@ def keep_novel(
         if new and embedder is not None:
             index.with_vectors(embedder)  # made above; this stores them with the memories
         return [(made[twins.get(at, at)], at in new) for at in range(len(fresh))]
+
+
+def _known(
+    index: ItemIndex, one: Fresh, near: list[int], facts: frozenset[str], conversation: str | None
+) -> int | None:
+    """Return the memory of a scope that says the same and is trusted as much; None for none."""
+    there, least = index.refresh(), trust(one.origin)
+    same = index.known_as(conversation, one.text)
+    if same is not None and trust_of(there[same]) <= least:
+        return same
+    alike = (there[id_] for id_ in near if id_ in there)
+    ours = (other for other in alike if other.conversation == conversation)
+    good = (other.id for other in ours if trust_of(other) <= least)
+    return next((id_ for id_ in good if index.hard(id_) == facts), None)
 
 
 def put(engine: Engine, drafts: Sequence[Draft]) -> list[int]:

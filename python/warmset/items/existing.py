@@ -13,7 +13,7 @@ import numpy as np
 from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.errors import Erased, InvalidInputError, NotFound
-from warmset.items.item import MemoryItem, made_at, name_of, type_of
+from warmset.items.item import MemoryItem, made_at, name_of, origin_of_message, type_of
 from warmset.options import SEARCH_WAIT, Filter
 from warmset.store.records import TurnMeta
 
@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.items.ask import Ask, Question
-    from warmset.items.item import Origin
     from warmset.items.memories import Memories
     from warmset.state.entry import Entry
     from warmset.state.ledger import Ledger
@@ -37,7 +36,6 @@ _LEAST: Final = 1e-9
 """A similarity that is hardly one; none at all never counts as one."""
 
 _TURN: Final = re.compile(r"turn:([0-9]{1,19})")
-_ORIGINS: Final[dict[str, Origin]] = {"assistant": "assistant", "tool": "tool", "function": "tool"}
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -350,16 +348,17 @@ def _message(engine: Engine, ledger: Ledger, entry: Entry) -> MemoryItem | None:
     except (Erased, NotFound):
         return None
     meta, message = TurnMeta.decode(record.meta), messages.loads(record.payload)
+    text = messages.text_of(message, ledger.dialect or "openai")
     return MemoryItem(
         id=entry.id,
         memory_id=f"turn:{entry.id}",
         memory_type=MESSAGE,
-        text=messages.text_of(message, ledger.dialect or "openai"),
+        text=text,
         conversation=ledger.name,
         session_id=meta.session,
         timestamp=datetime.fromtimestamp(entry.at, UTC),
         token_count=entry.tokens,
-        origin=_ORIGINS.get(entry.facts.role, "user"),
+        origin=origin_of_message(entry.facts, text),
         confidence=1.0,
         meta=dict(meta.extra or {}),
     )

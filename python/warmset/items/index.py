@@ -7,7 +7,7 @@ An index is built from the records and follows their changes.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 import numpy as np
 
@@ -17,6 +17,7 @@ from warmset.compact.near import COVERS, NearMemories
 from warmset.compact.shared import cache_of
 from warmset.errors import Erased, NotFound
 from warmset.items.item import named, says
+from warmset.items.pins import is_pinned, pins
 from warmset.items.vectors import keep_rows, rows_of
 from warmset.text.hard_facts import fact_numbers, facts_of
 
@@ -29,6 +30,17 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder, Vectors
     from warmset.engine.engine import Engine
     from warmset.store.derived import Made
+
+_OTHERS: Final = range(1 << 62, (1 << 62) + 30)
+_BACKGROUND: Final = (
+    list(_OTHERS),
+    [" ".join(f"zq{id_ - _OTHERS.start}x{at}" for at in range(8)) for id_ in _OTHERS],
+)
+"""Texts in the index of words that no question finds. Among few memories a word that one of them
+has would count for little, because it would seem common."""
+
+SCOPES: Final = 64
+"""Conversations for which it is known which memories belong to them."""
 
 
 @guarded(
@@ -44,8 +56,10 @@ if TYPE_CHECKING:
         "_near",
         "_there",
         "_version",
+        "_scopes",
+        "_pinned",
     ),
-    calls=("text", "known_as", "_embed"),
+    calls=("text", "known_as", "_embed", "_scope"),
 )
 class ItemIndex:
     """The memories of one scope.
@@ -66,12 +80,15 @@ class ItemIndex:
         self._said: dict[tuple[str | None, bytes], int] = {}
         self._hard: dict[int, frozenset[str]] = {}
         self._words = LexicalIndex()
+        self._words.add(*_BACKGROUND)
         self._vectors: HotIndex | None = None
         self._made_by: object = None
         self._sayings = Sayings()
         self._near = NearMemories()
         self._there: dict[int, Made] = {}
         self._version = -1
+        self._scopes: dict[str, tuple[NDArray[np.int64], NDArray[np.bool_]]] = {}
+        self._pinned: frozenset[int] = frozenset()  # by what they say themselves
 
     def listed(self) -> list[Made]:
         """Return the records of the scope, without replaced ones."""
@@ -112,6 +129,7 @@ class ItemIndex:
                     fresh[id_] = data.decode("utf-8", "surrogatepass")
                     self._said[one.conversation, says(fresh[id_])] = id_
             if gone:
+                self._engine.cards.clear()  # a list that grows may have had their texts
                 self._words.remove(gone)
                 self._sayings.forget(gone)
                 self._near.drop(gone)
@@ -120,8 +138,75 @@ class ItemIndex:
             if fresh:
                 self._words.add(list(fresh), list(fresh.values()))
                 self._texts |= fresh
-            self._there, self._version = there, version
+            self._there, self._version, self._scopes = there, version, {}
+            marked = (id_ for id_, one in there.items() if one.fields.get("pinned") is True)
+            self._pinned = frozenset(marked)
             return there
+
+    def pinned(self, conversation: str) -> list[Made]:
+        """Return the pinned memories of a conversation and of the tenant, the newest first."""
+        with self.lock:
+            there, scopes = self.refresh(), (None, conversation)
+            said = pins(self._engine, self.tenant, scopes)
+            listed = [there[id_] for id_ in sorted({*said, *self._pinned}) if id_ in there]
+            ours = (one for one in reversed(listed) if one.conversation in scopes)
+            return [one for one in ours if is_pinned(one, said)]
+
+    def ranked(
+        self,
+        conversation: str,
+        words: str,
+        vector: Vectors | None,
+        weights: tuple[float, float],
+        most: int,
+    ) -> list[tuple[Made, float]]:
+        """Return the best memories of a conversation and of the tenant, each with its score.
+
+        Args:
+            conversation: The conversation.
+            words: What is asked for.
+            vector: The same as a vector of the store's embedder, shape (dim,); None to compare
+                words alone.
+            weights: Those of the vectors and of the words.
+            most: How many.
+
+        Returns:
+            The memories whose score is over 0, best first, ties by id.
+
+        Raises:
+            EmbedderError: The embedder failed.
+        """
+        with self.lock:
+            there = self.refresh()
+            if not there or not words.strip():
+                return []
+            known, within = self._scope(conversation)
+            scores = np.zeros(len(known))
+            ids, found = self._words.search(words, len(known))
+            scores[np.searchsorted(known, ids.astype(np.int64))] += weights[1] * found
+            indexer = self._engine.indexer
+            if vector is not None and indexer is not None:
+                embedder = indexer.vectorizer.embedder
+                self._embed(embedder, make=not embedder.remote)
+                if self._vectors is not None and self._vectors.dim == len(vector):
+                    ids, found = self._vectors.search(vector, len(known))
+                    near = weights[0] * np.maximum(found, 0.0)
+                    scores[np.searchsorted(known, ids.astype(np.int64))] += near
+            scores[~within] = 0.0
+            best = np.lexsort((known, -scores))[:most]
+            return [(there[int(known[at])], float(scores[at])) for at in best if scores[at] > 0]
+
+    def _scope(self, conversation: str) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+        """Return the ids of all memories, ascending, and which a conversation may show."""
+        found = self._scopes.get(conversation)
+        if found is None:
+            ids = sorted(self._there)
+            scopes = (None, conversation)
+            within = [self._there[id_].conversation in scopes for id_ in ids]
+            if len(self._scopes) >= SCOPES:
+                self._scopes.clear()
+            found = self._scopes[conversation] = np.array(ids, np.int64), np.array(within, bool)
+        return found
 
     def text(self, id_: int) -> str:
         """Return the text of a memory."""
@@ -191,7 +276,8 @@ class ItemIndex:
                     found[id_] += weights[0] * max(score, 0.0)
             return found
 
-    def _embed(self, embedder: Embedder) -> None:
+    def _embed(self, embedder: Embedder, *, make: bool = True) -> None:
+        """Take up the vectors of memories, and make those that are missing unless told not to."""
         if self._made_by != (embedder.fingerprint or embedder):
             self._vectors, self._made_by = None, embedder.fingerprint or embedder
             self._near = NearMemories()
@@ -201,6 +287,10 @@ class ItemIndex:
             return
         there = rows_of(self._engine, embedder, fresh)
         lacking = [id_ for id_ in fresh if id_ not in there]
+        if lacking and not make:
+            fresh, lacking = [id_ for id_ in fresh if id_ in there], []
+        if not fresh:
+            return
         if lacking:
             made = self.rows([self._texts[id_] for id_ in lacking], embedder)
             keep_rows(self._engine, embedder, [self._there[id_] for id_ in lacking], made)

@@ -7,11 +7,12 @@ rest its meta. Items that a caller puts are cells, see `cells`; a message is an 
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 from warmset._core import content_hash
+from warmset.evict.slots import is_collapsed, stands_in
 from warmset.options import CONFIDENCE
 from warmset.store.derived import derived_draft
 
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from warmset.compact.distil import MemoryType
+    from warmset.messages import Facts
     from warmset.store.derived import Made
     from warmset.store.records import Draft
 
@@ -27,6 +29,12 @@ Origin: TypeAlias = Literal["user", "assistant", "tool", "import", "web"]
 
 ORIGINS: Final[tuple[Origin, ...]] = get_args(Origin)
 """The origins, the most trusted first."""
+
+_ROLES: Final[dict[str, Origin]] = {
+    "assistant": "assistant",
+    "tool": "tool",
+    "function": "tool",
+}
 
 _PUNCTUATION = re.compile(r"[^\w\s%$€£/.+-]+")
 
@@ -65,6 +73,7 @@ class MemoryItem:
         archived: Whether it is kept without being shown.
         outcomes: How many outcomes of a fix were reported; see `Router.outcome`.
         merged_into: The name of the item that says the same, if it was archived for that.
+        pinned: Whether every window shows it; see `Memory.pin`.
         sources: Ids of the records that it was derived from; it is erased with any of them.
         meta: The caller's own fields.
         score: Its score for the query; None without a query.
@@ -95,6 +104,7 @@ class MemoryItem:
     archived: bool = False
     outcomes: int = 0
     merged_into: str | None = None
+    pinned: bool = False
     sources: tuple[int, ...] = ()
     meta: dict[str, Any]
     score: float | None = None
@@ -112,6 +122,8 @@ class Fresh:
         meta: The caller's own fields.
         replaces: The hash of the text that it replaces.
         memory_id: The caller's name for it; None if there is none.
+        origin: Whose words these are; None if that is not known.
+        pinned: Whether it is pinned from the beginning.
     """
 
     text: str
@@ -121,6 +133,8 @@ class Fresh:
     meta: Mapping[str, Any] | None = None
     replaces: bytes | None = None
     memory_id: str | None = None
+    origin: Origin | None = None
+    pinned: bool = False
 
     def draft(self, tenant: str, conversation: str | None, now: float) -> Draft:
         """Return the draft of its record."""
@@ -133,6 +147,10 @@ class Fresh:
         }
         if self.memory_id is not None:
             fields["memory_id"] = self.memory_id
+        if self.origin is not None:
+            fields["origin"] = self.origin
+        if self.pinned:
+            fields["pinned"] = True
         data = self.text.encode("utf-8", "surrogatepass")
         return derived_draft("distilled", tenant, conversation, fields, data, self.sources)
 
@@ -141,6 +159,12 @@ def says(text: str) -> bytes:
     """Return a digest of a text that ignores case, spaces and punctuation."""
     plain = " ".join(_PUNCTUATION.sub(" ", text.casefold()).split()).rstrip(".")
     return content_hash(plain.encode("utf-8", "surrogatepass"))
+
+
+def spoken(text: str) -> str:
+    """Return the words of a text, without case and punctuation, each between two spaces."""
+    words = (word.strip(".") for word in _PUNCTUATION.sub(" ", text.casefold()).split())
+    return f" {' '.join(filter(None, words))} "
 
 
 def named(made: Made) -> str | None:
@@ -164,7 +188,51 @@ def made_at(made: Made) -> float:
     return float(made.fields.get("at", 0.0))
 
 
-def item(made: Made, text: str, tokens: int, score: float | None = None) -> MemoryItem:
+def origin_of(made: Made) -> Origin | None:
+    """Return whose words a memory has; None if that is not known, as of one of an older version."""
+    given = made.fields.get("origin")
+    return given if given in ORIGINS else None
+
+
+def origin_of_message(facts: Facts, text: str | None = None) -> Origin:
+    """Return whose words a message has.
+
+    They are a tool's if it has results of tools, whatever its role is. A summary, and calls that
+    were made one line each, stand for messages of which some may be a tool's.
+
+    Args:
+        facts: What is known of it.
+        text: Its text, if that is not among the facts.
+    """
+    said = replace(facts, text=text) if text is not None else facts
+    if facts.results or stands_in(said) or is_collapsed(said):
+        return "tool"
+    return _ROLES.get(facts.role, "user")
+
+
+def is_trusted(made: Made) -> bool:
+    """Return whether a memory may be pinned, or stand in a system slot.
+
+    That is what a user said, or a caller set: a memory without an origin that was made from no
+    record was stored by a caller, before origins were kept.
+    """
+    origin = origin_of(made)
+    return origin == "user" or (made.fields.get("origin") is None and not made.sources)
+
+
+def trust(origin: Origin | None) -> int:
+    """Return how trusted an origin is, 0 the most; one that is not known is the least trusted."""
+    return len(ORIGINS) if origin is None else ORIGINS.index(origin)
+
+
+def trust_of(made: Made) -> int:
+    """Return how trusted a memory is; see `trust`. What a caller set counts as a user's."""
+    return 0 if is_trusted(made) else trust(origin_of(made))
+
+
+def item(
+    made: Made, text: str, tokens: int, score: float | None = None, *, pinned: bool = False
+) -> MemoryItem:
     """Return the memory of a record, whose text has so many tokens."""
     fields = made.fields
     return MemoryItem(
@@ -175,6 +243,8 @@ def item(made: Made, text: str, tokens: int, score: float | None = None) -> Memo
         memory_type=type_of(made),
         confidence=float(fields.get("confidence", 0.5)),
         conversation=made.conversation,
+        origin=origin_of(made),
+        pinned=pinned,
         timestamp=datetime.fromtimestamp(made_at(made), UTC),
         sources=made.sources,
         meta=dict(fields.get("meta") or {}),

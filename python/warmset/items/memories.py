@@ -18,8 +18,9 @@ from warmset.items.archive import Dropping, Episode, episode_of, restore
 from warmset.items.cells import is_put
 from warmset.items.dedupe import keep_novel, put
 from warmset.items.index import item_index
-from warmset.items.item import Fresh, MemoryItem, item, named, says, type_of
+from warmset.items.item import ORIGINS, Fresh, MemoryItem, item, named, says, type_of
 from warmset.items.new import GIVEN
+from warmset.items.pins import is_pinned, pins, set_pin
 from warmset.options import CONFIDENCE, SHORTLIST
 from warmset.receipts import Spooled
 
@@ -29,6 +30,8 @@ if TYPE_CHECKING:
     from warmset.embed import Embedder
     from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
+    from warmset.items.index import ItemIndex
+    from warmset.items.item import Origin
     from warmset.messages import Message
     from warmset.options import Weights
     from warmset.store.derived import Made
@@ -58,10 +61,14 @@ class Memories:
         confidence: float = CONFIDENCE,
         conversation: str | None = None,
         meta: Mapping[str, Any] | None = None,
+        origin: Origin = "user",
+        pinned: bool = False,
     ) -> int | Spooled:
         """Store a memory; see `Memory.remember`."""
         engine = self._handle.live()
+        _check_origin(origin, pinned)
         fresh = self._fresh(text, memory_type, confidence, meta)
+        fresh = replace(fresh, origin=origin, pinned=pinned)
         if memory_id is not None:
             fresh = replace(fresh, memory_id=_name(memory_id, "memory_id"))
             if GIVEN.fullmatch(memory_id):
@@ -77,13 +84,48 @@ class Memories:
             there = None if memory_id is None else index.by_name(memory_id)
             if there is None:
                 kept = keep_novel(engine, index, [fresh], scope, embedder)
-                return kept if isinstance(kept, Spooled) else kept[0][0]
+                if isinstance(kept, Spooled):
+                    return kept
+                [(there, new)] = kept
+                return there if new or not pinned else self._pinned(index, there)
             if says(index.text(there)) == says(fresh.text):
-                return there
+                return self._pinned(index, there) if pinned else there
         raise InvalidInputError(
             f"memory_id: {memory_id!r:.80} is memory {there}, which has another text; "
             "replace that text with revise"
         )
+
+    def _pinned(self, index: ItemIndex, id_: int) -> int | Spooled:
+        """Pin a memory that is there already, and return its id."""
+        kept = set_pin(self._handle.live(), index.refresh()[id_], pinned=True)
+        return id_ if kept is None else kept
+
+    def pin(self, memory_id: str | int, *, pinned: bool) -> Spooled | None:
+        """Pin a memory, or take its pin off; see `Memory.pin`."""
+        engine = self._handle.live()
+        engine.must_write()
+        index = item_index(engine, self._handle.tenant, None)
+        with index.lock:
+            there = index.refresh()
+            if isinstance(memory_id, bool) or not isinstance(memory_id, (str, int)):
+                raise InvalidInputError(f"memory_id: expected a name, found {memory_id!r:.80}")
+            id_ = self._id_of(index, memory_id) if isinstance(memory_id, str) else memory_id
+            if id_ is None or id_ not in there:
+                raise NotFound(f"there is no memory {memory_id!r:.80}")
+            return set_pin(engine, there[id_], pinned=pinned)
+
+    def _id_of(self, index: ItemIndex, memory_id: str) -> int | None:
+        """Return the id of the memory with a name, or with "memory:" and its id; None for none."""
+        there = index.refresh()
+        automatic = _AUTOMATIC.fullmatch(memory_id)
+        id_ = index.by_name(memory_id) if automatic is None else int(automatic[1])
+        if id_ not in there or (automatic is not None and named(there[id_]) is not None):
+            return None
+        return id_
+
+    def _item(self, made: Made, text: str, tokens: int, score: float | None = None) -> MemoryItem:
+        said = pins(self._handle.live(), made.tenant, [made.conversation])
+        return item(made, text, tokens, score, pinned=is_pinned(made, said))
 
     def names(self) -> frozenset[str]:
         """Return the names that callers gave to memories."""
@@ -95,13 +137,11 @@ class Memories:
         engine = self._handle.live()
         index = item_index(engine, self._handle.tenant, None)
         with index.lock:
-            there = index.refresh()
-            automatic = _AUTOMATIC.fullmatch(memory_id)
-            id_ = index.by_name(memory_id) if automatic is None else int(automatic[1])
-            if id_ not in there or (automatic is not None and named(there[id_]) is not None):
+            there, id_ = index.refresh(), self._id_of(index, memory_id)
+            if id_ is None:
                 return None
             text = index.text(id_)
-            return item(there[id_], text, engine.count(text))
+            return self._item(there[id_], text, engine.count(text))
 
     def search(
         self,
@@ -150,7 +190,12 @@ class Memories:
             texts = [index.text(one.id) for one in wanted[:k]]
             tokens = count_texts(texts, engine.encoding)
             found = zip(wanted, texts, tokens, strict=False)
-            return [item(one, text, count, scores.get(one.id)) for one, text, count in found]
+            scopes = {one.conversation for one in wanted[:k]}
+            said = pins(engine, self._handle.tenant, scopes)
+            return [
+                item(one, text, count, scores.get(one.id), pinned=is_pinned(one, said))
+                for one, text, count in found
+            ]
 
     def revise(self, id_: int, text: str, /) -> int:
         """Replace the text of a memory; see `Memory.revise`."""
@@ -160,13 +205,18 @@ class Memories:
             there = index.refresh()
             if isinstance(id_, bool) or not isinstance(id_, int) or id_ not in there:
                 raise NotFound(f"revise: no memory has id {id_!r:.80}")
-            old = item(there[id_], index.text(id_), 0)
+            old = self._item(there[id_], index.text(id_), 0)
             memory_type = type_of(there[id_])
         fresh = self._fresh(text, memory_type, old.confidence, old.meta or None)
         if fresh.text == old.text:
             return id_
         fresh = replace(
-            fresh, sources=old.sources, replaces=there[id_].hash, memory_id=named(there[id_])
+            fresh,
+            sources=old.sources,
+            replaces=there[id_].hash,
+            memory_id=named(there[id_]),
+            origin=old.origin,
+            pinned=old.pinned,
         )
         with index.lock:
             index.refresh()  # others may have stored the same meanwhile
@@ -220,6 +270,20 @@ def _check_type(given: object) -> None:
     if not isinstance(given, str) or given not in MEMORY_TYPES:
         raise InvalidInputError(
             f"memory_type: expected one of {', '.join(MEMORY_TYPES)}, found {given!r}"
+        )
+
+
+def _check_origin(origin: object, pinned: object) -> None:
+    if not isinstance(origin, str) or origin not in ORIGINS:
+        raise InvalidInputError(
+            f"origin: expected one of {', '.join(ORIGINS)}, found {origin!r:.80}"
+        )
+    if not isinstance(pinned, bool):
+        raise InvalidInputError(f"pinned: expected True or False, found {pinned!r:.80}")
+    if pinned and origin != "user":
+        raise InvalidInputError(
+            f'pinned: the origin is "{origin}"; only what a user said or you set yourself is '
+            'pinned, which has the origin "user"'
         )
 
 

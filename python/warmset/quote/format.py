@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.text.decisions import entities, summarise
-from warmset.text.markup import CLOSING, OPENING, TAG
+from warmset.text.markup import CLOSING, MEMORY_TAG, OPENING, TAG
 from warmset.text.resolved_dates import dated
 from warmset.text.tags import tag_guard
 from warmset.text.timestamps import DAY, day_of
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
     from warmset.state.entry import Entry
 
-_guarded: Final = tag_guard([TAG])
+_guarded: Final = tag_guard([TAG, MEMORY_TAG])
 _LINE_END: Final = re.compile(r"\r\n|[\n\r\v\f\x1c\x1d\x1e\x85\u2028\u2029]")
 _INDENTED: Final = "\n  "
+_BRACKETS: Final = str.maketrans("[]", "()")
 INDEX_TITLE: Final = "Other turns that may matter, one line each:\n"
 
 
@@ -84,6 +85,23 @@ def quote(entry: Entry, text: str) -> str:
     """
     said = _LINE_END.sub(_INDENTED, dated(text, entry.facts.role, entry.at))
     return fenced(f"#{entry.id} {_LINE_END.sub(' ', who(entry))}: {said}\n")
+
+
+def memory_quote(name: str, origin: str | None, at: float, text: str) -> str:
+    """Quote a memory, or a turn of another conversation, with its name, its origin and its day.
+
+    No text can pass for the beginning of another one, and no name for an origin.
+
+    Args:
+        name: What it is called.
+        origin: Whose words these are; None if that is not known.
+        at: When it was said or stored, in seconds since 1970 UTC.
+        text: Its text.
+    """
+    whose = "origin not known" if origin is None else origin
+    head = _LINE_END.sub(" ", name).translate(_BRACKETS)
+    said = _LINE_END.sub(_INDENTED, dated(text, whose, at))
+    return fenced(f"[{head}, {whose}, {_day(day_of(at))}] {said}\n")
 
 
 def quotes(turns: Iterable[tuple[Entry, str]]) -> str:

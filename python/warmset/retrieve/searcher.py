@@ -6,12 +6,15 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from warmset.errors import InvalidInputError
+from warmset.index.query_vectors import given_vector
 from warmset.options import SEARCH_WAIT, SHORTLIST, Filter
+from warmset.retrieve import cues
 from warmset.retrieve.search import retrieve, scope
 
 if TYPE_CHECKING:
     from collections.abc import Collection
 
+    from warmset.embed import Vectors
     from warmset.engine.handle import Handle
     from warmset.options import Weights
     from warmset.retrieve.hits import Found
@@ -113,3 +116,40 @@ class Searcher:
             wait=wait,
             ledger=ledger,
         )
+
+    def elsewhere(
+        self,
+        ledger: Ledger,
+        text: str,
+        *,
+        query_vector: object | None,
+        k: int,
+        wait: float,
+    ) -> Found:
+        """Search the tenant's other conversations for a window; see `shortlist`."""
+        engine = self._handle.engine
+        with engine.lock:
+            own = list(ledger.history.path)
+        where = Filter(exclude=own)
+        return retrieve(
+            engine,
+            self._handle.query_vectors,
+            text,
+            query_vector=query_vector,
+            k=k,
+            where=scope(engine, ledger.tenant, where),
+            weights=self.weights,
+            wait=wait,
+        )
+
+    def question(
+        self, ledger: Ledger, text: str, *, query_vector: object | None, wait: float
+    ) -> tuple[str, Vectors | None]:
+        """Return the words of a window's request, and its vector if it can be had in time."""
+        words, _ = cues.read(text, self._handle.engine.numbers, ledger)
+        if query_vector is not None:
+            return words, given_vector(query_vector)
+        vectors = self._handle.query_vectors
+        if vectors is None or not text.strip():
+            return words, None
+        return words, vectors.get(words, wait)[0]

@@ -49,10 +49,10 @@ class Epochs:
 
     def take(self, made: Made) -> None:
         """Take a record up, in the order of the store."""
-        step = decode_step(made.fields, None)
+        step = decode_step(made.fields, None, made.sources)
         if step is not None:
-            chain = self._chains.setdefault(step.key, _Chain())
-            chain.take(Recorded(made.id, head_of(made), step, made.sources[1:]))
+            chain, head = self._chains.setdefault(step.key, _Chain()), head_of(made)
+            chain.take(Recorded(made.id, head, step, made.sources[1 if head else 0 :]))
 
     @property
     def any(self) -> bool:

@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         "variants",
         "forms",
         "frozen",
+        "pinned",
         "changers",
         "decisions",
         "auto",
@@ -87,6 +88,8 @@ class Ledger:
         variants: How the caller's last list had messages, by their ids, where it had them otherwise
             than the store: without their thinking, with other cache marks. Windows show them so.
             Never changed, only replaced, and not stored.
+        pinned: The request with which the exchange began, and the ids of the memories that were
+            pinned then, the newest first.
         forms: The canonical forms of its messages, as far as they were needed.
     """
 
@@ -101,6 +104,7 @@ class Ledger:
     variants: Mapping[int, Variant] = field(default_factory=dict[int, "Variant"])
     forms: StoredForms = field(default_factory=StoredForms)
     frozen: object | None = None
+    pinned: tuple[tuple[object, ...], tuple[int, ...]] | None = None
     changers: object | None = None
     decisions: object | None = None
     auto: tuple[Mode, tuple[object, ...]] | None = None

@@ -19,7 +19,20 @@ if TYPE_CHECKING:
 
 WHAT: Final = "choices"
 _KIND: Final = "item"
-_LISTS: Final = ("request", "since", "summary", "quoted", "picked", "lines", "described", "changed")
+_LISTS: Final = (
+    "request",
+    "since",
+    "summary",
+    "quoted",
+    "picked",
+    "lines",
+    "described",
+    "changed",
+    "memories",
+    "pinned",
+)
+_BESIDE: Final = ("memories", "pinned")
+"""What a window may show besides the messages of the conversation."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -29,7 +42,7 @@ class StoredChoices:
     Args:
         request: The id of the request's message.
         key: A hash of the request's text and of the options.
-        whole: Whether all messages were sent unchanged; then the rest is empty.
+        whole: Whether all messages were sent unchanged; then the rest is empty, but for memories.
         since: The id of the oldest recent message; None if there was none.
         summary: The id of the record of the summary that was shown; None if there was none.
         quoted: Ids of the quoted units' first messages.
@@ -39,6 +52,8 @@ class StoredChoices:
         picked: Ids that a picker returned.
         changed: Ids of messages of which a value was changed later, each with that of the message
             that changed it.
+        memories: Ids of the memories, and of the turns of other conversations, that were quoted.
+        pinned: Ids of the memories that were pinned when the exchange began, the newest first.
         by: "score" or "picker".
         why: Why the score decided although there is a picker, else None.
         least: The score that a hit needed.
@@ -55,6 +70,8 @@ class StoredChoices:
     described: Sequence[int | None] = ()
     picked: Sequence[int] = ()
     changed: Sequence[tuple[int, int]] = ()
+    memories: Sequence[int] = ()
+    pinned: Sequence[int] = ()
     by: str = "score"
     why: str | None = None
     least: float | None = None
@@ -79,12 +96,15 @@ def choices_draft(tenant: str, conversation: str, one: StoredChoices) -> Draft:
         "lines": one.lines,
         "described": said,
         "changed": [id_ for pair in one.changed for id_ in pair],
+        "memories": one.memories,
+        "pinned": one.pinned,
     }
     sources = list(dict.fromkeys(id_ for name in _LISTS for id_ in ids[name]))
     place = {id_: at for at, id_ in enumerate(sources)}
     fields: dict[str, Any] = {"what": WHAT, "key": one.key}
     if one.whole:
         fields["whole"] = True
+        fields |= {name: [place[id_] for id_ in ids[name]] for name in _BESIDE if ids[name]}
     else:
         fields |= {name: [place[id_] for id_ in ids[name]] for name in _LISTS[1:] if ids[name]}
         fields["by"] = [one.by, one.why]
@@ -124,6 +144,8 @@ def decode_choices(made: Made) -> StoredChoices | None:
             described=said,
             picked=[id_ for id_ in ids["picked"] if id_ is not None],
             changed=list(zip(changed[::2], changed[1::2], strict=True)),
+            memories=tuple([id_ for id_ in ids["memories"] if id_ is not None]),
+            pinned=tuple([id_ for id_ in ids["pinned"] if id_ is not None]),
             by=str(by),
             why=None if why is None else str(why),
             least=None if least is None else float(least),

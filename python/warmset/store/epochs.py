@@ -11,7 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast
+from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias, cast, get_args
 
 from warmset.messages import DIALECTS
 from warmset.messages.prefix import Prefix
@@ -28,15 +28,26 @@ WHAT: Final = "epoch"
 _KIND: Final = "item"
 
 InsertionName: TypeAlias = Literal[
-    "anchor_day", "summary", "index", "recall", "listing", "day", "compaction"
+    "pinned",
+    "anchor_day",
+    "summary",
+    "index",
+    "memories",
+    "recall",
+    "listing",
+    "day",
+    "compaction",
 ]
-_NAMES: Final = ("anchor_day", "summary", "index", "recall", "listing", "day", "compaction")
+_NAMES: Final = get_args(InsertionName)
 
 InsertionRole: TypeAlias = Literal["user", "system", "developer"]
 _ROLES: Final = ("user", "system", "developer")
 
 _HASH: Final = 12
 """Bytes of a request's hash."""
+
+_PLAIN: Final = 5
+"""What is recorded of an insertion without memories."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -59,10 +70,11 @@ class Insertion:
     """A message of ours in an epoch, or several; it stays where it was first sent.
 
     Args:
-        name: "anchor_day" stands behind the task, "summary" and "index" before the first message
-            that is shown, "recall" before a request, "listing" before or behind one, "day" before
-            the first message of a day; "compaction" is what a provider returned in the place of all
-            before it.
+        name: "pinned" stands behind the instructions, or with the role "system" in the system
+            prompt; "anchor_day" behind the task, "summary" and "index" before the first message
+            that is shown, "memories" and "recall" before a request, "listing" before or behind one,
+            "day" before the first message of a day; "compaction" is what a provider returned in the
+            place of all before it.
         at: The number of the conversation's messages before it.
         text: Its text.
         quoted: Positions of the messages that it quotes.
@@ -73,6 +85,7 @@ class Insertion:
         moved: The replies behind a compaction whose thinking stays valid.
         role: The role of the message; that of a quotation is "user".
         dated: Positions of the messages whose day it states, and whose phrases of time it has.
+        memories: Ids of the memories, and of the turns of other conversations, that it quotes.
     """
 
     name: InsertionName
@@ -85,6 +98,7 @@ class Insertion:
     moved: tuple[Moved, ...] = ()
     role: InsertionRole = "user"
     dated: tuple[int, ...] = ()
+    memories: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -170,14 +184,22 @@ def step_draft(
         fields["behind"] = step.behind.encode()
     if (one := step.begins) is not None:
         fields["begins"] = [one.number, one.start, list(one.held), one.lead, one.why]
+    memories = [id_ for one in step.insertions for id_ in one.memories]
+    beside = [*made_of, *memories] if head else memories
+    sources = tuple(dict.fromkeys([head, *beside] if head else beside))
+    place = {id_: at for at, id_ in enumerate(sources)}
     if step.insertions:
         fields["insertions"] = [
-            [_named(one), one.at, list(one.quoted), list(one.listed), list(one.dated)]
+            [
+                *(_named(one), one.at, list(one.quoted), list(one.listed), list(one.dated)),
+                *([[place[id_] for id_ in one.memories]] if one.memories else ()),
+            ]
             for one in step.insertions
         ]
+    if sources and not head:
+        fields["headless"] = True
     texts = [_written(one) for one in step.insertions]
     payload = json.dumps(texts, ensure_ascii=False).encode("utf-8", "surrogatepass")
-    sources = (head, *(id_ for id_ in dict.fromkeys(made_of) if id_ != head)) if head else ()
     return derived_draft(_KIND, tenant, conversation, fields, payload if texts else b"", sources)
 
 
@@ -193,15 +215,18 @@ def is_step(made: Made) -> bool:
 
 def head_of(made: Made) -> int:
     """Return the id of the last message that a record's list covers; 0 if there is none."""
-    return made.sources[0] if made.sources else 0
+    return made.sources[0] if made.sources and not made.fields.get("headless") else 0
 
 
-def decode_step(fields: Mapping[str, Any], payload: bytes | None) -> Step | None:
+def decode_step(
+    fields: Mapping[str, Any], payload: bytes | None, sources: Sequence[int] = ()
+) -> Step | None:
     """Read a record; None if it is not as this version writes it.
 
     Args:
         fields: Its meta.
         payload: The texts of its insertions; None leaves them empty.
+        sources: Ids of the records that it was made from.
     """
     try:
         texts: list[Any] | None = None
@@ -223,10 +248,11 @@ def decode_step(fields: Mapping[str, Any], payload: bytes | None) -> Step | None
             behind=Prefix.decode(fields.get("behind")),
             begins=None if begins is None else _beginning(begins),
             insertions=tuple(
-                _insertion(row, "" if texts is None else texts[at]) for at, row in enumerate(rows)
+                _insertion(row, "" if texts is None else texts[at], sources)
+                for at, row in enumerate(rows)
             ),
         )
-    except (KeyError, TypeError, ValueError):
+    except (IndexError, KeyError, TypeError, ValueError):
         return None
 
 
@@ -262,7 +288,7 @@ def _named(one: Insertion) -> str:
     return one.name if one.role == "user" else f"{one.name}:{one.role}"
 
 
-def _insertion(row: Any, payload: Any) -> Insertion:
+def _insertion(row: Any, payload: Any, sources: Sequence[int]) -> Insertion:
     named, at, quoted, listed = row[:4]
     dated = row[4] if len(row) > 4 else ()  # noqa: PLR2004 - records of the first preview have four
     name, _, role = str(named).partition(":")
@@ -276,6 +302,7 @@ def _insertion(row: Any, payload: Any) -> Insertion:
         quoted=tuple(int(one) for one in quoted),
         listed=tuple(int(one) for one in listed),
         dated=tuple(int(one) for one in dated),
+        memories=tuple(sources[int(at)] for at in row[5]) if len(row) > _PLAIN else (),
     )
     if not isinstance(payload, dict):
         return made

@@ -22,6 +22,7 @@ from warmset.text.markup import CLOSING, OPENING
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 from warmset.window.days import above_line, is_closed, tail_lines
 from warmset.window.layout import protected
+from warmset.window.memos import memo_block
 from warmset.window.render import frame_tokens, render, request_behind, total
 from warmset.window.result import Part, PartName
 
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
     from warmset.window.choices import Settled, Unused
     from warmset.window.days import DayLine
     from warmset.window.layout import Frame
+    from warmset.window.memos import Memo
     from warmset.window.render import Call
 
 
@@ -90,6 +92,7 @@ class Draft:
         dates: The lines beside the verbatim messages that name their days.
         changed: Ids of quoted and listed messages of which a value was changed later, each with the
             id of the message that changed it.
+        memories: Memories, and turns of other conversations, that are quoted, the best first.
         least: The score that a hit needed to be quoted; None if nothing was retrieved.
         unused: Why no more is quoted; None if nothing was retrieved.
     """
@@ -101,6 +104,7 @@ class Draft:
     without: str | None = None
     dates: tuple[DayLine, ...] = ()
     changed: tuple[tuple[int, int], ...] = ()
+    memories: tuple[Memo, ...] = ()
     least: float | None = None
     unused: Unused | None = None
 
@@ -198,6 +202,11 @@ def write(engine: Engine, call: Call, draft: Draft) -> Assembled:
     if draft.summary is not None:
         line = Line(draft.summary.text, draft.summary.tokens)
         pieces.append(_user_piece(engine, call, "summary", line, draft.summary.ids))
+    if draft.memories:
+        block = memo_block(engine, call.source, draft.memories, pinned=False)
+        part = Part("memories", block.tokens, block.ids)
+        said = messages.text_message(call.source, "user", block.text)
+        pieces.append(Piece((part,), [said]))
     if draft.quoted or draft.lines:
         pieces.append(_retrieved(engine, call, draft))
     show("system", frame.placed, in_place=True)
@@ -347,10 +356,14 @@ def _in_order(dialect: Dialect, pieces: list[Piece]) -> list[tuple[int, Message]
 
 
 def _weaker(engine: Engine, draft: Draft) -> Draft | None:
-    """Drop the weakest choice: a line, a quote, the summary, a recent unit, days, a tool step."""
+    """Drop the weakest choice.
+
+    That is a line, a memory, a quote, the summary, a recent unit, days, or a tool step.
+    """
     frame = draft.frame
-    if draft.lines:
-        return replace(draft, lines=draft.lines[:-1])
+    if draft.lines or draft.memories:
+        memories = draft.memories if draft.lines else draft.memories[:-1]
+        return replace(draft, lines=draft.lines[:-1], memories=memories)
     if draft.quoted:
         return replace(draft, quoted=draft.quoted[:-1], unused="over_budget")
     if draft.summary is not None:

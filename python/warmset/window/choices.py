@@ -39,9 +39,11 @@ class Unchanged:
 
     Args:
         key: The request and options for which the choice was made.
+        memories: Ids of the memories, and turns of other conversations, that were quoted.
     """
 
     key: tuple[object, ...]
+    memories: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +61,7 @@ class Frozen:
         changed: The messages of which a value was changed later; see `Draft`.
         least: The score that a hit needed.
         unused: Why nothing more was quoted.
+        memories: Ids of the memories, and turns of other conversations, that were quoted.
     """
 
     key: tuple[object, ...]
@@ -71,6 +74,7 @@ class Frozen:
     changed: tuple[tuple[int, int], ...] = ()
     least: float | None = None
     unused: Unused | None = None
+    memories: tuple[int, ...] = ()
 
     def picked_of(self, found: Found) -> Picked:
         """Return what was picked, for the report of another window; the picker is not asked."""

@@ -49,7 +49,7 @@ class ExchangeChoices:
         key: Key,
         summaries: Summaries | None,
     ) -> None:
-        self._engine, self._ledger, self._request, self._key = engine, ledger, request, key
+        self._engine, self._ledger, self._request, self.key = engine, ledger, request, key
         last = ledger.frozen
         if not isinstance(last, (Frozen, Unchanged)) or last.key != key:
             read = None if summaries is None else summaries.stored
@@ -66,12 +66,21 @@ class ExchangeChoices:
         """Whether the last window was the whole list."""
         return isinstance(self._last, Unchanged)
 
+    @property
+    def memories(self) -> tuple[int, ...] | None:
+        """The memories that the exchange's last window quoted; None if this is the first one."""
+        return self._last.memories if isinstance(self._last, (Frozen, Unchanged)) else None
+
     def keep(self, chosen: Frozen | Unchanged) -> None:
         """Remember what this window chose, and store it if the exchange begins with it."""
         if type(chosen) is not type(self._last):
-            store_choices(self._engine, self._ledger, self._request, self._key, chosen)
+            store_choices(self._engine, self._ledger, self._request, self.key, chosen)
         self._ledger.frozen = chosen
 
-    def keep_whole(self) -> None:
-        """Remember that this window is the whole list; see `keep`."""
-        self.keep(Unchanged(self._key))
+    def keep_whole(self, memories: tuple[int, ...] = ()) -> None:
+        """Remember that this window is the whole list; see `keep`.
+
+        Args:
+            memories: Ids of the memories that it quotes besides.
+        """
+        self.keep(Unchanged(self.key, memories))

@@ -11,9 +11,11 @@ from warmset.money.prices import check_prices
 from warmset.options import (
     DATES,
     INDEX_SHARE,
+    MEMORY_SHARE,
     MIN_SAVING,
     RECALL_SHARE,
     RECENT,
+    SCOPES,
     SHORTLIST,
     SWAP_AT,
     SWAP_TO,
@@ -25,7 +27,7 @@ if TYPE_CHECKING:
 
     from warmset.messages import System
     from warmset.money import Prices
-    from warmset.options import Dates
+    from warmset.options import Dates, Scope
     from warmset.pick import Picker
     from warmset.window.summaries import CompactionPolicy
 
@@ -34,6 +36,11 @@ IndexRole: TypeAlias = Literal["user", "system"]
 """Whether index lines stand in a message of the user, or in one of instructions."""
 
 _INDEX_ROLES: Final = ("user", "system")
+
+PinnedRole: TypeAlias = Literal["user", "system"]
+"""Whether pinned memories stand in a message of the user, or in the system prompt."""
+
+_PINNED_ROLES: Final = ("user", "system")
 
 
 class WindowKeywords(TypedDict, total=False):
@@ -51,6 +58,9 @@ class WindowKeywords(TypedDict, total=False):
     recall_share: float
     swap_at: float
     swap_to: float
+    memories: float
+    pinned_role: PinnedRole
+    scope: Scope
     dialect: str | None
     system: System | None
     tools: Sequence[Mapping[str, Any]] | None
@@ -89,6 +99,14 @@ class WindowOptions:
             exchange begins. At the whole budget that happens wherever it must.
         swap_to: In mode "steady", the share of the budget that a list has which is made anew, the
             system prompt and tools included.
+        memories: The share of the budget that memories may take, pinned ones included, and turns of
+            other conversations; in mode "steady", all that a list has of them. 0 shows none. A list
+            that is small enough to be sent unchanged gets pinned memories only.
+        pinned_role: "user" for a message of the user before all others, or "system" to have pinned
+            memories at the end of the system prompt.
+        scope: "tenant" lets a window quote turns of the tenant's other conversations, too, each
+            with the name of its conversation and its day, under the share of `memories`. Since they
+            are asked for, a small list gets them as well, and memories with them.
         dialect: The dialect of the window; the conversation's if not given.
         system: A system prompt that is sent beside the messages.
         tools: Tool schemas that are sent with the call; their tokens count. Functions in the shape
@@ -116,6 +134,9 @@ class WindowOptions:
     recall_share: float = RECALL_SHARE
     swap_at: float = SWAP_AT
     swap_to: float = SWAP_TO
+    memories: float = MEMORY_SHARE
+    pinned_role: PinnedRole = "user"
+    scope: Scope = "conversation"
     dialect: str | None = None
     system: System | None = None
     tools: Sequence[Mapping[str, Any]] | None = None
@@ -130,6 +151,8 @@ class WindowOptions:
         Beside.of(self.system, self.tools, self.model)
         _check_word("dates", self.dates, DATES)
         _check_word("index_role", self.index_role, _INDEX_ROLES)
+        _check_word("pinned_role", self.pinned_role, _PINNED_ROLES)
+        _check_word("scope", self.scope, SCOPES)
         if self.model is not None and not self.model.strip():
             raise InvalidInputError(f"model: expected a model's name, found {self.model!r:.80}")
         for name, value, least in (
@@ -146,11 +169,16 @@ class WindowOptions:
             ("min_saving", self.min_saving),
             ("recall_share", self.recall_share),
             ("swap_to", self.swap_to),
+            ("memories", self.memories),
             ("wait", self.wait),
         ):
             if isinstance(share, bool) or not isinstance(share, (int, float)):
                 raise InvalidInputError(f"{name}: expected a number, found {share!r}")
-            if name != "wait" and not 0 <= share < 1:
+            if name == "memories" and not 0 <= share <= 1:
+                raise InvalidInputError(
+                    f"memories: expected at least 0 and at most 1, found {share}"
+                )
+            if name not in ("wait", "memories") and not 0 <= share < 1:
                 raise InvalidInputError(f"{name}: expected at least 0 and below 1, found {share}")
         _check_swap(self.swap_at, self.swap_to)
         if self.recall_share >= self.swap_to:
@@ -168,7 +196,13 @@ class WindowOptions:
         The query vector is not included: windows compare its bytes.
         """
         chosen = (self.recent, self.shortlist, self.max_picked, self.index_share, self.min_saving)
-        return (*chosen, self.dates)
+        theirs = (self.memories, self.pinned_role, self.scope)
+        given = () if theirs == _OF_MEMORIES else theirs  # as those have it that know none of them
+        return (*chosen, self.dates, *given)
+
+
+_OF_MEMORIES: Final = (MEMORY_SHARE, "user", "conversation")
+"""The options of memories that are usual."""
 
 
 def _check_word(name: str, word: object, words: Collection[str]) -> None:

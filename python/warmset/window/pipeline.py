@@ -24,7 +24,10 @@ from warmset.tokens.budget import input_tokens
 from warmset.window.assemble import assemble
 from warmset.window.auto import Weighing, weigh
 from warmset.window.exchange import ExchangeChoices, key_of_choices
+from warmset.window.one_window import OneWindow
 from warmset.window.options import WindowOptions
+from warmset.window.pinned import pins_of
+from warmset.window.remembering import Remembering
 from warmset.window.report_builder import ReportBuilder
 from warmset.window.request import Ask, read_request
 from warmset.window.stages import (
@@ -52,9 +55,10 @@ if TYPE_CHECKING:
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
     from warmset.tokens.budget import Budget
-    from warmset.window.assemble import Assembled, Draft
+    from warmset.window.assemble import Draft
     from warmset.window.layout import Frame
     from warmset.window.options import WindowKeywords
+    from warmset.window.pinned import Pins
     from warmset.window.render import Call
     from warmset.window.request import Request
     from warmset.window.result import Window
@@ -144,76 +148,132 @@ class Windows:
             ledger = engine.ledger(self._handle.tenant, conversation)
             request = read_request(engine, ledger, ask.query)
             call = call_of(engine, ledger, ask, request)
-            tokens_in = cost_of_all(engine, ledger, call)
-            live = untouched(ledger, ask, tokens_in, call)
-            entries = ledger.live().copy() if tokens_in <= call.budget else []
-        report = ReportBuilder(engine, ledger, ask, tokens_in, started)
+        pins = pins_of(engine, ledger, ask, request, call)
+        while True:
+            try:
+                return self._built(conversation, ask, pins, started)
+            except BudgetTooSmall as error:
+                fewer = pins.fewer(error.need - error.have)
+                if fewer is None:
+                    raise
+                pins = fewer
+
+    def _built(self, conversation: str, ask: Ask, pins: Pins, started: float) -> Window:
+        """Build a window beside pinned memories.
+
+        Raises:
+            BudgetTooSmall: What must stay does not fit beside them.
+        """
+        engine = self._handle.live()
+        with engine.lock:
+            ledger = engine.ledger(self._handle.tenant, conversation)
+            request = read_request(engine, ledger, ask.query)
+            given = call_of(engine, ledger, ask, request)
+            pins = replace(pins, call=given)
+            call = pins.beside
+            tokens_in, tokens = (cost_of_all(engine, ledger, one) for one in (given, call))
+            live = untouched(ledger, ask, tokens, call)
+            entries = ledger.live().copy() if tokens <= call.budget else []
         policy = None if ask.mode == "recency" else ask.options.compaction or self._compaction
         summaries = None if policy is None else self._prepare(engine, ledger, policy)
+        one = OneWindow(
+            engine=engine,
+            ledger=ledger,
+            ask=ask,
+            request=request,
+            call=call,
+            pins=pins,
+            report=ReportBuilder(engine, ledger, ask, tokens_in, started),
+            summaries=summaries,
+            memories=Remembering(engine, self._searcher, ledger, ask, request, pins),
+        )
         if ask.mode == "full" and summaries is not None:
             made, compaction = summaries.full(call)
-            window = report.window(
-                made, call, active=made.tokens < tokens_in, compaction=compaction
-            )
+            window = one.finish(made, active=made.tokens < tokens, compaction=compaction)
             self._evicted(logging.WARNING, conversation, window, compaction.left_out)
             return window
-        if live is not None:
-            return report.window(whole(engine, live, call), call, active=False)
+        if live is not None and not one.memories.beside_whole:
+            return one.finish(whole(engine, live, call), active=False, quotes=False)
 
         # evict: what stays verbatim, and the summary in front of the rest
         offered = None if summaries is None else summaries.offer(call)
+        picker, weights = ask.options.picker or self._picker, self._searcher.weights
+        key = key_of_choices(request, ask, call, weights, picker, policy)
         with engine.lock:
-            picker, weights = ask.options.picker or self._picker, self._searcher.weights
-            key = key_of_choices(request, ask, call, weights, picker, policy)
             choices = ExchangeChoices(engine, ledger, request, key, summaries)
-            kept = choices.frozen
-            base = stay(engine, ledger, ask, request, call, kept=kept, offered=offered)
+            base = None
+            if live is None:
+                kept = choices.frozen
+                base = stay(engine, ledger, ask, request, call, kept=kept, offered=offered)
         everything = WholeList(
             engine=engine,
             ledger=ledger,
             ask=ask,
             call=call,
             entries=entries,
-            tokens=tokens_in,
+            tokens=tokens,
             choices=choices,
+            memories=one.memories,
         )
+        if base is None:
+            return one.unchanged(everything.made())
+        least = least_tokens(engine, call, base)
+        made_whole = everything.instead_of(least)
+        if made_whole is None and ask.mode != "recency" and request.text:
+            return self._retrieved(one, base, call.budget - least, everything, choices)
+        made = assemble(engine, call, base) if made_whole is None else made_whole
+        made_whole = made_whole or everything.instead_of(made.tokens)
+        if made_whole is not None:
+            return one.unchanged(made_whole)
+        window = one.shown(made)
+        if ask.mode == "recency":
+            sent = window.report.turns_sent - (call.request is not None)
+            self._evicted(logging.DEBUG, conversation, window, window.report.turns_in - sent)
+        return window
 
-        def finish(made: Assembled, *, active: bool) -> Window:
-            shown = None if summaries is None else summaries.shown(made)
-            return report.window(made, call, active=active, compaction=shown)
+    def _retrieved(
+        self,
+        one: OneWindow,
+        base: Draft,
+        left: int,
+        everything: WholeList,
+        choices: ExchangeChoices,
+    ) -> Window:
+        """Quote what the request needs beside what a window shows verbatim.
 
-        if (unchanged := everything.instead_of(least_tokens(engine, call, base))) is not None:
-            return finish(unchanged, active=False)
-        if ask.mode == "recency" or not request.text:
-            made = assemble(engine, call, base)
-            unchanged = everything.instead_of(made.tokens)
-            window = finish(unchanged or made, active=unchanged is None)
-            if ask.mode == "recency":
-                sent = window.report.turns_sent - (call.request is not None)
-                self._evicted(logging.DEBUG, conversation, window, window.report.turns_in - sent)
-            return window
+        Args:
+            one: The window.
+            base: What it shows verbatim.
+            left: The tokens that this leaves.
+            everything: The whole list, which may be sent instead.
+            choices: The choices of the exchange.
+        """
+        engine, ledger, ask, request, call = one.engine, one.ledger, one.ask, one.request, one.call
+        kept, weights = choices.frozen, self._searcher.weights
 
         # shortlist ─▶ pick ─▶ pack
         found = None if kept is None else kept.found
         if found is None:  # where another process chose, what is found is for the report alone
             found = self._shortlist(ledger, ask, request, base.frame)
+        base = one.memories.choose(call, base, left, None if kept is None else kept.memories)
         if kept is not None:  # the picker is not called again
             picked = kept.picked_of(found)
             with engine.lock:
                 draft = again(ledger, base, kept)
         else:
-            picked = pick(picker, ask, request, found)
+            picked = pick(ask.options.picker or self._picker, ask, request, found)
             draft = quote_and_index(engine, ledger, call, ask, base, found, picked, weights)
-        report.asked(picked)
+            draft = one.memories.unrepeated(draft)
+        one.report.asked(picked)
         made = assemble(engine, call, draft)
 
         # saves enough? ─▶ window
-        if (unchanged := everything.instead_of(made.tokens)) is not None:
-            return finish(unchanged, active=False)
-        report.retrieved(found, picked)
+        if (made_whole := everything.instead_of(made.tokens)) is not None:
+            return one.unchanged(made_whole)
+        one.report.retrieved(found, picked)
         with engine.lock:
-            choices.keep(freeze(key, found, picked, made.draft))
-        return finish(made, active=True)
+            choices.keep(freeze(choices.key, found, picked, made.draft))
+        return one.shown(made)
 
     def _chosen(self, conversation: str, ask: Ask) -> Mode:
         """Return the mode that "auto" stands for."""

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from warmset.window.assemble import Assembled, Draft
     from warmset.window.render import Call
     from warmset.window.request import Ask
-    from warmset.window.result import Compaction, EpochReport, Reason
+    from warmset.window.result import Compaction, EpochReport, MemoryChoice, Reason
 
 _NAMED: Final = 3
 """How many kinds of what a conversion left out are named in a note, the most frequent first."""
@@ -83,6 +83,10 @@ class ReportBuilder:
         ask: The arguments of the window.
         tokens_in: The tokens of the whole conversation.
         started: When the call began, by `time.perf_counter`.
+
+    Attributes:
+        memories: Which memories are shown, and why others are not.
+        note: What went wrong with them; None if nothing did.
     """
 
     def __init__(
@@ -96,6 +100,17 @@ class ReportBuilder:
         self._found: Found | None = None
         self._picked: Picked | None = None
         self._usage: Usage | None = None
+        self.memories: Sequence[MemoryChoice] = ()
+        self.note: str | None = None
+
+    def remembered(self, choices: Sequence[MemoryChoice], note: str | None = None) -> None:
+        """Record which memories are shown, and why others are not.
+
+        Args:
+            choices: Why each is shown or not.
+            note: What went wrong with them; None if nothing did.
+        """
+        self.memories, self.note = choices, note
 
     def asked(self, picked: Picked) -> None:
         """Record what a picker used."""
@@ -180,6 +195,7 @@ class ReportBuilder:
             choices=()
             if found is None or self._picked is None
             else Choices(found, self._picked, self._ledger.entries, draft),
+            memories=tuple(self.memories),
         )
         return Window(
             messages=made.messages,
@@ -213,6 +229,8 @@ class ReportBuilder:
             notes.append("searched by words alone: the memory was opened without an embedder")
         if self._picked is not None and self._picked.why:
             notes.append(f"the score picked: {self._picked.why}")
+        if self.note is not None:
+            notes.append(self.note)
         return tuple(notes)
 
 

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warmset.ingest import Synced
+    from warmset.items.item import Origin
     from warmset.messages import Dialect, System
     from warmset.money import Bill, Money
     from warmset.state.sent_lists import SentList
@@ -35,9 +36,11 @@ if TYPE_CHECKING:
 
 PartName: TypeAlias = Literal[
     "system",
+    "pinned",
     "anchor",
     "dates",
     "summary",
+    "memories",
     "index",
     "retrieved",
     "recent",
@@ -51,6 +54,18 @@ Reason: TypeAlias = Literal[
 ]
 
 
+MemoryReason: TypeAlias = Literal[
+    "pinned",
+    "recalled",
+    "kept",
+    "already_in_window",
+    "below_cut",
+    "over_share",
+    "over_budget",
+    "whole_list",
+]
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """One part of a window.
@@ -58,9 +73,9 @@ class Part:
     Args:
         name: The kind of the part.
         tokens: Its tokens.
-        ids: The ids of the messages that it shows. For an index, these have one line each; for a
-            summary, these are the messages that it replaces; for a line with a day, those that it
-            speaks of.
+        ids: The ids of the messages, or memories, that it shows. For an index, these have one line
+            each; for a summary, these are the messages that it replaces; for a line with a day,
+            those that it speaks of.
     """
 
     name: PartName
@@ -90,6 +105,35 @@ class Choice:
     shown: bool
     reason: Reason
     terms: dict[str, float]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class MemoryChoice:
+    """Explains why a memory, or a turn of another conversation, is in a window or not.
+
+    Args:
+        id: The id of its record.
+        memory_id: Its name: the caller's, or "memory:" and its id, or "turn:" and the turn's.
+        tokens: The tokens of its quotation, without the frame around all of them.
+        shown: Whether it is quoted.
+        reason: "pinned"; "recalled": the request asks for it; "kept": an earlier window of the
+            exchange, or of the epoch, quoted it, and it stays; "already_in_window": the window says
+            it in another place; "below_cut": its score is too low; "over_share": the share of
+            `memories` has no room for it; "over_budget": the budget has none beside what must stay;
+            "whole_list": the list is sent unchanged.
+        origin: Whose words these are; None if that is not known.
+        conversation: The conversation that it belongs to; None if it belongs to the tenant.
+        score: Its score for the request; None if it is pinned, or stays from an earlier window.
+    """
+
+    id: int
+    memory_id: str
+    tokens: int
+    shown: bool
+    reason: MemoryReason
+    origin: Origin | None
+    conversation: str | None
+    score: float | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -191,6 +235,8 @@ class Report:
         thinking: What became of the model's thinking in turns that are shown verbatim: it is left
             out where something before it is not as it was when the model made it.
         epoch: The epoch of a window of mode "steady"; None in other modes.
+        memories: The memories, and turns of other conversations, that the window quotes, and the
+            best of those that it leaves out, each with the reason.
         exact: Whether the counts are the provider's own; counts by a formula are never exact.
     """
 
@@ -219,6 +265,7 @@ class Report:
     thinking: Thinking = field(default_factory=Thinking)
     epoch: EpochReport | None = None
     choices: Sequence[Choice] = ()
+    memories: Sequence[MemoryChoice] = ()
 
     def __repr__(self) -> str:
         return report_line(self)

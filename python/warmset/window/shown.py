@@ -59,6 +59,7 @@ def report_table(report: Report) -> str:
         ("searched by", report.searched_by or ""),
         ("picked by", report.picked_by or ""),
         ("picked", " ".join(map(str, report.picked))),
+        ("memories", " ".join(one.memory_id for one in report.memories if one.shown)),
         ("pending", report.pending),
         ("milliseconds", f"{report.milliseconds:.1f}"),
         *(("note", note) for note in report.notes),

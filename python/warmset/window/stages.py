@@ -30,6 +30,7 @@ from warmset.window.choices import Frozen, Settled
 from warmset.window.days import several_days
 from warmset.window.decisions import decisions_of
 from warmset.window.layout import Frame, cost, frame, must_stay, protected
+from warmset.window.memos import memo_block
 from warmset.window.newer import lines_with_newer, with_newer
 from warmset.window.render import Call, beside_system, render, request_behind, total
 from warmset.window.result import Part
@@ -214,6 +215,8 @@ def quote_and_index(
     stable = sum(cost(unit) for unit in (*parts.instructions(), *parts.recent, *parts.current))
     stable += _task(engine, parts) + _beside(engine, call) + PER_MESSAGE
     stable += summary_tokens(engine, call, base.summary) + day_tokens(engine, call, base)
+    if base.memories:
+        stable += memo_block(engine, call.source, base.memories, pinned=False).tokens
     left = max(call.budget - stable, 0)
     share = ask.options.index_share * grown(call.budget)
     reserve = int(left * share)
@@ -365,6 +368,7 @@ def freeze(key: tuple[object, ...], found: Found, picked: Picked, draft: Draft) 
         changed=draft.changed,
         least=draft.least,
         unused=draft.unused,
+        memories=tuple(one.id for one in draft.memories),
     )
 
 

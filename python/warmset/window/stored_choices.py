@@ -58,7 +58,14 @@ def store_choices(
     """
     if request.id is None or engine.store.path is None or not engine.opening.writes:
         return
-    one = StoredChoices(request=request.id, key=_hash(key), whole=True)
+    began, pinned = ledger.pinned or ((), ())
+    one = StoredChoices(
+        request=request.id,
+        key=_hash(key),
+        whole=True,
+        memories=made.memories,
+        pinned=pinned if began == request.key else (),
+    )
     if isinstance(made, Frozen):
         summary = made.summary
         if summary is not None and summary.id is None:
@@ -118,7 +125,7 @@ def stored_choices(
     if one is None or one.key != _hash(key):
         return None
     if one.whole:
-        return Unchanged(key)
+        return Unchanged(key, tuple(one.memories))
     summary = None
     if one.summary is not None:
         summary = None if summary_of is None else summary_of(one.summary)
@@ -140,6 +147,7 @@ def stored_choices(
         changed=tuple(one.changed),
         least=one.least,
         unused=cast("Unused | None", one.unused),
+        memories=tuple(one.memories),
     )
 
 

@@ -36,7 +36,7 @@ Moved: TypeAlias = "Mapping[bytes, tuple[bytes, bytes]]"
 """By the hash of the messages before a reply, what stands there instead, with and without
 thinking."""
 
-_NOT_VERBATIM = ("index", "retrieved", "summary", "dates")
+_NOT_VERBATIM = ("index", "retrieved", "summary", "dates", "memories", "pinned")
 
 
 class _Around(NamedTuple):

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from warmset.state.ledger import Ledger
     from warmset.window.assemble import Assembled
     from warmset.window.exchange import ExchangeChoices
+    from warmset.window.remembering import Remembering
     from warmset.window.render import Call
     from warmset.window.request import Ask
 
@@ -32,6 +33,7 @@ class WholeList:
         entries: All messages, if they fit the budget.
         tokens: Their tokens.
         choices: The choices of the exchange.
+        memories: What is quoted besides.
     """
 
     engine: Engine
@@ -41,6 +43,7 @@ class WholeList:
     entries: list[Entry]
     tokens: int
     choices: ExchangeChoices
+    memories: Remembering
 
     def instead_of(self, tokens: int) -> Assembled | None:
         """Return the whole list if it is sent, and None if a window is.
@@ -57,6 +60,19 @@ class WholeList:
         made = whole(self.engine, self.entries, self.call)
         if made.tokens > self.call.budget:  # in another dialect it may have more tokens
             return None
+        return self._kept(made)
+
+    def made(self) -> Assembled:
+        """Return the whole list, which is small enough to be sent unchanged."""
+        return self._kept(whole(self.engine, self.entries, self.call))
+
+    def _kept(self, made: Assembled) -> Assembled:
+        """Add what is quoted besides, and remember it for the exchange."""
+        if self.memories.beside_whole:
+            again = self.choices.memories
+            made = self.memories.beside(self.call, made, self.entries, again)
+        else:
+            self.memories.give_up()
         with self.engine.lock:
-            self.choices.keep_whole()
+            self.choices.keep_whole(self.memories.ids)
         return made

@@ -22,9 +22,11 @@ from warmset.engine import index_file
 from warmset.errors import Closed, EmbedderError, Locked, StoreError
 from warmset.index import file_lock
 from warmset.index.indexer import Indexer
+from warmset.items import NewItem
 from warmset.native import ColdStore
 from warmset.prepare.worker import Threads
 from warmset.receipts import Spooled
+from warmset.route import Need, Router, TaskSpec
 from warmset.summarize import ExtractiveSummarizer
 
 MARKER = "xylophone-7719"
@@ -410,6 +412,52 @@ def windows(heard):
         heard.memory = None
 
 
+class Judge:
+    """A triage, and a policy, that fail with what they were asked."""
+
+    def judge(self, request, _candidates, _text):
+        raise ValueError(request.query)
+
+    def decide(self, _spec, request, _records):
+        raise ValueError(request.query)
+
+
+class NoPower(Bag):
+    """An embedder that fails over memories."""
+
+    fingerprint = "bag-without-power"
+
+    def embed(self, texts):
+        if any("is old" in text for text in texts):
+            raise ConnectionError(MARKER)
+        return super().embed(texts)
+
+
+def routes(heard, tmp_path):
+    need = Need(type="note", scope="global")
+    spec = TaskSpec(task_type="t", required_memory=(need,), max_context_tokens=900)
+    with Memory.open(None, embedder="lexical", tenant="acme") as memory:
+        heard.memory = memory
+        memory.items.put(NewItem(memory_type="note", text=LINE))
+        made = Router(memory, specs=[spec], triage=Judge(), policy=Judge()).route("t", query=MARKER)
+        assert len(made.context_payload) == 1
+        [told] = heard.named("fell_back", "triage")
+        assert (told.to, told.triage, told.why) == ("rules", "Judge", "ValueError")
+        assert (told.candidates, told.name) == (1, "warmset.route")
+        [told] = heard.named("fell_back", "policy")
+        assert (told.to, told.task, told.error) == ("spec", "t", "ValueError")
+    heard.memory = None
+    with Memory.open(tmp_path / "memories", embedder="lexical") as memory:
+        memory.remember(f"The port is old. {LINE}")
+    with Memory.open(tmp_path / "memories", embedder=NoPower()) as memory:
+        log = memory.conversation("log")
+        talk(log, 12)
+        log.append(said("where is the port?"))
+        log.window(budget=900)
+        told = heard.named("fell_back", "memories")[-1]
+        assert (told.to, told.levelname) == ("words", "WARNING")
+
+
 def choices(heard, tmp_path, monkeypatch):
     def fails(_drafts, **_options):
         raise StoreError("full")
@@ -588,6 +636,7 @@ def test_every_event_has_its_fields_and_none_has_what_was_said(heard, tmp_path, 
         (threads, (monkeypatch,)),
         (windows, ()),
         (choices, (tmp_path, monkeypatch)),
+        (routes, (tmp_path,)),
         (summaries, (hand,)),
         (fitted, ()),
     ):

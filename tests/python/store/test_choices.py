@@ -34,6 +34,8 @@ def choices(draw):
         why=draw(st.none() | st.just("why")),
         least=draw(st.sampled_from([None, 0.0, 0.25, float("inf"), float("-inf")])),
         unused=draw(st.none() | st.just("unused")),
+        memories=tuple(draw(IDS)),
+        pinned=tuple(draw(IDS)),
     )
 
 
@@ -53,7 +55,7 @@ def made_of(draft):
 
 def named(one):
     """All ids that choices name."""
-    several = [*one.quoted, *one.lines, *one.described, *one.picked]
+    several = [*one.quoted, *one.lines, *one.described, *one.picked, *one.memories, *one.pinned]
     pairs = [id_ for pair in one.changed for id_ in pair]
     return {one.request, one.since, one.summary, *several, *pairs} - {None}
 
@@ -73,6 +75,13 @@ def test_a_whole_list_names_its_request_alone():
     one = StoredChoices(request=7, key="k", whole=True, **NOTHING, lines=[], described=[])
     made = made_of(choices_draft("t", "c", one))
     assert (decode_choices(made), made.sources) == (one, (7,))
+
+
+def test_a_whole_list_names_the_memories_beside_it():
+    one = StoredChoices(request=7, key="k", whole=True, memories=(9, 8), pinned=(8,), **NOTHING)
+    made = made_of(choices_draft("t", "c", replace(one, lines=[], described=[])))
+    read = decode_choices(made)
+    assert (read.memories, read.pinned, made.sources) == ((9, 8), (8,), (7, 9, 8))
 
 
 def test_choices_of_another_form_are_none():
@@ -124,3 +133,31 @@ def test_steps_are_read_as_they_were_written(insertions, head, sources):
         more = {**made.fields, "insertions": made.fields["insertions"] * 2}
         assert decode_step(fewer, payload) is None
         assert decode_step(more, payload) is None
+
+
+@given(st.integers(0, 9), IDS, st.lists(st.integers(20, 40), min_size=1, max_size=3, unique=True))
+def test_the_memories_of_a_step_are_among_its_sources(head, sources, memories):
+    made = [
+        Insertion(name="pinned", at=0, text="a", role="system", memories=tuple(memories)),
+        Insertion(name="memories", at=2, text="b", memories=tuple(memories[:1])),
+        Insertion(name="recall", at=2, text="c", quoted=(1,)),
+    ]
+    step = Step(
+        token="x",  # noqa: S106 - a name
+        after="",
+        dialect="openai",
+        model="",
+        beside="b",
+        count=3,
+        insertions=tuple(made),
+    )
+    draft = step_draft("t", "c", step, head, sources)
+    record, payload = made_of(draft), draft[3]
+    assert decode_step(record.fields, payload, record.sources) == step
+    assert head_of(record) == head
+    assert set(memories) <= set(record.sources), "erased with any of them"
+    moved = tuple(id_ + 100 for id_ in record.sources)
+    [first, *_] = decode_step(record.fields, payload, moved).insertions
+    assert first.memories == tuple(id_ + 100 for id_ in memories)
+    assert decode_step(record.fields, payload, ()) is None
+    assert [len(row) for row in record.fields["insertions"]] == [6, 6, 5]

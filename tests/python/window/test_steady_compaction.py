@@ -226,3 +226,24 @@ def test_a_system_prompt_that_comes_back_is_not_doubled():
         assert [one.get("role") for one in made.messages].count("system") == 1
         assert made.report.thinking.removed == ()
         assert agent.provider.dropped == 0
+
+
+@pytest.mark.parametrize("role", ["user", "system"])
+def test_what_is_pinned_is_there_behind_a_compaction_too(agent, role):
+    agent.memory.remember("The user prefers metric units.", pinned=True)
+    agent.given["pinned_role"] = role
+    steps, agent.hand.ends_in = agent.provider.rng, 1.0
+    for number in range(60):
+        agent.ask(words=1)
+        calls = steps.choice((0, 1, 1, 3))
+        for step in range(calls + 1):
+            made = agent.window()
+            assert not made.report.thinking.removed, (number, made.report.epoch)
+            told = str([made.system, *made.messages]).count("metric units")
+            assert told == 1 or (told == 0 and step > 0), (number, step, told)
+            agent.send(made, calls=step < calls)
+            if agent.hand.tasks and steps.random() < 0.5:
+                agent.hand.run()
+    assert agent.epochs.count(COMPACTED) >= 1
+    assert agent.provider.dropped == 0
+    assert agent.oracle.unequal == 0

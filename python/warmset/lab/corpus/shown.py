@@ -21,7 +21,8 @@ def shown(conversation: Conversation, window: Window) -> set[int]:
     A line of the scoped index does not count, nor a message that a summary replaces, nor a task
     that was shortened to a line.
     """
-    whole = [part for part in window.parts if part.name not in {"index", "summary", "dates"}]
+    others = {"index", "summary", "dates", "pinned", "memories"}
+    whole = [part for part in window.parts if part.name not in others]
     ids = {id_ for part in whole for id_ in part.ids}
     for part in window.parts:
         if part.name == "anchor":

@@ -144,7 +144,10 @@ def head(text: str) -> str:
 
 
 def _part(conversation: Conversation, part: Part, query: str | None) -> PartView:
-    said = text_of(conversation, part.ids[0]) if part.ids else query or ""
+    if part.name in ("pinned", "memories"):  # these are ids of memories
+        said = ""
+    else:
+        said = text_of(conversation, part.ids[0]) if part.ids else query or ""
     return PartView(name=part.name, tokens=part.tokens, ids=part.ids, head=head(said))
 
 

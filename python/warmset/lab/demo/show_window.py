@@ -20,9 +20,11 @@ if TYPE_CHECKING:
 
 _COLOURS: Final = {
     "system": "blue",
+    "pinned": "bright_green",
     "anchor": "cyan",
     "dates": "bright_black",
     "summary": "bright_cyan",
+    "memories": "bright_magenta",
     "index": "magenta",
     "retrieved": "green",
     "recent": "yellow",
@@ -108,13 +110,20 @@ def _parts(picture: Picture, out: Console, marks: Marks) -> None:
 def _said(part: PartView) -> Text:
     count = len(part.ids)
     plural = {
+        "pinned": f"{count} memories, quoted: ",
+        "memories": f"{count} memories or turns of other conversations, quoted: ",
         "index": f"{count} turns, a line each: ",
         "retrieved": f"{count} turns, quoted: ",
         "recent": f"{count} messages, verbatim: ",
         "current": f"{count} messages, verbatim: ",
         "all": f"{count} messages, untouched: ",
     }.get(part.name, "")
-    one = {"index": "1 turn: ", "retrieved": "1 turn, quoted: "}.get(part.name, "")
+    one = {
+        "pinned": "1 memory, quoted: ",
+        "memories": "1 memory, or turn of another conversation, quoted: ",
+        "index": "1 turn: ",
+        "retrieved": "1 turn, quoted: ",
+    }.get(part.name, "")
     text = Text(one if count == 1 else plural, "dim")
     if part.ids:
         text.append(f"#{part.ids[0]} ", "cyan")

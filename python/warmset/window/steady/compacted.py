@@ -12,7 +12,6 @@ here. Source: the page on compaction and preserved thinking of platform.claude.c
 from __future__ import annotations
 
 from dataclasses import replace
-from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from warmset.llm import ListRequest
@@ -24,7 +23,8 @@ from warmset.store.epochs import Insertion, Moved
 from warmset.tokens import message_tokens
 from warmset.window.render import render, total
 from warmset.window.steady.epoch import FRONT, Epoch
-from warmset.window.steady.write import write
+from warmset.window.steady.resume import leading
+from warmset.window.steady.write import in_list, write
 from warmset.window.summaries import SentOut
 from warmset.window.thinking import prefixes_of, without_unbound
 
@@ -63,7 +63,7 @@ def obstacle(ledger: Ledger, call: Call) -> str | None:
     accounts, live = ledger.accounts(), ledger.live()
     if any(not accounts.is_left(unit) for unit in accounts.open):
         return OPEN
-    lead = len(_lead(ledger))
+    lead = len(leading(ledger))
     if call.target == "anthropic" and any(one.facts.is_system for one in live[lead:]):
         return SYSTEM
     return None
@@ -154,7 +154,7 @@ def behind(
     why, cut = _uncut(call, whole, returned, _behind(call, last, count))
     if why is not None:
         return why
-    lead = _lead(ledger)
+    lead = leading(ledger)
     stands = _stands(engine, call, returned, whole.plain[len(lead) : cut], whole.plain[: len(lead)])
     rest = (one for one in last.insertions if _is_behind(call, one, count))
     epoch = Epoch(
@@ -163,7 +163,7 @@ def behind(
         start=count,
         held=lead,
         lead=len(lead),
-        insertions=(stands, *rest),
+        insertions=(stands, *_beside(last), *rest),
         count=last.count,
         head=last.head,
         beside=last.beside,
@@ -207,7 +207,7 @@ def at_compaction(
     start = next((at for at in kept if _is_compaction(engine.message(path[at]))), None)
     if start is None or call.source != call.target or call.target not in THOUGHTS:
         return None
-    lead = _lead(ledger)
+    lead = leading(ledger)
     stands = Insertion(name="compaction", at=start, text="")
     rest = (one for one in last.insertions if _is_behind(call, one, start))
     epoch = replace(
@@ -217,7 +217,7 @@ def at_compaction(
         start=start,
         held=lead,
         lead=len(lead),
-        insertions=(stands, *rest),
+        insertions=(stands, *_beside(last), *rest),
         made_of=(),
     )
     made, written = (write(engine, ledger, call, one) for one in (epoch, last))
@@ -249,6 +249,11 @@ def _end(made: Assembled, turn: int) -> int:
 def _behind(call: Call, epoch: Epoch, count: int) -> int:
     """Return how many messages of ours belong to the request that is the last of so many."""
     return sum(_belongs(call, one) and one.at == count for one in epoch.insertions)
+
+
+def _beside(epoch: Epoch) -> tuple[Insertion, ...]:
+    """Return what is pinned in the system prompt, which must be the same behind a compaction."""
+    return tuple(one for one in epoch.insertions if not in_list(one))
 
 
 def _is_behind(call: Call, one: Insertion, count: int) -> bool:
@@ -291,12 +296,6 @@ def _uncut(call: Call, whole: Assembled, returned: Returned, more: int) -> tuple
     if call.target == "anthropic" and not _changes_role(whole.plain[cut - 1], whole.plain[cut]):
         return ROLE, cut
     return None, cut
-
-
-def _lead(ledger: Ledger) -> tuple[int, ...]:
-    """Return the positions of the system messages that begin the conversation."""
-    live = ledger.live()
-    return tuple(at for at, _ in enumerate(takewhile(lambda entry: entry.facts.is_system, live)))
 
 
 def _changes_role(before: Message, after: Message) -> bool:

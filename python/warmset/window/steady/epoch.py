@@ -1,8 +1,8 @@
 """An epoch: a list that only grows, as positions on the conversation's path and messages of ours.
 
 ```text
-held │ summary, index │ held │ message │ recall, request │ message │ message …
-   before `start`            │ all messages from `start` on
+held │ pinned, summary, index │ held │ message │ memories, recall, request │ message │ message …
+   before `start`                    │ all messages from `start` on
 ```
 """
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 _HASH: Final = 12
 """Bytes of a hash of what stands beside a list."""
 
-FRONT: Final = ("anchor_day", "summary", "index", "compaction")
+FRONT: Final = ("anchor_day", "pinned", "summary", "index", "compaction")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -36,7 +36,7 @@ class Epoch:
         why: Why it began.
         start: The position of the first message from which on all are shown.
         held: Positions of the earlier messages that are shown as well, ascending.
-        lead: How many of them come before the summary and the index.
+        lead: How many of them come before pinned memories, the summary and the index.
         insertions: The messages of ours, by their position.
         count: The number of the conversation's messages that it covers.
         head: The id of the last of them; `ROOT` if there is none.
@@ -100,6 +100,21 @@ class Epoch:
     def quoted(self) -> set[int]:
         """The positions of the messages that it quotes."""
         return {at for one in self.insertions for at in one.quoted}
+
+    @property
+    def hides(self) -> bool:
+        """Whether it does not show all messages verbatim."""
+        return self.start > len(self.held)
+
+    @property
+    def pinned(self) -> Insertion | None:
+        """The pinned memories that it shows; None if it shows none."""
+        return next((one for one in self.insertions if one.name == "pinned"), None)
+
+    @property
+    def memories(self) -> set[int]:
+        """The ids of the memories, and of the turns of other conversations, that it quotes."""
+        return {id_ for one in self.insertions for id_ in one.memories}
 
     @property
     def listed(self) -> set[int]:

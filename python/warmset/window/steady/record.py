@@ -149,7 +149,9 @@ def _read(engine: Engine, one: Recorded) -> Step | None:
     if not one.step.insertions:
         return one.step
     found = engine.derived.get(one.id)
-    return None if found is None else decode_step(found.fields, engine.store.get(one.id).payload)
+    if found is None:
+        return None
+    return decode_step(found.fields, engine.store.get(one.id).payload, found.sources)
 
 
 def _beginning(now: Epoch) -> Beginning:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from itertools import takewhile
 from typing import TYPE_CHECKING, Final
 
 from warmset.store.epochs import request_hash
@@ -12,6 +13,7 @@ from warmset.window.steady.record import recorded, standing
 if TYPE_CHECKING:
     from warmset.engine.engine import Engine
     from warmset.state.ledger import Ledger
+    from warmset.store.epochs import Insertion
     from warmset.window.render import Call
     from warmset.window.request import Request
 
@@ -57,7 +59,13 @@ class Plan:
         )
 
 
-def resume(engine: Engine, ledger: Ledger, call: Call, request: Request) -> Plan:
+def resume(
+    engine: Engine,
+    ledger: Ledger,
+    call: Call,
+    request: Request,
+    pinned: Insertion | None = None,
+) -> Plan:
     """Return the epoch that a window continues; the caller holds the engine's lock.
 
     Where the system prompt, the tools or the model are others, a new epoch begins that has the same
@@ -68,6 +76,7 @@ def resume(engine: Engine, ledger: Ledger, call: Call, request: Request) -> Plan
         ledger: The conversation.
         call: The call.
         request: The request of the window.
+        pinned: The memories that are pinned now, for an epoch that has nothing before.
 
     Raises:
         StoreError: A record could not be read.
@@ -81,7 +90,8 @@ def resume(engine: Engine, ledger: Ledger, call: Call, request: Request) -> Plan
         first = known is None and not epochs.ended(key)
         why = MODEL if base is not None else FIRST if first else PATH
         number = epochs.number(key) + 1
-        base = replace(Epoch() if base is None else base, number=number, why=why, token="")
+        base = _empty(ledger, pinned) if base is None else base
+        base = replace(base, number=number, why=why, token="")
     elif base.beside != beside:
         base = replace(base, number=base.number + 1, why=BESIDE, token="")
     path, digest = ledger.history.path, None
@@ -95,6 +105,21 @@ def resume(engine: Engine, ledger: Ledger, call: Call, request: Request) -> Plan
     now = replace(base, count=len(path), head=ledger.history.head, asked=digest, beside=beside)
     sent = base.count + (answered and len(path) > base.count)  # the request was sent as a text
     return Plan(key, known, epochs.last(key), now, begins, at or 0, sent)
+
+
+def _empty(ledger: Ledger, pinned: Insertion | None) -> Epoch:
+    """Return an epoch that covers nothing yet, with pinned memories behind the instructions."""
+    if pinned is None:
+        return Epoch()
+    lead = leading(ledger)
+    front = (replace(pinned, at=len(lead)),)
+    return Epoch(start=len(lead), held=lead, lead=len(lead), insertions=front)
+
+
+def leading(ledger: Ledger) -> tuple[int, ...]:
+    """Return the positions of the system messages that begin the conversation."""
+    live = ledger.live()
+    return tuple(at for at, _ in enumerate(takewhile(lambda entry: entry.facts.is_system, live)))
 
 
 def _is_asked(engine: Engine, ledger: Ledger, base: Epoch, digest: str | None) -> bool:

@@ -20,9 +20,11 @@ from warmset.window.steady.days import anchor_day, with_days
 from warmset.window.steady.epoch import Epoch
 from warmset.window.steady.index_role import lines_role
 from warmset.window.steady.recall import places
-from warmset.window.steady.write import beside_tokens, insertion_tokens, write
+from warmset.window.steady.write import beside_tokens, insertion_tokens, with_pinned, write
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from warmset.engine.engine import Engine
     from warmset.state.ledger import Ledger
     from warmset.window.choices import Settled
@@ -68,6 +70,7 @@ def swapped(
     why: str,
     summary: Settled | None,
     spare: int,
+    pinned: Sequence[Insertion] = (),
 ) -> Swap:
     """Plan the next epoch; the caller holds the engine's lock.
 
@@ -80,12 +83,13 @@ def swapped(
         why: Why it ends.
         summary: The summary that is ready; None if there is none.
         spare: Tokens that the list must leave for what is recalled.
+        pinned: The pinned memories, and fewer and fewer of them, for a list that has no room.
 
     Raises:
         BudgetTooSmall: The messages that must stay do not fit.
     """
     target = max(int(call.budget * ask.options.swap_to) - spare, 0)
-    plan = _Plan(engine, ledger, call, ask, last, why)
+    plan = _Plan(engine, ledger, call, ask, last, why, pinned[0] if pinned else None)
     tries: list[tuple[Settled | None, bool, int]] = [(summary, True, target)]
     if summary is not None:
         tries += [(summary, False, target), (None, True, target)]
@@ -98,13 +102,13 @@ def swapped(
             made = plan.made(shown, room, lines=lines)
             if made is None:
                 break
-            tokens = write(engine, ledger, call, made.epoch).tokens
+            tokens = write(engine, ledger, with_pinned(call, made.epoch), made.epoch).tokens
             if tokens <= most:
                 return replace(made, over=most > target)
             room -= tokens - most
-    for dates in (True, False):
-        least = plan.smallest(dates=dates)
-        tokens = write(engine, ledger, call, least.epoch).tokens
+    for dates, front in ((True, None), *((False, one) for one in pinned), (False, None)):
+        least = plan.smallest(dates=dates, pinned=pinned[0] if dates and pinned else front)
+        tokens = write(engine, ledger, with_pinned(call, least.epoch), least.epoch).tokens
         if tokens <= call.budget:
             return least
     raise BudgetTooSmall(tokens, call.budget)
@@ -114,9 +118,19 @@ class _Plan:
     """Plans of one swap, from the fullest to the smallest."""
 
     def __init__(
-        self, engine: Engine, ledger: Ledger, call: Call, ask: Ask, last: Epoch, why: str
+        self,
+        engine: Engine,
+        ledger: Ledger,
+        call: Call,
+        ask: Ask,
+        last: Epoch,
+        why: str,
+        pinned: Insertion | None,
     ) -> None:
-        self._engine, self._ledger, self._call, self._ask = engine, ledger, call, ask
+        self._engine, self._ledger, self._ask = engine, ledger, ask
+        self._pinned = pinned
+        shown = Epoch() if pinned is None else Epoch(insertions=(pinned,))
+        self._call = with_pinned(call, shown)
         self._last, self._why = last, why
         accounts, last_unit = ledger.accounts(), len(ledger.accounts()) - 1
         newest = (last_unit,) if last_unit >= 0 else ()
@@ -132,6 +146,7 @@ class _Plan:
     def most(self, summary: Settled | None) -> int:
         """Return the tokens of a list that shows little but what must stay."""
         shown = 0 if summary is None else summary.tokens
+        shown += sum(insertion_tokens(self._engine, self._call, one) for one in self._front())
         return min(self.least() + shown + self._lines_room, self._call.budget)
 
     def made(self, summary: Settled | None, most: int, *, lines: bool) -> Swap | None:
@@ -142,7 +157,7 @@ class _Plan:
             most: The most tokens of the list.
             lines: Whether it has an index.
         """
-        front = self._anchor_day()
+        front = [*self._anchor_day(), *self._front()]
         if summary is not None:
             front.append(Insertion(name="summary", at=0, text=summary.text))
         free = most - self.least()
@@ -160,9 +175,14 @@ class _Plan:
                 front.append(index)
         return self._swap(start, front, summary, dates=self._dates)
 
-    def smallest(self, *, dates: bool) -> Swap:
-        """Return an epoch that shows nothing but what must stay, and its days."""
+    def _front(self) -> list[Insertion]:
+        """Return the pinned memories, as a list."""
+        return [] if self._pinned is None else [self._pinned]
+
+    def smallest(self, *, dates: bool, pinned: Insertion | None) -> Swap:
+        """Return an epoch that shows nothing but what must stay, its days, and what is pinned."""
         front = self._anchor_day() if dates else []
+        front += [] if pinned is None else [pinned]
         made = self._swap(self._start(0, 0), front, None, dates=dates and self._dates)
         return replace(made, over=True)
 

@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import logging
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Final
 
 from warmset._support.log import event, room
 from warmset.errors import ConversionError, StoreError
 from warmset.options import RANKED
+from warmset.window.memos import check_there
+from warmset.window.recalled import Asked
 from warmset.window.report_builder import ReportBuilder
 from warmset.window.request import read_request
 from warmset.window.result import EpochReport
@@ -33,9 +35,24 @@ from warmset.window.steady.provider import (
 )
 from warmset.window.steady.recall import recalled, room_of
 from warmset.window.steady.record import LOST, RECORDED, earlier, record, standing
+from warmset.window.steady.remembered import (
+    asked_of,
+    choices_of,
+    chosen_for,
+    front_of,
+    insertion_of,
+    room_for,
+    unrepeated,
+)
 from warmset.window.steady.resume import resume
 from warmset.window.steady.swap import swapped
-from warmset.window.steady.write import epoch_tokens, write, written_tokens
+from warmset.window.steady.write import (
+    epoch_tokens,
+    insertion_tokens,
+    with_pinned,
+    write,
+    written_tokens,
+)
 from warmset.window.thinking import without_unbound
 
 if TYPE_CHECKING:
@@ -49,10 +66,12 @@ if TYPE_CHECKING:
     from warmset.store.epochs import Insertion
     from warmset.window.assemble import Assembled
     from warmset.window.choices import Settled
+    from warmset.window.recalled import Chosen
     from warmset.window.render import Call
     from warmset.window.request import Ask, Request
     from warmset.window.result import Window
     from warmset.window.steady.epoch import Epoch
+    from warmset.window.steady.remembered import Front
     from warmset.window.steady.resume import Plan
     from warmset.window.steady.swap import Swap
     from warmset.window.summaries import Summaries
@@ -101,14 +120,16 @@ class SteadyWindows:
         """
         forced = False
         for _ in range(TRIES):
-            made = self._try(conversation, ask, summaries, started, forced=forced)
+            front = self._front(conversation, ask)
+            made = self._try(conversation, ask, summaries, front, started, forced=forced)
             if not isinstance(made, str):
-                return self._reported(conversation, *made, summaries)
+                return self._reported(conversation, front, *made, summaries)
             forced = forced or made == OVER
+        front = self._front(conversation, ask)
         with self._handle.live().lock:  # nobody can come between; nothing is recalled
-            made = self._try(conversation, ask, None, started, forced=forced, last=True)
+            made = self._try(conversation, ask, None, front, started, forced=forced, last=True)
         assert not isinstance(made, str)  # noqa: S101 - the last try is given as it is
-        return self._reported(conversation, *made, summaries)
+        return self._reported(conversation, front, *made, summaries)
 
     def expect(self, conversation: str, ask: Ask) -> None:
         """Note the last lists that another process recorded, to recognise them in a new one.
@@ -132,29 +153,33 @@ class SteadyWindows:
                 with suppress(StoreError, ConversionError):  # then it is not recognised
                     epoch = read(engine, ledger, key)
                     if epoch is not None:  # with all messages since: it would have grown by them
-                        made = write(engine, ledger, call, epoch)
-                        made, _ = without_unbound(engine, ledger, call, made, epoch.moved)
-                        note_window(ledger, made, call)
+                        whole = with_pinned(call, epoch)
+                        made = write(engine, ledger, whole, epoch)
+                        made, _ = without_unbound(engine, ledger, whole, made, epoch.moved)
+                        note_window(ledger, made, whole)
 
     def _try(
         self,
         conversation: str,
         ask: Ask,
         summaries: Summaries | None,
+        front: Front,
         started: float,
         *,
         forced: bool,
         last: bool = False,
-    ) -> tuple[ReportBuilder, Made] | str:
+    ) -> tuple[ReportBuilder, Made, Chosen] | str:
         """Build a window; or return why it has to be planned again."""
         engine = self._handle.live()
         with engine.lock:
             ledger = engine.ledger(self._handle.tenant, conversation)
             request = read_request(engine, ledger, ask.query)
-            call = call_of(engine, ledger, ask, request)
-            check_index_role(call, ask)
-            report = ReportBuilder(engine, ledger, ask, cost_of_all(engine, ledger, call), started)
-            plan = _with_days(engine, ledger, ask, resume(engine, ledger, call, request))
+            given = call_of(engine, ledger, ask, request)
+            check_index_role(given, ask)
+            report = ReportBuilder(engine, ledger, ask, cost_of_all(engine, ledger, given), started)
+            plan = resume(engine, ledger, given, request, front.whole)
+            plan = _with_days(engine, ledger, ask, plan)
+            call = with_pinned(given, plan.now)
             tokens = written_tokens(engine, ledger, call, plan.now)
         why = HARD if forced else _swap_because(call, ask, plan, tokens)
         provider = None if summaries is None else summaries.compactions
@@ -172,36 +197,83 @@ class SteadyWindows:
             if not plan.stands(engine, ledger):
                 return CHANGED
             if why is not None and swap is None:
-                swap = _next(engine, ledger, call, ask, plan, why, offered)
+                swap = _next(engine, ledger, call, given, ask, plan, why, offered, front)
             now = plan.now if swap is None else swap.epoch
-            tokens = epoch_tokens(engine, ledger, call, now)
-        recall = None
-        if plan.begins and request.text and now.start and not last:
-            recall = self._found(ledger, ask, request, now)
-            report.retrieved(*recall)
+            shown = with_pinned(given, now)
+            tokens = epoch_tokens(engine, ledger, shown, now)
+        recalls = _Recalls()
+        if plan.begins and request.text and not last:
+            recalls = self._recalls(ledger, ask, request, now, front)
         with engine.lock:
             if not plan.stands(engine, ledger):
                 return CHANGED
-            more: tuple[Insertion, ...] = ()
-            if recall is not None:
-                more = recalled(
-                    engine,
-                    ledger,
-                    call,
-                    ask,
-                    now,
-                    *recall,
-                    self._searcher.weights,
-                    at=plan.at,
-                    room=room_of(call, ask, tokens),
-                )
-            found = _written(engine, ledger, call, plan, swap, now, more)
+            more, chosen = self._more(ledger, shown, ask, plan, now, tokens, recalls)
+            check_there(engine, {*now.memories, *(one.id for one in chosen.shown)})
+            found = _written(engine, ledger, shown, plan, swap, now, more)
             done = last or found.outcome not in (LOST, OVER)
-        if done and provider is not None:
+        if not done:
+            return OVER if found.outcome == OVER else CHANGED
+        if recalls.turns is not None:
+            report.retrieved(*recalls.turns)
+        report.remembered((), recalls.asked.note)
+        if provider is not None:
             ask_provider(engine, ledger, ask, found, provider)
-        if done:
-            return report, found
-        return OVER if found.outcome == OVER else CHANGED
+        return report, found, chosen
+
+    def _front(self, conversation: str, ask: Ask) -> Front:
+        """Return what is pinned now; not under the engine's lock."""
+        engine = self._handle.live()
+        with engine.lock:
+            ledger = engine.ledger(self._handle.tenant, conversation)
+            call = call_of(engine, ledger, ask, read_request(engine, ledger, ask.query))
+        return front_of(engine, ledger, ask, call)
+
+    def _recalls(
+        self, ledger: Ledger, ask: Ask, request: Request, now: Epoch, front: Front
+    ) -> _Recalls:
+        """Search what an exchange may need; not under the engine's lock."""
+        engine = self._handle.live()
+        turns = self._found(ledger, ask, request, now) if now.hides else None
+        asked = asked_of(engine, self._searcher, ledger, ask, request, now, front)
+        return _Recalls(turns, asked)
+
+    def _more(
+        self,
+        ledger: Ledger,
+        call: Call,
+        ask: Ask,
+        plan: Plan,
+        now: Epoch,
+        tokens: int,
+        recalls: _Recalls,
+    ) -> tuple[tuple[Insertion, ...], Chosen]:
+        """Choose what is quoted for an exchange; the caller holds the engine's lock.
+
+        Returns:
+            The messages of ours before its request, and what they quote of memories.
+        """
+        engine = self._handle.engine
+        turns: tuple[Insertion, ...] = ()
+        room = room_for(engine, call, ask, now, call.budget - tokens)
+        chosen = chosen_for(engine, ledger, call, recalls.asked, now, room)
+        ours = insertion_of(engine, call, chosen, plan.at)
+        taken = sum(insertion_tokens(engine, call, one) for one in ours)
+        if recalls.turns is not None:
+            turns = recalled(
+                engine,
+                ledger,
+                call,
+                ask,
+                now,
+                *recalls.turns,
+                self._searcher.weights,
+                at=plan.at,
+                room=room_of(call, ask, tokens + taken),
+            )
+        if turns and ours:
+            chosen = unrepeated(engine, ledger, chosen, turns)
+            ours = insertion_of(engine, call, chosen, plan.at)
+        return (*ours, *turns), chosen
 
     def _found(
         self, ledger: Ledger, ask: Ask, request: Request, now: Epoch
@@ -222,12 +294,16 @@ class SteadyWindows:
     def _reported(
         self,
         conversation: str,
+        front: Front,
         report: ReportBuilder,
         one: Made,
+        chosen: Chosen,
         summaries: Summaries | None,
     ) -> Window:
-        """Return the window with its report."""
-        now, before = one.now, one.plan.recorded
+        """Return the window with its report; not under the engine's lock."""
+        engine, now, before = self._handle.engine, one.now, one.plan.recorded
+        ledger = engine.ledger(self._handle.tenant, conversation)
+        report.memories = choices_of(engine, ledger, front, chosen, before, now)
         shown = None if summaries is None else compaction_of(summaries.shown(one.made), one)
         begun = before is None or now.number != before.number
         if begun:
@@ -262,6 +338,14 @@ class SteadyWindows:
             thinking=one.thinking,
             epoch=epoch,
         )
+
+
+@dataclass(frozen=True, slots=True)
+class _Recalls:
+    """What an exchange may need: turns that the list does not show, and memories."""
+
+    turns: tuple[Found, Picked] | None = None
+    asked: Asked = field(default_factory=Asked)
 
 
 @dataclass(frozen=True, slots=True)
@@ -317,17 +401,41 @@ def _next(
     engine: Engine,
     ledger: Ledger,
     call: Call,
+    given: Call,
     ask: Ask,
     plan: Plan,
     why: str,
     offered: Settled | None,
+    front: Front,
 ) -> Swap:
-    """Plan the next epoch; the caller holds the engine's lock."""
+    """Plan the next epoch; the caller holds the engine's lock.
+
+    Args:
+        engine: The store, from which texts are read.
+        ledger: The conversation.
+        call: The call of the epoch before.
+        given: The same without what is pinned in its system prompt.
+        ask: The arguments of the window.
+        plan: The epoch before.
+        why: Why it ends.
+        offered: The summary that is ready; None if there is none.
+        front: What is pinned now.
+    """
     found = at_last_compaction(engine, ledger, call, ask, plan)
     if found is not None:
         return found
     spare = room_of(call, ask, 0) if plan.begins else 0
-    return swapped(engine, ledger, call, ask, plan.now, why=why, summary=offered, spare=spare)
+    return swapped(
+        engine,
+        ledger,
+        given,
+        ask,
+        plan.now,
+        why=why,
+        summary=offered,
+        spare=spare,
+        pinned=front.ways,
+    )
 
 
 def _swap_because(call: Call, ask: Ask, plan: Plan, tokens: int) -> str | None:

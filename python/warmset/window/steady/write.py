@@ -12,6 +12,7 @@ from warmset.state.prompt_prefix import Known, mark_of
 from warmset.tokens import PER_MESSAGE, PER_REPLY, extra_tokens, message_tokens
 from warmset.window.assemble import Assembled, Draft, verbatim
 from warmset.window.layout import Frame
+from warmset.window.pinned import system_with
 from warmset.window.render import frame_tokens, render, request_behind, total
 from warmset.window.result import Part
 from warmset.window.steady.epoch import FRONT
@@ -49,6 +50,19 @@ def epoch_tokens(engine: Engine, ledger: Ledger, call: Call, epoch: Epoch) -> in
     return tokens + sum(insertion_tokens(engine, call, one) for one in epoch.insertions)
 
 
+def in_list(one: Insertion) -> bool:
+    """Return whether a message of ours stands in the list, and not in the system prompt."""
+    return one.name != "pinned" or one.role == "user"
+
+
+def with_pinned(call: Call, epoch: Epoch) -> Call:
+    """Return the call of an epoch: its system prompt ends with what is pinned there."""
+    one = epoch.pinned
+    if one is None or in_list(one):
+        return call
+    return replace(call, system=system_with(call.system, one.text))
+
+
 def written_tokens(engine: Engine, ledger: Ledger, call: Call, epoch: Epoch) -> int:
     """Return about how many tokens an epoch's list has; exactly, where it might fit the budget.
 
@@ -66,6 +80,8 @@ def insertion_tokens(engine: Engine, call: Call, one: Insertion) -> int:
     """Return the tokens of a message of ours, or of a compaction."""
     if one.name == "compaction":
         return sum(message_tokens(list(one.messages), engine.encoding)) + one.hidden
+    if not in_list(one):  # it is counted with the system prompt
+        return 0
     return engine.cards.plain(one.text).tokens + frame_tokens(call.source, engine.encoding)
 
 
@@ -161,7 +177,7 @@ def write(
     for at in lead:
         show(at, live[at])
     for one in epoch.insertions:
-        if one.name in FRONT:
+        if one.name in FRONT and in_list(one):
             said.insert(one)
     for at in behind:
         show(at, live[at])
@@ -185,7 +201,8 @@ def write(
 
 def _ours(engine: Engine, call: Call, epoch: Epoch, known: Known) -> dict[tuple[str, str], Message]:
     """Return our messages by their roles and texts, and add them to `known`."""
-    texts = {(one.role, one.text): one for one in epoch.insertions if one.name != "compaction"}
+    shown = (one for one in epoch.insertions if one.name != "compaction" and in_list(one))
+    texts = {(one.role, one.text): one for one in shown}
     made: dict[tuple[str, str], Message] = {
         (role, text): text_message(call.source, role, text) for role, text in texts
     }
@@ -247,11 +264,16 @@ def _parts(
     listed = tuple(path[at] for at in sorted(epoch.listed))
     quoted = tuple(path[at] for at in sorted(epoch.quoted))
     dated = sorted({at for one in epoch.insertions for at in one.dated})
+    memories = [one for one in epoch.insertions if one.name == "memories"]
+    quoted_memories = tuple(id_ for one in memories for id_ in one.memories)
+    pinned = epoch.pinned
     parts = [
         Part("system", extra_tokens(engine.encoding, system=call.system, tools=call.tools)),
+        Part("pinned", ours("pinned"), () if pinned is None else pinned.memories),
         verbatim_part("anchor", held),
         Part("dates", ours("anchor_day") + ours("day"), tuple(path[at] for at in dated)),
         Part("summary", ours("summary") + ours("compaction"), tuple(hidden)),
+        Part("memories", ours("memories"), quoted_memories),
         Part("index", ours("index") + ours("listing"), listed),
         Part("retrieved", ours("recall"), quoted),
         verbatim_part("recent", tail),
