@@ -106,6 +106,7 @@ def swapped(
             if tokens <= most:
                 return replace(made, over=most > target)
             room -= tokens - most
+    tokens = 0
     for dates, front in ((True, None), *((False, one) for one in pinned), (False, None)):
         least = plan.smallest(dates=dates, pinned=pinned[0] if dates and pinned else front)
         tokens = write(engine, ledger, with_pinned(call, least.epoch), least.epoch).tokens
