@@ -20,11 +20,13 @@ from warmset.window.memos import Memo, fitting, memory_memo, turn_memo
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Sequence
 
+    from warmset.embed import Vectors
     from warmset.engine.engine import Engine
     from warmset.messages import Dialect
     from warmset.retrieve.hits import Found
     from warmset.retrieve.searcher import Searcher
     from warmset.state.ledger import Ledger
+    from warmset.store.derived import Made
     from warmset.window.request import Ask, Request
     from warmset.window.result import MemoryChoice
 
@@ -166,17 +168,20 @@ def _memories(
         ledger, request.text, query_vector=options.query_vector, wait=options.wait
     )
     note = None
-    with index.lock:
-        try:
+
+    def ranked(vector: Vectors | None) -> list[tuple[Made, str, float]]:
+        with index.lock:
             found = index.ranked(ledger.name, request.text, vector, weights, MOST)
-        except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words are there
-            event(LOG, logging.WARNING, "fell_back", what="memories", to="words", why=kind(error))
-            note = f"memories were searched by words alone: {error}"
-            vector = None
-            found = index.ranked(ledger.name, request.text, None, weights, MOST)
-        made = [(one, index.text(one.id), score) for one, score in found]
+            return [(one, index.text(one.id), score) for one, score in found]
+
+    try:
+        made = ranked(vector)
+    except Exception as error:  # noqa: BLE001 - whatever an embedder raises, words are there
+        event(LOG, logging.WARNING, "fell_back", what="memories", to="words", why=kind(error))
+        note = f"memories were searched by words alone: {error}"
+        vector, made = None, ranked(None)
     listed = [memory_memo(engine, one, text, score) for one, text, score in made]
-    least = least_score([score for _, score in found])
+    least = least_score([score for _, _, score in made])
     if vector is not None:
         least = max(least, MIN_MATCH * weights[0])
     good = [one for one in listed if (one.score or 0.0) >= least]

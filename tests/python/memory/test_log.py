@@ -450,12 +450,14 @@ def routes(heard, tmp_path):
     with Memory.open(tmp_path / "memories", embedder="lexical") as memory:
         memory.remember(f"The port is old. {LINE}")
     with Memory.open(tmp_path / "memories", embedder=NoPower()) as memory:
+        heard.memory = memory
         log = memory.conversation("log")
         talk(log, 12)
         log.append(said("where is the port?"))
         log.window(budget=900)
         told = heard.named("fell_back", "memories")[-1]
         assert (told.to, told.levelname) == ("words", "WARNING")
+        heard.memory = None
 
 
 def choices(heard, tmp_path, monkeypatch):

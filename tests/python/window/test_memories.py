@@ -116,7 +116,7 @@ def test_a_vector_finds_a_memory_that_shares_no_word():
 
 def test_a_failing_embedder_leaves_the_words(tmp_path):
     class Broken(WordEmbedder):
-        fingerprint = "words-without-power"  # caches of vectors are shared by fingerprints
+        fingerprint = "words-without-power"
 
         def embed(self, texts):
             if PORT in texts:
@@ -267,8 +267,8 @@ def test_a_memory_of_a_turn_that_is_shown_is_not_said_again_unless_it_was_revise
     [turn] = chat.append(said("assistant", text), at=1.7e9)
     chat.append(said("user", ASKED), at=1.7e9)
     fields = {"kind": "fact", "confidence": 0.5, "at": 1.7e9, "origin": "assistant"}
-    clipped = "Staging listens on port 8443 and nowhere …".encode()
-    draft = derived_draft("distilled", "default", None, fields, clipped, [turn])
+    other = b"Port 8443 is where staging listens."
+    draft = derived_draft("distilled", "default", None, fields, other, [turn])
     [made] = memory._engine.put([draft])
     window = chat.window(budget=4_000)
     assert turn in window.report.recent
