@@ -30,6 +30,9 @@ if TYPE_CHECKING:
 SPACE: Final = space("items")
 """The second part of the keys of items."""
 
+PAYLOADS: Final = space("payloads")
+"""The second part of the keys of records of payloads."""
+
 TEXT: Final = "text"
 JSON: Final = "json"
 
@@ -73,7 +76,7 @@ def is_put(log: Log, tenant: str, memory_id: str) -> bool:
 
 
 def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
-    """Return the newest versions of the items of a conversation.
+    """Return the newest versions of the items of a conversation, and of records of its payloads.
 
     Raises:
         StoreError: They could not be read.
@@ -81,8 +84,12 @@ def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
     if fault_of(conversation) is not None:  # no item has such a name
         return []
     whose = {"conversation": conversation}
-    found = log.scan(prefix_of(tenant), where=whose, limit=None)
-    return [one.version for one in found]
+    owner, items = prefix_of(tenant)
+    return [
+        one.version
+        for kind in (items, PAYLOADS)
+        for one in log.scan((owner, kind), where=whose, limit=None)
+    ]
 
 
 def row_of(

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from warmset.route.candidates import Candidate, Classification, NeedReport
     from warmset.route.need import MEMORY_TYPES, Need, Priority, Scope, When
     from warmset.route.payload import Excluded, Included, Missing, More, Payload
+    from warmset.route.records import PayloadRecord
     from warmset.route.registry import TaskSpecs
     from warmset.route.request import Request
     from warmset.route.router import Router
     from warmset.route.spec import Age, TaskSpec, spec_schema
     from warmset.route.triage import RuleTriage, Triage, Verdict
+    from warmset.route.usage import used
 
 __all__ = [
     "MEMORY_TYPES",
@@ -33,6 +35,7 @@ __all__ = [
     "Need",
     "NeedReport",
     "Payload",
+    "PayloadRecord",
     "Priority",
     "Request",
     "Router",
@@ -44,6 +47,7 @@ __all__ = [
     "Verdict",
     "When",
     "spec_schema",
+    "used",
 ]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
@@ -53,10 +57,12 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
             "candidates": ["Candidate", "Classification", "NeedReport"],
             "need": ["MEMORY_TYPES", "Need", "Priority", "Scope", "When"],
             "payload": ["Excluded", "Included", "Missing", "More", "Payload"],
+            "records": ["PayloadRecord"],
             "registry": ["TaskSpecs"],
             "request": ["Request"],
             "router": ["Router"],
             "spec": ["Age", "TaskSpec", "spec_schema"],
             "triage": ["RuleTriage", "Triage", "Verdict"],
+            "usage": ["used"],
         },
     )

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, Literal, TypeAlias
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from warmset.embed import Vectors
     from warmset.items import MemoryItem, Origin
     from warmset.route.need import Priority
 
@@ -93,11 +94,13 @@ class Gathered:
         candidates: The candidates, each once: essential ones first, then by worth, ties by id.
         superseded: Ids and names of items that only a newer item keeps out, with its id.
         needs: What came of each need.
+        vector: The vector that they were compared with, shape (dim,); None without one.
     """
 
     candidates: Sequence[Candidate]
     superseded: Sequence[tuple[int, str, int]] = ()
     needs: Sequence[NeedReport] = ()
+    vector: Vectors | None = field(default=None, compare=False)
 
 
 def labels_of(names: Mapping[str, Sequence[str] | str | None]) -> dict[str, Sequence[str]]:

@@ -19,7 +19,7 @@ from warmset.route.triage import Verdict
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Callable, Iterable, Sequence
 
     from warmset.messages import Message
     from warmset.route.candidates import Candidate, Gathered
@@ -40,12 +40,24 @@ class Composer:
         desk: What routes share.
         spec: What the task needs.
         request: What the payload is for.
+        tool_tokens: The tokens of tools, if the request does not bring them.
+        record: Records what became of a plan.
     """
 
-    def __init__(self, desk: Desk, spec: TaskSpec, request: Request) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        spec: TaskSpec,
+        request: Request,
+        *,
+        tool_tokens: int = 0,
+        record: Callable[[Plan, Payload], Payload] | None = None,
+    ) -> None:
         self._desk = desk
         self._spec = spec
         self._request = request
+        self._tool_tokens = tool_tokens
+        self._record = record
         self._budget = request.budget or spec.max_context_tokens
         self._base = self._tokens_of(self._messages([], framed=True))
 
@@ -69,7 +81,8 @@ class Composer:
             plan = planner.plan(gathered)
         except BudgetTooSmall as error:
             raise BudgetTooSmall(self._base + error.need, self._budget) from None
-        return self._made(plan)
+        made = self._made(plan)
+        return made if self._record is None else self._record(plan, made)
 
     def _messages(self, quotes: Sequence[str], *, framed: bool) -> list[Message]:
         request = self._request
@@ -84,7 +97,7 @@ class Composer:
         request = self._request
         beside = request.system if request.dialect in _BESIDE else None
         extra = extra_tokens(encoding, system=beside, tools=request.tools)
-        return sum(message_tokens(made, encoding)) + PER_REPLY + extra
+        return sum(message_tokens(made, encoding)) + PER_REPLY + extra + self._tool_tokens
 
     def _made(self, plan: Plan) -> Payload:
         request, encoding = self._request, self._desk.encoding
@@ -143,10 +156,8 @@ def _excluded(desk: Desk, plan: Plan, ids: set[int]) -> Iterable[Excluded]:
             reason=verdict.reason,
             relevance=one.relevance,
         )
-    shelf = desk.sources.shelf()
     for _id, name, heir in plan.gathered.superseded:
-        by = shelf.get(heir)
-        newer = f"item {heir}" if by is None else by.memory_id
+        newer = desk.reader.name_of(heir)
         yield Excluded(memory_id=name, classification="redundant", reason=f"superseded by {newer}")
 
 

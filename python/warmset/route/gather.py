@@ -116,6 +116,7 @@ class Gatherer:
             candidates=found.ranked(request.earlier),
             superseded=[one for one in superseded.values() if one[0] not in found],
             needs=[reports[number] for number in sorted(reports)],
+            vector=vector,
         )
 
     def _ask(self, need: Need, request: Request, turns: Sequence[int]) -> Ask:

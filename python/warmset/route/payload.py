@@ -102,6 +102,8 @@ class Payload:
         dialect: The dialect of the messages.
         total_tokens: The tokens of the call, system prompt and tools included.
         budget_remaining: What is left of the budget.
+        payload_id: The name of its record, for `Router.replay`; None if there is none.
+        notes: What did not work while it was made and what became of that.
     """
 
     task: str
@@ -115,6 +117,8 @@ class Payload:
     total_tokens: int
     budget_remaining: int
     _more: Callable[[str | Sequence[str]], More] = field(repr=False, compare=False)
+    payload_id: str | None = None
+    notes: tuple[str, ...] = ()
 
     def more(self, wanted: str | Sequence[str], /) -> More:
         """Grant further items within what is left of the budget, or refuse them.
@@ -135,12 +139,14 @@ class Payload:
         """Return it as plain JSON values, without the messages."""
         return {
             "task": self.task,
+            "payload_id": self.payload_id,
             "context_payload": plain(self.context_payload),
             "total_tokens": self.total_tokens,
             "budget_remaining": self.budget_remaining,
             "excluded": plain(self.excluded),
             "missing": plain(self.missing),
             "needs": plain(self.needs),
+            "notes": list(self.notes),
         }
 
     def explain(self) -> str:

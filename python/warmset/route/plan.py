@@ -11,7 +11,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
-from warmset.route.candidates import Candidate, of_item
+from warmset.route.candidates import Candidate
 from warmset.route.choice import Judged, choose
 from warmset.route.payload import Missing
 from warmset.route.triage import Verdict
@@ -38,7 +38,8 @@ class Plan:
         lines: What was read, by id, as it may stand in a payload.
         verdicts: What each candidate that was judged is for the task, by id.
         missing: What candidates depend on and what is not there.
-        gone: Ids of candidates that were removed before they were read.
+        gone: Ids of what was removed before it was read.
+        depended: What candidates depend on and what is no candidate that was read.
     """
 
     gathered: Gathered
@@ -47,6 +48,7 @@ class Plan:
     verdicts: Mapping[int, Verdict]
     missing: tuple[Missing, ...]
     gone: frozenset[int]
+    depended: tuple[Candidate, ...] = ()
 
     def is_essential(self, one: Candidate) -> bool:
         """Return whether an item must stand in the payload."""
@@ -78,6 +80,10 @@ class Planner:
         closures, depended, missing = self._closures(running)
         every = [*running, *depended]
         lines = self._desk.lines(every)
+        gone = frozenset(one.id for one in every if one.id not in lines)
+        if gone:
+            missing += _left(every, closures, gone)
+            closures = {id_: ids - gone for id_, ids in closures.items()}
         every = [one for one in every if one.id in lines]
         there = [one for one in running if one.id in lines]
         verdicts = dict(
@@ -109,7 +115,8 @@ class Planner:
             lines=lines,
             verdicts=verdicts,
             missing=tuple(missing),
-            gone=frozenset(one.id for one in running if one.id not in lines),
+            gone=gone,
+            depended=tuple(depended),
         )
 
     def _running(self, gathered: Gathered) -> list[Candidate]:
@@ -140,7 +147,7 @@ class Planner:
                 if name == one.memory_id or name in found:
                     continue
                 if name not in known:
-                    known[name] = self._named(name)
+                    known[name] = self._desk.reader.named(name)
                     if (fresh := known[name]) is not None:
                         depended.append(fresh)
                 other = known[name]
@@ -154,19 +161,20 @@ class Planner:
             closures[one.id] = frozenset(other.id for other in found.values())
         return closures, depended, list(missing.values())
 
-    def _named(self, name: str) -> Candidate | None:
-        shelf = self._desk.sources.shelf()
-        held = shelf.named(name)
-        if held is None:
-            found = self._desk.sources.existing.get(name)
-        else:
-            [found] = shelf.items([held])
-        if found is None:
-            return None
-        return of_item(found, priority="supplementary", needs=(), similarity=None, relevance=0.0)
-
 
 def is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
     """Return whether an item was judged essential."""
     verdict = verdicts.get(one.id)
     return verdict is not None and verdict.classification == "essential"
+
+
+def _left(
+    every: Sequence[Candidate], closures: Mapping[int, frozenset[int]], gone: frozenset[int]
+) -> list[Missing]:
+    """Return what is missing because it was removed before it was read."""
+    names = {one.id: one.memory_id for one in every}
+    return [
+        Missing(memory_id=names[id_], needed_by=one.memory_id)
+        for one in every
+        for id_ in sorted(closures.get(one.id, frozenset()) & gone)
+    ]

@@ -3,19 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Protocol
 
+from warmset._support.aio import twin
 from warmset.compact.distil import MEMORY_TYPES as REMEMBERED
 from warmset.errors import InvalidInputError, SpecError
 from warmset.items.ask import Ask, Question
 from warmset.route.compose import Composer
-from warmset.route.desk import Desk
+from warmset.route.desk import Desk, Present
 from warmset.route.gather import Gatherer
 from warmset.route.need import MEMORY_TYPES
 from warmset.route.quoted import Lines
+from warmset.route.records import KEPT, Recorder
 from warmset.route.registry import TaskSpecs
+from warmset.route.replay import replayed
 from warmset.route.request import Request
 from warmset.route.triage import RuleTriage
 
@@ -26,6 +30,7 @@ if TYPE_CHECKING:
     from warmset.items import Items
     from warmset.messages import Dialect
     from warmset.route.payload import Payload
+    from warmset.route.records import PayloadRecord
     from warmset.route.spec import TaskSpec
     from warmset.route.triage import Triage
 
@@ -47,9 +52,13 @@ class Router:
         specs: The specifications: a registry, a list, or the folder that they lie in; those that
             come with the package if not given.
         triage: Judges the candidates; rules do if it is not given.
+        record: Whether each payload leaves a record, for `replay`. A record that cannot be written
+            costs no payload: a note in it says so.
+        keep_records: How long a record is kept; None for ever.
 
     Raises:
         SpecError: A specification is wrong.
+        InvalidInputError: `keep_records` is not more than 0.
         OSError: The folder cannot be read.
     """
 
@@ -59,6 +68,8 @@ class Router:
         *,
         specs: TaskSpecs | Iterable[TaskSpec] | str | PathLike[str] | None = None,
         triage: Triage | None = None,
+        record: bool = True,
+        keep_records: timedelta | None = KEPT,
     ) -> None:
         if specs is None:
             specs = TaskSpecs.shipped()
@@ -68,12 +79,17 @@ class Router:
             specs = TaskSpecs(specs)
         self.specs = specs
         self._sources = memory.items.sources
+        encoding = self._sources.handle.engine.encoding
         self._desk = Desk(
             self._sources,
             Gatherer(self._sources),
             RuleTriage() if triage is None else triage,
-            Lines(self._sources.handle.engine.encoding),
+            Lines(encoding),
+            Present(self._sources),
+            encoding,
         )
+        self._recorder = Recorder(self._sources, keep_records)
+        self._records = record
         self._removals = 0
 
     def route(
@@ -139,7 +155,67 @@ class Router:
         request = replace(request, query=redactor.text(request.query))
         self._forget_removed()
         self._check_types(spec)
-        return Composer(self._desk, spec, request).payload()
+        record = partial(self._recorder.write, self._desk, spec, request)
+        return Composer(
+            self._desk, spec, request, record=record if self._records else None
+        ).payload()
+
+    def replay(self, payload_id: str, /) -> Payload:
+        """Make a payload again as it was, though items came, went or changed since.
+
+        The items are read as of then, and judged, chosen, ordered and counted anew. What they were
+        found by comes from the record: how similar each was to the query depends on all items of
+        that time. So do a model's verdicts. Tools are counted, and not on record; a system prompt
+        that the redaction hook changes stands in it as changed.
+
+        Args:
+            payload_id: The `payload_id` of the payload.
+
+        Returns:
+            The same payload. Its `more` grants what is there now.
+
+        Raises:
+            Erased: Items that it was decided from were erased since; `ids` names all of them.
+            NotFound: There is no such record (any more), or an older version of an item is gone
+                because the store was compacted.
+            NewerFormat: The record has another format.
+            StoreError: The store could not be read.
+        """
+        return replayed(self._desk, payload_id, self._recorder.read(payload_id))
+
+    def record(self, payload_id: str, /) -> PayloadRecord:
+        """Return what is on record of a payload, without reading any item.
+
+        Args:
+            payload_id: The `payload_id` of the payload.
+
+        Raises:
+            NotFound: There is no such record, or not any more.
+            NewerFormat: The record has another format.
+            StoreError: The store could not be read.
+        """
+        return self._recorder.record(payload_id)
+
+    def payloads(
+        self, *, task: str | None = None, conversation: str | None = None, k: int = 20
+    ) -> list[PayloadRecord]:
+        """List the records of payloads, the newest first.
+
+        Args:
+            task: Only of this task.
+            conversation: Only of this conversation.
+            k: The most records.
+
+        Raises:
+            InvalidInputError: `k` is less than 1.
+            NewerFormat: A record has another format.
+            StoreError: The store could not be read.
+        """
+        return self._recorder.listed(task=task, conversation=conversation, k=k)
+
+    areplay = twin(replay)
+    arecord = twin(record)
+    apayloads = twin(payloads)
 
     def _forget_removed(self) -> None:
         removals = self._sources.shelf().removals
