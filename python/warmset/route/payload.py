@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.shown import plain, table
 
@@ -12,6 +13,9 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect, Message
     from warmset.route.candidates import Classification, NeedReport
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What a name or a reason must not do to a terminal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -135,8 +139,13 @@ class Payload:
         """
         return self._more(wanted)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON values, without the messages."""
+    def to_dict(self, *, messages: bool = False) -> dict[str, Any]:
+        """Return it as plain JSON values.
+
+        Args:
+            messages: Whether the messages and the system prompt are in it, with all texts.
+        """
+        said = {"messages": self.messages, "system": self.system} if messages else {}
         return {
             "task": self.task,
             "payload_id": self.payload_id,
@@ -147,11 +156,13 @@ class Payload:
             "missing": plain(self.missing),
             "needs": plain(self.needs),
             "notes": list(self.notes),
+            "dialect": self.dialect,
+            **said,
         }
 
     def explain(self) -> str:
         """Return a table for the terminal: each candidate, what it is for the task, and why."""
-        rows: list[tuple[str, str, str, str, str]] = [
+        rows: list[tuple[str, ...]] = [
             ("in", one.memory_id, one.classification, str(one.tokens), one.reason)
             for one in self.context_payload
         ]
@@ -162,7 +173,9 @@ class Payload:
             ("none", one.memory_id, "", "", f"{one.needed_by} needs it") for one in self.missing
         ]
         left = self.budget_remaining
-        lines = [f"{self.task}: {self.total_tokens:,} tokens, {left:,} left of the budget"]
+        name = "" if self.payload_id is None else f" (payload {self.payload_id})"
+        lines = [f"{self.task}{name}: {self.total_tokens:,} tokens, {left:,} left of the budget"]
+        rows = [tuple(_CONTROL.sub(" ", cell) for cell in row) for row in rows]
         heads = ("", "item", "for the task", "tokens", "why")
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         for row in (heads, *rows):
@@ -172,7 +185,8 @@ class Payload:
             state = one.left or f"{one.found} of {one.matched} items"
             lacks = "".join(f"; {count} have no {name}" for name, count in one.lacking.items())
             lines.append(f"need {one.number}: {state}{lacks}")
-        return "\n".join(lines)
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(_CONTROL.sub(" ", line) for line in lines)
 
     def _repr_html_(self) -> str:
         rows = [
