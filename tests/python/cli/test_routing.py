@@ -26,9 +26,7 @@ MADE = ("answer", "--query", "what about amounts?")
 def place(tmp_path):
     with Memory.open(tmp_path / "store", embedder="lexical") as memory:
         memory.items.put(NewItem(memory_type="rule", memory_id="euro", text="Amounts are in EUR."))
-        memory.conversation("talk").append(
-            {"role": "user", "content": "Please be brief with each answer."}
-        )
+        memory.conversation("talk").append({"role": "user", "content": "Be brief, please."})
     folder = tmp_path / "specs"
     folder.mkdir()
     (folder / "answer.json").write_text(json.dumps(SPEC.to_json()))
