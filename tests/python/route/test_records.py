@@ -255,10 +255,13 @@ def test_no_text_of_an_erased_item_is_left_in_records(tmp_path, encryption, tria
 def test_erasing_a_conversation_erases_its_records(tmp_path):
     with Memory.open(tmp_path, embedder="lexical") as memory:
         fill(memory)
-        router = Router(memory, specs=[SPEC], triage=Model())
+        apart = dataclasses.replace(SPEC, required_memory=SPEC.required_memory[:2])
+        router = Router(memory, specs=[apart], triage=Model())  # no message is a candidate
         made = router.route("answer", query="who is Mary Canary?", conversation="talk")
         other = router.route("answer", query="what else?")
         memory.erase(conversation="talk")
+        log = memory.items.sources.handle.engine.log
+        assert log.get(("default", PAYLOADS, made.payload_id, "judged")) is None
         with pytest.raises(NotFound):
             router.replay(made.payload_id)
         assert [one.payload_id for one in router.payloads()] == [other.payload_id]
@@ -362,7 +365,11 @@ def test_a_record_that_cannot_be_written_costs_no_payload(memory, monkeypatch, c
     assert made.payload_id is None
     assert made.notes == (f"there is no record of this payload: {type(error).__name__}",)
     assert made.to_dict()["notes"] == list(made.notes)
-    [logged] = caplog.records
+    earlier = dataclasses.replace(made, notes=("an earlier one",))
+    monkeypatch.setattr(type(router._recorder), "_rows", fails)
+    again = router._recorder.write(router._desk, SPEC, None, None, earlier)
+    assert again.notes == ("an earlier one", *made.notes)
+    logged = caplog.records[0]
     assert (logged.event, logged.what, logged.error) == (
         "fell_back",
         "record",
