@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from dataclasses import dataclass
 from datetime import datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.shown import plain
@@ -285,10 +286,10 @@ def _bytes(fields: Mapping[str, Any], reasons: _Reasons) -> bytes:
 
 
 def _columns(every: Sequence[Candidate]) -> dict[str, list[Any]]:
-    made: dict[str, list[Any]] = {name: [getattr(one, name) for one in every] for name in _ALWAYS}
+    made: dict[str, list[Any]] = {name: list(map(attrgetter(name), every)) for name in _ALWAYS}
     made["priority"] = [PRIORITIES.index(one.priority) for one in every]
     for name, default in _SELDOM.items():
-        values = [getattr(one, name) for one in every]
+        values = list(map(attrgetter(name), every))
         if any(value != default for value in values):
             made[name] = values
     return made
