@@ -55,6 +55,10 @@ COMMANDS: Final = {
         "Show what breaks the prompt cache between consecutive requests, and what it costs.",
     ),
     "model": ("model:app", "The local embedding model: locate, download, verify."),
+    "route": (
+        "routing:route",
+        "Make the context of a call from a store, and show what is in it and why.",
+    ),
     "rpc": ("rpc:rpc", "Answer JSON-RPC 2.0 on standard input and output, one object a line."),
     "verify": ("upkeep:verify", "Read and check every byte of a store; nothing is changed."),
 }

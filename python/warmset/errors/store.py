@@ -2,7 +2,12 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from warmset.errors.base import WarmsetError
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 class StoreError(WarmsetError):
@@ -166,18 +171,26 @@ class Uncertain(StoreError):  # noqa: N818
 
 
 class Erased(StoreError, LookupError):  # noqa: N818
-    """The record was erased.
+    """The record was erased, or several were.
 
     Args:
-        id: The id that was asked for.
+        id: The id that was asked for; the first one of several.
+        more: The other ones.
     """
 
-    def __init__(self, id: int) -> None:  # noqa: A002 - the word for it everywhere
-        super().__init__(id)
+    def __init__(self, id: int, more: Sequence[int] = ()) -> None:  # noqa: A002 - its word
+        super().__init__(*((id, more) if more else (id,)))
         self.id = id
+        self.more = more
+
+    @property
+    def ids(self) -> tuple[int, ...]:
+        """All ids that were asked for and erased."""
+        return self.id, *self.more
 
     def __str__(self) -> str:
-        return f"record #{self.id} was erased"
+        more = f", and so were {self.more}" if self.more else ""
+        return f"record #{self.id} was erased{more}"
 
 
 class NoKey(StoreError):  # noqa: N818

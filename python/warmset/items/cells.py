@@ -33,6 +33,8 @@ SPACE: Final = space("items")
 
 OUTCOMES: Final = space("outcomes")
 """The second part of the keys of outcomes of payloads, which are erased as items are."""
+PAYLOADS: Final = space("payloads")
+"""The second part of the keys of records of payloads."""
 
 TEXT: Final = "text"
 JSON: Final = "json"
@@ -77,7 +79,9 @@ def is_put(log: Log, tenant: str, memory_id: str) -> bool:
 
 
 def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
-    """Return the newest versions of the items of a conversation, and of outcomes of its payloads.
+    """Return the newest versions of the items of a conversation, and of what is on record of it.
+
+    That is outcomes of its payloads, and the payloads themselves.
 
     Raises:
         StoreError: They could not be read.
@@ -88,7 +92,7 @@ def versions_of(log: Log, tenant: str, conversation: str) -> list[int]:
     whole, _space = prefix_of(tenant)
     return [
         one.version
-        for part in (SPACE, OUTCOMES)
+        for part in (SPACE, OUTCOMES, PAYLOADS)
         for one in log.scan((whole, part), where=whose, limit=None)
     ]
 

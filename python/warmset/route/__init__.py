@@ -31,6 +31,7 @@ if TYPE_CHECKING:
         ProviderTriage,
         triage_named,
     )
+    from warmset.route.records import PayloadRecord
     from warmset.route.registry import TaskSpecs
     from warmset.route.request import (
         Request,
@@ -51,6 +52,7 @@ if TYPE_CHECKING:
         context_tools,
     )
     from warmset.route.triage import RuleTriage, Triage, Verdict
+    from warmset.route.usage import used
 
 __all__ = [
     "MAX_GRANTED",
@@ -78,6 +80,7 @@ __all__ = [
     "OpenAITriage",
     "OutcomeRecord",
     "Payload",
+    "PayloadRecord",
     "PayloadTools",
     "Pipeline",
     "Policy",
@@ -104,6 +107,7 @@ __all__ = [
     "need_names",
     "spec_schema",
     "triage_named",
+    "used",
 ]
 
 if not TYPE_CHECKING:  # for checkers every other name is an error
@@ -127,6 +131,7 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
                 "triage_named",
             ],
             "policy": ["LearnedPolicy", "Policy"],
+            "records": ["PayloadRecord"],
             "registry": ["TaskSpecs"],
             "request": [
                 "Request",
@@ -147,5 +152,6 @@ if not TYPE_CHECKING:  # for checkers every other name is an error
                 "context_tools",
             ],
             "triage": ["RuleTriage", "Triage", "Verdict"],
+            "usage": ["used"],
         },
     )

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from warmset.route.candidates import Candidate, facts_of
+from warmset.route.candidates import Candidate
 from warmset.route.payload import Missing
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from warmset.route.candidates import Gathered, Known
+    from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
     from warmset.route.request import Request
 
@@ -27,11 +27,14 @@ class Closed(NamedTuple):
         closures: By the id of a candidate, the ids of all that it depends on, directly or not.
         depended: What of that is no candidate.
         missing: What is not there.
+        named: By the name of what is depended on, the name of what stands for it; what is not
+            there is left out.
     """
 
     closures: dict[int, frozenset[int]]
     depended: list[Candidate]
     missing: list[Missing]
+    named: dict[str, str]
 
 
 class Closures:
@@ -84,26 +87,17 @@ class Closures:
                 found[other.id] = other
                 waiting += [(deeper, other) for deeper in other.dependencies]
             closures[one.id] = frozenset(found)
-        return Closed(closures, list(depended.values()), list(missing.values()))
+        named = {
+            name: one.memory_id for name, one in self._known.items() if isinstance(one, Candidate)
+        }
+        return Closed(closures, list(depended.values()), list(missing.values()), named)
 
     def _named(self, name: str) -> Candidate | str:
-        """Return the item that stands for a name, or why there is none."""
-        shelf = self._desk.sources.as_seen()
-        held = shelf.named(name)
-        heir = shelf.heirs().get(name)
-        if heir is not None and (held is None or heir > held.id):
-            newer = shelf.get(heir)
-            if newer is not None and newer.memory_id != name:
-                known = self._known.get(newer.memory_id)
-                if known is None:
-                    known = self._known[newer.memory_id] = self._named(newer.memory_id)
-                return known
-        if held is not None:
-            if held.archived:
-                return "it is archived"
-            return _depended(held.id, held)
-        found = self._desk.sources.existing.get(name)
-        return "there is no such item" if found is None else _depended(found.id, facts_of(found))
+        """Return the candidate, or what else stands for a name, or why there is none."""
+        found = self._desk.reader.named(name)
+        if isinstance(found, str):
+            return found
+        return self._known.setdefault(found.memory_id, found)
 
     def _is_within(self, other: Candidate, root: Candidate) -> bool:
         """Return whether something may come along with a candidate."""
@@ -114,9 +108,3 @@ class Closures:
         if conversation not in ((), (self._request.conversation,)):
             return False
         return "prior_sessions" in scopes or session in ((), (self._session,))
-
-
-def _depended(id_: int, known: Known) -> Candidate:
-    return Candidate(
-        id=id_, known=known, priority="supplementary", needs=(), similarity=None, relevance=0.0
-    )

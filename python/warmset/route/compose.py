@@ -21,11 +21,12 @@ from warmset.route.triage import Verdict
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from warmset.messages import Message
     from warmset.route.candidates import Candidate, Gathered
     from warmset.route.desk import Desk
+    from warmset.route.judgement import Judgement
     from warmset.route.plan import Plan
     from warmset.route.quoted import Line
     from warmset.route.request import Request
@@ -42,12 +43,24 @@ class Composer:
         desk: What routes share.
         spec: What the task needs.
         request: What the payload is for.
+        tool_tokens: The tokens of tools, if the request does not bring them.
+        record: Records what became of a plan.
     """
 
-    def __init__(self, desk: Desk, spec: TaskSpec, request: Request) -> None:
+    def __init__(
+        self,
+        desk: Desk,
+        spec: TaskSpec,
+        request: Request,
+        *,
+        tool_tokens: int = 0,
+        record: Callable[[Plan, Payload], Payload] | None = None,
+    ) -> None:
         self._desk = desk
         self._spec = spec
         self._request = request
+        self._tool_tokens = tool_tokens
+        self._record = record
         self._budget = request.budget or spec.max_context_tokens
         self._base = self._tokens_of(self._messages([], framed=True))
 
@@ -69,11 +82,21 @@ class Composer:
             plan = self._planned(gathered, room)
             if plan.report.why is None:  # next time who failed may be there again
                 plans.keep(key, stamp, request.now, plan)
-        return self._made(plan)
+        made = self._made(plan)
+        return made if self._record is None else self._record(plan, made)
 
-    def _planned(self, gathered: Gathered, room: int) -> Plan:
+    def compose(self, gathered: Gathered, judgement: Judgement | None) -> Payload:
+        """Return the payload of candidates that were found and, if given, judged before.
+
+        Raises:
+            BudgetTooSmall: What is essential does not fit.
+            StoreError: The store could not be read.
+        """
+        return self._made(self._planned(gathered, self._budget - self._base, judgement))
+
+    def _planned(self, gathered: Gathered, room: int, judgement: Judgement | None = None) -> Plan:
         try:
-            return Planner(self._desk, self._request, room).plan(gathered)
+            return Planner(self._desk, self._request, room, judgement).plan(gathered)
         except BudgetTooSmall as error:
             raise BudgetTooSmall(self._base + error.need, self._budget) from None
 
@@ -90,7 +113,7 @@ class Composer:
         request = self._request
         beside = request.system if request.dialect in _BESIDE else None
         extra = extra_tokens(encoding, system=beside, tools=request.tools)
-        return sum(message_tokens(made, encoding)) + PER_REPLY + extra
+        return sum(message_tokens(made, encoding)) + PER_REPLY + extra + self._tool_tokens
 
     def _made(self, plan: Plan) -> Payload:
         request, encoding = self._request, self._desk.encoding
@@ -159,9 +182,7 @@ def _excluded(plan: Plan, ids: frozenset[int], heirs: Mapping[str, str]) -> Iter
 
 def _heirs(desk: Desk, plan: Plan) -> dict[str, str]:
     """Return the names of what replaces the superseded candidates, by their names."""
-    shelf = desk.sources.as_seen()
-    newer = ((name, heir, shelf.get(heir)) for _id, name, heir in plan.gathered.superseded)
-    return {name: f"item {heir}" if by is None else by.memory_id for name, heir, by in newer}
+    return {name: desk.reader.name_of(heir) for _id, name, heir in plan.gathered.superseded}
 
 
 def _included(

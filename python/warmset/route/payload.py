@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from typing import TYPE_CHECKING, Any, Final, overload
 
 from warmset._support.shown import plain, table
 from warmset.messages import known_dialect
@@ -20,6 +21,9 @@ if TYPE_CHECKING:
     from warmset.route.more import Granting
     from warmset.route.outcomes import Decision
     from warmset.route.request import Request
+
+_CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+"""What a name or a reason must not do to a terminal."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,10 +160,12 @@ class Payload:
         total_tokens: The tokens of the call, system prompt and tools included.
         budget_remaining: What is left of the budget.
         decision: Which needs it was made for, if a policy decided; see `Router.outcome`.
+        payload_id: The name of its record, for `Router.replay`; None if there is none.
+        notes: What did not work while it was made and what became of that.
     """
 
     task: str
-    request: Request = field(repr=False)
+    request: Request = field(repr=False, compare=False)
     context_payload: tuple[Included, ...]
     excluded: Sequence[Excluded]
     missing: tuple[Missing, ...]
@@ -172,6 +178,8 @@ class Payload:
     budget_remaining: int
     decision: Decision | None = None
     _more: Granting = field(repr=False, compare=False)
+    payload_id: str | None = None
+    notes: tuple[str, ...] = ()
 
     def more(self, wanted: str | Sequence[str], /) -> More:
         """Grant further items within what is left of the budget, or refuse them.
@@ -205,10 +213,16 @@ class Payload:
         chosen = self.dialect if dialect is None else known_dialect(dialect)
         return PayloadTools(self._more, dialect=chosen, strict=strict)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return it as plain JSON values, without the messages."""
+    def to_dict(self, *, messages: bool = False) -> dict[str, Any]:
+        """Return it as plain JSON values.
+
+        Args:
+            messages: Whether the messages and the system prompt are in it, with all texts.
+        """
+        said = {"messages": self.messages, "system": self.system} if messages else {}
         return {
             "task": self.task,
+            "payload_id": self.payload_id,
             "context_payload": plain(self.context_payload),
             "total_tokens": self.total_tokens,
             "budget_remaining": self.budget_remaining,
@@ -216,11 +230,14 @@ class Payload:
             "missing": plain(self.missing),
             "needs": plain(self.needs),
             "triage": plain(self.triage),
+            "notes": list(self.notes),
+            "dialect": self.dialect,
+            **said,
         }
 
     def explain(self) -> str:
         """Return a table for the terminal: each candidate, what it is for the task, and why."""
-        rows: list[tuple[str, str, str, str, str]] = [
+        rows: list[tuple[str, ...]] = [
             ("in", one.memory_id, one.classification, str(one.tokens), one.reason)
             for one in self.context_payload
         ]
@@ -232,7 +249,9 @@ class Payload:
             for one in self.missing
         ]
         left = self.budget_remaining
-        lines = [f"{self.task}: {self.total_tokens:,} tokens, {left:,} left of the budget"]
+        name = "" if self.payload_id is None else f" (payload {self.payload_id})"
+        lines = [f"{self.task}{name}: {self.total_tokens:,} tokens, {left:,} left of the budget"]
+        rows = [tuple(_CONTROL.sub(" ", cell) for cell in row) for row in rows]
         heads = ("", "item", "for the task", "tokens", "why")
         widths = [max(map(len, column)) for column in zip(heads, *rows, strict=True)]
         for row in (heads, *rows):
@@ -243,7 +262,8 @@ class Payload:
             lacks = "".join(f"; {count} have no {name}" for name, count in one.lacking.items())
             lines.append(f"need {one.number}: {state}{lacks}")
         lines.append(self.triage.line())
-        return "\n".join(lines)
+        lines += [f"note: {note}" for note in self.notes]
+        return "\n".join(_CONTROL.sub(" ", line) for line in lines)
 
     def _repr_html_(self) -> str:
         rows = [

@@ -12,19 +12,19 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from warmset.route.candidates import Candidate
-from warmset.route.choice import Judged
+from warmset.route.choice import Judged, choose
 from warmset.route.closures import Closures
 from warmset.route.judgement import judged
+from warmset.route.payload import Missing
 from warmset.route.settle import settled
 from warmset.route.triage import Verdict, worked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
-    from warmset.route.judgement import TriageReport
-    from warmset.route.payload import Missing
+    from warmset.route.judgement import Judgement, TriageReport
     from warmset.route.quoted import Line
     from warmset.route.request import Request
 
@@ -44,7 +44,9 @@ class Plan:
         report: Who judged, and what it took.
         missing: What candidates depend on and what is not there.
         room: The tokens that items may take.
-        gone: Ids of candidates that were removed before they were read.
+        gone: Ids of what was removed before it was read.
+        depended: What candidates depend on and what is no candidate that was read.
+        named: By the name of what is depended on, the name of what stands for it.
     """
 
     gathered: Gathered
@@ -55,6 +57,8 @@ class Plan:
     missing: tuple[Missing, ...]
     room: int
     gone: frozenset[int]
+    depended: tuple[Candidate, ...]
+    named: Mapping[str, str]
 
     def is_essential(self, one: Candidate) -> bool:
         """Return whether an item must stand in the payload."""
@@ -68,12 +72,16 @@ class Planner:
         desk: What routes share.
         request: What the payload is for.
         room: The tokens that items may take.
+        judgement: What was judged before and holds; None to judge now.
     """
 
-    def __init__(self, desk: Desk, request: Request, room: int) -> None:
+    def __init__(
+        self, desk: Desk, request: Request, room: int, judgement: Judgement | None = None
+    ) -> None:
         self._desk = desk
         self._request = request
         self._room = room
+        self._judgement = judgement
 
     def plan(self, gathered: Gathered) -> Plan:
         """Return what stands in the payload.
@@ -83,20 +91,30 @@ class Planner:
             StoreError: The store could not be read.
         """
         running = self._running(gathered)
-        closures, depended, missing = Closures(self._desk, self._request, gathered).of(running)
+        closed = Closures(self._desk, self._request, gathered).of(running)
+        closures, depended, missing, named = closed
         every = [*running, *depended]
         lines = self._desk.lines(every)
+        gone = frozenset(one.id for one in every if one.id not in lines)
+        if gone:
+            missing += _left(every, closures, gone)
+            closures = {id_: ids - gone for id_, ids in closures.items()}
         every = [one for one in every if one.id in lines]
         there = [one for one in running if one.id in lines]
         texts = self._desk.texts(lines)
-        judgement = judged(self._desk.rules, self._desk.triage, self._request, there, texts)
+        before = self._judgement
+        judgement = (
+            judged(self._desk.rules, self._desk.triage, self._request, there, texts)
+            if before is None
+            else before
+        )
         verdicts = dict(judgement.verdicts)
         again = self._request.again
         why = "left out before; the task was unsure"
         if self._request.confidence is not None:
             why += f" ({self._request.confidence:.2f})"
         for one in there:
-            if one.memory_id in again and not is_essential(one, verdicts):
+            if before is None and one.memory_id in again and not is_essential(one, verdicts):
                 verdicts[one.id] = Verdict("supplementary", why)
         options = Judged(
             candidates=every,
@@ -105,7 +123,10 @@ class Planner:
             closures=closures,
             again=frozenset(one.id for one in there if one.memory_id in again),
         )
-        options, chosen = settled(options, self._room, texts)
+        if before is None:
+            options, chosen = settled(options, self._room, texts)
+        else:
+            chosen = choose(options, self._room)
         verdicts = dict(options.verdicts)
         included = [one for one in every if one.id in chosen]
         included.sort(
@@ -123,7 +144,9 @@ class Planner:
             report=judgement.report,
             missing=tuple(missing),
             room=self._room,
-            gone=frozenset(one.id for one in running if one.id not in lines),
+            gone=gone,
+            depended=tuple(depended),
+            named=named,
         )
 
     def _running(self, gathered: Gathered) -> list[Candidate]:
@@ -154,3 +177,15 @@ def is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
     """Return whether an item was judged essential."""
     verdict = verdicts.get(one.id)
     return verdict is not None and verdict.classification == "essential"
+
+
+def _left(
+    every: Sequence[Candidate], closures: Mapping[int, frozenset[int]], gone: frozenset[int]
+) -> list[Missing]:
+    """Return what is missing because it was removed before it was read."""
+    names = {one.id: one.memory_id for one in every}
+    return [
+        Missing(memory_id=names[id_], needed_by=one.memory_id, reason="it was removed meanwhile")
+        for one in every
+        for id_ in sorted(closures.get(one.id, frozenset()) & gone)
+    ]

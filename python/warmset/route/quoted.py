@@ -16,7 +16,7 @@ from warmset.text.said import Said
 from warmset.text.tags import tag_guard
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Container, Mapping, Sequence
 
     from warmset.route.candidates import Candidate
 
@@ -80,14 +80,14 @@ class Lines:
         self,
         some: Sequence[Candidate],
         read: Callable[[Sequence[Candidate]], Mapping[int, str]],
-        keeps: Callable[[int], bool],
+        lasting: Container[int],
     ) -> dict[int, Line]:
         """Return the lines of items by id, without those that are gone.
 
         Args:
             some: The items.
             read: Reads the texts of items.
-            keeps: Whether the line of an item may be kept, by its id.
+            lasting: The ids of items whose lines may be kept.
         """
         kept = self._kept
         found = {one.id: known for one in some if (known := kept.get(one.id)) is not None}
@@ -103,7 +103,7 @@ class Lines:
             }
             if len(kept) + len(new) > MOST_KEPT:
                 self._kept = kept = {}
-            kept.update((id_, line) for id_, line in new.items() if keeps(id_))
+            kept.update((id_, line) for id_, line in new.items() if id_ in lasting)
             found |= new
         return found
 

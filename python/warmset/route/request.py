@@ -136,6 +136,11 @@ class Request:
         ):
             raise InvalidInputError(f"budget: expected at least 1 token, found {budget!r:.80}")
         object.__setattr__(self, "dialect", known_dialect(self.dialect))
+        if self.dialect in ("openai", "responses") and not isinstance(self.system, str | None):
+            raise InvalidInputError(
+                f"system: expected a text, as messages of {self.dialect} have it, "
+                f"found {self.system!r:.80}"
+            )
         if not isinstance(self.now, datetime):
             raise InvalidInputError(f"now: expected a datetime, found {self.now!r:.80}")
         if self.now.tzinfo is None:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import logging
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
+from functools import partial
 from os import PathLike
 from typing import TYPE_CHECKING, Any, Final, Protocol, TypeVar
 
@@ -18,7 +19,7 @@ from warmset.evict.policies import at_least
 from warmset.items.ask import Ask, Question
 from warmset.items.rewards import FIX
 from warmset.route.compose import Composer
-from warmset.route.desk import Desk
+from warmset.route.desk import Desk, Present
 from warmset.route.fixes import REWARD, SIMILARITY, CachedFix, Fixes, Meant, check_share
 from warmset.route.gather import Gatherer
 from warmset.route.likeness import StoredVectors
@@ -26,10 +27,12 @@ from warmset.route.need import MEMORY_TYPES
 from warmset.route.outcomes import Outcomes
 from warmset.route.payload import Payload
 from warmset.route.pipeline import Pipeline
-from warmset.route.plans import KEPT, Plans
+from warmset.route.plans import KEPT as MOST_PLANS, Plans
 from warmset.route.policy import held_to
 from warmset.route.quoted import Lines
+from warmset.route.records import KEPT, Recorder
 from warmset.route.registry import TaskSpecs
+from warmset.route.replay import replayed
 from warmset.route.request import Request, RunOptions, TaskOptions, vector_of
 from warmset.route.run import SURE, Run, answer_of, confidence_of, same_items
 from warmset.route.triage import RuleTriage
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
     from warmset.items.item import Origin
     from warmset.route.outcomes import Decision, OutcomeRecord
     from warmset.route.policy import Policy
+    from warmset.route.records import PayloadRecord
     from warmset.route.request import RouteKeywords
     from warmset.route.spec import TaskSpec
     from warmset.route.triage import Triage
@@ -71,12 +75,16 @@ class Router:
             it is not given.
         plans: How many plans are kept, to be used for the same request as long as nothing changes
             in the store; 0 for none.
+        record: Whether each payload leaves a record, for `replay`. A record that cannot be written
+            costs no payload: a note in it says so.
+        keep_records: How long a record is kept; None for ever.
         policy: Leaves out needs that are not worth their tokens, see `LearnedPolicy`; all needs
             count if it is not given.
 
     Raises:
-        InvalidInputError: The number of plans is negative.
+        InvalidInputError: The number of plans is negative, or `keep_records` is not more than 0.
         SpecError: A specification is wrong.
+        InvalidInputError: `keep_records` is not more than 0.
         OSError: The folder cannot be read.
     """
 
@@ -87,7 +95,9 @@ class Router:
         specs: TaskSpecs | Iterable[TaskSpec] | str | PathLike[str] | None = None,
         triage: Triage | None = None,
         policy: Policy | None = None,
-        plans: int = KEPT,
+        plans: int = MOST_PLANS,
+        record: bool = True,
+        keep_records: timedelta | None = KEPT,
     ) -> None:
         at_least("plans", plans, 0)
         if specs is None:
@@ -99,14 +109,20 @@ class Router:
         self.specs = specs
         self._items = memory.items
         self._sources = memory.items.sources
+        encoding = self._sources.handle.engine.encoding
+        encoding = self._sources.handle.engine.encoding
         self._desk = Desk(
             self._sources,
             Gatherer(self._sources),
             None if isinstance(triage, RuleTriage) else triage,
             triage if isinstance(triage, RuleTriage) else RuleTriage(StoredVectors(self._sources)),
-            Lines(self._sources.handle.engine.encoding),
+            Lines(encoding),
             Plans(plans),
+            Present(self._sources),
+            encoding,
         )
+        self._recorder = Recorder(self._sources, keep_records)
+        self._records = record
         self._types = {*MEMORY_TYPES, *REMEMBERED}
         self._desk.forget_when_erased()
         self._fixes = Fixes(memory.items)
@@ -225,12 +241,65 @@ class Router:
         self._sources.shelf()  # follows what other processes wrote
         self._check_types(spec)
         decision = self._decision(spec, request)
-        if decision is None:
-            return Composer(self._desk, spec, request).payload()
-        skipped = frozenset(at for at, keeps in enumerate(decision.kept) if not keeps)
-        request = replace(request, skipped=skipped)
-        made = Composer(self._desk, spec, request).payload()
-        return replace(made, decision=decision)
+        if decision is not None:
+            skipped = frozenset(at for at, keeps in enumerate(decision.kept) if not keeps)
+            request = replace(request, skipped=skipped)
+        record = partial(self._recorder.write, self._desk, spec, request)
+        composer = Composer(self._desk, spec, request, record=record if self._records else None)
+        return replace(composer.payload(), decision=decision)
+
+    def replay(self, payload_id: str, /) -> Payload:
+        """Make a payload again as it was, though items came, went or changed since.
+
+        The items are read as of then, and judged, chosen, ordered and counted anew. What they were
+        found by comes from the record: how similar each was to the query depends on all items of
+        that time. So do a model's verdicts. Tools are counted, and not on record; a system prompt
+        that the redaction hook changes stands in it as changed.
+
+        Args:
+            payload_id: The `payload_id` of the payload.
+
+        Returns:
+            The same payload. Its `more` grants what is there now.
+
+        Raises:
+            Erased: Items that it was decided from were erased since; `ids` names all of them.
+            NotFound: There is no such record (any more), or an older version of an item is gone
+                because the store was compacted.
+            NewerFormat: The record has another format.
+            StoreError: The store could not be read.
+        """
+        return replayed(self._desk, payload_id, self._recorder.read(payload_id))
+
+    def record(self, payload_id: str, /) -> PayloadRecord:
+        """Return what is on record of a payload, without reading any item.
+
+        Args:
+            payload_id: The `payload_id` of the payload.
+
+        Raises:
+            NotFound: There is no such record, or not any more.
+            NewerFormat: The record has another format.
+            StoreError: The store could not be read.
+        """
+        return self._recorder.record(payload_id)
+
+    def payloads(
+        self, *, task: str | None = None, conversation: str | None = None, k: int = 20
+    ) -> list[PayloadRecord]:
+        """List the records of payloads, the newest first.
+
+        Args:
+            task: Only of this task.
+            conversation: Only of this conversation.
+            k: The most records.
+
+        Raises:
+            InvalidInputError: `k` is less than 1.
+            NewerFormat: A record has another format.
+            StoreError: The store could not be read.
+        """
+        return self._recorder.listed(task=task, conversation=conversation, k=k)
 
     def learn_fix(
         self,
@@ -405,6 +474,9 @@ class Router:
             raise InvalidInputError(f"outcome: {of!r:.80} is no item of type {FIX!r}")
         return [Meant(of, held.id, is_own=True)]
 
+    areplay = twin(replay)
+    arecord = twin(record)
+    apayloads = twin(payloads)
     alearn_fix = twin(learn_fix)
     afix_for = twin(fix_for)
     aoutcome = twin(outcome)

@@ -57,6 +57,7 @@ def test_every_command_answers_in_json(store, transcript, tmp_path, capsys):
         "history": answer(capsys, "history", store),
         "compact": answer(capsys, "compact", transcript, "--words-only"),
         "lint": answer(capsys, "lint", transcript, transcript),
+        "route": answer(capsys, "route", "--records", "--memory", store),
         "demo": answer(capsys, "demo", "--words-only", "--limit", "1"),
         "export": answer(capsys, "export", store, "--out", out),
         "import": answer(capsys, "import", str(tmp_path / "other"), out),

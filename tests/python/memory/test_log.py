@@ -11,6 +11,7 @@ import threading
 import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from unittest.mock import patch
 
 import pytest
 from bag import Bag
@@ -23,7 +24,7 @@ from warmset.errors import Closed, EmbedderError, Locked, StoreError
 from warmset.index import file_lock
 from warmset.index.indexer import Indexer
 from warmset.items import NewItem
-from warmset.native import ColdStore
+from warmset.native import ColdStore, Log
 from warmset.prepare.worker import Threads
 from warmset.receipts import Spooled
 from warmset.route import Need, Router, TaskSpec
@@ -446,6 +447,11 @@ def routes(heard, tmp_path):
         assert (told.candidates, told.name) == (1, "warmset.route")
         [told] = heard.named("fell_back", "policy")
         assert (told.to, told.task, told.error) == ("spec", "t", "ValueError")
+        with patch.object(Log, "write", side_effect=StoreError(MARKER)):
+            made = Router(memory, specs=[spec]).route("t", query=MARKER)
+        [told] = heard.named("fell_back", "record")
+        assert (told.to, told.name) == ("no record", "warmset.route")
+        assert (made.payload_id, len(made.notes)) == (None, 1)
     heard.memory = None
     with Memory.open(tmp_path / "memories", embedder="lexical") as memory:
         memory.remember(f"The port is old. {LINE}")

@@ -35,7 +35,9 @@ def spec(*needs, decay="hour"):
 
 def made(memory, *needs, decay="hour", plans=64):
     triage = Counting()
-    router = Router(memory, specs=[spec(*needs, decay=decay)], triage=triage, plans=plans)
+    router = Router(
+        memory, specs=[spec(*needs, decay=decay)], triage=triage, plans=plans, record=False
+    )
     return router, triage
 
 

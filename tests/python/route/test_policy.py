@@ -85,7 +85,7 @@ def request(query="sales?", **fields):
 
 
 def test_without_a_policy_nothing_is_left_out_and_nothing_is_stored(memory):
-    router = Router(memory, specs=[SPEC])
+    router = Router(memory, specs=[SPEC], record=False)
     before = memory.stats()["records"]
     payload = router.route("report", query="sales?")
     assert (payload.decision, shown(payload)) == (None, {"figure", "note", "rumour"})

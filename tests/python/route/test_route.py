@@ -219,6 +219,7 @@ def test_vectors_find_what_words_do_not():
         ({"error": "\n"}, "error"),
         ({"dialect": "latin"}, "dialect"),
         ({"now": "today"}, "now"),
+        ({"system": [{"type": "text", "text": "Be brief."}]}, "system"),
         ({"earlier": {"n": "t"}}, "earlier"),
         ({"earlier": ["n"]}, "earlier"),
         ({"query_vector": [float("nan")]}, "query_vector"),

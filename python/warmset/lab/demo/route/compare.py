@@ -86,7 +86,7 @@ def compare(world: World) -> list[Compared]:
         NotFound: A module lacks something that it needs.
         WarmsetError: The store failed.
     """
-    router = Router(world.memory, specs=specs())
+    router = Router(world.memory, specs=specs(), record=False)
     run = router.pipeline(PIPELINE)
     made: list[Compared] = []
     for name, task in TASKS.items():
