@@ -16,8 +16,8 @@ from warmset.route.more import Granting
 from warmset.route.payload import Excluded, Exclusions, Included, Payload
 from warmset.route.plan import Planner
 from warmset.route.plans import key_of, stamp_of
-from warmset.route.quoted import CLOSING, OPENING
 from warmset.route.triage import Verdict
+from warmset.text.markup import ITEMS, ITEMS_CLOSING
 from warmset.tokens import PER_REPLY, extra_tokens, message_tokens
 
 if TYPE_CHECKING:
@@ -102,7 +102,7 @@ class Composer:
 
     def _messages(self, quotes: Sequence[str], *, framed: bool) -> list[Message]:
         request = self._request
-        said = f"{OPENING}{''.join(quotes)}{CLOSING}\n\n" if framed else ""
+        said = f"{ITEMS}{''.join(quotes)}{ITEMS_CLOSING}\n\n" if framed else ""
         made = [text_message(request.dialect, "user", f"{said}{request.query}")]
         if request.system and request.dialect not in _BESIDE:
             made.insert(0, text_message(request.dialect, "system", request.system))

@@ -12,7 +12,8 @@ from warmset.messages.tool_calls import UnusableError, answer, arguments, joined
 from warmset.messages.tool_definitions import Tool, tool_definitions
 from warmset.pick.base import quoted
 from warmset.route.found import THERE
-from warmset.route.quoted import CLOSING, OPENING, guard
+from warmset.route.quoted import guard
+from warmset.text.markup import ITEMS, ITEMS_CLOSING
 from warmset.tokens import message_tokens
 
 if TYPE_CHECKING:
@@ -174,7 +175,7 @@ class PayloadTools:
         room = self.left - self._cost(said(_EXHAUSTED))
 
         def quoted_whole(quotes: Iterable[str]) -> str:
-            return f"{OPENING}{''.join(quotes)}{CLOSING}"
+            return f"{ITEMS}{''.join(quotes)}{ITEMS_CLOSING}"
 
         taken = self._granting.take(
             found,

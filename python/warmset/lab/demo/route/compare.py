@@ -11,7 +11,8 @@ from warmset.lab.demo.route.needed import TASKS
 from warmset.lab.demo.route.world import CONVERSATION, NOW, PIPELINE
 from warmset.route import Router, TaskSpecs
 from warmset.route.candidates import Candidate, facts_of
-from warmset.route.quoted import CLOSING, OPENING, quote
+from warmset.route.quoted import quote
+from warmset.text.markup import ITEMS, ITEMS_CLOSING
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
@@ -165,5 +166,5 @@ def _quote(item: MemoryItem) -> str:
 def _tokens(quotes: Sequence[str], query: str) -> int:
     """Return the tokens of a call that quotes items as the router does."""
     return count_tokens(
-        [{"role": "user", "content": f"{OPENING}{''.join(quotes)}{CLOSING}\n\n{query}"}]
+        [{"role": "user", "content": f"{ITEMS}{''.join(quotes)}{ITEMS_CLOSING}\n\n{query}"}]
     )
