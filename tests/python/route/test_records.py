@@ -30,7 +30,7 @@ from warmset.route import Need, PayloadRecord, Router, TaskSpec, Verdict, used
 from warmset.store.rows import Put
 from warmset.store.versions import columns_of
 
-CANARY = "zanzibar quetzal"
+CANARY = "tangerine walrus"
 SPEC = TaskSpec(
     task_type="answer",
     max_context_tokens=400,

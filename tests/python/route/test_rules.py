@@ -168,11 +168,11 @@ def test_a_payload_leaves_out_what_only_the_vectors_know_to_be_the_same():
 
 def test_messages_and_memories_have_vectors_too():
     with Memory.open(None, embedder=Alike()) as memory:
+        known = memory.remember("The boat leaves at 7:35.")
+        memory.memories(query="boat")  # while nothing else is embedded, so that they are stored
         talk = memory.conversation("log")
         [turn] = talk.append([{"role": "user", "content": "The ferry leaves at 7:35."}])
-        known = memory.remember("The boat leaves at 7:35.")
         memory.flush()
-        memory.memories(query="boat")
         vectors = StoredVectors(memory.items.sources)
         kinds = {"conversation": turn, "fact": known, "document_chunk": 10_000}
         some = [candidate(id_, "x", memory_type=kind) for kind, id_ in kinds.items()]
