@@ -20,6 +20,8 @@ if TYPE_CHECKING:
     from warmset.route.request import Request
     from warmset.route.texts import Texts
 
+_WORDS: Final = get_args(Classification)
+
 MOST_REASON: Final = 200
 """The most characters of a reason."""
 
@@ -50,8 +52,8 @@ class Verdict:
     twin: int | None = None
 
     def __post_init__(self) -> None:
-        if self.classification not in get_args(Classification):
-            known = ", ".join(get_args(Classification))
+        if self.classification not in _WORDS:
+            known = ", ".join(_WORDS)
             raise InvalidInputError(
                 f"classification: expected one of {known}, found {self.classification!r:.80}"
             )
