@@ -25,7 +25,7 @@ class Closed(NamedTuple):
 
     Attributes:
         closures: By the id of a candidate, the ids of all that it depends on, directly or not.
-        depended: What of that is no candidate.
+        depended: What of that is not among them.
         missing: What is not there.
         named: By the name of what is depended on, the name of what stands for it; what is not
             there is left out.
@@ -50,6 +50,7 @@ class Closures:
         self._desk = desk
         self._request = request
         self._session = gathered.session
+        self._candidates = gathered.candidates
         self._known: dict[str, Candidate | str] = {}
         self._scopes = [need.scope for need in gathered.spec.required_memory]
 
@@ -59,7 +60,9 @@ class Closures:
         Raises:
             StoreError: The store could not be read.
         """
-        self._known.update((one.memory_id, one) for one in running)
+        if any(one.dependencies for one in running):
+            self._known.update((one.memory_id, one) for one in self._candidates)
+        there = {one.id for one in running}
         depended: dict[int, Candidate] = {}
         missing: dict[tuple[str, str], Missing] = {}
         closures: dict[int, frozenset[int]] = {}
@@ -82,7 +85,7 @@ class Closures:
                     continue
                 if other.id == one.id or other.id in found:
                     continue
-                if not other.needs:
+                if other.id not in there:
                     depended.setdefault(other.id, other)
                 found[other.id] = other
                 waiting += [(deeper, other) for deeper in other.dependencies]
