@@ -68,7 +68,10 @@ class Gatherer:
             StoreError: The store could not be read.
         """
         shelf = self._sources.as_seen()
-        turns = self._sources.existing.times(request.conversation)
+        needs = spec.required_memory
+        counts = spec.decay == "turn" or any(need.turns is not None for need in needs)
+        turns = self._sources.existing.times(request.conversation) if counts else []
+        own = self._session(request)
         question = Question(
             text=request.query,
             vector=request.vector,
@@ -78,12 +81,14 @@ class Gatherer:
         )
         reports: dict[int, NeedReport] = {}
         asked: list[_Asked] = []
-        for number, need in enumerate(spec.required_memory):
-            why = _SKIPPED if number in request.skipped else self._unmet(need, request, turns)
+        for number, need in enumerate(needs):
+            skipped = number in request.skipped
+            why = _SKIPPED if skipped else self._unmet(need, request, turns, own)
             if why is not None:
                 reports[number] = NeedReport(number=number, left=why)
             else:
-                asked.append(_Asked(number, need, self._ask(need, request, turns), need.turns))
+                ask = _ask_of(need, request, turns, own)
+                asked.append(_Asked(number, need, ask, need.turns))
         put = [one for one in asked if one.need.type != MESSAGE]
         answers = dict(
             zip(
@@ -121,49 +126,8 @@ class Gatherer:
             candidates=candidates,
             superseded=[one for one in superseded.values() if one[0] not in found],
             needs=[reports[number] for number in sorted(reports)],
-            session=self._session(request),
-            timeless=not ages and all(need.within is None for need in spec.required_memory),
-        )
-
-    def _ask(self, need: Need, request: Request, turns: Sequence[int]) -> Ask:
-        """Return what a need asks for."""
-        labels = {
-            "module": need.all_modules,
-            "sections": need.sections,
-            "keys": need.keys,
-            "entities": need.entities,
-        }
-        wanted = {name: frozenset(names) for name, names in labels.items() if names}
-        also: dict[str, frozenset[str]] = {}
-        but: dict[str, frozenset[str]] = {}
-        conversation = session = None
-        if need.scope in ("current_session", "prior_sessions"):
-            conversation = request.conversation or NO_NAME
-        if need.scope == "current_session":
-            own = self._session(request)
-            wanted["session"] = frozenset((NO_NAME,) if own is None else (own, NO_NAME))
-        elif need.scope == "prior_sessions":
-            own = self._session(request)
-            but["session"] = frozenset((NO_NAME,) if own is None else (own, NO_NAME))
-        elif need.scope == "current_pipeline":
-            wanted["pipeline"] = frozenset((request.pipeline or NO_NAME,))
-        elif need.scope == "current_error":
-            also["keys"] = frozenset((request.error or NO_NAME,))
-        since = None
-        if need.within is not None:
-            since = int((request.now - need.within).timestamp() * 1_000)
-        elif need.turns is not None and need.type != MESSAGE and turns:
-            since = turns[max(0, len(turns) - need.turns)] // 1_000
-        return Ask(
-            k=_UNBOUNDED if need.priority == "essential" else MOST,
-            types=frozenset((need.type,)),
-            conversation=conversation,
-            session=session,
-            labels=wanted,
-            also=also,
-            but=but,
-            since=since,
-            floor=_floor(need),
+            session=own,
+            timeless=not ages and all(need.within is None for need in needs),
         )
 
     def _session(self, request: Request) -> str | None:
@@ -171,7 +135,9 @@ class Gatherer:
             return request.session
         return self._sources.existing.session(request.conversation)
 
-    def _unmet(self, need: Need, request: Request, turns: Sequence[int]) -> str | None:
+    def _unmet(
+        self, need: Need, request: Request, turns: Sequence[int], own: str | None
+    ) -> str | None:
         """Return why a need is left out; None if it counts."""
         lacks = {
             "current_pipeline": request.pipeline,
@@ -190,7 +156,7 @@ class Gatherer:
             return "the query mentions none of its words"
         for type_ in need.when.present:
             there = replace(need, type=type_, when=None, similarity_match=False)
-            ask = replace(self._ask(there, request, turns), k=1, floor=None)
+            ask = replace(_ask_of(there, request, turns, own), k=1, floor=None)
             one = _Asked(-1, there, ask, there.turns)
             [answer] = self._sources.as_seen().find([ask], Question())
             if not answer.found and not self._existing(one, Question(), request, {}):
@@ -264,6 +230,52 @@ class _Union:
         ]
         found.sort(key=lambda one: (one.priority != "essential", -one.worth, one.id))
         return found
+
+
+def _ask_of(need: Need, request: Request, turns: Sequence[int], own: str | None) -> Ask:
+    """Return what a need asks for.
+
+    Args:
+        need: The need.
+        request: What the candidates are for.
+        turns: The times of the conversation's messages, if any need counts them.
+        own: The name of the current session.
+    """
+    labels = {
+        "module": need.all_modules,
+        "sections": need.sections,
+        "keys": need.keys,
+        "entities": need.entities,
+    }
+    wanted = {name: frozenset(names) for name, names in labels.items() if names}
+    also: dict[str, frozenset[str]] = {}
+    but: dict[str, frozenset[str]] = {}
+    conversation = None
+    if need.scope in ("current_session", "prior_sessions"):
+        conversation = request.conversation or NO_NAME
+    if need.scope == "current_session":
+        wanted["session"] = frozenset((NO_NAME,) if own is None else (own, NO_NAME))
+    elif need.scope == "prior_sessions":
+        but["session"] = frozenset((NO_NAME,) if own is None else (own, NO_NAME))
+    elif need.scope == "current_pipeline":
+        wanted["pipeline"] = frozenset((request.pipeline or NO_NAME,))
+    elif need.scope == "current_error":
+        also["keys"] = frozenset((request.error or NO_NAME,))
+    since = None
+    if need.within is not None:
+        since = int((request.now - need.within).timestamp() * 1_000)
+    elif need.turns is not None and need.type != MESSAGE and turns:
+        since = turns[max(0, len(turns) - need.turns)] // 1_000
+    return Ask(
+        k=_UNBOUNDED if need.priority == "essential" else MOST,
+        types=frozenset((need.type,)),
+        conversation=conversation,
+        labels=wanted,
+        also=also,
+        but=but,
+        since=since,
+        floor=_floor(need),
+    )
 
 
 def _floor(need: Need) -> float | None:
