@@ -344,7 +344,7 @@ class Items:
             NotFound: This tenant has none of that name.
             StoreError: It could not be read.
         """
-        shelf = shelf_of(self._handle.live(), self._handle.tenant)
+        shelf = self.sources.shelf()
         found = self._find(shelf, memory_id)
         if isinstance(found, Held):
             [cell] = shelf.cells([found])
