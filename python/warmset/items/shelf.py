@@ -16,7 +16,7 @@ from warmset.items.cells import item_of, prefix_of
 from warmset.store.records import Job
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterable, Sequence
 
     from warmset._core import Cell, Held
     from warmset.embed import Vectors
@@ -161,6 +161,10 @@ class Shelf:
     def get(self, id_: int) -> Held | None:
         """Return what is known of an item; None if it is gone."""
         return self._items.get(id_)
+
+    def get_many(self, some: Iterable[int]) -> list[Held | None]:
+        """Return what is known of items; None for those that are gone."""
+        return list(map(self._items.get, some))
 
     def named(self, memory_id: object) -> Held | None:
         """Return the item with a name; None if there is none."""

@@ -14,7 +14,7 @@ from warmset.errors import BudgetTooSmall
 from warmset.messages import text_message
 from warmset.route.more import Granting
 from warmset.route.payload import Excluded, Exclusions, Included, Payload
-from warmset.route.plan import Planner
+from warmset.route.plan import Planner, by_heir, why_left
 from warmset.route.plans import key_of, stamp_of
 from warmset.route.triage import Verdict
 from warmset.text.markup import ITEMS, ITEMS_CLOSING
@@ -156,20 +156,7 @@ class Composer:
 
 def _excluded(plan: Plan, ids: frozenset[int], heirs: Mapping[str, str]) -> Iterator[Excluded]:
     """Return the candidates that do not stand in a payload, with the reasons."""
-    for one in plan.gathered.candidates:
-        if one.id in ids:
-            continue
-        verdict = plan.verdicts.get(one.id)
-        if one.id in plan.gone:
-            verdict = Verdict("irrelevant", "it was removed meanwhile")
-        elif verdict is None and one.tokens > plan.room:
-            verdict = Verdict("supplementary", f"no room for its {one.tokens} tokens")
-        elif verdict is None:
-            rest = "less relevant than what fills the budget"
-            verdict = Verdict("supplementary", rest)
-        elif verdict.classification == "supplementary":
-            tokens = plan.lines[one.id].tokens
-            verdict = Verdict("supplementary", f"no room for its {tokens} tokens")
+    for one, verdict in why_left(plan, ids):
         yield Excluded(
             memory_id=one.memory_id,
             classification=verdict.classification,
@@ -177,7 +164,7 @@ def _excluded(plan: Plan, ids: frozenset[int], heirs: Mapping[str, str]) -> Iter
             relevance=one.relevance,
         )
     for name, newer in heirs.items():
-        yield Excluded(memory_id=name, classification="redundant", reason=f"superseded by {newer}")
+        yield Excluded(memory_id=name, classification="redundant", reason=by_heir(newer))
 
 
 def _heirs(desk: Desk, plan: Plan) -> dict[str, str]:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import json
+from base64 import b64decode, b64encode
 from dataclasses import dataclass
 from datetime import datetime
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final
 
+import numpy as np
+
 from warmset._support.shown import plain
 from warmset.errors import NewerFormat
 from warmset.route.candidates import Candidate, Facts, Gathered, NeedReport, untried
 from warmset.route.judgement import TriageReport
-from warmset.route.need import PRIORITIES
 from warmset.route.payload import Excluded, Included, Missing
+from warmset.route.plan import by_heir, why_left
 from warmset.route.request import Request
 from warmset.route.spec import TaskSpec
 from warmset.route.triage import Verdict
@@ -39,17 +42,23 @@ ERASED: Final = "the reason was erased with an item that it was about"
 
 _encode: Final = json.JSONEncoder(separators=(",", ":"), check_circular=False).encode
 _NAMED: Final = ("conversation", "session", "pipeline", "error", "budget")
-_ALWAYS: Final = (
-    "id",
-    "memory_id",
-    "memory_type",
-    "needs",
-    "similarity",
-    "relevance",
-    "tokens",
-    "at",
-    "origin",
-)
+_WHOLE: Final = "<i8"
+_REAL: Final = "<f8"
+_SAME: Final = "relevance"
+"""Stands for a column that is equal to another one."""
+
+_NUMBERS: Final = {
+    "id": _WHOLE,
+    "tokens": _WHOLE,
+    "at": _WHOLE,
+    "relevance": _REAL,
+    "similarity": _REAL,
+}
+"""Columns of candidates that hold numbers."""
+
+_DISTINCT: Final = ("memory_type", "origin", "priority", "needs")
+"""Columns in which most values stand many times."""
+
 _SELDOM: Final[Mapping[str, Any]] = {
     "dependencies": (),
     "derived_from": (),
@@ -181,7 +190,8 @@ def encode(
     """
     gathered = plan.gathered
     every = [*gathered.candidates, *plan.depended]
-    place = {one.memory_id: at for at, one in enumerate(every)}
+    place = {one.id: at for at, one in enumerate(every)}
+    included = {one.id for one in payload.context_payload}
     reasons = _Reasons()
     fields: dict[str, Any] = {
         "v": VERSION,
@@ -206,10 +216,8 @@ def encode(
         "superseded": [[*one, heirs[one[2]]] for one in gathered.superseded],
         "needs": plain(gathered.needs),
         "gone": sorted(plan.gone),
-        "in": [
-            (place[one.memory_id], one.tokens, *reasons.row(one)) for one in payload.context_payload
-        ],
-        "out": [reasons.row(one) for one in payload.excluded],
+        "in": [(place[one.id], one.tokens, *reasons.row(one)) for one in payload.context_payload],
+        "out": [reasons.row(verdict) for _one, verdict in why_left(plan, included)],
         "missing": [(one.memory_id, one.needed_by, one.reason) for one in payload.missing],
         "session": gathered.session,
         "named": plan.named,
@@ -263,10 +271,16 @@ def decode(payload_id: str, decision: bytes, judged: bytes | None, vector: Any) 
     included = tuple(
         _included(every[at], tokens, row(*verdict)) for at, tokens, *verdict in fields["in"]
     )
-    names = {one.memory_id for one in included}
-    left = [(one.memory_id, one.relevance) for one in candidates if one.memory_id not in names]
-    left += [(name, 0.0) for _id, name, *_heir in fields["superseded"]]
-    out = [(name, relevance, row(*verdict)) for (name, relevance), verdict in _pairs(left, fields)]
+    ids = {one.id for one in included}
+    left = [one for one in candidates if one.id not in ids]
+    out = [
+        (one.memory_id, one.relevance, row(*verdict))
+        for one, verdict in zip(left, fields["out"], strict=True)
+    ]
+    out += [
+        (name, 0.0, Verdict("redundant", by_heir(heir)))
+        for _id, name, _heir_id, heir in fields["superseded"]
+    ]
     verdicts = {id_: row(*verdict) for id_, *verdict in said.get("verdicts", ())}
     return Decided(
         spec=spec,
@@ -307,41 +321,74 @@ def decode(payload_id: str, decision: bytes, judged: bytes | None, vector: Any) 
     )
 
 
-def _pairs(
-    left: Sequence[tuple[str, float]], fields: Mapping[str, Any]
-) -> Iterable[tuple[tuple[str, float], Sequence[int]]]:
-    return zip(left, fields["out"], strict=True)
-
-
 def _bytes(fields: Mapping[str, Any], reasons: _Reasons) -> bytes:
     return _encode({**fields, "reasons": list(reasons.listed)}).encode()
 
 
-def _columns(every: Sequence[Candidate]) -> dict[str, list[Any]]:
-    made: dict[str, list[Any]] = {name: list(map(attrgetter(name), every)) for name in _ALWAYS}
-    made["priority"] = [PRIORITIES.index(one.priority) for one in every]
+def _numbers(values: Iterable[float | None], kind: str) -> str:
+    """Return numbers as they lie in memory: digits take twice the space, and far more time."""
+    return b64encode(np.fromiter(values, kind).tobytes()).decode()
+
+
+def _distinct(values: Iterable[Any]) -> list[Any]:
+    """Return the values that there are, and the place of each one's among them."""
+    there: dict[Any, int] = {}
+    at = [there.setdefault(value, len(there)) for value in values]
+    return [list(there), _numbers(at, _WHOLE)]
+
+
+def _columns(every: Sequence[Candidate]) -> dict[str, Any]:
+    known = [one.known for one in every]
+    made: dict[str, Any] = {
+        "id": _numbers((one.id for one in every), _WHOLE),
+        "memory_id": [one.memory_id for one in known],
+        "memory_type": _distinct(one.names("type")[0] for one in known),
+        "tokens": _numbers((one.tokens for one in known), _WHOLE),
+        "at": _numbers((one.at for one in known), _WHOLE),
+        "origin": _distinct(one.origin for one in known),
+        "priority": _distinct(one.priority for one in every),
+        "needs": _distinct(one.needs for one in every),
+        "relevance": _numbers((one.relevance for one in every), _REAL),
+    }
+    similar = [one.similarity for one in every]
+    if None not in similar:
+        made["similarity"] = _numbers(similar, _REAL)
+        if made["similarity"] == made["relevance"]:  # nothing has aged
+            made["similarity"] = _SAME
+    else:
+        made["similarity"] = similar
     for name, default in _SELDOM.items():
         values = list(map(attrgetter(name), every))
-        if any(value != default for value in values):
+        if values.count(default) < len(values):
             made[name] = values
     return made
 
 
-def _candidates(columns: Mapping[str, Sequence[Any]]) -> Iterable[Candidate]:
-    names = [name for name in ("priority", *_ALWAYS, *_SELDOM) if name in columns]
-    for values in zip(*(columns[name] for name in names), strict=True):
-        given: dict[str, Any] = {
+def _values(given: str | list[Any], kind: str) -> list[Any]:
+    """Return a column of numbers; one in which some have none is a list."""
+    if isinstance(given, list):
+        return given
+    return list(np.frombuffer(b64decode(given), kind).tolist())
+
+
+def _candidates(columns: Mapping[str, Any]) -> Iterable[Candidate]:
+    given = dict(columns)
+    if given["similarity"] == _SAME:
+        given["similarity"] = given["relevance"]
+    read = {name: _values(given[name], kind) for name, kind in _NUMBERS.items()}
+    for name in _DISTINCT:
+        there, at = given[name]
+        read[name] = [there[place] for place in _values(at, _WHOLE)]
+    read |= {name: given[name] for name in ("memory_id", *_SELDOM) if name in given}
+    for values in zip(*read.values(), strict=True):
+        fields: dict[str, Any] = {
             name: tuple(value) if name in _LISTS else value
-            for name, value in zip(names, values, strict=True)
+            for name, value in zip(read, values, strict=True)
         }
-        kind = given.pop("memory_type")
-        known = {name: given.pop(name) for name in _KNOWN if name in given}
-        priority = PRIORITIES[given.pop("priority")]
+        kind = fields.pop("memory_type")
+        known = {name: fields.pop(name) for name in _KNOWN if name in fields}
         yield Candidate(
-            priority=priority,
-            known=Facts(columns={"type": (kind,)}, **known),
-            untried=untried(kind),
-            **given,
+            known=Facts(columns={"type": (kind,)}, **known), untried=untried(kind), **fields
         )
 
 

@@ -224,10 +224,14 @@ class _Union:
         Args:
             earlier: By name, the tasks that had no use for an item.
         """
-        found = [
-            replace(one, earlier=tuple(earlier[one.memory_id])) if one.memory_id in earlier else one
-            for one in self._by_id.values()
-        ]
+        found = list(self._by_id.values())
+        if earlier:
+            found = [
+                replace(one, earlier=tuple(earlier[name]))
+                if (name := one.memory_id) in earlier
+                else one
+                for one in found
+            ]
         found.sort(key=lambda one: (one.priority != "essential", -one.worth, one.id))
         return found
 
@@ -288,8 +292,9 @@ def _floor(need: Need) -> float | None:
     return max(floors, default=None)
 
 
-def _of_hits(shelf: Shelf, hits: Iterable[Hit], one: _Asked) -> list[Candidate]:
+def _of_hits(shelf: Shelf, hits: Sequence[Hit], one: _Asked) -> list[Candidate]:
     number, priority, expected = (one.number,), one.need.priority, untried(one.need.type)
+    known = shelf.get_many(hit.id for hit in hits)
     return [
         Candidate(
             id=hit.id,
@@ -300,6 +305,6 @@ def _of_hits(shelf: Shelf, hits: Iterable[Hit], one: _Asked) -> list[Candidate]:
             relevance=hit.relevance,
             untried=expected,
         )
-        for hit in hits
-        if (held := shelf.get(hit.id)) is not None
+        for hit, held in zip(hits, known, strict=True)
+        if held is not None
     ]

@@ -20,7 +20,7 @@ from warmset.route.settle import settled
 from warmset.route.triage import Verdict, worked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping, Sequence
 
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
@@ -30,6 +30,10 @@ if TYPE_CHECKING:
 
 RUNNING: Final = 2
 """How many times the room of a payload the candidates have that are read and judged."""
+
+
+_REMOVED: Final = Verdict("irrelevant", "it was removed meanwhile")
+_LESS: Final = Verdict("supplementary", "less relevant than what fills the budget")
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -156,15 +160,17 @@ class Planner:
         it. What is larger than the room is not read.
         """
         most, running = RUNNING * self._room, list[Candidate]()
+        again = self._request.again
         essential = [one for one in gathered.candidates if one.priority == "essential"]
         raw = worked_up(essential, gathered.candidates)
         taken = 0
         for one in gathered.candidates:
-            fits = taken <= most and one.tokens <= self._room
-            if one.priority == "essential" or fits or one.memory_id in self._request.again:
+            tokens = one.tokens
+            fits = taken <= most and tokens <= self._room
+            if fits or one.priority == "essential" or (again and one.memory_id in again):
                 running.append(one)
                 if one.id not in raw:
-                    taken += one.tokens
+                    taken += tokens
         return running
 
 
@@ -177,6 +183,37 @@ def is_essential(one: Candidate, verdicts: Mapping[int, Verdict]) -> bool:
     """Return whether an item was judged essential."""
     verdict = verdicts.get(one.id)
     return verdict is not None and verdict.classification == "essential"
+
+
+def why_left(plan: Plan, ids: Container[int]) -> Iterator[tuple[Candidate, Verdict]]:
+    """Return the candidates that do not stand in a payload, each with what it was and why.
+
+    Args:
+        plan: What was decided.
+        ids: Ids of what stands in the payload.
+    """
+    short: dict[int, Verdict] = {}
+    for one in plan.gathered.candidates:
+        id_ = one.id
+        if id_ in ids:
+            continue
+        verdict = plan.verdicts.get(id_)
+        if id_ in plan.gone:
+            verdict = _REMOVED
+        elif verdict is None and one.tokens <= plan.room:
+            verdict = _LESS
+        elif verdict is None or verdict.classification == "supplementary":
+            tokens = one.tokens if verdict is None else plan.lines[id_].tokens
+            verdict = short.get(tokens)
+            if verdict is None:
+                verdict = Verdict("supplementary", f"no room for its {tokens} tokens")
+                short[tokens] = verdict
+        yield one, verdict
+
+
+def by_heir(name: str) -> str:
+    """Return why an item is left out that another one, of this name, replaces."""
+    return f"superseded by {name}"
 
 
 def _left(

@@ -63,6 +63,10 @@ class Verdict:
             object.__setattr__(self, "reason", _line(self.reason))
 
 
+_NAMED: Final = Verdict("supplementary", "a need names it")
+_ESSENTIAL: Final = Verdict("essential", BY_NEED)
+
+
 class Triage(Protocol):
     """Judges candidates.
 
@@ -114,7 +118,7 @@ class RuleTriage:
         verdicts: dict[int, Verdict] = {}
         for one in candidates:
             if one.priority == "essential":
-                verdicts[one.id] = Verdict("essential", BY_NEED)
+                verdicts[one.id] = _ESSENTIAL
         for id_, maker in worked_up(candidates, candidates).items():
             reason = f"worked up in {maker.memory_id}"
             verdicts.setdefault(id_, Verdict("redundant", reason, twin=maker.id))
@@ -130,7 +134,7 @@ class RuleTriage:
                 verdicts[one.id] = Verdict("redundant", reason, twin=other.id)
                 continue
             if known is None:
-                verdicts[one.id] = Verdict("supplementary", _named(one))
+                verdicts[one.id] = _named(one)
             sayings.take(place)
         return verdicts
 
@@ -143,11 +147,12 @@ class RuleTriage:
         return lambda place: [places[id_] for id_ in likeness.near(candidates[place].id)]
 
 
-def _named(one: Candidate) -> str:
-    """Return why an item may stand in a payload."""
+def _named(one: Candidate) -> Verdict:
+    """Return that an item may stand in a payload, and why."""
     if not one.earlier:
-        return "a need names it"
-    return f"a need names it; of no use for {', '.join(one.earlier)}"
+        return _NAMED
+    reason = f"{_NAMED.reason}; of no use for {', '.join(one.earlier)}"
+    return Verdict("supplementary", reason)
 
 
 def _line(text: str) -> str:
