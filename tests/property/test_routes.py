@@ -267,6 +267,17 @@ def matches(one, need, request, known, similar):
     return is_within(one, need, request, known) and is_recent(one, need, request, known)
 
 
+def check_reports(payload, spec, request, known):
+    """Check how many items match each need, whatever their similarity."""
+    old = superseded(known)
+    for need, report in zip(spec.required_memory, payload.needs, strict=True):
+        if report.left is None:
+            wide = replace(need, similarity_match=False)
+            there = [one for one in known if matches(one, wide, request, known, {})]
+            assert report.matched == sum(one.name not in old for one in there)
+        assert (report.left is None) == counts(need, request, known)
+
+
 def counts(need, request, known):
     """Return whether a need counts for a request."""
     lacks = {
@@ -448,5 +459,6 @@ def test_every_candidate_is_in_a_payload_or_has_a_reason(tmp_path, seed):
         assert payload.budget_remaining == tokens - payload.total_tokens
         assert "theirs" not in payload.messages[-1]["content"]
         check(payload, spec, request, world.known, similar)
+        check_reports(payload, spec, request, world.known)
     world.memory.close()
     world.other.close()

@@ -6,7 +6,7 @@ import heapq
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.items.item import MemoryItem, made_at, name_of, origin_of_message, type_of
+from warmset.items.memories import Fitting
 from warmset.options import SEARCH_WAIT, Filter
 from warmset.store.records import TurnMeta
 
@@ -53,6 +54,18 @@ class TurnAsk:
     scope: str
     session: str | None = None
     last: int | None = None
+
+
+class Matches(NamedTuple):
+    """Messages or memories that are asked for.
+
+    Attributes:
+        found: What was taken, each with its similarity.
+        matched: How many meet all conditions but the similarity.
+    """
+
+    found: list[tuple[MemoryItem, float]]
+    matched: int
 
 
 class Ranked(Protocol):
@@ -138,7 +151,7 @@ class Existing:
 
     def turns(
         self, turns: TurnAsk, ask: Ask, question: Question, heirs: Mapping[str, int]
-    ) -> list[tuple[MemoryItem, float]]:
+    ) -> Matches:
         """Return messages, the best or the newest, with their scores and similarities.
 
         The similarity is that of words and vectors, 0 to 1; the score is that of `Memory.search`
@@ -153,6 +166,7 @@ class Existing:
         engine = self._handle.engine
         with engine.lock:
             listed = self._scoped(engine, turns, ask, heirs)
+            matched = len(listed)
             if ask.floor is None or question.text is None:
                 listed = heapq.nlargest(
                     min(ask.k, len(listed)), listed, key=lambda one: (one[1].at, one[1].id)
@@ -172,7 +186,7 @@ class Existing:
             listed = listed[: ask.k]
         scores = [found.get(entry.id, nothing)[0] for _ledger, entry in listed]
         read = _read(engine, listed, scores)
-        return [(one, found.get(one.id, nothing)[1]) for one in read]
+        return Matches([(one, found.get(one.id, nothing)[1]) for one in read], matched)
 
     def _scoped(
         self, engine: Engine, turns: TurnAsk, ask: Ask, heirs: Mapping[str, int]
@@ -228,17 +242,21 @@ class Existing:
         pairs = zip(scores.tolist(), np.clip(similar, 0.0, 1.0).tolist(), strict=True)
         return dict(zip(found.ids, pairs, strict=True))
 
-    def known(self, ask: Ask, question: Question, heirs: Mapping[str, int]) -> list[MemoryItem]:
+    def known(self, ask: Ask, question: Question, heirs: Mapping[str, int]) -> Matches:
         """Return memories, the most similar or the newest, with their similarity as score."""
         weights = question.weights
         whole = weights.lexical if question.vector is None else weights.dense + weights.lexical
-        found = [
-            replace(one, score=min(1.0, max(0.0, one.score or 0.0) / whole) if whole > 0 else 0.0)
-            for one in self._known(ask, question.text, heirs)
+        fitting = self._known(ask, question.text, heirs)
+        scores = [
+            min(1.0, max(0.0, one.score or 0.0) / whole) if whole > 0 else 0.0
+            for one in fitting.found
         ]
-        if ask.floor is None:
-            return found
-        return [one for one in found if one.score and one.score >= ask.floor]
+        found = [
+            (replace(one, score=score), score)
+            for one, score in zip(fitting.found, scores, strict=True)
+            if ask.floor is None or (score and score >= ask.floor)
+        ]
+        return Matches(found, fitting.matched)
 
     def query(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> list[MemoryItem]:
         """Return messages and memories, best or newest first; see `Items.query`.
@@ -250,7 +268,7 @@ class Existing:
         """
         if ask.labels:  # they have none
             return []
-        known = self._known(ask, text, heirs)
+        known = self._known(ask, text, heirs).found
         hits = [one for one in known if one.score is None or one.score > 0]
         return [*self._messages(ask, text, heirs), *hits]
 
@@ -295,12 +313,12 @@ class Existing:
             ]
         return _read(engine, [(one, entry) for one, entry, _ in hits], [hit[2] for hit in hits])
 
-    def _known(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> Iterable[MemoryItem]:
+    def _known(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> Fitting:
         if ask.session is not None:
-            return []
+            return Fitting([], 0)
         types = MEMORY_TYPES if ask.types is None else [t for t in MEMORY_TYPES if t in ask.types]
         if not types:
-            return []
+            return Fitting([], 0)
         return self._memories.among(
             text,
             k=ask.k,

@@ -9,6 +9,7 @@ import pytest
 from warmset.errors import BudgetTooSmall
 from warmset.items import NewItem
 from warmset.route import Need, Router, RuleTriage, TaskSpec, Verdict, When
+from warmset.route.gather import MOST
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 CURRENT = Need(type="note", scope="current_session")
@@ -266,3 +267,29 @@ def test_more_is_granted_to_the_token(memory, spare, granted):
     assert more.budget_remaining == (spare if granted else tokens["b"] + spare)
     why = "it is there already" if granted else f"it takes {tokens['b']} tokens, {tokens['b'] - 1} "
     assert payload.more(["b"]).refused["b"].startswith(why)
+
+
+def test_messages_match_a_need_whatever_their_similarity(memory):
+    said = ("The ferry sails at noon.", "Quotas end in May.", "The tide turns at six.")
+    memory.conversation("c").append([{"role": "user", "content": text} for text in said])
+    near = Need(type="conversation", scope="global", similarity_match=0.2)
+    payload = router(memory, near).route("t", query="noon ferry", conversation="c")
+    [report] = payload.needs
+    assert (report.matched, report.found) == (3, 1)
+    assert "1 of 3 items" in payload.explain()
+    latest = Need(type="conversation", recency="last_2_turns", similarity_match=0.2)
+    [report] = router(memory, latest).route("t", query="noon ferry", conversation="c").needs
+    assert (report.matched, report.found) == (2, 0)
+
+
+def test_memories_match_a_need_whatever_their_similarity_and_number(memory):
+    for text in ("The ferry sails at noon.", "Quotas end in May.", "The tide turns at six."):
+        memory.remember(text)
+    memory.remember("The harbour is closed.", memory_type="decision")
+    near = Need(type="fact", scope="global", similarity_match=0.2)
+    [report] = router(memory, near).route("t", query="noon ferry").needs
+    assert (report.matched, report.found) == (3, 1)
+    for n in range(MOST):
+        memory.remember(f"Ship {n} has number {n * 7}.")
+    [report] = router(memory, Need(type="fact", scope="global")).route("t", query="ferry").needs
+    assert (report.matched, report.found) == (MOST + 3, MOST)
