@@ -48,12 +48,14 @@ class TurnAsk:
         scope: "current_session", "prior_sessions" (of the conversation), else all.
         session: The current session; None for the newest.
         last: Of the newest so many messages of the conversation; None for all.
+        query: The request of the call, which is no answer to itself; see `Existing.asked`.
     """
 
     conversation: str | None
     scope: str
     session: str | None = None
     last: int | None = None
+    query: str | None = None
 
 
 class Matches(NamedTuple):
@@ -129,15 +131,44 @@ class Existing:
         """Return the names of memories, which no other item may have."""
         return self._memories.names()
 
-    def times(self, conversation: str | None) -> list[int]:
-        """Return when the messages of a conversation were said, in microseconds, ascending."""
+    def times(self, conversation: str | None, query: str | None = None) -> list[int]:
+        """Return when the messages of a conversation were said, in microseconds, ascending.
+
+        Args:
+            conversation: The conversation; None for none.
+            query: The request of a call, whose own message is left out; see `asked`.
+        """
+        asked = self.asked(conversation, query)
         engine = self._handle.engine
         with engine.lock:
             ledger = engine.ledgers.get((self._handle.tenant, conversation or ""))
-            path = () if ledger is None else ledger.history.path
+            if ledger is None:
+                return []
             return sorted(
-                int(ledger.entries[id_].at * 1_000_000) for id_ in path if ledger is not None
+                int(ledger.entries[id_].at * 1_000_000)
+                for id_ in ledger.history.path
+                if id_ != asked
             )
+
+    def asked(self, conversation: str | None, query: str | None) -> int | None:
+        """Return the id of the message that a request is, if it was appended before the call.
+
+        That is the newest message of the conversation, if a user said it and it says the same, but
+        for white space at its ends. None if there is no such message.
+        """
+        engine = self._handle.engine
+        if conversation is None or query is None:
+            return None
+        with engine.lock:
+            ledger = engine.ledgers.get((self._handle.tenant, conversation))
+            if ledger is None or not ledger.history.path:
+                return None
+            newest = ledger.entries[ledger.history.path[-1]]
+        if newest.facts.role != "user" or newest.facts.results:
+            return None
+        message = _message(engine, ledger, newest)
+        same = message is not None and message.text.strip() == query.strip()
+        return newest.id if same else None
 
     def session(self, conversation: str) -> str | None:
         """Return the name of the newest session of a conversation; None if it has none."""
@@ -164,8 +195,9 @@ class Existing:
             heirs: Names that are not shown, with the ids of what replaces them.
         """
         engine = self._handle.engine
+        asked = self.asked(turns.conversation, turns.query)
         with engine.lock:
-            listed = self._scoped(engine, turns, ask, heirs)
+            listed = self._scoped(engine, turns, ask, heirs, asked)
             matched = len(listed)
             if ask.floor is None or question.text is None:
                 listed = heapq.nlargest(
@@ -189,9 +221,14 @@ class Existing:
         return Matches([(one, found.get(one.id, nothing)[1]) for one in read], matched)
 
     def _scoped(
-        self, engine: Engine, turns: TurnAsk, ask: Ask, heirs: Mapping[str, int]
+        self,
+        engine: Engine,
+        turns: TurnAsk,
+        ask: Ask,
+        heirs: Mapping[str, int],
+        asked: int | None,
     ) -> list[tuple[Ledger, Entry]]:
-        """Return the messages that count, of each conversation in order."""
+        """Return the messages that count, of each conversation in order, without the request."""
         old = _replaced(heirs)
         listed: list[tuple[Ledger, Entry]] = []
         for ledger in engine.ledgers.values():
@@ -200,7 +237,7 @@ class Existing:
             is_own = ledger.name == turns.conversation
             if not is_own and (turns.scope.endswith("_session") or turns.scope.startswith("prior")):
                 continue
-            path = list(ledger.history.path)
+            path = [id_ for id_ in ledger.history.path if id_ != asked]
             if turns.last is not None and turns.conversation is not None:
                 path = path[-turns.last :] if is_own else []
             if turns.scope in ("current_session", "prior_sessions") and path:

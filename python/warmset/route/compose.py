@@ -134,6 +134,8 @@ class Composer:
         ids = {one.id for one in included}
         names = {one.memory_id for one in included}
         left = self._budget - total
+        asked = self._desk.sources.existing.asked(request.conversation, request.query)
+        there = ids if asked is None else ids | {asked}  # the query stands at the end
         own = [one for one in included if one.needs]
         return Payload(
             task=self._spec.task_type,
@@ -150,7 +152,7 @@ class Composer:
             dialect=request.dialect,
             total_tokens=total,
             budget_remaining=left,
-            _more=Granting(self._desk, self._spec, request, plan.gathered.candidates, ids, left),
+            _more=Granting(self._desk, self._spec, request, plan.gathered.candidates, there, left),
         )
 
 

@@ -67,10 +67,10 @@ class Gatherer:
         Raises:
             StoreError: The store could not be read.
         """
-        shelf = self._sources.as_seen()
+        shelf, existing = self._sources.as_seen(), self._sources.existing
         needs = spec.required_memory
         counts = spec.decay == "turn" or any(need.turns is not None for need in needs)
-        turns = self._sources.existing.times(request.conversation) if counts else []
+        turns = existing.times(request.conversation, request.query) if counts else []
         own = self._session(request)
         question = Question(
             text=request.query,
@@ -177,6 +177,7 @@ class Gatherer:
                 scope=need.scope,
                 session=request.session,
                 last=one.last,
+                query=request.query,
             )
             found, matched = existing.turns(turn_ask, ask, question, heirs)
         elif need.type in MEMORY_TYPES:

@@ -133,6 +133,9 @@ class Router:
     def route(self, task: str, *, query: str, **options: Unpack[RouteKeywords]) -> Payload:
         """Return the context of one call.
 
+        The request may have been appended to the conversation before: its newest message is no
+        candidate if a user said it and its text is the query, which stands at the end in any case.
+
         Args:
             task: The name of the task, which a specification has.
             query: What the task is asked; it stands last.
