@@ -132,6 +132,7 @@ class More:
         refused: By name, or by the request, why the others were not.
         tokens: What the text takes.
         budget_remaining: What is left of the budget after that.
+        missing: What granted items depend on and what is not there.
     """
 
     text: str
@@ -139,6 +140,7 @@ class More:
     refused: dict[str, str]
     tokens: int
     budget_remaining: int
+    missing: tuple[Missing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -183,6 +185,9 @@ class Payload:
 
     def more(self, wanted: str | Sequence[str], /) -> More:
         """Grant further items within what is left of the budget, or refuse them.
+
+        With an item comes what it depends on and what does not stand in the payload yet. If both do
+        not fit, the item is refused.
 
         Args:
             wanted: The names of candidates, as a list; or, as a text, what is still to be known:
