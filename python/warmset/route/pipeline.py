@@ -28,6 +28,7 @@ from warmset.route.run import SURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
     from typing import Unpack
 
     from warmset.items import Items
@@ -148,9 +149,12 @@ class Pipeline:
         memory_id: str | None = None,
         summary: str | None = None,
         conversation: str | None = None,
+        session_id: str | None = None,
+        timestamp: datetime | None = None,
         sections: Sequence[str] = (),
         keys: Sequence[str] = (),
         entities: Sequence[str] = (),
+        relevance_decay: float = 1.0,
         confidence: float = CONFIDENCE,
         meta: Mapping[str, Any] | None = None,
     ) -> str:
@@ -166,9 +170,14 @@ class Pipeline:
             summary: What it says, in few words.
             conversation: The conversation that it belongs to and is erased with; that of the
                 payload if not given.
+            session_id: The session of the conversation; of none if not given.
+            timestamp: When it was made; the time of the call if not given. Without a time zone it
+                is UTC.
             sections: Labels of sections.
             keys: What it is known under.
             entities: Whom or what it names.
+            relevance_decay: What its relevance is multiplied by for each hour, or turn, of its age;
+                over 0 to 1.
             confidence: How certain it is, from 0 to 1.
             meta: Your own fields, plain JSON.
 
@@ -194,11 +203,14 @@ class Pipeline:
                 memory_id=memory_id,
                 summary=summary,
                 conversation=conversation,
+                session_id=session_id,
+                timestamp=timestamp,
                 module_context=task,
                 pipeline=self.name,
                 sections=sections,
                 keys=keys,
                 entities=entities,
+                relevance_decay=relevance_decay,
                 derived_from=[name for name in names if name != memory_id],
                 origin="assistant",
                 confidence=confidence,
