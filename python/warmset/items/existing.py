@@ -180,6 +180,13 @@ class Existing:
             newest = ledger.history.path[-1]
             return TurnMeta.decode(engine.store.get(newest).meta).session
 
+    def newest(self, conversation: str) -> int | None:
+        """Return the id of the newest message of a conversation; None if it has none."""
+        engine = self._handle.engine
+        with engine.lock:
+            ledger = engine.ledgers.get((self._handle.tenant, conversation))
+            return ledger.history.path[-1] if ledger is not None and ledger.history.path else None
+
     def turns(
         self, turns: TurnAsk, ask: Ask, question: Question, heirs: Mapping[str, int]
     ) -> Matches:

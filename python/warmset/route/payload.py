@@ -164,6 +164,8 @@ class Payload:
         decision: Which needs it was made for, if a policy decided; see `Router.outcome`.
         payload_id: The name of its record, for `Router.replay`; None if there is none.
         notes: What did not work while it was made and what became of that.
+        trace: The id of a record that is erased with the conversation: that of the payload, or else
+            the newest message; None if there is none.
     """
 
     task: str
@@ -182,6 +184,7 @@ class Payload:
     _more: Granting = field(repr=False, compare=False)
     payload_id: str | None = None
     notes: tuple[str, ...] = ()
+    trace: int | None = field(default=None, repr=False, compare=False)
 
     def more(self, wanted: str | Sequence[str], /) -> More:
         """Grant further items within what is left of the budget, or refuse them.

@@ -110,7 +110,7 @@ class Recorder:
         try:
             self._sources.handle.engine.must_write()
             rows = self._rows(payload_id, desk, spec, request, plan, payload)
-            self._sources.handle.engine.log.write(rows, sync=False)
+            [made, *_] = self._sources.handle.engine.log.write(rows, sync=False)
         except (WarmsetError, TypeError, ValueError, OSError, RecursionError) as error:
             why = type(error).__name__
             event(
@@ -118,7 +118,7 @@ class Recorder:
             )
             note = f"there is no record of this payload: {why}"
             return replace(payload, notes=(*payload.notes, note))
-        return replace(payload, payload_id=payload_id)
+        return replace(payload, payload_id=payload_id, trace=made.id)
 
     def _rows(
         self,

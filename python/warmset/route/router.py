@@ -249,7 +249,11 @@ class Router:
             request = replace(request, skipped=skipped)
         record = partial(self._recorder.write, self._desk, spec, request)
         composer = Composer(self._desk, spec, request, record=record if self._records else None)
-        return replace(composer.payload(), decision=decision)
+        payload = composer.payload()
+        trace = payload.trace
+        if trace is None and decision is not None and request.conversation is not None:
+            trace = self._sources.existing.newest(request.conversation)
+        return replace(payload, decision=decision, trace=trace)
 
     def replay(self, payload_id: str, /) -> Payload:
         """Make a payload again as it was, though items came, went or changed since.
@@ -399,6 +403,9 @@ class Router:
         stood in it, but for those of strangers that were not confirmed yet: which one was applied
         is not known, so report these by name.
 
+        Once the conversation of a payload was erased, nothing is stored of it any more: the outcome
+        counts for fixes that are still there, and the policy does not learn from it.
+
         Args:
             of: What was applied: a fix of `fix_for`, the name of a fix, or the payload of a call.
             reward: How well it went, 0 to 1.
@@ -416,7 +423,9 @@ class Router:
         reward = check_share("reward", reward)
         meant = self._meant(of)
         if isinstance(of, Payload) and of.decision is not None:
-            self._outcomes.add(of.task, of.decision, reward, of.request.conversation)
+            self._outcomes.add(
+                of.task, of.decision, reward, of.request.conversation, trace=of.trace
+            )
         return self._fixes.report(meant, reward)
 
     def outcomes(self, task: str) -> list[OutcomeRecord]:
