@@ -20,6 +20,7 @@ from warmset.errors import InvalidInputError, NotFound, WarmsetError
 from warmset.evict.policies import at_least
 from warmset.items.cells import PAYLOADS, time_of
 from warmset.route.decided import decode, encode
+from warmset.route.expiry import Expiry
 from warmset.route.triage import RuleTriage
 from warmset.store.rows import Put
 from warmset.tokens import extra_tokens
@@ -96,11 +97,12 @@ class Recorder:
             )
         self._sources = sources
         self._keep = keep
+        self._expiry = Expiry(self._prefix())
 
     def write(
         self, desk: Desk, spec: TaskSpec, request: Request, plan: Plan, payload: Payload
     ) -> Payload:
-        """Record a payload.
+        """Record a payload, and remove some records that have expired.
 
         Returns:
             The payload with the name of its record. If it could not be written, the payload as it
@@ -118,6 +120,7 @@ class Recorder:
             )
             note = f"there is no record of this payload: {why}"
             return replace(payload, notes=(*payload.notes, note))
+        self._expiry.tend(self._sources.handle.engine.log)
         return replace(payload, payload_id=payload_id, trace=made.id)
 
     def _rows(
