@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from warmset.items import Items
     from warmset.route.request import RouteKeywords, TaskKeywords
     from warmset.route.run import Run
+    from warmset.route.verdicts import KeptVerdicts
 
 R = TypeVar("R")
 
@@ -62,25 +63,32 @@ class Routes(Protocol):
 class Pipeline:
     """A run of modules; make one with `Router.pipeline`.
 
-    Outputs are durable items of type "module_output" under the name of the run, so that another
-    process may go on with it; verdicts are kept as long as the object.
+    Outputs are durable items of type "module_output" under the name of the run. What modules had no
+    use for is kept beside the records of payloads, as long as those, and read when the object is
+    made: so another process may go on with the run. Without records it is kept as long as the
+    object.
 
     Args:
         router: Makes the payloads.
         items: Keeps the outputs.
         name: The name of the run.
+        kept: Keeps the verdicts; only the object does if it is not given.
 
     Raises:
         InvalidInputError: It is no name.
+        StoreError: The verdicts could not be read.
     """
 
-    def __init__(self, router: Routes, items: Items, name: str) -> None:
+    def __init__(
+        self, router: Routes, items: Items, name: str, kept: KeptVerdicts | None = None
+    ) -> None:
         if (fault := fault_of(name)) is not None:
             raise InvalidInputError(f"pipeline: {fault}")
         self._router = router
         self._items = items
         self._lock = lock("pipeline")
-        self._verdicts: dict[str, dict[str, Classification]] = {}
+        self._kept = kept
+        self._verdicts: dict[str, dict[str, Classification]] = {} if kept is None else kept.read()
         self.name = name
 
     @spelled_out(TaskOptions)
@@ -229,15 +237,17 @@ class Pipeline:
 
         Raises:
             InvalidInputError: The word is none of these.
+            StoreError: The store could not be read.
         """
         if classification not in get_args(Classification):
             known = ", ".join(get_args(Classification))
             raise InvalidInputError(
                 f"classification: expected one of {known}, found {classification!r:.80}"
             )
-        with self._lock:
-            for name in memory_ids:
-                self._verdicts.setdefault(name, {})[task] = classification
+        new = self._said(task, dict.fromkeys(memory_ids, classification))
+        if new and self._kept is not None:
+            for conversation, names in self._kept.by_conversation(new).items():
+                self._kept.write(task, dict.fromkeys(names, classification), conversation)
 
     def verdicts(self) -> dict[str, dict[str, Classification]]:
         """Return what each item was for each module so far, by the item's name."""
@@ -262,5 +272,18 @@ class Pipeline:
             one.memory_id: one.classification for one in payload.context_payload
         }
         words |= {one.memory_id: one.classification for one in payload.excluded}
-        for name, word in words.items():
-            self.judge(task, word, name)
+        new = self._said(task, words)
+        if new and self._kept is not None:
+            self._kept.write(task, new, payload.request.conversation)
+
+    def _said(self, task: str, words: Mapping[str, Classification]) -> dict[str, Classification]:
+        """Note what items are for a module, and return what is new of it."""
+        with self._lock:
+            new: dict[str, Classification] = {
+                name: word
+                for name, word in words.items()
+                if self._verdicts.get(name, {}).get(task) != word
+            }
+            for name, word in new.items():
+                self._verdicts.setdefault(name, {})[task] = word
+        return new

@@ -96,7 +96,7 @@ class Recorder:
                 f"keep_records: expected a timedelta of more than 0, or None, found {keep!r:.80}"
             )
         self._sources = sources
-        self._keep = keep
+        self.keep = keep
         self._expiry = Expiry(self._prefix())
 
     def write(
@@ -166,7 +166,7 @@ class Recorder:
                 made.decision,
                 codec="json",
                 columns=columns | whose,
-                ttl=self._keep,
+                ttl=self.keep,
                 own=b"" if vector is None else np.asarray(vector, "<f4").tobytes(),
                 if_present="fail",
             )
@@ -179,7 +179,7 @@ class Recorder:
                     made.judged,
                     codec="json",
                     columns=whose,
-                    ttl=self._keep,
+                    ttl=self.keep,
                     sources=made.about,
                 )
             )

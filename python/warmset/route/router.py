@@ -36,6 +36,7 @@ from warmset.route.replay import replayed
 from warmset.route.request import Request, RunOptions, TaskOptions, vector_of
 from warmset.route.run import SURE, Run, answer_of, confidence_of, same_items
 from warmset.route.triage import RuleTriage
+from warmset.route.verdicts import KeptVerdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -219,12 +220,16 @@ class Router:
         """Return a run of modules, which carries verdicts and outputs from one to the next.
 
         Args:
-            name: The name of the run, under which its outputs are kept.
+            name: The name of the run, under which its outputs are kept, and its verdicts unless the
+                router leaves no records.
 
         Raises:
             InvalidInputError: It is no name.
+            StoreError: The store could not be read.
         """
-        return Pipeline(self, self._items, name)
+        keep = self._recorder.keep
+        kept = KeptVerdicts(self._sources, name, keep) if self._records else None
+        return Pipeline(self, self._items, name, kept)
 
     aroute = twin(route)
     areroute = twin(reroute)
