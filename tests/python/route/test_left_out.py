@@ -6,8 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from warmset.route import Verdict
+from warmset.errors import BudgetTooSmall
+from warmset.items import NewItem
+from warmset.route import Need, Router, TaskSpec, Verdict
 from warmset.route.candidates import Candidate, Facts
+from warmset.route.choice import Judged, choose
 from warmset.route.decided import _candidates, _columns
 from warmset.route.plan import why_left
 
@@ -95,3 +98,34 @@ def test_a_record_has_candidates_as_they_were(values):
         for at, (similarity, relevance) in enumerate(values)
     ]
     assert list(_candidates(_columns(every))) == every
+
+
+def test_a_group_that_fits_exactly_is_taken():
+    one, two, base = candidate(1), candidate(2), candidate(3)
+    judged = Judged(
+        candidates=[one, two, base],
+        verdicts=dict.fromkeys((1, 2), Verdict("supplementary", "a need names it")),
+        costs={1: 10, 2: 20, 3: 30},
+        closures={1: frozenset({3}), 2: frozenset({3})},
+    )
+    assert choose(judged, 60) == {1, 2, 3}
+    assert choose(judged, 59) == {1, 3}
+    assert choose(judged, 40) == {1, 3}
+    assert choose(judged, 39) == set()
+
+
+def test_a_budget_below_the_query_is_refused(memory):
+    spec = TaskSpec(
+        task_type="t",
+        required_memory=(Need(type="note", scope="global"),),
+        max_context_tokens=500,
+    )
+    memory.items.put(NewItem(memory_type="note", text="The ferry sails."))
+    router = Router(memory, specs=[spec], record=False)
+    with pytest.raises(BudgetTooSmall) as raised:
+        router.route("t", query="ferry", budget=1)
+    need = raised.value.need
+    assert router.route("t", query="ferry", budget=need).total_tokens <= need
+    with pytest.raises(BudgetTooSmall) as raised:
+        router.route("t", query="ferry", budget=need - 1)
+    assert (raised.value.need, raised.value.have) == (need, need - 1)
