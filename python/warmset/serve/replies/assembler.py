@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from warmset.messages.codec import dumps, loads
 from warmset.messages.dialects import well_formed
-from warmset.serve.replies.body import objects
+from warmset.serve.replies.body import an_object, objects
 from warmset.serve.replies.chat import ChatDraft
 from warmset.serve.replies.contents import ContentsDraft
 from warmset.serve.replies.events import Events
@@ -20,6 +19,7 @@ from warmset.serve.replies.responses import ResponsesDraft
 if TYPE_CHECKING:
     from collections.abc import Callable
 
+    from warmset.messages import Message
     from warmset.serve.replies.draft import Draft
 
 LIMIT: Final = 64 << 20
@@ -105,7 +105,7 @@ class _Stream:
                 if text == "[DONE]":
                     self._draft.end()
                 else:
-                    self._draft.event(json.loads(text))
+                    self._draft.event(an_object(text))
         except _UNREADABLE:
             self._is_readable = False
 
@@ -157,11 +157,17 @@ def _usable(draft: Draft, *, is_readable: bool) -> Reply:
     """Return what a draft holds, without messages if it or one of them cannot be read."""
     try:
         found = draft.reply()
-        messages = tuple(loads(dumps(message)) for message in found.messages)
+        messages, apart = _plain(found.messages), _plain(found.apart)
     except _UNREADABLE:
         return Reply()
     if not is_readable:
-        return replace(found, messages=(), is_complete=False)
+        return replace(found, messages=(), apart=(), is_complete=False)
     # The store refuses malformed messages.
-    fits = well_formed(messages, draft.dialect)
-    return replace(found, messages=messages) if fits else replace(found, messages=())
+    if not well_formed([*messages, *apart], draft.dialect):
+        messages = apart = ()
+    return replace(found, messages=messages, apart=apart)
+
+
+def _plain(messages: tuple[Message, ...]) -> tuple[Message, ...]:
+    """Return copies of messages that are sure to be plain JSON."""
+    return tuple(loads(dumps(message)) for message in messages)

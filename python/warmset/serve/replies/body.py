@@ -9,7 +9,21 @@ from typing import Any, Final
 _GAPS: Final = " \t\r\n,"
 
 
-def objects(data: bytes) -> tuple[list[Any], bool]:
+def an_object(text: str) -> dict[str, Any]:
+    """Read one JSON object.
+
+    Raises:
+        TypeError: It is another value.
+        ValueError: It is no JSON.
+        RecursionError: It is nested too deeply.
+    """
+    found = json.loads(text)
+    if not isinstance(found, dict):
+        raise TypeError(f"expected an object, found a {type(found).__name__}")
+    return found
+
+
+def objects(data: bytes) -> tuple[list[dict[str, Any]], bool]:
     """Read a body: one JSON object, or an array of objects.
 
     Args:
@@ -20,13 +34,14 @@ def objects(data: bytes) -> tuple[list[Any], bool]:
         are whole.
 
     Raises:
+        TypeError: It is another value.
         ValueError: It is no JSON.
         RecursionError: It is nested too deeply.
     """
     text = getincrementaldecoder("utf-8-sig")().decode(data).lstrip()
     if not text.startswith("["):
-        return [json.loads(text)], False
-    found: list[Any] = []
+        return [an_object(text)], False
+    found: list[dict[str, Any]] = []
     decoder, at = json.JSONDecoder(), _behind_gaps(text, 1)
     while text.startswith("{", at):
         try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.serve.replies.draft import About
@@ -26,6 +27,7 @@ class ContentsDraft:
         self._about = About(names=("responseId", "modelVersion", "usageMetadata"))
         self._content: dict[str, Any] = {}
         self._parts: list[dict[str, Any]] = []
+        self._apart: list[dict[str, Any]] = []
         self._stop: str | None = None
         self._choices = 1
         self._has_failed = False
@@ -33,6 +35,7 @@ class ContentsDraft:
     def whole(self, answer: Mapping[str, Any]) -> None:
         """Read a response."""
         self.event(answer)
+        self._apart = []
 
     def event(self, event: Mapping[str, Any]) -> None:
         """Read a chunk, which is a response of its own with further parts."""
@@ -48,6 +51,7 @@ class ContentsDraft:
                 self._content |= content
                 for part in content.get("parts") or ():
                     self._add(part)
+                self._apart += [content] if content.get("parts") else []
                 self._stop = candidate.get("finishReason") or self._stop
 
     def end(self) -> None:
@@ -57,12 +61,13 @@ class ContentsDraft:
         """Return what is there so far."""
         parts = [part for part in settled(self._parts) if part != {"text": ""}]
         content = {**self._content, "role": self._content.get("role") or "model", "parts": parts}
-        return self._about.reply(
+        found = self._about.reply(
             [content] if parts else [],
             is_complete=self._stop not in (None, _GOES_ON) and not self._has_failed,
             stop=self._stop,
             choices=self._choices,
         )
+        return replace(found, apart=tuple(settled(self._apart)) if parts else ())
 
     def _add(self, part: dict[str, Any]) -> None:
         """Add a part, or its text to the last part's; a part with a signature stays alone."""

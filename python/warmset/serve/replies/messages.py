@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.messages.text import kind_of
 from warmset.serve.replies.draft import About
@@ -14,6 +14,8 @@ if TYPE_CHECKING:
 
     from warmset.messages import Dialect
     from warmset.serve.replies.reply import Reply
+
+_OWN_CALLS: Final = ("server_tool_use", "mcp_tool_use")
 
 
 class MessagesDraft:
@@ -61,16 +63,23 @@ class MessagesDraft:
         """Nothing more is known by it."""
 
     def reply(self) -> Reply:
-        """Return what is there so far: the blocks up to the first one that did not stop."""
+        """Return what is there so far: the blocks up to the first one that did not stop.
+
+        Of a stream that broke, a call of a tool that the provider runs is left out with all behind
+        it, if its result did not arrive: the provider refuses one without the other.
+        """
         content = list(self._whole)
         for index, block in sorted(self._blocks.items()):
             if index in self._open:
                 break
             content.append(block)
         ended = self._is_ended or self._stop is not None
+        is_complete = ended and not self._has_failed
+        if not is_complete:
+            content = content[: _first_unanswered(content)]
         return self._about.reply(
             [{"role": "assistant", "content": content}] if content else [],
-            is_complete=ended and not self._has_failed,
+            is_complete=is_complete,
             stop=self._stop,
         )
 
@@ -100,3 +109,16 @@ class MessagesDraft:
         self._stop = event["delta"].get("stop_reason") or self._stop
         later = {name: n for name, n in (event.get("usage") or {}).items() if n is not None}
         self._about.note({**event, "usage": {**(self._about.usage or {}), **later}})
+
+
+def _first_unanswered(content: list[Any]) -> int:
+    """Return where the first call of the provider's own tools is that has no result."""
+    answered = {block.get("tool_use_id") for block in content}
+    return next(
+        (
+            at
+            for at, block in enumerate(content)
+            if kind_of(block) in _OWN_CALLS and block.get("id") not in answered
+        ),
+        len(content),
+    )

@@ -30,6 +30,8 @@ class Reply:
         transformations: The response's `input_transformations`.
         stop: Why it ended, in the provider's word: `finish_reason`, `stop_reason`, `status`.
         choices: The number of alternatives that came; the messages are those of the first.
+        apart: For a stream of generateContent, the contents of its chunks as they came. Google's
+            chat classes send these back; other clients send the one content in `messages`.
     """
 
     messages: tuple[Message, ...] = ()
@@ -40,6 +42,7 @@ class Reply:
     transformations: Sequence[Any] = field(default_factory=tuple)
     stop: str | None = None
     choices: int = 1
+    apart: tuple[Message, ...] = ()
 
 
 class Assembler(Protocol):
