@@ -509,6 +509,18 @@ def test_a_body_that_is_refused_in_the_middle_of_an_answer_ends_it():
     assert [one["type"] for one in client.sent] == ["http.response.start"]
 
 
+def test_an_answer_that_has_begun_is_ended_by_the_application():
+    async def eager(_scope, receive, send):
+        await send({"type": "http.response.start", "status": 200, "headers": []})
+        with pytest.raises(RefusedError):
+            await receive()
+        await send({"type": "http.response.body", "body": b"early"})
+
+    client = asked(options=GuardOptions(max_body=1), app=eager, client=Client([b"xx"]))
+    assert [one["type"] for one in client.sent] == ["http.response.start", "http.response.body"]
+    assert (client.status, client.body) == (200, b"early")
+
+
 def test_an_application_that_goes_on_reading_gets_no_more():
     async def stubborn(_scope, receive, send):
         for _ in range(3):

@@ -157,6 +157,16 @@ def test_a_late_reply_does_not_undo_what_came_after(one):
     assert one.recognise(T, listed("u1")).new
 
 
+def test_a_whole_tenant_is_forgotten_but_no_other(one):
+    for tenant in ("a", "b"):
+        one.note(tenant, "mine", listed("u1 r1"))
+        one.note(tenant, "other", listed("u2 r1"))
+    one.forget("a")
+    assert one.recognise("a", listed("u1 r1 u2")).new
+    assert one.recognise("a", listed("u2 r1 u2")).new
+    assert one.recognise("b", listed("u1 r1 u2")).name == "mine"
+
+
 # --- the oracle ---------------------------------------------------------------------------------
 
 
