@@ -12,7 +12,8 @@ from starlette.applications import Starlette
 from starlette.responses import JSONResponse, PlainTextResponse, Response
 from starlette.routing import Route
 
-from warmset.serve.proxy.exchange import Asked, Exchanges, HeaderError, Prepared
+from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
+from warmset.serve.proxy.naming import HeaderError
 from warmset.serve.proxy.relay import Address, Relay
 from warmset.serve.proxy.surfaces import provider_of, surface_of
 from warmset.serve.proxy.upstream import Upstream, forwarded

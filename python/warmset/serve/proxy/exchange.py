@@ -15,13 +15,15 @@ from warmset._support.log import event, kind, room
 from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
 from warmset.serve.proxy.budgets import budget_of
 from warmset.serve.proxy.fields import Fields
+from warmset.serve.proxy.naming import HeaderError
 from warmset.serve.proxy.options import mode_of
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable, Mapping, Sequence
 
     from warmset.memory import Memory
+    from warmset.messages import Message
     from warmset.options import Mode
     from warmset.serve.proxy.memories import Memories
     from warmset.serve.proxy.options import ProxyOptions
@@ -96,9 +98,25 @@ class Who(Protocol):
         """
         ...
 
+    def replied(
+        self,
+        tenant: str,
+        name: str,
+        messages: Sequence[Message],
+        reply: Sequence[Message],
+        surface: Surface,
+        /,
+    ) -> None:
+        """Note what was answered in a conversation.
 
-class HeaderError(InvalidInputError):
-    """A header of the request that is for the proxy has a wrong value."""
+        Args:
+            tenant: Whose it is.
+            name: Its name.
+            messages: The list that was answered.
+            reply: What was answered.
+            surface: What the request is.
+        """
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -234,6 +252,8 @@ class Exchanges:
             return False
         with self._memories.of(place.tenant) as memory:
             memory.conversation(place.conversation).append(list(reply.messages), window=window)
+        given = Fields(asked.body).values[asked.surface.messages]
+        self._who.replied(place.tenant, place.conversation, given, reply.messages, asked.surface)
         return True
 
     def _whole(self, asked: Asked) -> tuple[Window | None, Place | None]:

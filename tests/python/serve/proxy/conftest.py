@@ -26,6 +26,9 @@ class Named:
     def conversation(self, _memory, headers, _body, _surface):
         return headers.get("x-warmset-conversation", "c")
 
+    def replied(self, *what):
+        """Remember nothing."""
+
 
 class Running:
     """A proxy that answers.
