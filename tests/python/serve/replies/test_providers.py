@@ -79,6 +79,7 @@ def test_an_error_event_of_anthropic_keeps_what_stopped():
     found = replied("messages", *events[:-2], failed)
     assert not found.is_complete
     assert [one["text"] for one in content(found)] == ["Voilà: 🌍."]
+    assert not replied("messages", *events[:-1], failed).is_complete
 
 
 def test_only_a_broken_stream_leaves_a_search_without_result_out():
