@@ -70,6 +70,7 @@ class Upstreams:
             InvalidInputError: One is neither, or two are for the same provider.
         """
         bases: dict[Provider, str] = {}
+        known: list[Provider]
         for one in given:
             name, equals, url = one.partition("=")
             known = [each for each in PROVIDERS if each == name.strip().lower()]
@@ -81,7 +82,7 @@ class Upstreams:
             if any(each in bases for each in known):
                 raise InvalidInputError(f"upstream: {name.strip()} is given twice")
             bases |= {each: url.strip().rstrip("/") for each in known}
-        return cls({**BASES, **bases})
+        return cls(dict[Provider, str](BASES) | bases)
 
     def url(self, provider: Provider, path: str, query: str) -> httpx2.URL:
         """Return the address of a request.

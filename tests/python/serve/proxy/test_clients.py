@@ -43,7 +43,7 @@ def test_a_loop_is_recognised_and_never_refused(proxied, httpserver, who, kind):
         messages = run(loop)
         assert loop.server.errors == []
         assert max(loop.server.lengths) < len(messages)
-        [tenant] = [name for name in proxy.memories._open]
+        [tenant] = list(proxy.memories._open)
         with proxy.memories.of(tenant) as memory:
             [name] = memory.conversations()
             stored = list(memory.conversation(name).messages())
@@ -57,7 +57,7 @@ def test_two_loops_with_one_key_are_two_conversations(proxied, httpserver, who):
     with proxied(loop.server.url, who=who) as proxy:
         through(loop, proxy.url)
         one, two = run(loop, 2), run(loop, 2)
-        [tenant] = [name for name in proxy.memories._open]
+        [tenant] = list(proxy.memories._open)
         with proxy.memories.of(tenant) as memory:
             names = memory.conversations()
             lengths = [len(list(memory.conversation(name).messages())) for name in names]
