@@ -40,6 +40,7 @@ class Known:
     dependencies: tuple[str, ...] = ()
     supersedes: tuple[str, ...] = ()
     archived: bool = False
+    text: str = ""
 
 
 class World:
@@ -72,7 +73,8 @@ class World:
                 messages = [{"role": "user", "content": one} for one in said]
                 ids = memory.conversation(conversation).append(messages, at=at, session=session)
                 known += [
-                    Known(f"turn:{id_}", "conversation", at, conversation, session) for id_ in ids
+                    Known(f"turn:{id_}", "conversation", at, conversation, session, text=text)
+                    for id_, text in zip(ids, said, strict=True)
                 ]
         new = []
         for n in range(40):
@@ -154,8 +156,10 @@ class World:
 
     def request(self):
         conversation = self.one(["c1", "c2"])
+        turns = said(conversation, self.known)
+        is_appended = turns and self.random.random() < 0.25
         return {
-            "query": self.random.choice(QUERIES),
+            "query": turns[-1].text if is_appended else self.random.choice(QUERIES),
             "conversation": conversation,
             "session": None if conversation is None else self.one(["s1", "s2"]),
             "pipeline": self.one(["p1", "p2"]),
@@ -188,10 +192,20 @@ def standing(name, known):
         name = known[max(newer)].name
 
 
+def said(conversation, known):
+    """Return the messages of a conversation."""
+    return [one for one in known if one.type == "conversation" and one.conversation == conversation]
+
+
+def before(request, known):
+    """Return the messages before a request, which may have been appended."""
+    own = said(request["conversation"], known)
+    return own[:-1] if own and own[-1].text == request["query"] else own
+
+
 def session_of(request, known):
     """Return the session of a request: the newest one, if it names none."""
-    own = [one for one in known if one.type == "conversation"]
-    own = [one for one in own if one.conversation == request["conversation"]]
+    own = said(request["conversation"], known)
     return request["session"] or (own[-1].session if own else None)
 
 
@@ -226,24 +240,13 @@ def is_within(one, need, request, known):  # noqa: PLR0911 - one for each scope
 
 
 def is_recent(one, need, request, known):
-    own = sorted(
-        (
-            m
-            for m in known
-            if m.type == "conversation" and m.conversation == request["conversation"]
-        ),
-        key=lambda m: m.at,
-    )
+    path = before(request, known)
+    own = sorted(path, key=lambda m: m.at)
     if need.within is not None:
         return one.at >= NOW - need.within
     if need.turns is None or not own:
         return True
     if one.type == "conversation":
-        path = [
-            m
-            for m in known
-            if m.type == "conversation" and m.conversation == request["conversation"]
-        ]
         return one in path[-need.turns :]
     return one.at >= own[max(0, len(own) - need.turns)].at
 
@@ -251,6 +254,9 @@ def is_recent(one, need, request, known):
 def matches(one, need, request, known, similar):
     """Return whether an item is a candidate by a need."""
     if one.type != need.type or one.archived:
+        return False
+    asked = said(request["conversation"], known)[len(before(request, known)) :]
+    if one in asked:
         return False
     wanted = {
         "sections": set(need.sections),
@@ -265,6 +271,17 @@ def matches(one, need, request, known, similar):
     if floor and similar.get(one.name, 0.0) < floor:
         return False
     return is_within(one, need, request, known) and is_recent(one, need, request, known)
+
+
+def check_reports(payload, spec, request, known):
+    """Check how many items match each need, whatever their similarity."""
+    old = superseded(known)
+    for need, report in zip(spec.required_memory, payload.needs, strict=True):
+        if report.left is None:
+            wide = replace(need, similarity_match=False)
+            there = [one for one in known if matches(one, wide, request, known, {})]
+            assert report.matched == sum(one.name not in old for one in there)
+        assert (report.left is None) == counts(need, request, known)
 
 
 def counts(need, request, known):
@@ -448,5 +465,6 @@ def test_every_candidate_is_in_a_payload_or_has_a_reason(tmp_path, seed):
         assert payload.budget_remaining == tokens - payload.total_tokens
         assert "theirs" not in payload.messages[-1]["content"]
         check(payload, spec, request, world.known, similar)
+        check_reports(payload, spec, request, world.known)
     world.memory.close()
     world.other.close()

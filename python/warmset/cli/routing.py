@@ -13,6 +13,7 @@ from rich.text import Text
 
 from warmset._support.shown import plain
 from warmset.errors import InvalidInputError, NotAStore
+from warmset.maintenance import Access, encryption_of
 from warmset.memory import Memory
 from warmset.messages import Dialect  # noqa: TC001 - read at run time
 from warmset.route import Router
@@ -48,6 +49,7 @@ def route(
     record: bool = True,
     tenant: str = "default",
     embedder: str = "lexical",
+    key_file: Path | None = None,
     as_json: _Json = False,
 ) -> None:
     """Make the context of a call from a store, and show what is in it and why.
@@ -75,6 +77,7 @@ def route(
         tenant: The tenant of the store.
         embedder: What makes the query's vector: the store's embedder, minilm or static; lexical
             compares words alone.
+        key_file: A file with the store's master key, if it has one.
         as_json: Print one JSON object.
     """
     given = {
@@ -90,7 +93,10 @@ def route(
         raise NotAStore(f"{memory}: there is no store; name the directory of one")
     writes = task is not None and record and not records
     mode: Literal["shared", "read"] = "shared" if writes else "read"
-    with Memory.open(memory, embedder=embedder, tenant=tenant, mode=mode) as held:
+    encryption = encryption_of(Access(path=memory, key_file=key_file), whole=True)
+    with Memory.open(
+        memory, embedder=embedder, tenant=tenant, mode=mode, encryption=encryption
+    ) as held:
         router = Router(held, specs=specs, record=writes)
         if records:
             found = router.payloads(task=task, conversation=conversation, k=20 if k is None else k)

@@ -6,7 +6,7 @@ import heapq
 import re
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import numpy as np
 
@@ -14,6 +14,7 @@ from warmset import messages
 from warmset.compact.distil import MEMORY_TYPES
 from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.items.item import MemoryItem, made_at, name_of, origin_of_message, type_of
+from warmset.items.memories import Fitting
 from warmset.options import SEARCH_WAIT, Filter
 from warmset.store.records import TurnMeta
 
@@ -47,12 +48,26 @@ class TurnAsk:
         scope: "current_session", "prior_sessions" (of the conversation), else all.
         session: The current session; None for the newest.
         last: Of the newest so many messages of the conversation; None for all.
+        query: The request of the call, which is no answer to itself; see `Existing.asked`.
     """
 
     conversation: str | None
     scope: str
     session: str | None = None
     last: int | None = None
+    query: str | None = None
+
+
+class Matches(NamedTuple):
+    """Messages or memories that are asked for.
+
+    Attributes:
+        found: What was taken, each with its similarity.
+        matched: How many meet all conditions but the similarity.
+    """
+
+    found: list[tuple[MemoryItem, float]]
+    matched: int
 
 
 class Ranked(Protocol):
@@ -116,15 +131,44 @@ class Existing:
         """Return the names of memories, which no other item may have."""
         return self._memories.names()
 
-    def times(self, conversation: str | None) -> list[int]:
-        """Return when the messages of a conversation were said, in microseconds, ascending."""
+    def times(self, conversation: str | None, query: str | None = None) -> list[int]:
+        """Return when the messages of a conversation were said, in microseconds, ascending.
+
+        Args:
+            conversation: The conversation; None for none.
+            query: The request of a call, whose own message is left out; see `asked`.
+        """
+        asked = self.asked(conversation, query)
         engine = self._handle.engine
         with engine.lock:
             ledger = engine.ledgers.get((self._handle.tenant, conversation or ""))
-            path = () if ledger is None else ledger.history.path
+            if ledger is None:
+                return []
             return sorted(
-                int(ledger.entries[id_].at * 1_000_000) for id_ in path if ledger is not None
+                int(ledger.entries[id_].at * 1_000_000)
+                for id_ in ledger.history.path
+                if id_ != asked
             )
+
+    def asked(self, conversation: str | None, query: str | None) -> int | None:
+        """Return the id of the message that a request is, if it was appended before the call.
+
+        That is the newest message of the conversation, if a user said it and it says the same, but
+        for white space at its ends. None if there is no such message.
+        """
+        engine = self._handle.engine
+        if conversation is None or query is None:
+            return None
+        with engine.lock:
+            ledger = engine.ledgers.get((self._handle.tenant, conversation))
+            if ledger is None or not ledger.history.path:
+                return None
+            newest = ledger.entries[ledger.history.path[-1]]
+        if newest.facts.role != "user" or newest.facts.results:
+            return None
+        message = _message(engine, ledger, newest)
+        same = message is not None and message.text.strip() == query.strip()
+        return newest.id if same else None
 
     def session(self, conversation: str) -> str | None:
         """Return the name of the newest session of a conversation; None if it has none."""
@@ -136,9 +180,16 @@ class Existing:
             newest = ledger.history.path[-1]
             return TurnMeta.decode(engine.store.get(newest).meta).session
 
+    def newest(self, conversation: str) -> int | None:
+        """Return the id of the newest message of a conversation; None if it has none."""
+        engine = self._handle.engine
+        with engine.lock:
+            ledger = engine.ledgers.get((self._handle.tenant, conversation))
+            return ledger.history.path[-1] if ledger is not None and ledger.history.path else None
+
     def turns(
         self, turns: TurnAsk, ask: Ask, question: Question, heirs: Mapping[str, int]
-    ) -> list[tuple[MemoryItem, float]]:
+    ) -> Matches:
         """Return messages, the best or the newest, with their scores and similarities.
 
         The similarity is that of words and vectors, 0 to 1; the score is that of `Memory.search`
@@ -151,8 +202,10 @@ class Existing:
             heirs: Names that are not shown, with the ids of what replaces them.
         """
         engine = self._handle.engine
+        asked = self.asked(turns.conversation, turns.query)
         with engine.lock:
-            listed = self._scoped(engine, turns, ask, heirs)
+            listed = self._scoped(engine, turns, ask, heirs, asked)
+            matched = len(listed)
             if ask.floor is None or question.text is None:
                 listed = heapq.nlargest(
                     min(ask.k, len(listed)), listed, key=lambda one: (one[1].at, one[1].id)
@@ -172,12 +225,17 @@ class Existing:
             listed = listed[: ask.k]
         scores = [found.get(entry.id, nothing)[0] for _ledger, entry in listed]
         read = _read(engine, listed, scores)
-        return [(one, found.get(one.id, nothing)[1]) for one in read]
+        return Matches([(one, found.get(one.id, nothing)[1]) for one in read], matched)
 
     def _scoped(
-        self, engine: Engine, turns: TurnAsk, ask: Ask, heirs: Mapping[str, int]
+        self,
+        engine: Engine,
+        turns: TurnAsk,
+        ask: Ask,
+        heirs: Mapping[str, int],
+        asked: int | None,
     ) -> list[tuple[Ledger, Entry]]:
-        """Return the messages that count, of each conversation in order."""
+        """Return the messages that count, of each conversation in order, without the request."""
         old = _replaced(heirs)
         listed: list[tuple[Ledger, Entry]] = []
         for ledger in engine.ledgers.values():
@@ -186,7 +244,7 @@ class Existing:
             is_own = ledger.name == turns.conversation
             if not is_own and (turns.scope.endswith("_session") or turns.scope.startswith("prior")):
                 continue
-            path = list(ledger.history.path)
+            path = [id_ for id_ in ledger.history.path if id_ != asked]
             if turns.last is not None and turns.conversation is not None:
                 path = path[-turns.last :] if is_own else []
             if turns.scope in ("current_session", "prior_sessions") and path:
@@ -228,17 +286,21 @@ class Existing:
         pairs = zip(scores.tolist(), np.clip(similar, 0.0, 1.0).tolist(), strict=True)
         return dict(zip(found.ids, pairs, strict=True))
 
-    def known(self, ask: Ask, question: Question, heirs: Mapping[str, int]) -> list[MemoryItem]:
+    def known(self, ask: Ask, question: Question, heirs: Mapping[str, int]) -> Matches:
         """Return memories, the most similar or the newest, with their similarity as score."""
         weights = question.weights
         whole = weights.lexical if question.vector is None else weights.dense + weights.lexical
-        found = [
-            replace(one, score=min(1.0, max(0.0, one.score or 0.0) / whole) if whole > 0 else 0.0)
-            for one in self._known(ask, question.text, heirs)
+        fitting = self._known(ask, question.text, heirs)
+        scores = [
+            min(1.0, max(0.0, one.score or 0.0) / whole) if whole > 0 else 0.0
+            for one in fitting.found
         ]
-        if ask.floor is None:
-            return found
-        return [one for one in found if one.score and one.score >= ask.floor]
+        found = [
+            (replace(one, score=score), score)
+            for one, score in zip(fitting.found, scores, strict=True)
+            if ask.floor is None or (score and score >= ask.floor)
+        ]
+        return Matches(found, fitting.matched)
 
     def query(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> list[MemoryItem]:
         """Return messages and memories, best or newest first; see `Items.query`.
@@ -250,7 +312,7 @@ class Existing:
         """
         if ask.labels:  # they have none
             return []
-        known = self._known(ask, text, heirs)
+        known = self._known(ask, text, heirs).found
         hits = [one for one in known if one.score is None or one.score > 0]
         return [*self._messages(ask, text, heirs), *hits]
 
@@ -295,12 +357,12 @@ class Existing:
             ]
         return _read(engine, [(one, entry) for one, entry, _ in hits], [hit[2] for hit in hits])
 
-    def _known(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> Iterable[MemoryItem]:
+    def _known(self, ask: Ask, text: str | None, heirs: Mapping[str, int]) -> Fitting:
         if ask.session is not None:
-            return []
+            return Fitting([], 0)
         types = MEMORY_TYPES if ask.types is None else [t for t in MEMORY_TYPES if t in ask.types]
         if not types:
-            return []
+            return Fitting([], 0)
         return self._memories.among(
             text,
             k=ask.k,

@@ -6,7 +6,7 @@ import re
 import time
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, Final, cast
+from typing import TYPE_CHECKING, Any, Final, NamedTuple, cast
 
 from warmset import messages
 from warmset._core import count_texts
@@ -38,6 +38,18 @@ if TYPE_CHECKING:
 
 
 _AUTOMATIC: Final = re.compile(r"memory:([0-9]{1,19})")
+
+
+class Fitting(NamedTuple):
+    """Memories that fit what is asked.
+
+    Attributes:
+        found: What was taken.
+        matched: How many fit, whatever their similarity.
+    """
+
+    found: list[MemoryItem]
+    matched: int
 
 
 class Memories:
@@ -163,7 +175,7 @@ class Memories:
             k=k,
             conversation=_name(conversation),
             fits=lambda one: memory_type in (None, type_of(one)),
-        )
+        ).found
 
     def among(
         self,
@@ -172,7 +184,7 @@ class Memories:
         k: int,
         conversation: str | None,
         fits: Callable[[Made], bool],
-    ) -> list[MemoryItem]:
+    ) -> Fitting:
         """Return the memories that fit, best first, or the newest first without a question."""
         engine = self._handle.live()
         index = item_index(engine, self._handle.tenant, conversation)
@@ -192,10 +204,11 @@ class Memories:
             found = zip(wanted, texts, tokens, strict=False)
             scopes = {one.conversation for one in wanted[:k]}
             said = pins(engine, self._handle.tenant, scopes)
-            return [
+            items = [
                 item(one, text, count, scores.get(one.id), pinned=is_pinned(one, said))
                 for one, text, count in found
             ]
+            return Fitting(items, len(wanted))
 
     def revise(self, id_: int, text: str, /) -> int:
         """Replace the text of a memory; see `Memory.revise`."""

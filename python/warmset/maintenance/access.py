@@ -50,15 +50,28 @@ def open_store(access: Access, *, mode: Literal["shared", "read"], make: bool = 
     """
     if not make and not access.path.is_dir():
         raise NotAStore(f"{access.path}: there is no store; name the directory of one")
+    encryption = encryption_of(access, whole=mode != "read")
+    return ColdStore.open(access.path, mode=mode, encryption=encryption)
+
+
+def encryption_of(access: Access, *, whole: bool) -> Literal["keys"] | bytes | None:
+    """Return the encryption that a store is to be opened with.
+
+    Args:
+        access: The store.
+        whole: Whether opening it is to fail if its records cannot be read without a master key.
+
+    Raises:
+        InvalidInputError: There is a key for a store that has none, or the file has no key.
+        StoreError: The store cannot be opened.
+    """
     cipher = cipher_of(access.path)
-    encryption: Literal["keys"] | bytes | None = None
     if access.key_file is not None:
-        encryption = _master(access.key_file)
+        master = _master(access.key_file)
         if cipher == "keys":
             raise InvalidInputError("key_file: this store's keys are under no master key")
-    elif cipher == "keys" or (cipher == "master" and mode != "read"):
-        encryption = "keys"
-    return ColdStore.open(access.path, mode=mode, encryption=encryption)
+        return master
+    return "keys" if cipher == "keys" or (cipher == "master" and whole) else None
 
 
 def cipher_of(path: Path) -> Cipher:

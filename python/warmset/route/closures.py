@@ -13,7 +13,7 @@ from warmset.route.candidates import Candidate
 from warmset.route.payload import Missing
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
@@ -111,3 +111,15 @@ class Closures:
         if conversation not in ((), (self._request.conversation,)):
             return False
         return "prior_sessions" in scopes or session in ((), (self._session,))
+
+
+def removed(
+    every: Sequence[Candidate], closures: Mapping[int, frozenset[int]], gone: frozenset[int]
+) -> list[Missing]:
+    """Return what is missing because it was removed before it was read."""
+    names = {one.id: one.memory_id for one in every}
+    return [
+        Missing(memory_id=names[id_], needed_by=one.memory_id, reason="it was removed meanwhile")
+        for one in every
+        for id_ in sorted(closures.get(one.id, frozenset()) & gone)
+    ]

@@ -45,6 +45,7 @@ class Composer:
         request: What the payload is for.
         tool_tokens: The tokens of tools, if the request does not bring them.
         record: Records what became of a plan.
+        grants: What further items are granted with; the desk if not given.
     """
 
     def __init__(
@@ -55,8 +56,10 @@ class Composer:
         *,
         tool_tokens: int = 0,
         record: Callable[[Plan, Payload], Payload] | None = None,
+        grants: Desk | None = None,
     ) -> None:
         self._desk = desk
+        self._grants = grants or desk
         self._spec = spec
         self._request = request
         self._tool_tokens = tool_tokens
@@ -134,6 +137,8 @@ class Composer:
         ids = {one.id for one in included}
         names = {one.memory_id for one in included}
         left = self._budget - total
+        asked = self._desk.sources.existing.asked(request.conversation, request.query)
+        there = ids if asked is None else ids | {asked}  # the query stands at the end
         own = [one for one in included if one.needs]
         return Payload(
             task=self._spec.task_type,
@@ -150,7 +155,7 @@ class Composer:
             dialect=request.dialect,
             total_tokens=total,
             budget_remaining=left,
-            _more=Granting(self._desk, self._spec, request, plan.gathered.candidates, ids, left),
+            _more=Granting(self._grants, self._spec, request, plan.gathered, there, left),
         )
 
 

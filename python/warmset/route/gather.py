@@ -67,10 +67,10 @@ class Gatherer:
         Raises:
             StoreError: The store could not be read.
         """
-        shelf = self._sources.as_seen()
+        shelf, existing = self._sources.as_seen(), self._sources.existing
         needs = spec.required_memory
         counts = spec.decay == "turn" or any(need.turns is not None for need in needs)
-        turns = self._sources.existing.times(request.conversation) if counts else []
+        turns = existing.times(request.conversation, request.query) if counts else []
         own = self._session(request)
         question = Question(
             text=request.query,
@@ -109,12 +109,12 @@ class Gatherer:
                     heir = heirs.get(held.memory_id)
                     if heir is not None:
                         superseded[held.id] = (held.id, held.memory_id, heir)
-            others = self._existing(one, question, request, heirs)
+            others, matched = self._existing(one, question, request, heirs)
             listed += others
-            matched = 0 if answer is None else answer.matched
+            matched += 0 if answer is None else answer.matched
             reports[one.number] = NeedReport(
                 number=one.number,
-                matched=matched + len(others),
+                matched=matched,
                 found=len(listed),
                 lacking={} if answer is None else answer.lacking,
             )
@@ -159,35 +159,35 @@ class Gatherer:
             ask = replace(_ask_of(there, request, turns, own), k=1, floor=None)
             one = _Asked(-1, there, ask, there.turns)
             [answer] = self._sources.as_seen().find([ask], Question())
-            if not answer.found and not self._existing(one, Question(), request, {}):
+            if not answer.found and not self._existing(one, Question(), request, {})[0]:
                 return f"there is no item of type {type_!r}"
         return None
 
     def _existing(
         self, one: _Asked, question: Question, request: Request, heirs: Mapping[str, int]
-    ) -> list[Candidate]:
-        """Return the messages or memories that a need names."""
+    ) -> tuple[list[Candidate], int]:
+        """Return the messages or memories that a need names, and how many match it."""
         need, ask = one.need, one.ask
         existing = self._sources.existing
         if need.type == MESSAGE:
             if ask.labels.keys() - {"session"} or ask.also:
-                return []
+                return [], 0
             turn_ask = TurnAsk(
                 conversation=request.conversation,
                 scope=need.scope,
                 session=request.session,
                 last=one.last,
+                query=request.query,
             )
-            found = existing.turns(turn_ask, ask, question, heirs)
+            found, matched = existing.turns(turn_ask, ask, question, heirs)
         elif need.type in MEMORY_TYPES:
             if ask.labels.keys() - {"session"} or ask.also or need.scope == "prior_sessions":
-                return []
-            known = existing.known(ask, question, heirs)
-            found = [(one, one.score or 0.0) for one in known]
+                return [], 0
+            found, matched = existing.known(ask, question, heirs)
         else:
-            return []
+            return [], 0
         asked = question.text is not None
-        return [
+        candidates = [
             Candidate(
                 id=item.id,
                 known=facts_of(item),
@@ -198,6 +198,7 @@ class Gatherer:
             )
             for item, similarity in found
         ]
+        return candidates, matched
 
 
 class _Union:

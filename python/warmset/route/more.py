@@ -4,21 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from warmset._support.locks import guarded, lock
 from warmset.errors import InvalidInputError
+from warmset.route.closures import Closures, removed
 from warmset.route.found import THERE, Found
 from warmset.route.payload import More
 
 if TYPE_CHECKING:
     from collections.abc import Callable
 
-    from warmset.route.candidates import Candidate
+    from warmset.route.candidates import Candidate, Gathered
     from warmset.route.desk import Desk
     from warmset.route.quoted import Line
     from warmset.route.request import Request
     from warmset.route.spec import TaskSpec
+
+_MOST_NAMED: Final = 8
+"""Names of what something depends on that a refusal has."""
 
 
 @guarded("self.lock", writes=("_left",), fields=("_shown",), calls=("take", "spend"))
@@ -31,7 +35,7 @@ class Granting:
         desk: What routes share.
         spec: What the task needs.
         request: What the payload was made for.
-        candidates: The candidates that there were.
+        gathered: The candidates that there were, and the current session.
         shown: Ids of what stands in the payload.
         left: What is left of the budget, in tokens.
     """
@@ -41,14 +45,14 @@ class Granting:
         desk: Desk,
         spec: TaskSpec,
         request: Request,
-        candidates: Sequence[Candidate],
+        gathered: Gathered,
         shown: set[int],
         left: int,
     ) -> None:
         self._desk = desk
         self._spec = spec
         self._request = request
-        self._candidates = candidates
+        self._gathered = gathered
         self.lock = lock("tools")
         self._shown = shown
         self._left = left
@@ -84,6 +88,7 @@ class Granting:
                 refused=found.refused,
                 tokens=tokens,
                 budget_remaining=self.left,
+                missing=found.missed_by(taken),
             )
 
     def find(self, request: str | None, names: Sequence[str]) -> Found:
@@ -95,7 +100,7 @@ class Granting:
         """
         self._desk.sources.shelf()  # follows what happened since
         refused: dict[str, str] = {}
-        by_name = {one.memory_id: one for one in self._candidates}
+        by_name = {one.memory_id: one for one in self._gathered.candidates}
         some: dict[int, Candidate] = {}
         for name in dict.fromkeys(names):
             known = by_name.get(name) or by_name.get(name.removeprefix("#"))
@@ -115,8 +120,26 @@ class Granting:
                 some.setdefault(one.id, one)
             if not answers:
                 refused[request] = "no candidate answers it"
-        candidates = list(some.values())
-        return Found(candidates, named, self._desk.lines(candidates), refused)
+        return self._closed(list(some.values()), named, refused)
+
+    def _closed(
+        self, candidates: list[Candidate], named: frozenset[str], refused: dict[str, str]
+    ) -> Found:
+        """Return what could be granted, with what it depends on as that is now."""
+        now = replace(self._gathered, candidates=())
+        closed = Closures(self._desk, self._request, now).of(candidates)
+        every = [*candidates, *closed.depended]
+        lines = self._desk.lines(every)
+        gone = frozenset(one.id for one in every if one.id not in lines)
+        return Found(
+            candidates,
+            named,
+            lines,
+            refused,
+            depended={one.id: one for one in every if one.id in lines},
+            closures={id_: ids - gone for id_, ids in closed.closures.items()},
+            missing=[*closed.missing, *removed(every, closed.closures, gone)],
+        )
 
     def take(
         self,
@@ -128,31 +151,42 @@ class Granting:
     ) -> list[Candidate]:
         """Return what is granted, which is shown from now on, and say why the rest is refused.
 
+        After each candidate comes what it depends on, unless that is shown already.
+
         Args:
             found: What could be granted.
             cost: Returns the tokens that some lines take together.
             room: The most tokens that they may take.
-            most: The most candidates that are granted; None for all that fit.
+            most: The most candidates that are granted, beside what comes along with them; None for
+                all that fit.
         """
         taken: list[Candidate] = []
         lines: list[Line] = []
+        there, granted = set(self._shown), 0
         for one in found.candidates:
-            line = found.lines.get(one.id)
-            if one.id in self._shown:
+            if one.id in there and one.id not in self._shown:  # it came along with another one
+                continue
+            some = found.with_dependencies(one, there)
+            new = [line for each in some if (line := found.lines.get(each.id)) is not None]
+            tokens = _tokens(new)
+            if one.id in there:
                 why = THERE
-            elif line is None:
+            elif one.id not in found.lines:
                 why = "it was removed meanwhile"
-            elif len(taken) == most:
+            elif granted == most:
                 why = f"at most {most} are granted at once"
-            elif line.tokens > room or cost([*lines, line]) > room:
+            elif tokens > room or cost([*lines, *new]) > room:
                 left = max(0, room - cost(lines))
-                why = f"it takes {line.tokens} tokens, {left} are left of the budget"
+                beside = _listed([other.memory_id for other in some[1:]])
+                why = f"it takes {tokens} tokens{beside}, {left} are left of the budget"
             else:
-                taken.append(one)
-                lines.append(line)
+                granted += 1
+                taken += some
+                lines += new
+                there.update(each.id for each in some)
                 continue
             found.refused[one.memory_id] = why
-        self._shown.update(one.id for one in taken)
+        self._shown |= there
         return taken
 
     def spend(self, tokens: int) -> None:
@@ -162,3 +196,10 @@ class Granting:
 
 def _tokens(lines: Sequence[Line]) -> int:
     return sum(line.tokens for line in lines)
+
+
+def _listed(names: Sequence[str]) -> str:
+    """Return what is said of what something depends on."""
+    rest = len(names) - _MOST_NAMED
+    listed = [*names[:_MOST_NAMED], *([f"{rest} more"] if rest > 0 else [])]
+    return f" with what it depends on ({', '.join(listed)})" if names else ""

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from warmset._core import content_hash
 from warmset.compact.weights import is_number
-from warmset.errors import InvalidInputError
+from warmset.errors import Erased, InvalidInputError, NotFound
 from warmset.items.cells import OUTCOMES
 from warmset.items.new import as_json
 from warmset.store.rows import Put, Remove
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from warmset._core import Listed
+    from warmset.engine.engine import Engine
     from warmset.engine.handle import Handle
     from warmset.route.need import Need
     from warmset.route.spec import TaskSpec
@@ -98,8 +99,24 @@ class Outcomes:
         self._handle = handle
         self._made: Mapping[str, Mapping[int, OutcomeRecord]] = {}  # replaced, never changed
 
-    def add(self, task: str, decision: Decision, reward: float, conversation: str | None) -> None:
+    def add(
+        self,
+        task: str,
+        decision: Decision,
+        reward: float,
+        conversation: str | None,
+        *,
+        trace: int | None = None,
+    ) -> None:
         """Store an outcome, unless there is one of that decision; the oldest make room.
+
+        Args:
+            task: The name of the task.
+            decision: Which needs the payload was made for.
+            reward: How well the call went, 0 to 1.
+            conversation: The conversation of the call.
+            trace: The id of a record that is erased with the conversation; if it was, nothing is
+                stored.
 
         Raises:
             ReadOnly: The store is open for reading only.
@@ -120,7 +137,10 @@ class Outcomes:
             columns["conversation"] = conversation
         key = (*prefix, decision.id)
         new = Put(key, b"", columns=columns, if_present="skip")
-        engine.log.write([*(Remove(one.key) for one in old), new])
+        with engine.lock:  # nothing is erased between the look and the writing
+            if conversation is not None and trace is not None and _is_erased(engine, trace):
+                return
+            engine.log.write([*(Remove(one.key) for one in old), new])
 
     def of(self, task: str) -> list[OutcomeRecord]:
         """Return the outcomes of a task that are kept, the oldest first.
@@ -138,6 +158,17 @@ class Outcomes:
     def _prefix(self, task: str) -> tuple[bytes, bytes, bytes]:
         tenant = self._handle.tenant.encode("utf-8", "surrogatepass")
         return tenant, OUTCOMES, task.encode()
+
+
+def _is_erased(engine: Engine, id_: int) -> bool:
+    """Return whether a record was erased; one that expired or was replaced was not."""
+    try:
+        engine.store.get(id_)
+    except Erased:
+        return True
+    except NotFound:
+        pass
+    return False
 
 
 def _record(task: str, listed: Listed) -> OutcomeRecord:

@@ -132,6 +132,7 @@ class More:
         refused: By name, or by the request, why the others were not.
         tokens: What the text takes.
         budget_remaining: What is left of the budget after that.
+        missing: What granted items depend on and what is not there.
     """
 
     text: str
@@ -139,6 +140,7 @@ class More:
     refused: dict[str, str]
     tokens: int
     budget_remaining: int
+    missing: tuple[Missing, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -162,6 +164,8 @@ class Payload:
         decision: Which needs it was made for, if a policy decided; see `Router.outcome`.
         payload_id: The name of its record, for `Router.replay`; None if there is none.
         notes: What did not work while it was made and what became of that.
+        trace: The id of a record that is erased with the conversation: that of the payload, or else
+            the newest message; None if there is none.
     """
 
     task: str
@@ -180,9 +184,13 @@ class Payload:
     _more: Granting = field(repr=False, compare=False)
     payload_id: str | None = None
     notes: tuple[str, ...] = ()
+    trace: int | None = field(default=None, repr=False, compare=False)
 
     def more(self, wanted: str | Sequence[str], /) -> More:
         """Grant further items within what is left of the budget, or refuse them.
+
+        With an item comes what it depends on and what does not stand in the payload yet. If both do
+        not fit, the item is refused.
 
         Args:
             wanted: The names of candidates, as a list; or, as a text, what is still to be known:

@@ -28,11 +28,13 @@ from warmset.route.run import SURE
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
+    from datetime import datetime
     from typing import Unpack
 
     from warmset.items import Items
     from warmset.route.request import RouteKeywords, TaskKeywords
     from warmset.route.run import Run
+    from warmset.route.verdicts import KeptVerdicts
 
 R = TypeVar("R")
 
@@ -61,25 +63,32 @@ class Routes(Protocol):
 class Pipeline:
     """A run of modules; make one with `Router.pipeline`.
 
-    Outputs are durable items of type "module_output" under the name of the run, so that another
-    process may go on with it; verdicts are kept as long as the object.
+    Outputs are durable items of type "module_output" under the name of the run. What modules had no
+    use for is kept beside the records of payloads, as long as those, and read when the object is
+    made: so another process may go on with the run. Without records it is kept as long as the
+    object.
 
     Args:
         router: Makes the payloads.
         items: Keeps the outputs.
         name: The name of the run.
+        kept: Keeps the verdicts; only the object does if it is not given.
 
     Raises:
         InvalidInputError: It is no name.
+        StoreError: The verdicts could not be read.
     """
 
-    def __init__(self, router: Routes, items: Items, name: str) -> None:
+    def __init__(
+        self, router: Routes, items: Items, name: str, kept: KeptVerdicts | None = None
+    ) -> None:
         if (fault := fault_of(name)) is not None:
             raise InvalidInputError(f"pipeline: {fault}")
         self._router = router
         self._items = items
         self._lock = lock("pipeline")
-        self._verdicts: dict[str, dict[str, Classification]] = {}
+        self._kept = kept
+        self._verdicts: dict[str, dict[str, Classification]] = {} if kept is None else kept.read()
         self.name = name
 
     @spelled_out(TaskOptions)
@@ -148,9 +157,12 @@ class Pipeline:
         memory_id: str | None = None,
         summary: str | None = None,
         conversation: str | None = None,
+        session_id: str | None = None,
+        timestamp: datetime | None = None,
         sections: Sequence[str] = (),
         keys: Sequence[str] = (),
         entities: Sequence[str] = (),
+        relevance_decay: float = 1.0,
         confidence: float = CONFIDENCE,
         meta: Mapping[str, Any] | None = None,
     ) -> str:
@@ -166,9 +178,14 @@ class Pipeline:
             summary: What it says, in few words.
             conversation: The conversation that it belongs to and is erased with; that of the
                 payload if not given.
+            session_id: The session of the conversation; of none if not given.
+            timestamp: When it was made; the time of the call if not given. Without a time zone it
+                is UTC.
             sections: Labels of sections.
             keys: What it is known under.
             entities: Whom or what it names.
+            relevance_decay: What its relevance is multiplied by for each hour, or turn, of its age;
+                over 0 to 1.
             confidence: How certain it is, from 0 to 1.
             meta: Your own fields, plain JSON.
 
@@ -194,11 +211,14 @@ class Pipeline:
                 memory_id=memory_id,
                 summary=summary,
                 conversation=conversation,
+                session_id=session_id,
+                timestamp=timestamp,
                 module_context=task,
                 pipeline=self.name,
                 sections=sections,
                 keys=keys,
                 entities=entities,
+                relevance_decay=relevance_decay,
                 derived_from=[name for name in names if name != memory_id],
                 origin="assistant",
                 confidence=confidence,
@@ -217,15 +237,17 @@ class Pipeline:
 
         Raises:
             InvalidInputError: The word is none of these.
+            StoreError: The store could not be read.
         """
         if classification not in get_args(Classification):
             known = ", ".join(get_args(Classification))
             raise InvalidInputError(
                 f"classification: expected one of {known}, found {classification!r:.80}"
             )
-        with self._lock:
-            for name in memory_ids:
-                self._verdicts.setdefault(name, {})[task] = classification
+        new = self._said(task, dict.fromkeys(memory_ids, classification))
+        if new and self._kept is not None:
+            for conversation, names in self._kept.by_conversation(new).items():
+                self._kept.write(task, dict.fromkeys(names, classification), conversation)
 
     def verdicts(self) -> dict[str, dict[str, Classification]]:
         """Return what each item was for each module so far, by the item's name."""
@@ -250,5 +272,18 @@ class Pipeline:
             one.memory_id: one.classification for one in payload.context_payload
         }
         words |= {one.memory_id: one.classification for one in payload.excluded}
-        for name, word in words.items():
-            self.judge(task, word, name)
+        new = self._said(task, words)
+        if new and self._kept is not None:
+            self._kept.write(task, new, payload.request.conversation)
+
+    def _said(self, task: str, words: Mapping[str, Classification]) -> dict[str, Classification]:
+        """Note what items are for a module, and return what is new of it."""
+        with self._lock:
+            new: dict[str, Classification] = {
+                name: word
+                for name, word in words.items()
+                if self._verdicts.get(name, {}).get(task) != word
+            }
+            for name, word in new.items():
+                self._verdicts.setdefault(name, {})[task] = word
+        return new

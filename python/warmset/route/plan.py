@@ -13,18 +13,18 @@ from typing import TYPE_CHECKING, Final
 
 from warmset.route.candidates import Candidate
 from warmset.route.choice import Judged, choose
-from warmset.route.closures import Closures
+from warmset.route.closures import Closures, removed
 from warmset.route.judgement import judged
-from warmset.route.payload import Missing
 from warmset.route.settle import settled
 from warmset.route.triage import Verdict, worked_up
 
 if TYPE_CHECKING:
-    from collections.abc import Container, Iterator, Mapping, Sequence
+    from collections.abc import Container, Iterator, Mapping
 
     from warmset.route.candidates import Gathered
     from warmset.route.desk import Desk
     from warmset.route.judgement import Judgement, TriageReport
+    from warmset.route.payload import Missing
     from warmset.route.quoted import Line
     from warmset.route.request import Request
 
@@ -101,7 +101,7 @@ class Planner:
         lines = self._desk.lines(every)
         gone = frozenset(one.id for one in every if one.id not in lines)
         if gone:
-            missing += _left(every, closures, gone)
+            missing += removed(every, closures, gone)
             closures = {id_: ids - gone for id_, ids in closures.items()}
         every = [one for one in every if one.id in lines]
         there = [one for one in running if one.id in lines]
@@ -214,15 +214,3 @@ def why_left(plan: Plan, ids: Container[int]) -> Iterator[tuple[Candidate, Verdi
 def by_heir(name: str) -> str:
     """Return why an item is left out that another one, of this name, replaces."""
     return f"superseded by {name}"
-
-
-def _left(
-    every: Sequence[Candidate], closures: Mapping[int, frozenset[int]], gone: frozenset[int]
-) -> list[Missing]:
-    """Return what is missing because it was removed before it was read."""
-    names = {one.id: one.memory_id for one in every}
-    return [
-        Missing(memory_id=names[id_], needed_by=one.memory_id, reason="it was removed meanwhile")
-        for one in every
-        for id_ in sorted(closures.get(one.id, frozenset()) & gone)
-    ]

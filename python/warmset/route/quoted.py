@@ -38,8 +38,13 @@ def quote(one: Candidate, text: str) -> str:
     else:
         of = (one.known.names("sections") or one.known.names("module"))[:1]
         said = ", ".join((one.memory_type, *of, day, one.origin))
-    head = _LINE_END.sub(" ", f"#{one.memory_id} ({said})")
+    head = one_line(f"#{one.memory_id} ({said})")
     return guard(f"{head}: {_LINE_END.sub(_INDENTED, text)}\n")
+
+
+def one_line(text: str) -> str:
+    """Return a text without line breaks."""
+    return _LINE_END.sub(" ", text)
 
 
 class Line(NamedTuple):

@@ -20,6 +20,7 @@ from warmset.errors import InvalidInputError, NotFound, WarmsetError
 from warmset.evict.policies import at_least
 from warmset.items.cells import PAYLOADS, time_of
 from warmset.route.decided import decode, encode
+from warmset.route.expiry import Expiry
 from warmset.route.triage import RuleTriage
 from warmset.store.rows import Put
 from warmset.tokens import extra_tokens
@@ -95,12 +96,13 @@ class Recorder:
                 f"keep_records: expected a timedelta of more than 0, or None, found {keep!r:.80}"
             )
         self._sources = sources
-        self._keep = keep
+        self.keep = keep
+        self._expiry = Expiry(self._prefix())
 
     def write(
         self, desk: Desk, spec: TaskSpec, request: Request, plan: Plan, payload: Payload
     ) -> Payload:
-        """Record a payload.
+        """Record a payload, and remove some records that have expired.
 
         Returns:
             The payload with the name of its record. If it could not be written, the payload as it
@@ -110,7 +112,7 @@ class Recorder:
         try:
             self._sources.handle.engine.must_write()
             rows = self._rows(payload_id, desk, spec, request, plan, payload)
-            self._sources.handle.engine.log.write(rows, sync=False)
+            [made, *_] = self._sources.handle.engine.log.write(rows, sync=False)
         except (WarmsetError, TypeError, ValueError, OSError, RecursionError) as error:
             why = type(error).__name__
             event(
@@ -118,7 +120,8 @@ class Recorder:
             )
             note = f"there is no record of this payload: {why}"
             return replace(payload, notes=(*payload.notes, note))
-        return replace(payload, payload_id=payload_id)
+        self._expiry.tend(self._sources.handle.engine.log)
+        return replace(payload, payload_id=payload_id, trace=made.id)
 
     def _rows(
         self,
@@ -163,7 +166,7 @@ class Recorder:
                 made.decision,
                 codec="json",
                 columns=columns | whose,
-                ttl=self._keep,
+                ttl=self.keep,
                 own=b"" if vector is None else np.asarray(vector, "<f4").tobytes(),
                 if_present="fail",
             )
@@ -176,7 +179,7 @@ class Recorder:
                     made.judged,
                     codec="json",
                     columns=whose,
-                    ttl=self._keep,
+                    ttl=self.keep,
                     sources=made.about,
                 )
             )

@@ -38,7 +38,7 @@ def replayed(desk: Desk, payload_id: str, decided: Decided) -> Payload:
         raise NotFound(
             f"what {decided.judge} said for payload {payload_id!r} is not there any more"
         )
-    desk = replace(
+    then = replace(
         desk,
         triage=None,
         kept=Lines(decided.encoding),
@@ -49,7 +49,9 @@ def replayed(desk: Desk, payload_id: str, decided: Decided) -> Payload:
     gathered = replace(gathered, candidates=[past.labelled(one) for one in gathered.candidates])
     said = decided.verdicts
     judgement = None if said is None else Judgement(verdicts=said, report=decided.triage)
-    composer = Composer(desk, decided.spec, decided.request, tool_tokens=decided.tool_tokens)
+    composer = Composer(
+        then, decided.spec, decided.request, tool_tokens=decided.tool_tokens, grants=desk
+    )
     return replace(composer.compose(gathered, judgement), payload_id=payload_id)
 
 

@@ -36,6 +36,7 @@ from warmset.route.replay import replayed
 from warmset.route.request import Request, RunOptions, TaskOptions, vector_of
 from warmset.route.run import SURE, Run, answer_of, confidence_of, same_items
 from warmset.route.triage import RuleTriage
+from warmset.route.verdicts import KeptVerdicts
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
@@ -133,6 +134,9 @@ class Router:
     def route(self, task: str, *, query: str, **options: Unpack[RouteKeywords]) -> Payload:
         """Return the context of one call.
 
+        The request may have been appended to the conversation before: its newest message is no
+        candidate if a user said it and its text is the query, which stands at the end in any case.
+
         Args:
             task: The name of the task, which a specification has.
             query: What the task is asked; it stands last.
@@ -216,12 +220,16 @@ class Router:
         """Return a run of modules, which carries verdicts and outputs from one to the next.
 
         Args:
-            name: The name of the run, under which its outputs are kept.
+            name: The name of the run, under which its outputs are kept, and its verdicts unless the
+                router leaves no records.
 
         Raises:
             InvalidInputError: It is no name.
+            StoreError: The store could not be read.
         """
-        return Pipeline(self, self._items, name)
+        keep = self._recorder.keep
+        kept = KeptVerdicts(self._sources, name, keep) if self._records else None
+        return Pipeline(self, self._items, name, kept)
 
     aroute = twin(route)
     areroute = twin(reroute)
@@ -246,7 +254,11 @@ class Router:
             request = replace(request, skipped=skipped)
         record = partial(self._recorder.write, self._desk, spec, request)
         composer = Composer(self._desk, spec, request, record=record if self._records else None)
-        return replace(composer.payload(), decision=decision)
+        payload = composer.payload()
+        trace = payload.trace
+        if trace is None and decision is not None and request.conversation is not None:
+            trace = self._sources.existing.newest(request.conversation)
+        return replace(payload, decision=decision, trace=trace)
 
     def replay(self, payload_id: str, /) -> Payload:
         """Make a payload again as it was, though items came, went or changed since.
@@ -396,6 +408,9 @@ class Router:
         stood in it, but for those of strangers that were not confirmed yet: which one was applied
         is not known, so report these by name.
 
+        Once the conversation of a payload was erased, nothing is stored of it any more: the outcome
+        counts for fixes that are still there, and the policy does not learn from it.
+
         Args:
             of: What was applied: a fix of `fix_for`, the name of a fix, or the payload of a call.
             reward: How well it went, 0 to 1.
@@ -413,7 +428,9 @@ class Router:
         reward = check_share("reward", reward)
         meant = self._meant(of)
         if isinstance(of, Payload) and of.decision is not None:
-            self._outcomes.add(of.task, of.decision, reward, of.request.conversation)
+            self._outcomes.add(
+                of.task, of.decision, reward, of.request.conversation, trace=of.trace
+            )
         return self._fixes.report(meant, reward)
 
     def outcomes(self, task: str) -> list[OutcomeRecord]:

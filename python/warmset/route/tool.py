@@ -12,7 +12,7 @@ from warmset.messages.tool_calls import UnusableError, answer, arguments, joined
 from warmset.messages.tool_definitions import Tool, tool_definitions
 from warmset.pick.base import quoted
 from warmset.route.found import THERE
-from warmset.route.quoted import guard
+from warmset.route.quoted import guard, one_line
 from warmset.text.markup import ITEMS, ITEMS_CLOSING
 from warmset.tokens import message_tokens
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
     from warmset.messages import Dialect, Message
+    from warmset.route.candidates import Candidate
     from warmset.route.found import Found
     from warmset.route.more import Granting
 
@@ -30,7 +31,7 @@ MAX_NAMES: Final = 16
 """Names that one call may have."""
 
 MAX_GRANTED: Final = 8
-"""Items that one call may be granted."""
+"""Items that one call may be granted, beside what they depend on."""
 
 MAX_REQUEST: Final = 2_000
 """The most characters of a request."""
@@ -187,7 +188,8 @@ class PayloadTools:
         if not taken:
             return self._told(_refusals(found, self.left), said)
         text = quoted_whole(found.lines[one.id].quote for one in taken)
-        refusals = [f"{text}\n{why}" for why in _refusals(found, self.left) if why != _ALL_THERE]
+        reports = _refusals(found, self.left, taken)
+        refusals = [f"{text}\n{why}" for why in reports if why != _ALL_THERE]
         return self._told([*refusals, text], said)
 
     def _told(self, texts: Sequence[str], said: Callable[[str], Message]) -> Message:
@@ -229,18 +231,27 @@ def _wanted(given: Mapping[str, Any]) -> tuple[str | None, list[str]]:
     return plain or None, list(ids)
 
 
-def _refusals(found: Found, left: int) -> list[str]:
-    """Return what is said of what was refused, the longest text first."""
+def _refusals(found: Found, left: int, taken: Sequence[Candidate] = ()) -> list[str]:
+    """Return what is said of what was refused or is missing, the longest text first."""
     refused = [
         (name, why)
         for name, why in found.refused.items()
         if why != THERE or name in found.named  # of what a request finds, nobody asked for that
     ]
+    refused += [
+        (one.memory_id, f"{one.needed_by[:_MOST_NAME]} depends on it; {one.reason}")
+        for one in found.missed_by(taken)
+    ]
     if not refused:
         return [_ALL_THERE] if found.refused else []
-    lines = [f"- {guard(quoted(name[:_MOST_NAME]))}: {why}" for name, why in refused]
+    lines = [f"- {guard(quoted(name[:_MOST_NAME]))}: {_plain(why)}" for name, why in refused]
     rest = len(lines) - _MOST_REFUSED
     more = [f"- and {rest} more"] if rest > 0 else []
     tail = f"{left} tokens were left of the budget."
     whole = "\n".join(["Not granted:", *lines[:_MOST_REFUSED], *more, tail])
     return [whole, f"Not granted: {len(refused)} of them. {tail}"]
+
+
+def _plain(text: str) -> str:
+    """Return a text in one line that cannot pass for the quotation's mark-up."""
+    return guard(one_line(text))

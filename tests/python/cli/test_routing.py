@@ -19,14 +19,19 @@ SPEC = TaskSpec(
         Need(type="conversation", scope="current_session"),
     ),
 )
+MASTER = bytes(range(32))
 MADE = ("answer", "--query", "what about amounts?")
+
+
+def fill(path, encryption=None):
+    with Memory.open(path, embedder="lexical", encryption=encryption) as memory:
+        memory.items.put(NewItem(memory_type="rule", memory_id="euro", text="Amounts are in EUR."))
+        memory.conversation("talk").append({"role": "user", "content": "Be brief, please."})
 
 
 @pytest.fixture
 def place(tmp_path):
-    with Memory.open(tmp_path / "store", embedder="lexical") as memory:
-        memory.items.put(NewItem(memory_type="rule", memory_id="euro", text="Amounts are in EUR."))
-        memory.conversation("talk").append({"role": "user", "content": "Be brief, please."})
+    fill(tmp_path / "store")
     folder = tmp_path / "specs"
     folder.mkdir()
     (folder / "answer.json").write_text(json.dumps(SPEC.to_json()))
@@ -119,3 +124,49 @@ def test_a_store_that_is_not_there_is_not_made(tmp_path, capsys):
     assert run(["route", "--records", "--memory", str(tmp_path / "none")]) == 1
     assert "there is no store" in capsys.readouterr().err
     assert not (tmp_path / "none").exists()
+
+
+# --- encryption ----------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def locked(place, capsys):
+    """Call the command on an encrypted store; the file `key` has its master key."""
+
+    def call(*tokens):
+        code = run(
+            ["route", *map(str, tokens), "--memory", str(place / "locked"), "--json"]
+            + (["--specs", str(place / "specs")] if tokens[0] == "answer" else [])
+        )
+        captured = capsys.readouterr()
+        return code, json.loads(captured.out)
+
+    (place / "key").write_text(MASTER.hex())
+    return call
+
+
+def test_a_store_with_a_master_key_takes_the_key_in_a_file(locked, place):
+    fill(place / "locked", MASTER)
+    with_key = ("--key-file", place / "key")
+    code, made = locked(*MADE, *with_key)
+    assert (code, made["notes"]) == (0, [])
+    assert [one["memory_id"] for one in made["context_payload"]] == ["euro"]
+    code, [record] = locked("--records", *with_key)
+    assert (code, record["payload_id"]) == (0, made["payload_id"])
+    assert locked("--replay", made["payload_id"], *with_key) == (0, made)
+    for tokens in (MADE, (*MADE, "--no-record"), ("--records",), ("--replay", made["payload_id"])):
+        code, failed = locked(*tokens)
+        assert code == 1
+        assert "master key" in failed["error"]["message"]
+    (place / "key").write_bytes(bytes(32))
+    assert locked("--records", *with_key)[0] == 1
+
+
+def test_a_store_with_keys_of_its_own_needs_no_file(locked, place):
+    fill(place / "locked", "keys")
+    code, made = locked(*MADE)
+    assert (code, len(made["context_payload"])) == (0, 1)
+    assert len(locked("--records")[1]) == 1
+    code, failed = locked("--records", "--key-file", place / "key")
+    assert code == 1
+    assert "under no master key" in failed["error"]["message"]

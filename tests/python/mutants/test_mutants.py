@@ -15,6 +15,7 @@ import pytest
 
 from tests.mutants.changed import changed_lines
 from tests.mutants.command import main
+from tests.mutants.lists import mistakes
 from tests.mutants.record import Record
 from tests.mutants.sample import sample
 from tests.mutants.tree import Tree
@@ -424,3 +425,11 @@ def wait_for(happened: Callable[[], bool]) -> None:
     while not happened():
         assert time.monotonic() < end
         time.sleep(0.02)
+
+
+def test_the_lists_of_this_repository_can_be_read() -> None:
+    tree = Tree(Path(__file__).parents[3])
+    listed = mistakes(tree)
+    assert {one.room for one in listed} >= {"route", "items", "window", "rust_hot"}
+    gone = [f"{one.file}: {one.what}" for one in listed if not (tree.root / one.file).is_file()]
+    assert gone == []

@@ -9,6 +9,7 @@ import pytest
 from warmset.errors import BudgetTooSmall
 from warmset.items import NewItem
 from warmset.route import Need, Router, RuleTriage, TaskSpec, Verdict, When
+from warmset.route.gather import MOST
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
 CURRENT = Need(type="note", scope="current_session")
@@ -266,3 +267,87 @@ def test_more_is_granted_to_the_token(memory, spare, granted):
     assert more.budget_remaining == (spare if granted else tokens["b"] + spare)
     why = "it is there already" if granted else f"it takes {tokens['b']} tokens, {tokens['b'] - 1} "
     assert payload.more(["b"]).refused["b"].startswith(why)
+
+
+def test_messages_match_a_need_whatever_their_similarity(memory):
+    said = ("The ferry sails at noon.", "Quotas end in May.", "The tide turns at six.")
+    memory.conversation("c").append([{"role": "user", "content": text} for text in said])
+    near = Need(type="conversation", scope="global", similarity_match=0.2)
+    payload = router(memory, near).route("t", query="noon ferry", conversation="c")
+    [report] = payload.needs
+    assert (report.matched, report.found) == (3, 1)
+    assert "1 of 3 items" in payload.explain()
+    latest = Need(type="conversation", recency="last_2_turns", similarity_match=0.2)
+    [report] = router(memory, latest).route("t", query="noon ferry", conversation="c").needs
+    assert (report.matched, report.found) == (2, 0)
+
+
+def test_memories_match_a_need_whatever_their_similarity_and_number(memory):
+    for text in ("The ferry sails at noon.", "Quotas end in May.", "The tide turns at six."):
+        memory.remember(text)
+    memory.remember("The harbour is closed.", memory_type="decision")
+    near = Need(type="fact", scope="global", similarity_match=0.2)
+    [report] = router(memory, near).route("t", query="noon ferry").needs
+    assert (report.matched, report.found) == (3, 1)
+    for n in range(MOST):
+        memory.remember(f"Ship {n} has number {n * 7}.")
+    [report] = router(memory, Need(type="fact", scope="global")).route("t", query="ferry").needs
+    assert (report.matched, report.found) == (MOST + 3, MOST)
+
+
+SAID = Need(type="conversation", scope="global")
+
+
+def test_a_request_that_was_appended_stands_once(memory):
+    chat = memory.conversation("c")
+    chat.append({"role": "user", "content": "Is there a harbour?"})
+    chat.append({"role": "assistant", "content": "At Dunmore."})
+    [asked] = chat.append({"role": "user", "content": "When does the ferry sail? "})
+    one = router(memory, SAID)
+    payload = one.route("t", query="When does the ferry sail?", conversation="c")
+    assert f"turn:{asked}" not in {*names(payload), *(out.memory_id for out in payload.excluded)}
+    assert (len(payload.context_payload), payload.needs[0].matched) == (2, 2)
+    other = one.route("t", query="When does it sail?", conversation="c")
+    assert f"turn:{asked}" in names(other)
+    for given in ({}, {"conversation": "d"}):  # who asks in another place does not mean this turn
+        payload = one.route("t", query="When does the ferry sail?", **given)
+        assert f"turn:{asked}" in names(payload)
+    chat.append({"role": "assistant", "content": "When does the ferry sail?"})  # said by another
+    payload = one.route("t", query="When does the ferry sail?", conversation="c")
+    assert payload.needs[0].matched == 4
+
+
+def test_a_request_that_was_appended_takes_no_place_of_the_last_turns(memory):
+    chat = memory.conversation("c")
+    first, second = chat.append(
+        [
+            {"role": "user", "content": "The ferry sails at noon."},
+            {"role": "assistant", "content": "I see."},
+        ]
+    )
+    put(memory, "a", "Quotas end in May.")
+    asked = [
+        Need(type="conversation", recency="last_2_turns"),
+        Need(type="note", scope="global", recency="last_1_turns"),
+    ]
+    before = router(memory, *asked).route("t", query="And when back?", conversation="c")
+    assert names(before) == {f"turn:{first}", f"turn:{second}", "a"}
+    chat.append({"role": "user", "content": "And when back?"})
+    after = router(memory, *asked).route("t", query="And when back?", conversation="c")
+    assert after.messages == before.messages
+
+
+def test_a_request_that_was_appended_makes_no_type_present(memory):
+    memory.conversation("c").append({"role": "user", "content": "A ferry?"})
+    put(memory, "a")
+    need = Need(type="note", priority="conditional", when=When(present=["conversation"]))
+    made = router(memory, need)
+    assert names(made.route("t", query="A ferry?", conversation="c")) == set()
+    assert names(made.route("t", query="A boat?", conversation="c")) == {"a"}
+
+
+def test_a_request_that_was_appended_is_not_granted_once_more(memory):
+    [asked] = memory.conversation("c").append({"role": "user", "content": "A ferry at noon?"})
+    payload = router(memory, SAID).route("t", query="A ferry at noon?", conversation="c")
+    more = payload.more("ferry noon")
+    assert (more.granted, more.refused) == ((), {f"turn:{asked}": "it is there already"})

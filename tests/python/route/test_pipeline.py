@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 
 import pytest
 
@@ -96,6 +97,31 @@ def test_an_output_belongs_to_the_conversation_of_its_payload(memory):
     assert memory.items.get(run.output("read", "x", derived_from=payload)).conversation == "c"
     name = run.output("read", "x", derived_from=payload, conversation="d")
     assert memory.items.get(name).conversation == "d"
+
+
+def test_an_output_has_a_session_a_time_and_a_decay(memory):
+    fill(memory)
+    run = Router(memory, specs=specs()).pipeline("may")
+    at = datetime(2026, 5, 31, tzinfo=UTC)
+    given = {"session_id": "s1", "timestamp": at, "relevance_decay": 0.5}
+    item = memory.items.get(run.output("read", "x", conversation="c", **given))
+    assert (item.session_id, item.timestamp, item.relevance_decay) == ("s1", at, 0.5)
+    item = memory.items.get(run.output("read", "y"))
+    assert (item.session_id, item.relevance_decay) == (None, 1.0)
+    for field, value in {"session_id": " ", "timestamp": "May", "relevance_decay": 0}.items():
+        with pytest.raises(InvalidInputError, match=field):
+            run.output("read", "x", **{field: value})
+
+
+def test_an_output_of_another_session_is_not_of_the_current_one(memory):
+    own = Need(type="module_output", scope="current_session")
+    router = Router(
+        memory, specs=[TaskSpec(task_type="t", required_memory=[own], max_context_tokens=900)]
+    )
+    run = router.pipeline("may")
+    for session in ("s1", "s2"):
+        run.output(f"read {session}", session, conversation="c", session_id=session)
+    assert names(run.route("t", query="q", conversation="c", session="s2")) == {"may/read s2"}
 
 
 def test_what_one_module_had_no_use_for_is_worth_less_to_the_next_and_never_out(memory):

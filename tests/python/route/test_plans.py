@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 from datetime import UTC, datetime, timedelta
 from types import SimpleNamespace
 
@@ -11,6 +13,7 @@ from warmset import Memory
 from warmset.errors import BudgetTooSmall
 from warmset.items import NewItem
 from warmset.route import Need, Router, RuleTriage, TaskSpec
+from warmset.route.desk import Present
 from warmset.route.plans import Plans
 
 NOW = datetime(2026, 11, 1, tzinfo=UTC)
@@ -191,6 +194,50 @@ def test_nothing_keeps_a_text_that_is_erased(memory):
     memory.items.archive("n2")  # not erased, and not to be shown
     assert router.route("t", query="ferry").context_payload == ()
     assert kept
+
+
+_ERASES = """
+import sys
+from warmset import Memory
+with Memory.open(sys.argv[1], embedder="lexical") as memory:
+    memory.items.erase("n1")
+"""
+
+
+def test_nothing_keeps_a_text_that_another_process_erased(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.items.put(note(1))
+        memory.items.put(note(2))
+        router, _ = made(memory)
+        router.route("t", query="ferry")
+        kept = router._desk.kept
+        texts = {line.text for line in kept._kept.values()}
+        assert len(texts) == 2
+        erases = [sys.executable, "-c", _ERASES, str(tmp_path)]
+        subprocess.run(erases, check=True)  # noqa: S603 - this test's own program
+        made_again = router.route("t", query="ferry")
+        assert [one.memory_id for one in made_again.context_payload] == ["n2"]
+        assert len(kept._kept) == 1
+
+
+def test_quotes_are_kept_while_nothing_is_removed(memory, monkeypatch):
+    read, texts = [], Present.texts
+
+    def noted(self, some):
+        read.append([one.memory_id for one in some])
+        return texts(self, some)
+
+    monkeypatch.setattr(Present, "texts", noted)
+    memory.items.put(note(1))
+    router, _ = made(memory)
+    router.route("t", query="ferry")
+    memory.items.put(note(2))
+    router.route("t", query="ferry")
+    assert read == [["n1"], ["n2"]]
+    memory.items.put(NewItem(memory_type="note", memory_id="n1", text="The ferry has sunk."))
+    router.route("t", query="ferry")  # the older version is gone, and so are all quotes
+    assert sorted(read[2]) == ["n1", "n2"]
+    assert len(router._desk.kept._kept) == 2
 
 
 def test_a_budget_that_is_too_small_is_no_plan(memory):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import logging
 from dataclasses import replace
-from datetime import UTC, datetime
+from datetime import UTC, datetime, timedelta
 
 import pytest
 
@@ -135,6 +135,57 @@ def test_outcomes_stay_in_their_order_and_the_oldest_make_room(memory, monkeypat
     for number in "54321":
         router.outcome(router.route("report", query=number), int(number) / 10)
     assert [one.reward for one in router.outcomes("report")] == [0.3, 0.2, 0.1]
+
+
+@pytest.mark.parametrize("encryption", [None, "keys"])
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_outcome_after_its_conversation_was_erased_is_not_stored(tmp_path, kept, encryption):
+    with Memory.open(tmp_path, embedder="lexical", encryption=encryption) as memory:
+        fill(memory)
+        memory.conversation("zebra").append({"role": "user", "content": "sales?"})
+        memory.conversation("b").append({"role": "user", "content": "sales?"})
+        router = Router(memory, specs=[SPEC], policy=Fixed(True, True, False), record=kept)
+        payloads = [
+            router.route("report", query=name, conversation=name) for name in ("zebra", "b")
+        ]
+        memory.erase(conversation="zebra")
+        for payload in payloads:
+            assert router.outcome(payload, 1.0) == ()
+        assert [one.conversation for one in router.outcomes("report")] == ["b"]
+        memory.conversation("zebra").append({"role": "user", "content": "sales?"})  # another one
+        router.outcome(payloads[0], 1.0)
+        router.outcome(router.route("report", query="c", conversation="zebra"), 1.0)
+        assert [one.conversation for one in router.outcomes("report")] == ["b", "zebra"]
+        memory.erase(conversation="zebra")
+    stored = b"".join(path.read_bytes() for path in tmp_path.rglob("*") if path.is_file())
+    assert b"zebra" not in stored
+
+
+def test_an_outcome_still_counts_for_the_fixes_after_its_conversation_was_erased(memory):
+    fixes = replace(SPEC, required_memory=[Need(type="error_fix", scope="global")])
+    router = Router(memory, specs=[fixes], policy=Fixed(True, propensities=(0.5,)))
+    name = router.learn_fix("disk full", "remove the cache", origin="assistant")
+    payload = router.route("report", query="disk full", conversation="c")
+    memory.erase(conversation="c")
+    assert router.outcome(payload, 1.0) == (name,)
+    assert router.outcomes("report") == []
+
+
+@pytest.mark.parametrize("kept", [True, False])
+def test_an_outcome_is_stored_of_a_conversation_that_is_not_in_the_store(memory, kept):
+    router = Router(memory, specs=[SPEC], policy=Fixed(True, True, False), record=kept)
+    router.outcome(router.route("report", query="q", conversation="c"), 1.0)
+    assert [one.conversation for one in router.outcomes("report")] == ["c"]
+
+
+def test_an_outcome_is_stored_after_the_record_of_its_payload_expired(memory):
+    keep = timedelta(microseconds=1)
+    router = Router(memory, specs=[SPEC], policy=Fixed(True, True, False), keep_records=keep)
+    payload = router.route("report", query="q", conversation="c")
+    assert router.payloads() == []
+    memory._handle.live().log.sweep()
+    router.outcome(payload, 1.0)
+    assert [one.conversation for one in router.outcomes("report")] == ["c"]
 
 
 def test_outcomes_are_erased_with_their_conversation_and_hold_no_text(tmp_path):

@@ -26,7 +26,7 @@ from warmset.errors import (
 )
 from warmset.items import NewItem
 from warmset.items.cells import PAYLOADS
-from warmset.route import Need, PayloadRecord, Router, TaskSpec, Verdict, used
+from warmset.route import Need, PayloadRecord, Router, TaskSpec, Verdict, expiry, used
 from warmset.store.rows import Put
 from warmset.store.versions import columns_of
 
@@ -341,6 +341,55 @@ def test_a_record_expires(memory):
     made = routed(Router(memory, specs=[SPEC]))
     cell = log.get(("default", PAYLOADS, made.payload_id))
     assert cell.expires - cell.at == 90 * 86_400_000_000
+
+
+def cells(memory, now=0):
+    """Return the keys of all cells of records that lie in the store, expired ones included."""
+    log = memory.items.sources.handle.engine.log
+    return [one.key for one in log.scan(("default", PAYLOADS), limit=None, now=now)]
+
+
+def test_expired_records_are_removed_with_later_ones(memory, monkeypatch):
+    monkeypatch.setattr(expiry, "EVERY", 3)
+    log = memory.items.sources.handle.engine.log
+    log.write([Put(("default", "mine"), b"", expires=9)], now=1)
+    short = Router(
+        memory, specs=[SPEC], keep_records=timedelta(microseconds=1), triage=Model(), plans=0
+    )
+    found = []
+    for _ in range(5):
+        routed(short)
+        found.append(len(cells(memory)))
+    assert found == [0, 2, 4, 0, 2]  # the first one and each third one after it
+    long = Router(memory, specs=[SPEC])
+    kept = [routed(long).payload_id for _ in range(4)]
+    assert [key[2].decode() for key in cells(memory)] == sorted(kept)
+    assert log.get(("default", "mine"), now=2) is not None  # that has a clock of its own
+
+
+def test_records_are_looked_at_in_turn(memory, monkeypatch):
+    monkeypatch.setattr(expiry, "EVERY", 1)
+    monkeypatch.setattr(expiry, "LOOKED_AT", 2)
+    for _ in range(3):
+        routed(Router(memory, specs=[SPEC], keep_records=None))
+    kept = len(cells(memory))
+    routed(Router(memory, specs=[SPEC], keep_records=timedelta(microseconds=1)))
+    router = Router(memory, specs=[SPEC])
+    for _ in range(3):
+        routed(router)
+    assert len(cells(memory)) == kept + 3
+
+
+def test_what_cannot_be_removed_costs_no_record(memory, monkeypatch):
+    router = Router(memory, specs=[SPEC])
+
+    def fails(*_args, **_given):
+        raise Locked("store", "somebody")
+
+    monkeypatch.setattr(expiry.Expiry, "_remove", fails)
+    made = routed(router)
+    assert router.record(made.payload_id).payload_id == made.payload_id
+    assert made.notes == ()
 
 
 def test_no_record_is_written_if_none_is_wanted(memory):

@@ -207,6 +207,11 @@ WRONG: dict[str, tuple[Any, str, str]] = {
     "a module": (need(module=""), "$.required_memory[1].module", "a name"),
     "no turns": (need(recency="last_0_turns"), "$.required_memory[1].recency", "last_5_turns"),
     "a time without a unit": (need(recency="30"), "$.required_memory[1].recency", "30d"),
+    "turns with a word behind them": (
+        need(recency="last_5_turns more"),
+        "$.required_memory[1].recency",
+        "last_5_turns",
+    ),
     "a time as a number": (need(recency=30), "$.required_memory[1].recency", "30d"),
     "a time with a line behind it": (need(recency="30d\n"), "$.required_memory[1].recency", "30d"),
     "a threshold of 0": (
