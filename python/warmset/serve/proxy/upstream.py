@@ -23,6 +23,8 @@ BASES: Final[Mapping[Provider, str]] = {
 }
 """Where the providers are, if nothing else is said."""
 
+_BY_NAME: Final[Mapping[str, list[Provider]]] = {one: [one] for one in PROVIDERS}
+
 OWN: Final = "x-warmset"
 """How the headers begin that are for the proxy, or from it."""
 
@@ -73,16 +75,17 @@ class Upstreams:
         known: list[Provider]
         for one in given:
             name, equals, url = one.partition("=")
-            known = [each for each in PROVIDERS if each == name.strip().lower()]
+            known = _BY_NAME.get(name.strip().lower(), [])
             if not equals or "://" in name:
-                known, url = [each for each in PROVIDERS if each not in bases], one
+                known = [each for each in PROVIDERS if each not in bases]
+                url = one
             elif not known:
                 names = ", ".join(PROVIDERS)
                 raise InvalidInputError(f"upstream: expected a URL, or one of {names} = URL")
             if any(each in bases for each in known):
                 raise InvalidInputError(f"upstream: {name.strip()} is given twice")
             bases |= {each: url.strip().rstrip("/") for each in known}
-        return cls(dict[Provider, str](BASES) | bases)
+        return cls({**BASES, **bases})
 
     def url(self, provider: Provider, path: str, query: str) -> httpx2.URL:
         """Return the address of a request.

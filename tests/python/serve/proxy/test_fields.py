@@ -104,7 +104,7 @@ def test_half_a_character_is_escaped():
         b'{"a":1,"a":2}',
         b'{"a":1 "b":2}',
         b'{"a":\xff}',
-        b'{"a":tru}',
+        b'{"a":yes}',
         b'{"a":"' + b"\n" + b'"}',
         b'{"a":' + b"[" * 100_000 + b"]" * 100_000 + b"}",
     ],

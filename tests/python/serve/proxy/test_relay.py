@@ -132,7 +132,7 @@ def test_a_reply_is_stored_before_its_end_is_sent(proxied):
     ):
         pieces = got.iter_raw()
         seen = b""
-        while b"finish_reason" not in seen:
+        while b'"stop"' not in seen:
             seen += next(pieces)
         assert [one["role"] for one in proxy.said()] == ["user", "assistant"]
         more.set()
