@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 _T = TypeVar("_T")
 
 Name: TypeAlias = Literal[
+    "memories",
     "pipeline",
     "tools",
     "place",

@@ -1,0 +1,144 @@
+"""The proxy as an ASGI application."""
+
+from __future__ import annotations
+
+from contextlib import asynccontextmanager
+from functools import partial
+from typing import TYPE_CHECKING, Any, Final
+
+import anyio
+from anyio import to_thread
+from starlette.applications import Starlette
+from starlette.responses import JSONResponse, PlainTextResponse, Response
+from starlette.routing import Route
+
+from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
+from warmset.serve.proxy.naming import HeaderError
+from warmset.serve.proxy.relay import Address, Relay
+from warmset.serve.proxy.surfaces import provider_of, surface_of
+from warmset.serve.proxy.upstream import Upstream, forwarded
+
+if TYPE_CHECKING:
+    from collections.abc import AsyncIterator
+
+    from starlette.requests import Request
+
+    from warmset.serve.proxy.exchange import Who
+    from warmset.serve.proxy.memories import Memories
+    from warmset.serve.proxy.options import ProxyOptions
+    from warmset.serve.replies import Reply
+
+_METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
+
+THREADS: Final = 16
+"""Windows that are made at once; more requests wait for one, within their patience."""
+
+
+def application(memories: Memories, who: Who, options: ProxyOptions) -> Starlette:
+    """Return the proxy; the guard stands in front of it.
+
+    Args:
+        memories: The store, which the caller closes.
+        who: Tells who asks, and in which conversation.
+        options: What the proxy is told.
+    """
+    proxy = _Proxy(memories, who, options)
+
+    @asynccontextmanager
+    async def life(_app: Starlette) -> AsyncIterator[None]:
+        try:
+            yield
+        finally:
+            await proxy.aclose()
+
+    routes = [
+        Route("/_warmset/health", proxy.health, methods=["GET"]),
+        Route("/_warmset/{path:path}", _unknown),
+        Route("/{path:path}", proxy.answer, methods=_METHODS),
+    ]
+    return Starlette(routes=routes, lifespan=life)
+
+
+async def _unknown(_request: Request) -> Response:
+    return PlainTextResponse("there is no such page\n", status_code=404)
+
+
+class _Proxy:
+    """Answers requests.
+
+    Args:
+        memories: The store.
+        who: Tells who asks.
+        options: What the proxy is told.
+    """
+
+    def __init__(self, memories: Memories, who: Who, options: ProxyOptions) -> None:
+        self._memories = memories
+        self._options = options
+        self._exchanges = Exchanges(memories, who, options)
+        self._limiter = anyio.CapacityLimiter(THREADS)
+        self._upstream = Upstream(
+            options.upstreams, timeout=options.timeout, connections=options.connections
+        )
+
+    async def aclose(self) -> None:
+        await self._upstream.aclose()
+
+    async def health(self, _request: Request) -> Response:
+        """Say whether the store can be read."""
+
+        def read() -> dict[str, Any]:
+            return {"status": "ok", "messages": self._memories.first.stats()["messages"]}
+
+        try:
+            with anyio.fail_after(self._options.patience):
+                said = await to_thread.run_sync(read, abandon_on_cancel=True)
+        except Exception as error:  # noqa: BLE001 - that is what it says
+            return JSONResponse({"status": "bypass", "why": type(error).__name__}, status_code=503)
+        return JSONResponse(said)
+
+    async def answer(self, request: Request) -> Response:
+        """Answer any request: with a window where it has a list, else as it came."""
+        raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
+        path = raw.partition(b"?")[0].decode("latin-1")
+        query: str = request.scope["query_string"].decode("latin-1")
+        body = await request.body()
+        headers = {name.lower(): value for name, value in request.headers.items()}
+        surface = surface_of(request.method, path)
+        provider = provider_of(path, frozenset(headers)) if surface is None else surface.provider
+        way = Address(
+            method=request.method,
+            url=self._upstream.upstreams.url(provider, path, query),
+            headers=tuple(forwarded(request.headers.raw)),
+        )
+        if surface is None:
+            return Relay(self._upstream, way, Prepared(body=body))
+        asked = Asked(surface=surface, headers=headers, query=query, body=body)
+        try:
+            prepared = await self._prepare(asked)
+        except HeaderError as error:
+            said = {"type": "warmset_header", "message": str(error)}
+            return JSONResponse({"error": said}, status_code=400)
+        return Relay(
+            self._upstream,
+            way,
+            prepared,
+            shorter=partial(self._prepare, asked),
+            answered=partial(self._answered, asked),
+            surface=surface,
+        )
+
+    async def _prepare(self, asked: Asked, most: int | None = None) -> Prepared:
+        """Return what is sent; the request as it came if that takes too long."""
+        work = partial(self._exchanges.prepare, asked, most=most)
+        try:
+            with anyio.fail_after(self._options.patience):
+                return await to_thread.run_sync(work, abandon_on_cancel=True, limiter=self._limiter)
+        except TimeoutError:
+            return self._exchanges.bypassed(asked, "too_slow")
+
+    async def _answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> None:
+        """Append a reply, whatever happens to the connection meanwhile; wait for it so long."""
+        work = partial(self._exchanges.answered, asked, prepared, reply)
+        with anyio.move_on_after(self._options.patience, shield=True):
+            await to_thread.run_sync(work, abandon_on_cancel=True)

@@ -1,0 +1,90 @@
+"""Who asks, and in which conversation, as far as a request and the store say."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from warmset.serve.proxy.listed import listed_of
+from warmset.serve.proxy.naming import conversation_of
+from warmset.serve.proxy.recognition import PREFIX, Recognition, Stored
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Mapping, Sequence
+
+    from warmset.memory import Memory
+    from warmset.messages import Message
+    from warmset.serve.proxy.listed import Listed
+    from warmset.serve.proxy.options import ProxyOptions
+    from warmset.serve.proxy.surfaces import Surface
+    from warmset.serve.proxy.tenants import Tenants
+
+
+class Callers:
+    """Tells who asks, and in which conversation; see `Who`.
+
+    Args:
+        tenants: Tells tenants by their keys.
+        options: Which fields of a request name the conversation.
+    """
+
+    def __init__(self, tenants: Tenants, options: ProxyOptions) -> None:
+        self._tenants = tenants
+        self._options = options
+        self._recognition = Recognition()
+
+    def tenant(self, headers: Mapping[str, str], query: str, /) -> str:
+        """Return the tenant of a request, by its key."""
+        return self._tenants.tenant(headers, query)
+
+    def conversation(
+        self,
+        memory: Memory,
+        headers: Mapping[str, str],
+        body: Mapping[str, Any],
+        surface: Surface,
+        /,
+    ) -> str:
+        """Return the name of the conversation: as the request names it, else by its list.
+
+        Raises:
+            HeaderError: The header that names it has a wrong value.
+            InvalidInputError: A message is none of the dialect.
+            StoreError: The store could not be read.
+        """
+        named = conversation_of(headers, body, self._options)
+        if named is not None:
+            return named
+        dialect = surface.dialect
+        listed = listed_of(body[surface.messages], dialect)
+
+        def stored(like: Listed) -> Iterator[Stored]:
+            for name in memory.conversations():
+                one = memory.conversation(name)
+                if name.startswith(PREFIX) and one.dialect == dialect and len(one):
+                    found = listed_of(list(one.messages()), dialect)
+                    if found.key == like.key:
+                        yield Stored(name, found)
+
+        return self._recognition.recognise(memory.tenant, listed, stored).name
+
+    def replied(
+        self,
+        tenant: str,
+        name: str,
+        messages: Sequence[Message],
+        reply: Sequence[Message],
+        surface: Surface,
+        /,
+    ) -> None:
+        """Note what was answered, so that the same question asked again is another conversation.
+
+        Args:
+            tenant: Whose conversation it is.
+            name: Its name.
+            messages: The list that was answered.
+            reply: What was answered.
+            surface: What the request is.
+        """
+        dialect = surface.dialect
+        said = listed_of(list(reply), dialect)
+        self._recognition.replied(tenant, name, listed_of(messages, dialect), said.digests)

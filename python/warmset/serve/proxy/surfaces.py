@@ -1,0 +1,106 @@
+"""Which requests have a list of messages, and where it stands in them."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final, Literal, TypeAlias
+
+if TYPE_CHECKING:
+    from warmset.messages import Dialect
+
+SurfaceName: TypeAlias = Literal["chat", "responses", "messages", "gemini"]
+
+Provider: TypeAlias = Literal["openai", "anthropic", "gemini"]
+"""Whose API a request is for."""
+
+PROVIDERS: Final[tuple[Provider, ...]] = ("openai", "anthropic", "gemini")
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Surface:
+    """One sort of request.
+
+    Args:
+        name: Its name.
+        provider: Whose API it is of.
+        dialect: The dialect of its messages.
+        messages: The field with the list of messages.
+        system: The field with the system prompt that belongs to the list; None where it stands in
+            the list.
+        beside: A field with instructions that are counted, and never changed.
+        streams: The path says that the answer is a stream; None where the body does.
+    """
+
+    name: SurfaceName
+    provider: Provider
+    dialect: Dialect
+    messages: str
+    system: str | None = None
+    beside: str | None = None
+    streams: bool | None = None
+
+
+CHAT: Final = Surface(name="chat", provider="openai", dialect="openai", messages="messages")
+RESPONSES: Final = Surface(
+    name="responses",
+    provider="openai",
+    dialect="responses",
+    messages="input",
+    beside="instructions",
+)
+MESSAGES: Final = Surface(
+    name="messages",
+    provider="anthropic",
+    dialect="anthropic",
+    messages="messages",
+    system="system",
+)
+_GEMINI: Final = {
+    verb: Surface(
+        name="gemini",
+        provider="gemini",
+        dialect="gemini",
+        messages="contents",
+        beside="systemInstruction",
+        streams=verb.startswith("stream"),
+    )
+    for verb in ("generateContent", "streamGenerateContent")
+}
+_PATHS: Final = {
+    "/v1/chat/completions": CHAT,
+    "/chat/completions": CHAT,
+    "/v1/responses": RESPONSES,
+    "/responses": RESPONSES,
+    "/v1/messages": MESSAGES,
+}
+_GEMINI_PATH: Final = re.compile(r"/v1(?:alpha|beta)?/(?:models|tunedModels)/[^/:]+:([A-Za-z]+)")
+
+
+def surface_of(method: str, path: str) -> Surface | None:
+    """Return what a request is; None for one that passes through as it is.
+
+    Args:
+        method: Its method.
+        path: Its path, without the query.
+    """
+    if method != "POST":
+        return None
+    if (found := _PATHS.get(path)) is not None:
+        return found
+    verb = _GEMINI_PATH.fullmatch(path)
+    return None if verb is None else _GEMINI.get(verb[1])
+
+
+def provider_of(path: str, headers: frozenset[str]) -> Provider:
+    """Return whose API a request that passes through is for.
+
+    Args:
+        path: Its path.
+        headers: The names of its headers, in lower case.
+    """
+    if {"anthropic-version", "anthropic-beta"} & headers or path.startswith("/v1/messages"):
+        return "anthropic"
+    if "x-goog-api-key" in headers or path.startswith(("/v1beta/", "/v1alpha/", "/upload/")):
+        return "gemini"
+    return "openai"

@@ -1,0 +1,87 @@
+"""A proxy in a thread, in front of servers of the tests."""
+
+from __future__ import annotations
+
+import socket
+import threading
+import time
+from contextlib import contextmanager
+
+import pytest
+
+uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
+
+from warmset.serve.proxy.app import application  # noqa: E402
+from warmset.serve.proxy.memories import Memories  # noqa: E402
+from warmset.serve.proxy.options import ProxyOptions  # noqa: E402
+from warmset.serve.proxy.upstream import Upstreams  # noqa: E402
+
+
+class Named:
+    """Who is talking, as the headers say; None of the proxy's own recognition."""
+
+    def tenant(self, headers, _query):
+        return headers.get("x-tenant", "t")
+
+    def conversation(self, _memory, headers, _body, _surface):
+        return headers.get("x-warmset-conversation", "c")
+
+    def replied(self, *what):
+        """Remember nothing."""
+
+
+class Running:
+    """A proxy that answers.
+
+    Attributes:
+        url: Its address.
+        memories: Its store.
+    """
+
+    def __init__(self, url, memories):
+        self.url = url
+        self.memories = memories
+
+    def said(self, conversation="c", tenant="t"):
+        """Return the messages of a conversation."""
+        with self.memories.of(tenant) as memory:
+            return list(memory.conversation(conversation).messages())
+
+
+@contextmanager
+def serving(app):
+    """Serve an application; return its address."""
+    bound = socket.socket()
+    bound.bind(("127.0.0.1", 0))
+    config = uvicorn.Config(
+        app, log_config=None, access_log=False, server_header=False, date_header=False
+    )
+    server = uvicorn.Server(config)
+    thread = threading.Thread(target=server.run, kwargs={"sockets": [bound]}, daemon=True)
+    thread.start()
+    try:
+        while not server.started:
+            assert thread.is_alive()
+            time.sleep(0.005)
+        yield f"http://127.0.0.1:{bound.getsockname()[1]}"
+    finally:
+        server.should_exit = True
+        thread.join(10)
+        bound.close()
+
+
+@pytest.fixture
+def proxied(tmp_path):
+    """Return a function that starts a proxy in front of a server."""
+
+    @contextmanager
+    def start(upstream, *, who=None, **options):
+        memories = Memories(tmp_path / "store", {"embedder": "lexical", "durability": "os"})
+        try:
+            given = ProxyOptions(upstreams=Upstreams.of([upstream.rstrip("/")]), **options)
+            with serving(application(memories, who or Named(), given)) as url:
+                yield Running(url, memories)
+        finally:
+            memories.close()
+
+    return start
