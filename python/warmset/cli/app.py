@@ -60,6 +60,10 @@ COMMANDS: Final = {
         "Make the context of a call from a store, and show what is in it and why.",
     ),
     "rpc": ("rpc:rpc", "Answer JSON-RPC 2.0 on standard input and output, one object a line."),
+    "serve": (
+        "serving:app",
+        "Stand between an agent and its provider: keep every turn, and send windows.",
+    ),
     "verify": ("upkeep:verify", "Read and check every byte of a store; nothing is changed."),
 }
 """Each command with its module, which is imported when it is called, and its line in the help."""

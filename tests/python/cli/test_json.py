@@ -63,6 +63,7 @@ def test_every_command_answers_in_json(store, transcript, tmp_path, capsys):
         "import": answer(capsys, "import", str(tmp_path / "other"), out),
         "erase": answer(capsys, "erase", store, "--conversation", "talk", "--yes"),
         "model": answer(capsys, "model", "path"),
+        "serve": answer(capsys, "serve", "alias", "--memory", store, "--new-key-file", transcript),
     }
     assert found.keys() | OTHER == app.COMMANDS.keys()
     assert found["export"]["records"] == found["import"]["records"] == len(LINES)

@@ -70,7 +70,7 @@ def test_every_error_has_a_row_with_cause_and_cure():
 
 # --- the command line -----------------------------------------------------------------------------
 
-GROUPS = {"eval", "model"}
+GROUPS = {"eval", "model", "serve"}
 
 
 def commands() -> dict[str, object]:
@@ -80,7 +80,9 @@ def commands() -> dict[str, object]:
         app = application([name])[name]
         inner = [one for one in app if not one.startswith("-")]
         assert bool(inner) == (name in GROUPS)
-        found |= {f"{name} {one}": app[one] for one in inner} or {name: app}
+        if not inner or app.default_command is not None:
+            found[name] = app
+        found |= {f"{name} {one}": app[one] for one in inner}
     return {f"warmset {name}": app for name, app in found.items()}
 
 

@@ -1,0 +1,145 @@
+"""``warmset serve``: the proxy, and the tenants of keys that take the place of others."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path  # noqa: TC003 - read at run time, to parse arguments
+from typing import Annotated, Any, Final
+
+import cyclopts
+from cyclopts import Parameter
+
+from warmset._extras import extra
+from warmset.errors import InvalidInputError, NotAStore
+from warmset.maintenance import Access, encryption_of
+from warmset.options import Mode  # noqa: TC001 - read at run time
+
+with extra("serve"):
+    from warmset.serve.proxy.guard import GuardOptions, check_bind, check_upstream
+    from warmset.serve.proxy.options import PATIENCE, ProxyOptions
+    from warmset.serve.proxy.server import Listening, run, tenants_of
+    from warmset.serve.proxy.upstream import BASES, Upstreams
+
+PORT: Final = 8787
+
+_Flag = Annotated[bool, Parameter(negative="")]
+_Several = Annotated[tuple[str, ...], Parameter(negative="")]
+_Json = Annotated[bool, Parameter(name="--json", negative="")]
+
+app = cyclopts.App(
+    name="serve",
+    help="Stand between an agent and its provider: keep every turn, and send windows.",
+)
+
+
+@app.default
+def serve(
+    *,
+    memory: Path,
+    upstream: _Several = (),
+    private: _Several = (),
+    host: str = "127.0.0.1",
+    port: int = PORT,
+    name: _Several = (),
+    allow_remote: _Flag = False,
+    token_file: Path | None = None,
+    field: _Several = (),
+    mode: Mode = "auto",
+    budget: int | None = None,
+    patience: float = PATIENCE,
+    embedder: str | None = None,
+    key_file: Path | None = None,
+) -> int:
+    """Stand between an agent and its provider: keep every turn, and send windows.
+
+    An agent whose base URL is that of the proxy needs no other change. Chat Completions, Responses,
+    Messages and Gemini's generateContent get windows; all else passes through. Encrypting the
+    connection is the business of a server in front of it. Ctrl-C or SIGTERM ends it, when open
+    answers are finished.
+
+    Args:
+        memory: The store's directory.
+        upstream: Where requests go: a URL, or openai=URL, anthropic=URL, gemini=URL; the providers
+            themselves if not given.
+        private: Hosts of upstreams that may have private addresses, with the port.
+        host: The address to listen at.
+        port: The port; 0 for any that is free.
+        name: Other names, with the port, by which clients reach the proxy.
+        allow_remote: Listen at an address that others reach; needs a token.
+        token_file: A file with the token that requests must have in x-warmset-token.
+        field: Fields of requests that name the conversation, as metadata.session_id, in the order
+            in which they count; where none does, lists are recognised.
+        mode: How windows are built: auto, steady, jit, recency or full.
+        budget: The most tokens of a call; what the model's context allows if not given.
+        patience: Seconds that a window may take before the request goes upstream as it came.
+        embedder: The source of vectors: minilm, static, openai, cohere, voyage or lexical; minilm
+            if not given.
+        key_file: A file with the store's master key, if it has one.
+    """
+    token = None if token_file is None else token_file.read_text("utf-8").strip()
+    if token == "":
+        raise InvalidInputError("token_file: it is empty; put a long random text into it")
+    check_bind(host, allow_remote=allow_remote, token=token)
+    given = Upstreams.of(upstream).bases
+    options = ProxyOptions(
+        upstreams=Upstreams(
+            {
+                whose: url if url == BASES[whose] else check_upstream(url, private=private)
+                for whose, url in given.items()
+            }
+        ),
+        mode=mode,
+        budget=budget,
+        patience=patience,
+        fields=field,
+    )
+    store: dict[str, Any] = {
+        "embedder": embedder,
+        "encryption": encryption_of(Access(path=memory, key_file=key_file), whole=True),
+    }
+    guard = GuardOptions(token=token)
+    if name:
+        guard = GuardOptions(token=token, hosts=(*guard.hosts, *name))
+    listening = Listening(host=host, port=port)
+
+    def ready(address: str) -> None:
+        print(f"warmset: {address} keeps turns in {memory}", file=sys.stderr, flush=True)
+
+    run(memory, store, options, guard, listening, ready=ready)
+    return 0
+
+
+@app.command
+def alias(
+    *,
+    memory: Path,
+    new_key_file: Path,
+    old_key_file: Path | None = None,
+    as_json: _Json = False,
+) -> int:
+    """Let a new key have the memory of an old one.
+
+    Keys are read from files, so that no list of processes shows them.
+
+    Args:
+        memory: The store's directory.
+        new_key_file: A file with the new key.
+        old_key_file: A file with the old key; without one, the new key gets a memory of its own
+            again.
+        as_json: Print one JSON object.
+    """
+    if not memory.is_dir():
+        raise NotAStore(f"{memory}: there is no store; name the directory of one")
+    tenants = tenants_of(memory)
+    new = new_key_file.read_text("utf-8").strip()
+    if old_key_file is None:
+        made = tenants.unalias(new)
+    else:
+        made = tenants.alias(new, old_key_file.read_text("utf-8").strip())
+    if as_json:
+        print(json.dumps({"aliases": [[one.new, one.old] for one in made]}))
+        return 0
+    for one in made:
+        print(f"{one.new} -> {one.old}")
+    return 0
