@@ -24,7 +24,7 @@ with extra("serve"):
 PORT: Final = 8787
 
 _Flag = Annotated[bool, Parameter(negative="")]
-_Several = Annotated[tuple[str, ...], Parameter(negative="")]
+_Several = Annotated[tuple[str, ...] | None, Parameter(negative="")]
 _Json = Annotated[bool, Parameter(name="--json", negative="")]
 
 app = cyclopts.App(
@@ -37,14 +37,14 @@ app = cyclopts.App(
 def serve(
     *,
     memory: Path,
-    upstream: _Several = (),
-    private: _Several = (),
+    upstream: _Several = None,
+    private: _Several = None,
     host: str = "127.0.0.1",
     port: int = PORT,
-    name: _Several = (),
+    name: _Several = None,
     allow_remote: _Flag = False,
     token_file: Path | None = None,
-    field: _Several = (),
+    field: _Several = None,
     mode: Mode = "auto",
     budget: int | None = None,
     patience: float = PATIENCE,
@@ -81,18 +81,18 @@ def serve(
     if token == "":
         raise InvalidInputError("token_file: it is empty; put a long random text into it")
     check_bind(host, allow_remote=allow_remote, token=token)
-    given = Upstreams.of(upstream).bases
+    given = Upstreams.of(upstream or ()).bases
     options = ProxyOptions(
         upstreams=Upstreams(
             {
-                whose: url if url == BASES[whose] else check_upstream(url, private=private)
+                whose: url if url == BASES[whose] else check_upstream(url, private=private or ())
                 for whose, url in given.items()
             }
         ),
         mode=mode,
         budget=budget,
         patience=patience,
-        fields=field,
+        fields=field or (),
     )
     store: dict[str, Any] = {
         "embedder": embedder,
