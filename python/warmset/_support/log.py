@@ -25,7 +25,7 @@ logging.getLogger("warmset").addHandler(logging.NullHandler())
 
 
 def room(name: str) -> Logger:
-    """Return the logger of a part of warmset: "store", "index", "window", "prepare" or "route"."""
+    """Return the logger of a part of warmset, such as "store" or "window"."""
     return logging.getLogger(f"warmset.{name}")
 
 

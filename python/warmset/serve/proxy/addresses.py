@@ -22,6 +22,8 @@ _Address: TypeAlias = ipaddress.IPv4Address | ipaddress.IPv6Address
 PORTS: Final = {"http": 80, "https": 443}
 """The port of each scheme where a URL has none."""
 
+LARGEST_PORT: Final = 65_535
+
 SHORTEST_TOKEN: Final = 16
 """The fewest characters of a shared token that stands between the proxy and a network."""
 
@@ -194,7 +196,7 @@ def _listed(given: str) -> Place:
 
 def _place(given: str, port: int, *, name: str = "upstream") -> Place:
     found = re.fullmatch(r"(\[[0-9a-f:.]+\]|[^:\[\]]+)(?::([1-9][0-9]{0,4}))?", given.lower())
-    if found is None or int(found[2] or 1) > 65_535:  # noqa: PLR2004 - the largest port
+    if found is None or int(found[2] or 1) > LARGEST_PORT:
         raise InvalidInputError(f"{name}: expected a host, or a host and a port, as HOST:PORT")
     return Place(_host(found[1], name), int(found[2] or port))
 

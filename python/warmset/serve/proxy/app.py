@@ -14,7 +14,8 @@ from starlette.routing import Route
 
 from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
 from warmset.serve.proxy.naming import HeaderError
-from warmset.serve.proxy.relay import Address, Relay
+from warmset.serve.proxy.paths import raw_of
+from warmset.serve.proxy.relay import Address, Reading, Relay
 from warmset.serve.proxy.surfaces import provider_of, surface_of
 from warmset.serve.proxy.upstream import Upstream, forwarded
 
@@ -23,7 +24,7 @@ if TYPE_CHECKING:
 
     from starlette.requests import Request
 
-    from warmset.serve.proxy.exchange import Who
+    from warmset.serve.proxy.callers import Callers
     from warmset.serve.proxy.memories import Memories
     from warmset.serve.proxy.options import ProxyOptions
     from warmset.serve.replies import Reply
@@ -34,7 +35,7 @@ THREADS: Final = 16
 """Windows that are made at once; more requests wait for one, within their patience."""
 
 
-def application(memories: Memories, who: Who, options: ProxyOptions) -> Starlette:
+def application(memories: Memories, who: Callers, options: ProxyOptions) -> Starlette:
     """Return the proxy; the guard stands in front of it.
 
     Args:
@@ -72,7 +73,7 @@ class _Proxy:
         options: What the proxy is told.
     """
 
-    def __init__(self, memories: Memories, who: Who, options: ProxyOptions) -> None:
+    def __init__(self, memories: Memories, who: Callers, options: ProxyOptions) -> None:
         self._memories = memories
         self._options = options
         self._exchanges = Exchanges(memories, who, options)
@@ -99,34 +100,31 @@ class _Proxy:
 
     async def answer(self, request: Request) -> Response:
         """Answer any request: with a window where it has a list, else as it came."""
-        raw: bytes = request.scope.get("raw_path") or request.scope["path"].encode()
-        path = raw.partition(b"?")[0].decode("latin-1")
+        path = raw_of(request.scope).decode("latin-1")
         query: str = request.scope["query_string"].decode("latin-1")
         body = await request.body()
         headers = {name.lower(): value for name, value in request.headers.items()}
         surface = surface_of(request.method, path)
         provider = provider_of(path, frozenset(headers)) if surface is None else surface.provider
-        way = Address(
+        address = Address(
             method=request.method,
             url=self._upstream.upstreams.url(provider, path, query),
             headers=tuple(forwarded(request.headers.raw)),
         )
         if surface is None:
-            return Relay(self._upstream, way, Prepared(body=body))
+            return Relay(self._upstream, address, Prepared(body=body))
         asked = Asked(surface=surface, headers=headers, query=query, body=body)
         try:
             prepared = await self._prepare(asked)
         except HeaderError as error:
             said = {"type": "warmset_header", "message": str(error)}
             return JSONResponse({"error": said}, status_code=400)
-        return Relay(
-            self._upstream,
-            way,
-            prepared,
+        reading = Reading(
+            surface=surface,
             shorter=partial(self._prepare, asked),
             answered=partial(self._answered, asked),
-            surface=surface,
         )
+        return Relay(self._upstream, address, prepared, reading)
 
     async def _prepare(self, asked: Asked, most: int | None = None) -> Prepared:
         """Return what is sent; the request as it came if that takes too long."""

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 UNKNOWN: Final = 128_000
 """The context of a model that nobody knows."""
@@ -41,21 +44,29 @@ _LIMITS: Final = ("max_completion_tokens", "max_output_tokens", "max_tokens")
 _NUMBER: Final = re.compile(r"[1-9][0-9]{0,8}")
 
 
-def budget_of(body: dict[str, Any], *, header: str | None, most: int | None) -> int:
-    """Return the most tokens that the input of a call may have.
-
-    Args:
-        body: The request.
-        header: What it says itself, in `x-warmset-budget`.
-        most: What the command line says.
+def told(header: str | None) -> int | None:
+    """Return the tokens that a request allows itself, in `x-warmset-budget`.
 
     Raises:
         InvalidInputError: The header is no number of tokens.
     """
-    if header is not None:
-        if not _NUMBER.fullmatch(header.strip()):
-            raise InvalidInputError("x-warmset-budget: expected a number of tokens")
-        return int(header)
+    if header is None:
+        return None
+    if not _NUMBER.fullmatch(header.strip()):
+        raise InvalidInputError("x-warmset-budget: expected a number of tokens")
+    return int(header)
+
+
+def budget_of(body: Mapping[str, Any], *, own: int | None, most: int | None) -> int:
+    """Return the most tokens that the input of a call may have.
+
+    Args:
+        body: The request.
+        own: What it allows itself; see `told`.
+        most: What the command line says.
+    """
+    if own is not None:
+        return own
     context = _context(body.get("model"))
     limits = [body[name] for name in _LIMITS if isinstance(body.get(name), int)]
     reply = max(limits, default=REPLY)

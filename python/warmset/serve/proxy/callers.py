@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from warmset.serve.proxy.listed import listed_of
@@ -19,8 +20,23 @@ if TYPE_CHECKING:
     from warmset.serve.proxy.tenants import Tenants
 
 
+@dataclass(frozen=True, slots=True)
+class Talk:
+    """The conversation of a request.
+
+    Args:
+        tenant: Whose it is.
+        name: Its name.
+        listed: The list that it was recognised by; None where the request names it.
+    """
+
+    tenant: str
+    name: str
+    listed: Listed | None = None
+
+
 class Callers:
-    """Tells who asks, and in which conversation; see `Who`.
+    """Tells who asks, and in which conversation.
 
     Args:
         tenants: Tells tenants by their keys.
@@ -33,7 +49,12 @@ class Callers:
         self._recognition = Recognition()
 
     def tenant(self, headers: Mapping[str, str], query: str, /) -> str:
-        """Return the tenant of a request, by its key."""
+        """Return the tenant of a request, by its key.
+
+        Args:
+            headers: Its headers by their names in lower case.
+            query: What stands behind its path.
+        """
         return self._tenants.tenant(headers, query)
 
     def conversation(
@@ -43,8 +64,14 @@ class Callers:
         body: Mapping[str, Any],
         surface: Surface,
         /,
-    ) -> str:
-        """Return the name of the conversation: as the request names it, else by its list.
+    ) -> Talk:
+        """Return the conversation: as the request names it, else by its list.
+
+        Args:
+            memory: What the tenant has.
+            headers: As above.
+            body: The request.
+            surface: What it is.
 
         Raises:
             HeaderError: The header that names it has a wrong value.
@@ -53,7 +80,7 @@ class Callers:
         """
         named = conversation_of(headers, body, self._options)
         if named is not None:
-            return named
+            return Talk(memory.tenant, named)
         dialect = surface.dialect
         listed = listed_of(body[surface.messages], dialect)
 
@@ -65,26 +92,17 @@ class Callers:
                     if found.key == like.key:
                         yield Stored(name, found)
 
-        return self._recognition.recognise(memory.tenant, listed, stored).name
+        found = self._recognition.recognise(memory.tenant, listed, stored)
+        return Talk(memory.tenant, found.name, listed)
 
-    def replied(
-        self,
-        tenant: str,
-        name: str,
-        messages: Sequence[Message],
-        reply: Sequence[Message],
-        surface: Surface,
-        /,
-    ) -> None:
+    def replied(self, talk: Talk, reply: Sequence[Message], surface: Surface, /) -> None:
         """Note what was answered, so that the same question asked again is another conversation.
 
         Args:
-            tenant: Whose conversation it is.
-            name: Its name.
-            messages: The list that was answered.
+            talk: The conversation.
             reply: What was answered.
             surface: What the request is.
         """
-        dialect = surface.dialect
-        said = listed_of(list(reply), dialect)
-        self._recognition.replied(tenant, name, listed_of(messages, dialect), said.digests)
+        if talk.listed is not None:
+            said = listed_of(reply, surface.dialect).digests
+            self._recognition.replied(talk.tenant, talk.name, talk.listed, said)

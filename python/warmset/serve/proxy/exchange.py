@@ -9,22 +9,21 @@ import json
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final
 
 from warmset._support.log import event, kind, room
 from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
-from warmset.serve.proxy.budgets import budget_of
+from warmset.serve.proxy.budgets import budget_of, told
 from warmset.serve.proxy.fields import Fields
 from warmset.serve.proxy.naming import HeaderError
 from warmset.serve.proxy.options import mode_of
 from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Mapping
 
-    from warmset.memory import Memory
-    from warmset.messages import Message
     from warmset.options import Mode
+    from warmset.serve.proxy.callers import Callers, Talk
     from warmset.serve.proxy.memories import Memories
     from warmset.serve.proxy.options import ProxyOptions
     from warmset.serve.proxy.surfaces import Surface
@@ -65,68 +64,6 @@ class Asked:
     body: bytes
 
 
-class Who(Protocol):
-    """Tells who asks, and in which conversation."""
-
-    def tenant(self, headers: Mapping[str, str], query: str, /) -> str:
-        """Return the tenant of a request.
-
-        Args:
-            headers: Its headers by their names in lower case.
-            query: What stands behind its path.
-        """
-        ...
-
-    def conversation(
-        self,
-        memory: Memory,
-        headers: Mapping[str, str],
-        body: Mapping[str, Any],
-        surface: Surface,
-        /,
-    ) -> str:
-        """Return the name of the conversation of a request; the same for the same request.
-
-        Args:
-            memory: What the tenant has.
-            headers: As above.
-            body: The request.
-            surface: What it is.
-
-        Raises:
-            HeaderError: The header that names it has a wrong value.
-        """
-        ...
-
-    def replied(
-        self,
-        tenant: str,
-        name: str,
-        messages: Sequence[Message],
-        reply: Sequence[Message],
-        surface: Surface,
-        /,
-    ) -> None:
-        """Note what was answered in a conversation.
-
-        Args:
-            tenant: Whose it is.
-            name: Its name.
-            messages: The list that was answered.
-            reply: What was answered.
-            surface: What the request is.
-        """
-        ...
-
-
-@dataclass(frozen=True, slots=True)
-class Place:
-    """Where messages belong."""
-
-    tenant: str
-    conversation: str
-
-
 @dataclass(slots=True)
 class Done:
     """What was done with an answer."""
@@ -143,7 +80,7 @@ class Prepared:
         body: The body.
         beta: A value for the header `anthropic-beta` besides those of the request.
         window: The window in it; None if the request goes as it came.
-        place: Where its reply belongs; None if it is not known.
+        talk: The conversation that its reply belongs to; None if it is not known.
         bypass: Why the request goes as it came, if something failed.
         notes: What was changed besides the list.
         done: What was done with the answer.
@@ -152,7 +89,7 @@ class Prepared:
     body: bytes
     beta: str | None = None
     window: Window | None = None
-    place: Place | None = None
+    talk: Talk | None = None
     bypass: str | None = None
     notes: tuple[str, ...] = ()
     done: Done = field(default_factory=Done)
@@ -177,7 +114,7 @@ class Exchanges:
         options: What the proxy was told.
     """
 
-    def __init__(self, memories: Memories, who: Who, options: ProxyOptions) -> None:
+    def __init__(self, memories: Memories, who: Callers, options: ProxyOptions) -> None:
         self._memories = memories
         self._who = who
         self._options = options
@@ -245,30 +182,28 @@ class Exchanges:
         if not reply.is_complete or not reply.messages or prepared.done.appended:
             return False
         prepared.done.appended = True
-        window, place = prepared.window, prepared.place
+        window, talk = prepared.window, prepared.talk
         if prepared.bypass is not None:  # the whole list is what the reply was made behind
-            window, place = self._whole(asked)
-        if window is None or place is None:
+            window, talk = self._whole(asked)
+        if window is None or talk is None:
             return False
-        with self._memories.of(place.tenant) as memory:
-            memory.conversation(place.conversation).append(list(reply.messages), window=window)
-        given = Fields(asked.body).values[asked.surface.messages]
-        self._who.replied(place.tenant, place.conversation, given, reply.messages, asked.surface)
+        with self._memories.of(talk.tenant) as memory:
+            memory.conversation(talk.name).append(list(reply.messages), window=window)
+        self._who.replied(talk, reply.messages, asked.surface)
         return True
 
-    def _whole(self, asked: Asked) -> tuple[Window | None, Place | None]:
+    def _whole(self, asked: Asked) -> tuple[Window | None, Talk | None]:
         """Return the list of a request that went as it came, as a window."""
         body = Fields(asked.body).values
-        made, place = self._window(asked, body, budget=_ENDLESS, mode="full")
+        made, talk = self._window(asked, body, budget=_ENDLESS, mode="full")
         given = body[asked.surface.messages]
-        return (made, place) if made.messages == given else (None, None)
+        return (made, talk) if made.messages == given else (None, None)
 
     def _prepared(self, asked: Asked, most: int | None) -> Prepared:
         surface, options = asked.surface, self._options
         try:
-            budget_header = asked.headers.get("x-warmset-budget")
+            own = told(asked.headers.get("x-warmset-budget"))
             mode = mode_of(asked.headers.get("x-warmset-mode", options.mode))
-            budget_of({}, header=budget_header, most=None)
         except InvalidInputError as error:
             raise HeaderError(str(error)) from None
         fields = Fields(asked.body)
@@ -278,24 +213,24 @@ class Exchanges:
             return Prepared(body=asked.body)  # a text alone, or what the provider will refuse
         if surface.name == "responses" and any(body.get(name) for name in _ELSEWHERE):
             return Prepared(body=asked.body)
-        budget = budget_of(body, header=budget_header, most=options.budget)
+        budget = budget_of(body, own=own, most=options.budget)
         if surface.beside and body.get(surface.beside):
             budget -= count_tokens(json.dumps(body[surface.beside], ensure_ascii=False))
         budget = max(1, budget if most is None else min(budget, most))
-        window, place = self._window(asked, body, budget=budget, mode=mode)
-        return _sent(asked, fields, window, place)
+        window, talk = self._window(asked, body, budget=budget, mode=mode)
+        return _sent(asked, fields, window, talk)
 
     def _window(
         self, asked: Asked, body: Mapping[str, Any], *, budget: int, mode: Mode
-    ) -> tuple[Window, Place]:
+    ) -> tuple[Window, Talk]:
         """Store a list, and make the window for it."""
         surface = asked.surface
         tenant = self._who.tenant(asked.headers, asked.query)
         with self._memories.of(tenant) as memory:
-            name = self._who.conversation(memory, asked.headers, body, surface)
+            talk = self._who.conversation(memory, asked.headers, body, surface)
             window = memory.process(
                 body[surface.messages],
-                conversation=name,
+                conversation=talk.name,
                 budget=budget,
                 mode=mode,
                 dialect=surface.dialect,
@@ -304,10 +239,10 @@ class Exchanges:
                 model=body.get("model"),
                 **self._options.window,
             )
-        return window, Place(tenant, name)
+        return window, talk
 
 
-def _sent(asked: Asked, fields: Fields, window: Window, place: Place) -> Prepared:
+def _sent(asked: Asked, fields: Fields, window: Window, talk: Talk) -> Prepared:
     """Return a request with a window in the place of its list."""
     surface, body = asked.surface, fields.values
     changed: dict[str, Any] = {}
@@ -329,7 +264,7 @@ def _sent(asked: Asked, fields: Fields, window: Window, place: Place) -> Prepare
         body=fields.written(changed) if changed else asked.body,
         beta=beta,
         window=window,
-        place=place,
+        talk=talk,
         notes=tuple(notes),
     )
 

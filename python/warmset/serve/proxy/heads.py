@@ -10,8 +10,8 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import InvalidInputError
-from warmset.serve.proxy.addresses import PORTS
-from warmset.serve.proxy.paths import fault_of
+from warmset.serve.proxy.addresses import LARGEST_PORT, PORTS
+from warmset.serve.proxy.paths import fault_of, raw_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -40,7 +40,6 @@ _PER_HEADER: Final = 4
 _HOST: Final = re.compile(r"(\[[0-9a-f:.]{2,45}\]|[a-z0-9._-]{1,253})(?::([1-9][0-9]{0,4}))?")
 _CONTROL: Final = re.compile(rb"[\x00-\x08\x0a-\x1f\x7f]")
 _QUERY: Final = re.compile(rb"[!-\"$-~]*")
-_LARGEST_PORT: Final = 65_535
 _DIGITS: Final = 18
 """The most digits of a length; more would not fit in 64 bits."""
 
@@ -105,7 +104,7 @@ class Refusal:
 def read_host(given: str) -> tuple[str, int | None] | None:
     """Return the name and the port of a `Host`; None if it is none, as one with a user."""
     found = _HOST.fullmatch(given.lower()) if given.isascii() else None
-    if found is None or int(found[2] or 1) > _LARGEST_PORT:
+    if found is None or int(found[2] or 1) > LARGEST_PORT:
         return None
     return found[1], None if found[2] is None else int(found[2])
 
@@ -230,8 +229,7 @@ def _target_fault(scope: Mapping[str, Any]) -> Refusal | None:
     """Look for a path or a query that two servers could read in two ways."""
     if not _QUERY.fullmatch(scope["query_string"]):
         return _bad("the query must be ASCII without spaces and #; escape other characters")
-    raw: bytes = scope.get("raw_path") or scope["path"].encode()
-    fault = fault_of(raw.partition(b"?")[0])
+    fault = fault_of(raw_of(scope))
     return None if fault is None else _bad(f"{fault}; send the path as the API has it")
 
 

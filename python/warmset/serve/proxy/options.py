@@ -7,14 +7,13 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Final
 
 from warmset.errors import InvalidInputError
+from warmset.options import MODES
 from warmset.serve.proxy.upstream import BASES, Upstreams
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from warmset.options import Mode
-
-MODES: Final = ("auto", "steady", "jit", "recency", "full")
 
 PATIENCE: Final = 5.0
 """Seconds that a window may take before the request goes upstream as it came."""

@@ -6,8 +6,11 @@ A path that one server reads as another than the next one does, leads around the
 from __future__ import annotations
 
 import re
-from typing import Final
+from typing import TYPE_CHECKING, Any, Final
 from urllib.parse import unquote_to_bytes
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
 
 _PLAIN: Final = re.compile(rb"/[!-\"$-\[\]-~]*")
 """A slash and visible ASCII, without a fragment and without a backslash."""
@@ -16,6 +19,16 @@ _BROKEN_ESCAPE: Final = re.compile(rb"%(?![0-9A-Fa-f]{2})")
 _CONTROL: Final = re.compile(r"[\x00-\x1f\x7f-\x9f]")
 _DEEPEST: Final = 4
 """How often a path may be escaped over; nobody does that twice by accident."""
+
+
+def raw_of(scope: Mapping[str, Any]) -> bytes:
+    """Return the path of a request as it was sent, without its query.
+
+    Args:
+        scope: The request, as ASGI has it.
+    """
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    return raw.partition(b"?")[0]
 
 
 def fault_of(raw: bytes) -> str | None:

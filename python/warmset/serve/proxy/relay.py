@@ -64,6 +64,21 @@ class Address:
     headers: tuple[tuple[bytes, bytes], ...]
 
 
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Reading:
+    """How the answer to a request with a list is read along.
+
+    Args:
+        surface: What the request is.
+        shorter: Prepares it anew for fewer tokens.
+        answered: Takes the reply.
+    """
+
+    surface: Surface
+    shorter: Callable[[int], Awaitable[Prepared]]
+    answered: Callable[[Prepared, Reply], Awaitable[None]]
+
+
 class _ToldError(Exception):
     """What a provider said of a request, as `is_overflow` reads it."""
 
@@ -81,30 +96,23 @@ class Relay(Response):
 
     Args:
         upstream: The connections.
-        route: Where it goes.
+        address: Where it goes.
         prepared: What is sent.
-        shorter: Prepares the request anew for fewer tokens; None where it passes as it is.
-        answered: Takes the reply; None as above.
-        surface: What the request is; None as above.
+        reading: How its answer is read along; None where it passes as it is.
     """
 
     def __init__(
         self,
         upstream: Upstream,
-        route: Address,
+        address: Address,
         prepared: Prepared,
-        *,
-        shorter: Callable[[int], Awaitable[Prepared]] | None = None,
-        answered: Callable[[Prepared, Reply], Awaitable[None]] | None = None,
-        surface: Surface | None = None,
+        reading: Reading | None = None,
     ) -> None:
         super().__init__()
         self._upstream = upstream
-        self._route = route
+        self._address = address
         self._prepared = prepared
-        self._shorter = shorter
-        self._answered = answered
-        self._surface = surface
+        self._reading = reading
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer; what the client gives up is given up upstream."""
@@ -123,10 +131,11 @@ class Relay(Response):
         """Send the request, once more if it was too long, and the answer back."""
         sent = _Sent(send)
         try:
-            if await self._tried(sent, last=self._prepared.window is None):
-                return
-            if self._shorter is not None and self._prepared.window is not None:
-                self._prepared = await self._shorter(int(self._prepared.window.tokens * STEP))
+            window, reading = self._prepared.window, self._reading
+            if reading is not None and window is not None:
+                if await self._tried(sent, last=False):
+                    return
+                self._prepared = await reading.shorter(int(window.tokens * STEP))
             await self._tried(sent, last=True)
         except (httpx2.HTTPError, httpx2.StreamError) as error:
             slow = isinstance(error, httpx2.TimeoutException)
@@ -143,9 +152,11 @@ class Relay(Response):
 
     async def _tried(self, send: _Sent, *, last: bool) -> bool:
         """Send the request; return whether its answer went back."""
-        route, prepared = self._route, self._prepared
-        headers = with_beta(route.headers, prepared.beta)
-        async with self._upstream.answer(route.method, route.url, headers, prepared.body) as answer:
+        address, prepared, reading = self._address, self._prepared, self._reading
+        headers = with_beta(address.headers, prepared.beta)
+        async with self._upstream.answer(
+            address.method, address.url, headers, prepared.body
+        ) as answer:
             chunks = answer.aiter_raw()
             first: list[bytes] = []
             if not last and answer.status_code in _TOO_LONG:
@@ -159,17 +170,17 @@ class Relay(Response):
                     if is_overflow(_ToldError(answer.status_code, b"".join(first))):
                         return False
             back = returned(answer.headers.raw)
-            if self._surface is not None:
+            if reading is not None:
                 back.append((b"x-warmset", prepared.header().encode("latin-1", "replace")))
             await send.start(answer.status_code, back)
             for chunk in first:
                 await send.more(chunk)
-            if self._surface is None or self._answered is None or not answer.is_success:
+            if reading is None or not answer.is_success:
                 async for chunk in chunks:
                     await send.more(chunk)
             else:
-                answered = partial(self._answered, prepared)
-                await _Copying(send, answer, self._surface, answered).run(chunks)
+                answered = partial(reading.answered, prepared)
+                await _Copying(send, answer, reading.surface, answered).run(chunks)
             await send.end()
             return True
 
@@ -212,7 +223,8 @@ class _Copying:
                     self._reader.feed(chunk)
                 if self._streams:
                     if not told and self._ends(chunk):
-                        told = await self._tell()
+                        await self._tell()
+                        told = True
                     await self._send.more(chunk)
                     continue
                 if held is not None:
@@ -233,10 +245,9 @@ class _Copying:
         self._looks -= 1
         return self._reader.reply().is_complete
 
-    async def _tell(self) -> bool:
+    async def _tell(self) -> None:
         if self._reader is not None:
             await self._answered(self._reader.reply())
-        return True
 
 
 class _Sent:

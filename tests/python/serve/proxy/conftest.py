@@ -12,6 +12,7 @@ import pytest
 uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installed")
 
 from warmset.serve.proxy.app import application  # noqa: E402
+from warmset.serve.proxy.callers import Talk  # noqa: E402
 from warmset.serve.proxy.memories import Memories  # noqa: E402
 from warmset.serve.proxy.options import ProxyOptions  # noqa: E402
 from warmset.serve.proxy.upstream import Upstreams  # noqa: E402
@@ -23,8 +24,8 @@ class Named:
     def tenant(self, headers, _query):
         return headers.get("x-tenant", "t")
 
-    def conversation(self, _memory, headers, _body, _surface):
-        return headers.get("x-warmset-conversation", "c")
+    def conversation(self, memory, headers, _body, _surface):
+        return Talk(memory.tenant, headers.get("x-warmset-conversation", "c"))
 
     def replied(self, *what):
         """Remember nothing."""

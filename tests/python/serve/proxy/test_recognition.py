@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from warmset.errors import InvalidInputError
-from warmset.serve.proxy.who import Listed, Recognition, Stored, listed_of
+from warmset.serve.proxy.listed import Listed, listed_of
+from warmset.serve.proxy.recognition import Recognition, Stored
 
 T = "key-1"
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warmset.errors import InvalidInputError
-from warmset.serve.proxy.budgets import OTHER_COUNTS, REPLY, UNKNOWN, budget_of
+from warmset.serve.proxy.budgets import OTHER_COUNTS, REPLY, UNKNOWN, budget_of, told
 from warmset.serve.proxy.surfaces import CHAT, MESSAGES, RESPONSES, provider_of, surface_of
 
 SAFETY = 2_048
@@ -76,17 +76,17 @@ def test_a_call_may_have_what_the_model_takes_without_the_reply(model, context):
     context = int(context)
     body = {} if model is None else {"model": model}
     room = max(context - REPLY - SAFETY, context // 4)
-    assert budget_of(body, header=None, most=None) == room
-    assert budget_of(body, header=None, most=room - 1) == room - 1
-    assert budget_of(body, header=None, most=room + 1) == room
-    assert budget_of(body, header="70", most=5) == 70
+    assert budget_of(body, own=None, most=None) == room
+    assert budget_of(body, own=None, most=room - 1) == room - 1
+    assert budget_of(body, own=None, most=room + 1) == room
+    assert budget_of(body, own=told("70"), most=5) == 70
     for name in ("max_tokens", "max_completion_tokens", "max_output_tokens"):
-        longer = budget_of({**body, name: 10_000}, header=None, most=None)
+        longer = budget_of({**body, name: 10_000}, own=None, most=None)
         assert longer == max(context - 10_000 - SAFETY, context // 4)
-    assert budget_of({**body, "max_tokens": 10**9}, header=None, most=None) == context // 4
+    assert budget_of({**body, "max_tokens": 10**9}, own=None, most=None) == context // 4
 
 
 @pytest.mark.parametrize("header", ["", "0", "-1", "1.5", "1e5", "many", "1234567890", "1 2"])
 def test_a_budget_that_is_no_number_is_refused(header):
     with pytest.raises(InvalidInputError, match="x-warmset-budget"):
-        budget_of({}, header=header, most=None)
+        told(header)

@@ -19,15 +19,9 @@ from hypothesis import given, strategies as st
 
 from warmset.errors import InvalidInputError, StoreError, StoreIOError
 from warmset.serve.proxy import own_files
-from warmset.serve.proxy.who import (
-    ANONYMOUS,
-    Alias,
-    Aliases,
-    HeaderError,
-    Tenants,
-    conversation_of,
-    secret_of,
-)
+from warmset.serve.proxy.aliases import Alias, Aliases
+from warmset.serve.proxy.naming import HeaderError, conversation_of
+from warmset.serve.proxy.tenants import ANONYMOUS, Tenants, secret_of
 
 KEY = "sk-canary-5e0bd1c7"
 OTHER = "sk-canary-second9f2"
