@@ -48,14 +48,15 @@ class TurnAsk:
         scope: "current_session", "prior_sessions" (of the conversation), else all.
         session: The current session; None for the newest.
         last: Of the newest so many messages of the conversation; None for all.
-        query: The request of the call, which is no answer to itself; see `Existing.asked`.
+        asked: The id of the message that is the request of the call, which is no answer to itself;
+            see `Existing.asked`.
     """
 
     conversation: str | None
     scope: str
     session: str | None = None
     last: int | None = None
-    query: str | None = None
+    asked: int | None = None
 
 
 class Matches(NamedTuple):
@@ -131,14 +132,13 @@ class Existing:
         """Return the names of memories, which no other item may have."""
         return self._memories.names()
 
-    def times(self, conversation: str | None, query: str | None = None) -> list[int]:
+    def times(self, conversation: str | None, asked: int | None = None) -> list[int]:
         """Return when the messages of a conversation were said, in microseconds, ascending.
 
         Args:
             conversation: The conversation; None for none.
-            query: The request of a call, whose own message is left out; see `asked`.
+            asked: The id of the message that is the request of a call, which is left out.
         """
-        asked = self.asked(conversation, query)
         engine = self._handle.engine
         with engine.lock:
             ledger = engine.ledgers.get((self._handle.tenant, conversation or ""))
@@ -202,9 +202,8 @@ class Existing:
             heirs: Names that are not shown, with the ids of what replaces them.
         """
         engine = self._handle.engine
-        asked = self.asked(turns.conversation, turns.query)
         with engine.lock:
-            listed = self._scoped(engine, turns, ask, heirs, asked)
+            listed = self._scoped(engine, turns, ask, heirs)
             matched = len(listed)
             if ask.floor is None or question.text is None:
                 listed = heapq.nlargest(
@@ -233,7 +232,6 @@ class Existing:
         turns: TurnAsk,
         ask: Ask,
         heirs: Mapping[str, int],
-        asked: int | None,
     ) -> list[tuple[Ledger, Entry]]:
         """Return the messages that count, of each conversation in order, without the request."""
         old = _replaced(heirs)
@@ -244,7 +242,7 @@ class Existing:
             is_own = ledger.name == turns.conversation
             if not is_own and (turns.scope.endswith("_session") or turns.scope.startswith("prior")):
                 continue
-            path = [id_ for id_ in ledger.history.path if id_ != asked]
+            path = [id_ for id_ in ledger.history.path if id_ != turns.asked]
             if turns.last is not None and turns.conversation is not None:
                 path = path[-turns.last :] if is_own else []
             if turns.scope in ("current_session", "prior_sessions") and path:

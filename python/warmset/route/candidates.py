@@ -216,6 +216,7 @@ class Gathered:
         superseded: Ids and names of items that only a newer item keeps out, with its id.
         needs: What came of each need.
         session: The name of the current session; None if there is none or it has no name.
+        asked: The id of the message that is the request; see `Existing.asked`.
         timeless: Whether they are the same at any time, as long as nothing is stored.
     """
 
@@ -224,6 +225,7 @@ class Gathered:
     superseded: Sequence[tuple[int, str, int]] = ()
     needs: Sequence[NeedReport] = ()
     session: str | None = None
+    asked: int | None = None
     timeless: bool = False
 
 

@@ -137,7 +137,7 @@ class Composer:
         ids = {one.id for one in included}
         names = {one.memory_id for one in included}
         left = self._budget - total
-        asked = self._desk.sources.existing.asked(request.conversation, request.query)
+        asked = plan.gathered.asked
         there = ids if asked is None else ids | {asked}  # the query stands at the end
         own = [one for one in included if one.needs]
         return Payload(

@@ -47,6 +47,21 @@ class _Asked:
     last: int | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Here:
+    """What the conversation of a request is like.
+
+    Args:
+        turns: The times of its messages, if any need counts them.
+        session: The name of the current session.
+        asked: The id of the message that is the request, if it was appended before the call.
+    """
+
+    turns: Sequence[int]
+    session: str | None
+    asked: int | None
+
+
 class Gatherer:
     """Finds the candidates of a task.
 
@@ -67,27 +82,26 @@ class Gatherer:
         Raises:
             StoreError: The store could not be read.
         """
-        shelf, existing = self._sources.as_seen(), self._sources.existing
+        shelf = self._sources.as_seen()
         needs = spec.required_memory
         counts = spec.decay == "turn" or any(need.turns is not None for need in needs)
-        turns = existing.times(request.conversation, request.query) if counts else []
-        own = self._session(request)
+        here = self._here(request, counts=counts)
         question = Question(
             text=request.query,
             vector=request.vector,
             weights=self._sources.weights,
             now=None if spec.decay == "turn" else int(request.now.timestamp() * 1_000_000),
-            turns=turns if spec.decay == "turn" else None,
+            turns=here.turns if spec.decay == "turn" else None,
         )
         reports: dict[int, NeedReport] = {}
         asked: list[_Asked] = []
         for number, need in enumerate(needs):
             skipped = number in request.skipped
-            why = _SKIPPED if skipped else self._unmet(need, request, turns, own)
+            why = _SKIPPED if skipped else self._unmet(need, request, here)
             if why is not None:
                 reports[number] = NeedReport(number=number, left=why)
             else:
-                ask = _ask_of(need, request, turns, own)
+                ask = _ask_of(need, request, here)
                 asked.append(_Asked(number, need, ask, need.turns))
         put = [one for one in asked if one.need.type != MESSAGE]
         answers = dict(
@@ -109,7 +123,7 @@ class Gatherer:
                     heir = heirs.get(held.memory_id)
                     if heir is not None:
                         superseded[held.id] = (held.id, held.memory_id, heir)
-            others, matched = self._existing(one, question, request, heirs)
+            others, matched = self._existing(one, question, request, heirs, here)
             listed += others
             matched += 0 if answer is None else answer.matched
             reports[one.number] = NeedReport(
@@ -126,18 +140,20 @@ class Gatherer:
             candidates=candidates,
             superseded=[one for one in superseded.values() if one[0] not in found],
             needs=[reports[number] for number in sorted(reports)],
-            session=own,
+            session=here.session,
+            asked=here.asked,
             timeless=not ages and all(need.within is None for need in needs),
         )
 
-    def _session(self, request: Request) -> str | None:
-        if request.session is not None or request.conversation is None:
-            return request.session
-        return self._sources.existing.session(request.conversation)
+    def _here(self, request: Request, *, counts: bool) -> _Here:
+        existing, conversation = self._sources.existing, request.conversation
+        asked = existing.asked(conversation, request.query)
+        session = request.session
+        if session is None and conversation is not None:
+            session = existing.session(conversation)
+        return _Here(existing.times(conversation, asked) if counts else [], session, asked)
 
-    def _unmet(
-        self, need: Need, request: Request, turns: Sequence[int], own: str | None
-    ) -> str | None:
+    def _unmet(self, need: Need, request: Request, here: _Here) -> str | None:
         """Return why a need is left out; None if it counts."""
         lacks = {
             "current_pipeline": request.pipeline,
@@ -156,15 +172,20 @@ class Gatherer:
             return "the query mentions none of its words"
         for type_ in need.when.present:
             there = replace(need, type=type_, when=None, similarity_match=False)
-            ask = replace(_ask_of(there, request, turns, own), k=1, floor=None)
+            ask = replace(_ask_of(there, request, here), k=1, floor=None)
             one = _Asked(-1, there, ask, there.turns)
             [answer] = self._sources.as_seen().find([ask], Question())
-            if not answer.found and not self._existing(one, Question(), request, {})[0]:
+            if not answer.found and not self._existing(one, Question(), request, {}, here)[0]:
                 return f"there is no item of type {type_!r}"
         return None
 
     def _existing(
-        self, one: _Asked, question: Question, request: Request, heirs: Mapping[str, int]
+        self,
+        one: _Asked,
+        question: Question,
+        request: Request,
+        heirs: Mapping[str, int],
+        here: _Here,
     ) -> tuple[list[Candidate], int]:
         """Return the messages or memories that a need names, and how many match it."""
         need, ask = one.need, one.ask
@@ -177,7 +198,7 @@ class Gatherer:
                 scope=need.scope,
                 session=request.session,
                 last=one.last,
-                query=request.query,
+                asked=here.asked,
             )
             found, matched = existing.turns(turn_ask, ask, question, heirs)
         elif need.type in MEMORY_TYPES:
@@ -237,15 +258,15 @@ class _Union:
         return found
 
 
-def _ask_of(need: Need, request: Request, turns: Sequence[int], own: str | None) -> Ask:
+def _ask_of(need: Need, request: Request, here: _Here) -> Ask:
     """Return what a need asks for.
 
     Args:
         need: The need.
         request: What the candidates are for.
-        turns: The times of the conversation's messages, if any need counts them.
-        own: The name of the current session.
+        here: What the conversation is like.
     """
+    turns, own = here.turns, here.session
     labels = {
         "module": need.all_modules,
         "sections": need.sections,

@@ -46,12 +46,15 @@ def replayed(desk: Desk, payload_id: str, decided: Decided) -> Payload:
         reader=past,
         encoding=decided.encoding,
     )
-    gathered = replace(gathered, candidates=[past.labelled(one) for one in gathered.candidates])
+    request = decided.request
+    gathered = replace(
+        gathered,
+        candidates=[past.labelled(one) for one in gathered.candidates],
+        asked=desk.sources.existing.asked(request.conversation, request.query),
+    )
     said = decided.verdicts
     judgement = None if said is None else Judgement(verdicts=said, report=decided.triage)
-    composer = Composer(
-        then, decided.spec, decided.request, tool_tokens=decided.tool_tokens, grants=desk
-    )
+    composer = Composer(then, decided.spec, request, tool_tokens=decided.tool_tokens, grants=desk)
     return replace(composer.compose(gathered, judgement), payload_id=payload_id)
 
 

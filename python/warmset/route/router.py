@@ -85,7 +85,6 @@ class Router:
     Raises:
         InvalidInputError: The number of plans is negative, or `keep_records` is not more than 0.
         SpecError: A specification is wrong.
-        InvalidInputError: `keep_records` is not more than 0.
         OSError: The folder cannot be read.
     """
 
@@ -110,7 +109,6 @@ class Router:
         self.specs = specs
         self._items = memory.items
         self._sources = memory.items.sources
-        encoding = self._sources.handle.engine.encoding
         encoding = self._sources.handle.engine.encoding
         self._desk = Desk(
             self._sources,
