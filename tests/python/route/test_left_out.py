@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from types import SimpleNamespace
 
+import judging
 import pytest
 
 from warmset.errors import BudgetTooSmall
 from warmset.items import NewItem
 from warmset.route import Need, Router, TaskSpec, Verdict
-from warmset.route.candidates import Candidate, Facts
 from warmset.route.choice import Judged, choose
 from warmset.route.decided import _candidates, _columns
 from warmset.route.plan import why_left
@@ -18,22 +19,8 @@ ROOM = 100
 
 
 def candidate(id_, tokens=10, *, similarity=0.5, relevance=0.5, **known):
-    facts = Facts(
-        memory_id=f"n{id_}",
-        tokens=tokens,
-        at=id_,
-        origin="user",
-        columns={"type": ("note",)},
-        **known,
-    )
-    return Candidate(
-        id=id_,
-        known=facts,
-        priority="supplementary",
-        needs=(0,),
-        similarity=similarity,
-        relevance=relevance,
-    )
+    made = judging.candidate(id_, f"n{id_}", relevance=relevance, tokens=tokens, **known)
+    return replace(made, similarity=similarity)
 
 
 def left(*candidates, verdicts=None, tokens=None, gone=(), ids=()):
