@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 from tests.mutants.tree import TESTS
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from tests.mutants.mutant import Mutant
     from tests.mutants.record import Record
     from tests.mutants.tree import Tree
@@ -18,15 +20,20 @@ MOST = 400  # tests: each also costs time before it runs
 MIN_SECONDS = 0.002  # what a test costs at least, around what was measured
 
 
-def choose(mutant: Mutant, record: Record, seconds: float = SECONDS) -> list[str]:
+def choose(
+    mutant: Mutant, record: Record, seconds: float = SECONDS, within: Sequence[str] = ()
+) -> list[str]:
     """Choose the tests that execute the mutated line, fastest first, up to some seconds' worth.
 
     Half of the time goes to tests of the mutant's own room, which check what it promises; tests of
     other rooms fill the rest. If no recorded test executes the line (it runs at import, or in
     another process), these are the tests of its function, then those of its file. The list is
-    empty if there are none; see `folder_for`.
+    empty if there are none; see `folder_for`. `within`, if given, are the folders and files of
+    tests, and the tests, that they are chosen from.
     """
     found = record.tests_of(mutant.file, mutant.line) or record.tests_of_file(mutant.file)
+    if within:
+        found = {test for test in found if any(_lies_in(test, place) for place in within)}
     home = f"{TESTS}/{mutant.room}/"
     ordered = sorted(found, key=lambda test: (record.seconds.get(test, math.inf), test))
     own = [test for test in ordered if test.startswith(home)]
@@ -42,6 +49,12 @@ def folder_for(mutant: Mutant, tree: Tree) -> str:
         if (tree.root / TESTS / room).is_dir():
             return f"{TESTS}/{room}"
     return TESTS
+
+
+def _lies_in(test: str, place: str) -> bool:
+    """Whether a test is a place of tests, or lies in it: a folder, a file, a class."""
+    place = place.rstrip("/")
+    return test == place or test.startswith((f"{place}/", f"{place}::", f"{place}["))
 
 
 def _cost(test: str, record: Record) -> float:

@@ -58,7 +58,11 @@ def parser() -> argparse.ArgumentParser:
         metavar="K/N",
         help="lists: part K of N, a room in one part as a whole",
     )
-    add("--no-record", action="store_true", help="choose tests by what is recorded already")
+    add(
+        "--no-record",
+        action="store_true",
+        help="choose tests by what is recorded already, as lists always do",
+    )
     add("--timeout", type=float, default=TIMEOUT, metavar="S", help="lists: seconds for a mistake")
     add("--json", type=Path, metavar="F", help="write every result")
     add("--save", action="store_true", help="write counts to benches/results/mutants-<kind>.json")

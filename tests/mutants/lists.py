@@ -16,10 +16,10 @@ see a mistake; `fresh = true`, that it was written after the tests that the list
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from tests.mutants.mutant import Mutant, Result
+from tests.mutants.mutant import Mutant
 from tests.mutants.tree import TESTS, UsageError
 from tests.mutants.trial import Suite
 
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from tests.mutants.tree import Tree
-    from tests.mutants.trial import Bench
 
 OF_A_LIST = {"room": str, "tests": list, "run": str, "mistake": list}
 OF_A_MISTAKE = {
@@ -123,16 +122,3 @@ def _check(
     for key, value in said.items():
         if not isinstance(value, known[key]):
             raise UsageError(f"{place}: {key} is no {known[key].__name__}")
-
-
-def try_mistake(tree: Tree, bench: Bench, mistake: Mistake) -> Result:
-    """Try one entry, unless it is equivalent or its text is not there exactly once."""
-    mutant, times = mistake.mutant(tree)
-    if times != 1:
-        by = f"the text occurs {times} times" if mutant.before else "no such file"
-        return Result(mutant=mutant, outcome="stale", by=by, fresh=mistake.fresh)
-    if mistake.equivalent:
-        by = mistake.equivalent
-        return Result(mutant=mutant, outcome="equivalent", by=by, fresh=mistake.fresh)
-    tried = bench.try_one(mutant, mistake.tests)
-    return replace(tried, fresh=mistake.fresh)

@@ -100,6 +100,13 @@ class Record:
     def _home_of(self, folder: str) -> Path:
         return self.home / folder.removeprefix("tests/").replace("/", "-")
 
+    def forget(self, stale: Iterable[str]) -> None:
+        """Go on without the record of some folders of tests."""
+        gone = {self._home_of(folder) for folder in stale}
+        self._lines.clear()
+        self.parts = [part for part in self.parts if part.home not in gone]
+        self.seconds = {test: s for part in self.parts for test, s in part.facts["tests"].items()}
+
     def has(self, folder: str) -> bool:
         """Whether a folder of tests is recorded."""
         return any(part.home == self._home_of(folder) for part in self.parts)

@@ -10,7 +10,6 @@ from tests.mutants.changed import base, changed_lines
 from tests.mutants.chosen import choose, folder_for
 from tests.mutants.copies import copy_of
 from tests.mutants.equivalent import equivalents
-from tests.mutants.lists import try_mistake
 from tests.mutants.mutant import Result
 from tests.mutants.operators import mutants_of
 from tests.mutants.record import Record
@@ -49,13 +48,35 @@ class Run:
             self._bring_up(Record(self.tree), copy, only)
 
     def by_hand(self, mistakes: Sequence[Mistake]) -> None:
-        """Try mistakes of the lists."""
+        """Try mistakes of the lists, by what is recorded already; see `_try_mistake`."""
+        record = Record(self.tree)
+        record.forget(record.stale())  # whether these tests pass is not known
         with copy_of(self.tree) as copy:
             bench = self._bench(copy)
             task = self.bar.add_task("by hand", total=len(mistakes))
             for one in mistakes:
                 self.bar.update(task, description=one.room)
-                self._done(try_mistake(self.tree, bench, one), task)
+                tried = self._try_mistake(one, record, bench)
+                self._done(replace(tried, fresh=one.fresh), task)
+
+    def _try_mistake(self, mistake: Mistake, record: Record, bench: Bench) -> Result:
+        """Try one entry of a list, unless it is equivalent or its text is not there exactly once.
+
+        Of its tests those come first that are recorded to execute the line; if none of these fails,
+        all of them follow.
+        """
+        mutant, times = mistake.mutant(self.tree)
+        if times != 1:
+            by = f"the text occurs {times} times" if mutant.before else "no such file"
+            return Result(mutant=mutant, outcome="stale", by=by)
+        if mistake.equivalent:
+            return Result(mutant=mutant, outcome="equivalent", by=mistake.equivalent)
+        places = mistake.tests.arguments
+        if places and (chosen := choose(mutant, record, within=places)):
+            tried = self._try_chosen(mutant, chosen, record, bench)
+            if tried.outcome != "lived":
+                return tried
+        return bench.try_one(mutant, mistake.tests)
 
     def automatic(self, options: argparse.Namespace) -> None:
         """Try a sample, what is mutable on changed lines, or a sample of that."""
@@ -130,15 +151,19 @@ class Run:
         """Try recorded tests, then the room's folder if it is not recorded or there are none."""
         tried: Result | None = None
         if chosen := choose(mutant, record):
-            worth = sum(record.seconds[test] for test in chosen)
-            suite = Suite(arguments=tuple(chosen), sound=True)
-            tried = bench.try_one(mutant, suite, START_SECONDS + SLOWER * worth)
+            tried = self._try_chosen(mutant, chosen, record, bench)
         folder = folder_for(mutant, self.tree)
         own = folder.endswith(f"/{mutant.room}")
         if tried is None or (tried.outcome == "lived" and own and not record.has(folder)):
             more = bench.try_one(mutant, Suite(arguments=(folder,)))
             tried = replace(more, seconds=more.seconds + (tried.seconds if tried else 0.0))
         return tried
+
+    @staticmethod
+    def _try_chosen(mutant: Mutant, chosen: Sequence[str], record: Record, bench: Bench) -> Result:
+        worth = sum(record.seconds[test] for test in chosen)
+        suite = Suite(arguments=tuple(chosen), sound=True)
+        return bench.try_one(mutant, suite, START_SECONDS + SLOWER * worth)
 
     def _bring_up(self, record: Record, copy: Copy, only: Sequence[str]) -> None:
         stale = record.stale(only)

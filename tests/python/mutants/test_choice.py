@@ -82,6 +82,25 @@ def test_no_more_tests_are_chosen_than_start_quickly() -> None:
     assert len(choose(mutant(), record)) == MOST
 
 
+@pytest.mark.parametrize(
+    ("place", "chosen"),
+    [
+        ("tests/python/compact", ["a", "b[1]", "b[2]"]),
+        ("tests/python/compact/", ["a", "b[1]", "b[2]"]),
+        ("tests/python/compact/test_a.py", ["a", "b[1]", "b[2]"]),
+        ("tests/python/compact/test_a.py::test_b", ["b[1]", "b[2]"]),
+        ("tests/python/compact/test_a.py::test_b[1]", ["b[1]"]),
+        ("tests/python/comp", []),
+        ("tests/python/compact/test_a.py::test_", []),
+    ],
+)
+def test_tests_may_have_to_lie_in_a_place(place: str, chosen: list[str]) -> None:
+    tests = [f"tests/python/compact/test_a.py::test_{name}" for name in ("a", "b[1]", "b[2]")]
+    record: Any = Recorded(dict.fromkeys([*tests, "tests/python/other/test_a.py::test_a"], 0.1))
+    made = choose(mutant(), record, within=[place])
+    assert [test.rpartition("test_")[2] for test in made] == chosen
+
+
 @pytest.mark.parametrize("removal", REMOVALS, ids=lambda one: one.__name__)
 def test_removals_do_what_their_examples_say(removal: Any) -> None:
     for example in removal.examples():

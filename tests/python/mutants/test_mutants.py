@@ -213,6 +213,40 @@ def test_a_part_of_a_list_is_tried_and_may_have_to_reach_a_score(root: Path) -> 
     assert code == 1
 
 
+def test_of_a_list_the_tests_that_are_recorded_for_a_line_come_first(root: Path) -> None:
+    listed(root)
+    path = root / "tests/python/scale/test_sizes.py"
+    more = "\n\ndef test_quick():\n    assert fits(1)\n    assert not fits(7)\n"
+    path.write_text(TESTS + more, encoding="utf-8")
+    assert main(["--record", "tests/python/scale"], root) == 0
+
+    def by() -> str:
+        _code, made = ran(root, "--by-hand", "-k", "everything fits")
+        (one,) = made["mutants"]
+        assert one["outcome"] == "found"
+        return str(one["by"]).rpartition("::")[2]
+
+    part = Tree(root).cache / "record" / "python-scale" / "part.json"
+    facts = json.loads(part.read_text(encoding="utf-8"))
+    test = "tests/python/scale/test_sizes.py::test_"
+    facts["tests"] = {f"{test}fits": 5.0, f"{test}quick": 0.01, f"{test}total": 0.001}
+    part.write_text(json.dumps(facts), encoding="utf-8")
+    assert by() == "test_quick", "fastest first, of those that execute the line"
+    facts["tests"] = {f"{test}total": 0.001}
+    part.write_text(json.dumps(facts), encoding="utf-8")
+    assert by() == "test_fits", "all of them, where none of those fails"
+    facts["tests"] = {f"{test}quick": 0.01}
+    part.write_text(json.dumps(facts), encoding="utf-8")
+    path.write_text(TESTS + more + "\n", encoding="utf-8")
+    assert by() == "test_fits", "a record of other tests says nothing"
+    path.write_text(TESTS + more, encoding="utf-8")
+    place = Tree(root).lists / "scale.toml"
+    text = place.read_text(encoding="utf-8")
+    elsewhere = text.replace('["tests/python/scale"]', f'["{test}fits"]', 1)
+    place.write_text(elsewhere, encoding="utf-8")
+    assert by() == "test_fits", "none but the tests of the list"
+
+
 @pytest.mark.parametrize(
     ("text", "said"),
     [
