@@ -65,7 +65,7 @@ def parser() -> argparse.ArgumentParser:
     )
     add("--timeout", type=float, default=TIMEOUT, metavar="S", help="lists: seconds for a mistake")
     add("--json", type=Path, metavar="F", help="write every result")
-    add("--save", action="store_true", help="write counts to benches/results/mutants-<kind>.json")
+    add("--save", action="store_true", help="write counts into benches/results/mutants-<kind>.json")
     add("--at-least", type=float, metavar="PERCENT", help="fail if a room has a lower score")
     return made
 
@@ -96,6 +96,9 @@ def main(arguments: Sequence[str] | None = None, root: Path = REPOSITORY) -> int
     automatic = options.sample is not None or options.changed is not None
     if [options.by_hand, automatic, options.record].count(True) != 1:
         console.print("say one of --by-hand, --sample N, --changed [REV], --record", markup=False)
+        return 2
+    if options.save and options.holds:
+        console.print("--save is of whole rooms, and -k takes some of their mistakes", markup=False)
         return 2
     # Both, also where a shell has a background command ignore Ctrl-C: the tests would inherit it.
     for end in (signal.SIGINT, signal.SIGTERM):

@@ -12,7 +12,7 @@ from rich.markup import escape
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Mapping, Sequence
     from pathlib import Path
 
     from rich.console import Console
@@ -134,24 +134,41 @@ def _counts(results: Sequence[Result]) -> dict[str, dict[str, Any]]:
 def save(tree: Tree, kind: str, results: Sequence[Result], command: str) -> Path:
     """Write the counts by room, with what they belong to, beside the other results.
 
+    What the file has of other rooms stays, so that all rooms may be tried in several runs.
+
     Raises:
         UsageError: The commit cannot be named.
     """
     path = tree.root / "benches" / "results" / f"mutants-{kind}.json"
-    changed = tree.git("status", "--porcelain", "--untracked-files=no").strip()
-    made = {
-        "setting": {
-            "commit": tree.git("rev-parse", "HEAD").strip(),
-            "changed": bool(changed),
-            "date": datetime.now(UTC).date().isoformat(),
-            "python": platform.python_version(),
-            "command": command,
-        },
-        "rooms": _counts(results),
+    setting = {
+        "commit": tree.git("rev-parse", "HEAD").strip(),
+        "changed": bool(tree.git("status", "--porcelain", "--untracked-files=no").strip()),
+        "date": datetime.now(UTC).date().isoformat(),
+        "python": platform.python_version(),
+        "command": command,
     }
+    counted = _counts(results)
+    del counted["all"]
+    rooms = {**_saved(path), **{room: {**row, **setting} for room, row in counted.items()}}
     path.parent.mkdir(parents=True, exist_ok=True)
+    made = {"rooms": dict(sorted(rooms.items())), "all": _sums(rooms.values())}
     path.write_text(json.dumps(made, indent=1) + "\n", "utf-8")
     return path
+
+
+def _saved(path: Path) -> dict[str, dict[str, Any]]:
+    try:
+        read: dict[str, dict[str, Any]] = json.loads(path.read_text("utf-8"))["rooms"]
+    except FileNotFoundError:
+        return {}
+    return read
+
+
+def _sums(rows: Collection[Mapping[str, Any]]) -> dict[str, Any]:
+    counts = {name: sum(row[name] for row in rows) for name in COLUMNS}
+    tried = sum(counts[name] for name in SCORED)
+    seen = sum(counts[name] for name in SEEN)
+    return {**counts, "score": round(seen / tried, 4) if tried else None}
 
 
 def below(results: Sequence[Result], least: float) -> list[str]:

@@ -143,15 +143,16 @@ def root(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return place
 
 
-def git(root: Path, *arguments: str) -> None:
+def git(root: Path, *arguments: str) -> str:
     who = ("-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "commit.gpgsign=false")
     command = ["git", *who, *arguments]
-    subprocess.run(command, cwd=root, check=True, capture_output=True)  # noqa: S603 - our own
+    done = subprocess.run(command, cwd=root, check=True, capture_output=True)  # noqa: S603 - our own
+    return done.stdout.decode().strip()
 
 
-def commit(root: Path) -> None:
+def commit(root: Path, *options: str) -> None:
     git(root, "add", "-A")
-    git(root, "commit", "-q", "-m", "As it is")
+    git(root, "commit", "-q", "-m", "As it is", *options)
 
 
 def ran(root: Path, *arguments: str) -> tuple[int, dict[str, Any]]:
@@ -384,17 +385,37 @@ def test_equivalent_mutants_are_left_out_and_entries_without_a_mutant_reported(
     assert made["rooms"]["scale"]["equivalent"] == 1
 
 
-def test_results_are_saved_with_what_they_belong_to(root: Path) -> None:
+def test_results_are_saved_by_room_with_what_they_belong_to(root: Path) -> None:
     listed(root)
+    shell = "room = 'loop'\nrun = 'grep -q steps.-.1 python/warmset/loop/__init__.py'\n"
+    shell += '[[mistake]]\nfile = "python/warmset/loop/__init__.py"\nwhat = "without end"\n'
+    shell += 'find = "steps = steps - 1"\nmake = "steps = steps + 1"\n'
+    (Tree(root).lists / "loop.toml").write_text(shell, encoding="utf-8")
     commit(root)
-    ran(root, "--by-hand", "-k", "fit", "--save")
-    text = (root / "benches/results/mutants-by-hand.json").read_text(encoding="utf-8")
-    said = json.loads(text)
-    assert set(said["setting"]) == {"commit", "changed", "date", "python", "command"}
-    assert len(said["setting"]["commit"]) == 40
-    assert said["rooms"]["scale"]["found"] == 1
-    assert said["rooms"]["all"]["lived"] == 1
-    assert str(root) not in text
+
+    def saved(room: str) -> tuple[dict[str, Any], str]:
+        ran(root, "--by-hand", room, "--save")
+        text = (root / "benches/results/mutants-by-hand.json").read_text(encoding="utf-8")
+        assert str(root) not in text
+        said: dict[str, Any] = json.loads(text)
+        return said, git(root, "rev-parse", "HEAD")
+
+    said, _head = saved("loop")
+    assert (said["all"]["found"], said["all"]["score"]) == (1, 1.0)
+    said, first = saved("scale")
+    row = said["rooms"]["scale"]
+    names = {"commit", "changed", "date", "python", "command"}
+    assert names <= set(row)
+    assert (row["found"], row["lived"], row["score"]) == (2, 1, 0.6667)
+    assert (row["commit"], row["changed"]) == (first, False)
+    commit(root, "--allow-empty")
+    said, second = saved("loop")
+    assert first != second
+    commits = {room: row["commit"] for room, row in said["rooms"].items()}
+    assert commits == {"loop": second, "scale": first}, "what is not tried again stays"
+    assert (said["all"]["found"], said["all"]["lived"], said["all"]["score"]) == (3, 1, 0.75)
+    code = main(["--by-hand", "scale", "-k", "fit", "--save"], root)
+    assert code == 2, "a part of a room is not that room"
 
 
 def test_what_cannot_be_run_says_why(root: Path, capsys: pytest.CaptureFixture[str]) -> None:
