@@ -2,51 +2,32 @@
 
 from __future__ import annotations
 
-import json
 import logging
-import re
 from dataclasses import dataclass
 from functools import partial
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Final
 
 import anyio
 import httpx2
 from starlette.responses import JSONResponse, Response
 
 from warmset._support.log import event, kind, room
-from warmset.evict.overflow import is_overflow
+from warmset.serve.proxy.along import Along
+from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, STEP, too_long
 from warmset.serve.proxy.upstream import returned
-from warmset.serve.replies import assembler_for
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
 
     from starlette.types import Receive, Scope, Send
 
+    from warmset.serve.proxy.along import Step
     from warmset.serve.proxy.exchange import Prepared
     from warmset.serve.proxy.surfaces import Surface
     from warmset.serve.proxy.upstream import Upstream
     from warmset.serve.replies import Reply
 
 LOG: Final = room("serve")
-
-_TOO_LONG: Final = (400, 413)
-"""Statuses of answers that may say that a request is too long."""
-
-STEP: Final = 0.75
-"""The share of its tokens that a request may have once the provider found it too long."""
-
-LOOKS: Final = 16
-"""How often a stream is looked at to see whether the reply has ended, where its bytes say so."""
-
-_END: Final = re.compile(
-    rb"\[DONE\]|message_stop|response\.(?:completed|incomplete)"
-    rb"|finish_?[rR]eason\"\s*:\s*\"|interaction\.complete"
-)
-"""What stands where a reply ends."""
-
-_MOST_SAID: Final = 64 << 10
-"""Bytes of an error that are read to see whether it says so."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -77,18 +58,6 @@ class Reading:
     surface: Surface
     shorter: Callable[[int], Awaitable[Prepared]]
     answered: Callable[[Prepared, Reply], Awaitable[None]]
-
-
-class _ToldError(Exception):
-    """What a provider said of a request, as `is_overflow` reads it."""
-
-    def __init__(self, status: int, said: bytes) -> None:
-        super().__init__(said.decode("utf-8", "replace"))
-        self.status_code = status
-        try:
-            self.body: Any = json.loads(said)
-        except (ValueError, RecursionError):
-            self.body = None
 
 
 class Relay(Response):
@@ -159,15 +128,15 @@ class Relay(Response):
         ) as answer:
             chunks = answer.aiter_raw()
             first: list[bytes] = []
-            if not last and answer.status_code in _TOO_LONG:
+            if not last and answer.status_code in STATUSES:
                 size = 0
                 async for chunk in chunks:
                     first.append(chunk)
                     size += len(chunk)
-                    if size > _MOST_SAID:
+                    if size > MOST_SAID:
                         break
                 else:
-                    if is_overflow(_ToldError(answer.status_code, b"".join(first))):
+                    if too_long(answer.status_code, b"".join(first)):
                         return False
             back = returned(answer.headers.raw)
             if reading is not None:
@@ -179,75 +148,34 @@ class Relay(Response):
                 async for chunk in chunks:
                     await send.more(chunk)
             else:
-                answered = partial(reading.answered, prepared)
-                await _Copying(send, answer, reading.surface, answered).run(chunks)
+                along = Along(reading.surface, answer.headers)
+                await _copied(send, chunks, along, partial(reading.answered, prepared))
             await send.end()
             return True
 
 
-class _Copying:
-    """Passes an answer on while it is read along.
+async def _copied(
+    send: _Sent,
+    chunks: AsyncIterator[bytes],
+    along: Along,
+    answered: Callable[[Reply], Awaitable[None]],
+) -> None:
+    """Pass the pieces of an answer on, and append its reply before its end."""
 
-    The reply is appended before the client has the end of it, so that its next request finds it: of
-    a stream that is the event that ends the reply, of a body its last piece.
+    async def do(step: Step) -> None:
+        if step.reply is not None:
+            await answered(step.reply)
+        for chunk in step.chunks:
+            await send.more(chunk)
 
-    Args:
-        send: The client.
-        answer: The answer.
-        surface: What the request is.
-        answered: Takes the reply.
-    """
-
-    def __init__(
-        self,
-        send: _Sent,
-        answer: httpx2.Response,
-        surface: Surface,
-        answered: Callable[[Reply], Awaitable[None]],
-    ) -> None:
-        self._send = send
-        self._answered = answered
-        kind_of = answer.headers.get("content-type", "")
-        self._streams = kind_of.startswith("text/event-stream")
-        plain = answer.headers.get("content-encoding", "identity") == "identity"
-        self._reader = assembler_for(surface.name, kind_of) if plain else None
-        self._looks = LOOKS
-
-    async def run(self, chunks: AsyncIterator[bytes]) -> None:
-        """Pass the pieces on, each as it arrives; of a body, each when the next one arrives."""
-        held: bytes | None = None
-        told = False
-        try:
-            async for chunk in chunks:
-                if self._reader is not None:
-                    self._reader.feed(chunk)
-                if self._streams:
-                    if not told and self._ends(chunk):
-                        await self._tell()
-                        told = True
-                    await self._send.more(chunk)
-                    continue
-                if held is not None:
-                    await self._send.more(held)
-                held = chunk
-        except (httpx2.HTTPError, httpx2.StreamError):
-            if held is not None:
-                await self._send.more(held)
-            raise
-        await self._tell()
-        if held is not None:
-            await self._send.more(held)
-
-    def _ends(self, chunk: bytes) -> bool:
-        """Return whether a reply may end with a piece; a text that says so costs a look."""
-        if self._reader is None or not self._looks or not _END.search(chunk):
-            return False
-        self._looks -= 1
-        return self._reader.reply().is_complete
-
-    async def _tell(self) -> None:
-        if self._reader is not None:
-            await self._answered(self._reader.reply())
+    try:
+        async for chunk in chunks:
+            await do(along.take(chunk))
+    except (httpx2.HTTPError, httpx2.StreamError):
+        for chunk in along.broken():
+            await send.more(chunk)
+        raise
+    await do(along.end())
 
 
 class _Sent:

@@ -1,0 +1,91 @@
+"""Reads an answer along while it is passed on, without a connection of its own.
+
+The reply is appended before the client has the end of it, so that its next request finds it: of a
+stream that is the event that ends the reply, of a body its last piece.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from warmset.serve.replies import assembler_for
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from warmset.serve.proxy.surfaces import Surface
+    from warmset.serve.replies import Reply
+
+LOOKS: Final = 16
+"""How often a stream is looked at to see whether the reply has ended, where its bytes say so."""
+
+_END: Final = re.compile(
+    rb"\[DONE\]|message_stop|response\.(?:completed|incomplete)"
+    rb"|finish_?[rR]eason\"\s*:\s*\"|interaction\.complete"
+)
+"""What stands where a reply ends."""
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """What is to be done, in this order.
+
+    Args:
+        reply: A reply to be appended; None if there is nothing to append.
+        chunks: What is passed on.
+    """
+
+    reply: Reply | None
+    chunks: tuple[bytes, ...]
+
+
+class Along:
+    """Takes the pieces of one answer, and says what is to be done with each.
+
+    Args:
+        surface: What was asked.
+        headers: The headers of the answer by their names in lower case.
+    """
+
+    def __init__(self, surface: Surface, headers: Mapping[str, str]) -> None:
+        kind = headers.get("content-type", "")
+        plain = headers.get("content-encoding", "identity") == "identity"
+        self._streams = kind.startswith("text/event-stream")
+        self._reader = assembler_for(surface.name, kind) if plain else None
+        self._looks = LOOKS
+        self._told = False
+        self._held: bytes | None = None
+
+    def take(self, chunk: bytes) -> Step:
+        """Take a piece. Pieces of a stream are passed on at once, those of a body with the next."""
+        if self._reader is not None:
+            self._reader.feed(chunk)
+        if not self._streams:
+            held, self._held = self._held, chunk
+            return Step(None, () if held is None else (held,))
+        reply = None
+        if not self._told and self._ends(chunk):
+            self._told = True
+            reply = self._reply()
+        return Step(reply, (chunk,))
+
+    def end(self) -> Step:
+        """Say that the answer has ended; its usage may have come behind the reply."""
+        return Step(self._reply(), self.broken())
+
+    def broken(self) -> tuple[bytes, ...]:
+        """Say that no more comes; return what is still to be passed on."""
+        held, self._held = self._held, None
+        return () if held is None else (held,)
+
+    def _ends(self, chunk: bytes) -> bool:
+        """Return whether a reply may end with a piece; a text that says so costs a look."""
+        if self._reader is None or not self._looks or not _END.search(chunk):
+            return False
+        self._looks -= 1
+        return self._reader.reply().is_complete
+
+    def _reply(self) -> Reply | None:
+        return None if self._reader is None else self._reader.reply()
