@@ -6,7 +6,9 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, assert_type
 
+import anthropic
 import numpy as np
+import openai
 from numpy.typing import NDArray
 
 from warmset import (
@@ -72,6 +74,7 @@ from warmset.route import (
     context_tools,
     evaluate,
 )
+from warmset.serve import wrap
 from warmset.summarize import (
     Audit,
     ExtractiveSummarizer,
@@ -289,3 +292,12 @@ def routes(memory: Memory, messages: list[dict[str, Any]]) -> None:
     assert_type(made.answer, int)
     assert_type(run.output("b", data={"n": 1}, derived_from=made.payload), str)
     assert_type(payload.more(["a"]).granted, tuple[str, ...])
+
+
+def clients(memory: Memory) -> None:
+    assert_type(wrap(openai.OpenAI(), memory), openai.OpenAI)
+    assert_type(
+        wrap(anthropic.AsyncAnthropic(), memory, conversation="c"), anthropic.AsyncAnthropic
+    )
+    wrap(openai.AsyncOpenAI(), memory, mode="recency", budget=8_000, window={"recent": 3})
+    wrap(memory, memory)  # type: ignore[type-var]

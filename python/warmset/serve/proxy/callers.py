@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 
 from warmset.serve.proxy.listed import listed_of
 from warmset.serve.proxy.naming import conversation_of
@@ -17,7 +17,14 @@ if TYPE_CHECKING:
     from warmset.serve.proxy.listed import Listed
     from warmset.serve.proxy.options import ProxyOptions
     from warmset.serve.proxy.surfaces import Surface
-    from warmset.serve.proxy.tenants import Tenants
+
+
+class TenantOf(Protocol):
+    """What tells whose memory a request uses."""
+
+    def tenant(self, headers: Mapping[str, str], query: str, /) -> str:
+        """Return the tenant."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +50,7 @@ class Callers:
         options: Which fields of a request name the conversation.
     """
 
-    def __init__(self, tenants: Tenants, options: ProxyOptions) -> None:
+    def __init__(self, tenants: TenantOf, options: ProxyOptions) -> None:
         self._tenants = tenants
         self._options = options
         self._recognition = Recognition()

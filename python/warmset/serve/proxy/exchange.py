@@ -9,7 +9,7 @@ import json
 import logging
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Final
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 from warmset._support.log import event, kind, room
 from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
@@ -21,10 +21,11 @@ from warmset.tokens import count_tokens
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
+    from contextlib import AbstractContextManager
 
+    from warmset.memory import Memory
     from warmset.options import Mode
     from warmset.serve.proxy.callers import Callers, Talk
-    from warmset.serve.proxy.memories import Memories
     from warmset.serve.proxy.options import ProxyOptions
     from warmset.serve.proxy.surfaces import Surface
     from warmset.serve.replies import Reply
@@ -45,6 +46,14 @@ _ENDLESS: Final = 1 << 40
 
 _ELSEWHERE: Final = ("previous_response_id", "conversation", "prompt")
 """Fields of Responses that name what the provider has; the list is then only the end of it."""
+
+
+class Lender(Protocol):
+    """What has the memories of tenants."""
+
+    def of(self, tenant: str, /) -> AbstractContextManager[Memory]:
+        """Lend the memory of a tenant."""
+        ...
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -114,7 +123,7 @@ class Exchanges:
         options: What the proxy was told.
     """
 
-    def __init__(self, memories: Memories, who: Callers, options: ProxyOptions) -> None:
+    def __init__(self, memories: Lender, who: Callers, options: ProxyOptions) -> None:
         self._memories = memories
         self._who = who
         self._options = options
@@ -166,8 +175,12 @@ class Exchanges:
         try:
             return self._appended(asked, prepared, reply)
         except Exception as error:  # noqa: BLE001 - the client has its answer already
-            event(LOG, logging.WARNING, "reply_left", surface=asked.surface.name, error=kind(error))
+            self.left(asked, error)
             return False
+
+    def left(self, asked: Asked, error: BaseException) -> None:
+        """Note that a reply was not appended; it comes with the next request."""
+        event(LOG, logging.WARNING, "reply_left", surface=asked.surface.name, error=kind(error))
 
     def _appended(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
         if prepared.window is not None and reply.usage is not None and not prepared.done.settled:

@@ -14,7 +14,7 @@ from starlette.responses import JSONResponse, Response
 from warmset._support.log import event, kind, room
 from warmset.serve.proxy.along import Along
 from warmset.serve.proxy.overlong import MOST_SAID, STATUSES, STEP, too_long
-from warmset.serve.proxy.upstream import returned
+from warmset.serve.proxy.upstream import returned, with_beta
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator, Awaitable, Callable
@@ -194,17 +194,3 @@ class _Sent:
 
     async def end(self) -> None:
         await self._send({"type": "http.response.body", "body": b"", "more_body": False})
-
-
-def with_beta(
-    headers: tuple[tuple[bytes, bytes], ...], beta: str | None
-) -> list[tuple[bytes, bytes]]:
-    """Return headers with a value of `anthropic-beta` more, if it is not there already."""
-    if beta is None:
-        return list(headers)
-    name = b"anthropic-beta"
-    there = [value for key, value in headers if key == name]
-    known = {one.strip() for value in there for one in value.decode("latin-1").split(",")}
-    wanted = [one for one in map(str.strip, beta.split(",")) if one not in known]
-    value = b", ".join([*there, *(one.encode("latin-1") for one in wanted)])
-    return [*(one for one in headers if one[0] != name), (name, value)]

@@ -92,6 +92,17 @@ def surface_of(method: str, path: str) -> Surface | None:
     return None if verb is None else _GEMINI.get(verb[1])
 
 
+def surface_behind(method: str, path: str) -> Surface | None:
+    """Return what a request of a client is whose base URL may have any path of its own.
+
+    Args:
+        method: Its method.
+        path: Its path, that of the base URL before it.
+    """
+    found = (one for end, one in _PATHS.items() if path.endswith(end))
+    return next(found, None) if method == "POST" else None
+
+
 def provider_of(path: str, headers: frozenset[str]) -> Provider:
     """Return whose API a request that passes through is for.
 

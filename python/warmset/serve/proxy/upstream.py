@@ -118,6 +118,20 @@ def returned(headers: Iterable[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]
     return [one for one in _kept(list(headers)) if not one[0].startswith(own)]
 
 
+def with_beta(
+    headers: Sequence[tuple[bytes, bytes]], beta: str | None
+) -> list[tuple[bytes, bytes]]:
+    """Return headers with a value of `anthropic-beta` more, if it is not there already."""
+    if beta is None:
+        return list(headers)
+    name = b"anthropic-beta"
+    there = [value for key, value in headers if key == name]
+    known = {one.strip() for value in there for one in value.decode("latin-1").split(",")}
+    wanted = [one for one in map(str.strip, beta.split(",")) if one not in known]
+    value = b", ".join([*there, *(one.encode("latin-1") for one in wanted)])
+    return [*(one for one in headers if one[0] != name), (name, value)]
+
+
 def _kept(headers: Sequence[tuple[bytes, bytes]]) -> list[tuple[bytes, bytes]]:
     lower = [(name.lower(), value) for name, value in headers]
     named = {

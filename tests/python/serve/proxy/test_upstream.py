@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 
 from warmset.errors import InvalidInputError
-from warmset.serve.proxy.relay import with_beta
-from warmset.serve.proxy.upstream import BASES, Upstreams, forwarded, returned
+from warmset.serve.proxy.upstream import BASES, Upstreams, forwarded, returned, with_beta
 
 
 def test_without_a_word_requests_go_to_the_providers():
