@@ -7,6 +7,7 @@ import json
 import logging
 import os
 import threading
+from dataclasses import replace
 
 import pytest
 
@@ -20,6 +21,7 @@ from werkzeug import Response  # noqa: E402
 from warmset import Memory  # noqa: E402
 from warmset.errors import InvalidInputError  # noqa: E402
 from warmset.serve import wrap  # noqa: E402
+from warmset.serve.proxy.exchange import Exchanges  # noqa: E402
 
 HELLO = [{"role": "user", "content": "Hello, how many boxes are there?"}]
 ANSWER = {
@@ -293,6 +295,7 @@ def test_the_http_client_of_a_client_goes_on_sending(httpserver, memory):
     inner = httpx2.Client(
         headers={"x-own": "1"},
         cookies={"a": "b"},
+        params={"version": "7"},
         event_hooks={"request": [lambda request: seen.append(request.url.path)]},
     )
     client = wrap(client_of(httpserver, http_client=inner), memory)
@@ -300,11 +303,51 @@ def test_the_http_client_of_a_client_goes_on_sending(httpserver, memory):
     [(request, _response)] = httpserver.log
     assert request.headers["x-own"] == "1"
     assert request.cookies["a"] == "b"
+    assert request.args["version"] == "7"
     assert request.headers["authorization"] == "Bearer k"
     assert request.headers["accept-encoding"] == "identity"
     assert seen == [CHAT]
     client.close()
     assert inner.is_closed
+
+
+def test_proxies_are_those_of_the_client(httpserver, memory, monkeypatch):
+    httpserver.expect_request(CHAT).respond_with_json(ANSWER)
+    client = client_of(httpserver)
+    for name in ("HTTP_PROXY", "http_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:9")
+    monkeypatch.setenv("NO_PROXY", "")
+    wrap(client, memory, conversation="c").chat.completions.create(model="m", messages=HELLO)
+    assert said(memory)[-1] == "Forty."
+
+
+def test_options_of_windows_are_handed_on(httpserver, memory, monkeypatch):
+    httpserver.expect_request(CHAT).respond_with_json(ANSWER)
+    seen = []
+    process = memory.process
+
+    def noted(*args, **options):
+        seen.append(options)
+        return process(*args, **options)
+
+    monkeypatch.setattr(memory, "process", noted)
+    options = {"mode": "recency", "budget": 900, "window": {"recent": 3}}
+    ask(httpserver, memory, awaited=False, wrapped=options)
+    assert (seen[0]["mode"], seen[0]["budget"], seen[0]["recent"]) == ("recency", 900, 3)
+
+
+@pytest.mark.parametrize("awaited", [False, True])
+def test_a_beta_that_a_window_needs_goes_out(httpserver, memory, awaited, monkeypatch):
+    httpserver.expect_request(CHAT).respond_with_json(ANSWER)
+    prepare = Exchanges.prepare
+
+    def needing(self, *args, **options):
+        return replace(prepare(self, *args, **options), beta="b-2")
+
+    monkeypatch.setattr(Exchanges, "prepare", needing)
+    ask(httpserver, memory, awaited, extra_headers={"anthropic-beta": "b-1"})
+    [(request, _response)] = httpserver.log
+    assert request.headers["anthropic-beta"] == "b-1, b-2"
 
 
 def test_timeouts_are_those_of_the_client(httpserver, memory):

@@ -123,8 +123,7 @@ class Transport(httpx2.BaseTransport):
         pieces = answer.iter_raw()
         if prepared.window is not None and answer.status_code in STATUSES:
             first, whole = _some(pieces)
-            if whole and too_long(answer.status_code, b"".join(first)):
-                answer.close()
+            if whole and too_long(answer.status_code, b"".join(first)):  # read to its end: closed
                 first = []
                 prepared = self._prepared(asked, int(prepared.window.tokens * STEP))
                 answer = self._inner.send(self._process.sent(request, prepared), stream=True)
@@ -182,8 +181,7 @@ class AsyncTransport(httpx2.AsyncBaseTransport):
         pieces = answer.aiter_raw()
         if prepared.window is not None and answer.status_code in STATUSES:
             first, whole = await _asome(pieces)
-            if whole and too_long(answer.status_code, b"".join(first)):
-                await answer.aclose()
+            if whole and too_long(answer.status_code, b"".join(first)):  # read to its end: closed
                 first = []
                 prepared = await self._prepared(asked, int(prepared.window.tokens * STEP))
                 again = self._process.sent(request, prepared)
