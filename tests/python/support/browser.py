@@ -7,13 +7,12 @@ import itertools
 import json
 import os
 import platform
-import re
 import shutil
 import subprocess
 import sys
 import tempfile
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -160,20 +159,31 @@ def browsing():
             "--disable-component-update",
             "--remote-debugging-port=0",
             f"--user-data-dir={profile}",
-            *(["--no-sandbox", "--disable-dev-shm-usage"] if os.geteuid() == 0 else []),
+            *(["--no-sandbox", "--disable-dev-shm-usage"] if _is_root() else []),
             "about:blank",
         ]
         process = subprocess.Popen(  # noqa: S603 - the browser of this machine
-            command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True
+            command, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL
         )
         try:
-            address = None
-            for line in process.stderr:
-                if (address := re.search(r"ws://\S+", line)) is not None:
-                    break
-            assert address, "the browser did not start"
-            with connect(address[0], max_size=None, proxy=None) as connection:
-                yield Page(connection)
+            with connect(_address(Path(profile), process), max_size=None, proxy=None) as made:
+                yield Page(made)
         finally:
             process.kill()
             process.communicate()
+
+
+def _address(profile, process):
+    """Return where a browser listens; it writes that down when it does."""
+    end = time.monotonic() + PATIENCE
+    while time.monotonic() < end and process.poll() is None:
+        with suppress(OSError, ValueError):
+            port, path = (profile / "DevToolsActivePort").read_text().split()
+            return f"ws://127.0.0.1:{port}{path}"
+        time.sleep(0.02)
+    pytest.fail(f"the browser did not start: {process.poll()}")
+
+
+def _is_root():
+    """Return whether the browser would refuse its sandbox."""
+    return hasattr(os, "geteuid") and os.geteuid() == 0

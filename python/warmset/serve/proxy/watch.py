@@ -182,7 +182,7 @@ class Seen:
     ) -> None:
         self._watcher = watcher
         self._surface = surface
-        self._provider = provider
+        self._provider: Provider = provider
         self._address = address
         self._trace = {name: headers[name] for name in _TRACE if name in headers}
         self._came = time.perf_counter()

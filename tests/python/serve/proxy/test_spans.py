@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 
 import httpx2
 import pytest
@@ -12,6 +13,7 @@ from opentelemetry.sdk.trace.export import SimpleSpanProcessor
 from opentelemetry.sdk.trace.export.in_memory_span_exporter import InMemorySpanExporter
 from opentelemetry.trace import SpanKind, StatusCode
 from proxy_requests import LIST, REPLY, chat
+from werkzeug import Response
 
 from warmset import Memory
 from warmset.errors import StoreError
@@ -147,6 +149,47 @@ def test_an_error_is_told_by_its_status(proxied, httpserver, made, status):
     assert span.attributes["error.type"] == str(status)
     assert span.status.status_code is StatusCode.ERROR
     assert span.status.description is None
+
+
+def test_a_stream_that_breaks_off_says_so(proxied, httpserver, made):
+    longer = {"Content-Length": "1000"}
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(
+        lambda _request: Response(
+            iter([b'data: {"id":"c"}\n\n']), content_type="text/event-stream", headers=longer
+        )
+    )
+    with proxied(httpserver.url_for("")) as proxy:
+        with pytest.raises(httpx2.RemoteProtocolError):
+            chat(proxy.url, stream=True)
+        until(made, 1)
+    [span] = made()
+    assert span.attributes["error.type"] == "broken_off"
+    assert span.attributes["gen_ai.request.stream"] is True
+    assert span.status.status_code is StatusCode.ERROR
+
+
+def test_a_client_that_goes_is_no_broken_stream(proxied, httpserver, made):
+    def pieces():
+        for _ in range(2_000):
+            yield b": and so on\n\n"
+            time.sleep(0.01)
+
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(
+        lambda _request: Response(pieces(), content_type="text/event-stream")
+    )
+    with proxied(httpserver.url_for("")) as proxy:
+        body = {"messages": LIST, "stream": True}
+        with httpx2.stream("POST", f"{proxy.url}/v1/chat/completions", json=body) as got:
+            next(got.iter_raw())
+        until(made, 1)
+    assert [one.attributes["error.type"] for one in made()] == ["client_gone"]
+
+
+def until(made, count):
+    end = time.monotonic() + 20
+    while len(made()) < count:
+        assert time.monotonic() < end
+        time.sleep(0.01)
 
 
 def test_what_is_not_sent_or_has_no_list_has_no_span(proxied, upstream, made):
