@@ -103,7 +103,6 @@ class Recent:
         clock: Callable[[], float] = time.time,
     ) -> None:
         self._lock = lock("watch")
-        self._clock = clock
         self._most = conversations
         self._since = clock()
         self._windows: deque[Row] = deque(maxlen=windows)
@@ -167,7 +166,6 @@ class Recent:
             newest = islice(reversed(self._talks.items()), SHOWN)
             return {
                 "since": self._since,
-                "now": self._clock(),
                 **asdict(self._totals),
                 "bypasses": dict(self._bypasses.most_common()),
                 "windows": [asdict(row) for row in reversed(self._windows)],

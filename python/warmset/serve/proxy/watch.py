@@ -319,9 +319,13 @@ def _share(cached: int, paid: int, tokens: int) -> int:
 
 
 def _spans() -> Spans | None:
-    """Return what makes spans; None where OpenTelemetry is not installed."""
+    """Return what makes spans; None where OpenTelemetry is not installed, or set up wrongly."""
     try:
         from warmset.serve.proxy.spans import Spans  # noqa: PLC0415 - where it is installed
     except ImportError:
         return None
-    return Spans()
+    try:
+        return Spans()
+    except Exception as error:  # noqa: BLE001 - it loads what the environment names
+        event(LOG, logging.WARNING, "failed", what="watch", error=kind(error))
+        return None

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 
 import pytest
 from browser import browsing
 from proxy_requests import LIST, REPLY, chat
 
+from warmset.serve.proxy.guard import GuardOptions
 from warmset.serve.proxy.recent import SHOWN, WINDOWS, Row
 from warmset.serve.proxy.saving import Before
 
@@ -44,6 +46,12 @@ def upstream(httpserver):
     return httpserver
 
 
+@pytest.fixture
+def guarded(proxied):
+    """Return a function that starts a proxy as users have it, with its guard in front."""
+    return partial(proxied, guard=GuardOptions())
+
+
 def seen(page, proxy):
     """Open the page of a proxy."""
     page.open(f"{proxy.url}/_warmset/")
@@ -71,8 +79,8 @@ def filled(proxy, count, **changed):
         proxy.watcher.recent.window(row, Before(10_000, None, 0.0))
 
 
-def test_it_shows_what_happens_while_it_is_open(page, proxied, upstream):
-    with proxied(upstream.url_for(""), mode="recency") as proxy:
+def test_it_shows_what_happens_while_it_is_open(page, guarded, upstream):
+    with guarded(upstream.url_for(""), mode="recency") as proxy:
         seen(page, proxy)
         text = page.text()
         assert "No window yet." in text
@@ -102,8 +110,8 @@ def test_it_shows_what_happens_while_it_is_open(page, proxied, upstream):
     page.complaints.clear()  # that it does not answer
 
 
-def test_bars_are_as_long_as_their_tokens(page, proxied, upstream):
-    with proxied(upstream.url_for("")) as proxy:
+def test_bars_are_as_long_as_their_tokens(page, guarded, upstream):
+    with guarded(upstream.url_for("")) as proxy:
         filled(proxy, 1)
         filled(proxy, 1, tokens_in=20_000, cached=0)
         seen(page, proxy)
@@ -118,8 +126,8 @@ def test_bars_are_as_long_as_their_tokens(page, proxied, upstream):
     assert money == "$0.002"
 
 
-def test_it_comes_back_when_the_proxy_does(page, proxied, upstream):
-    with proxied(upstream.url_for("")) as proxy:
+def test_it_comes_back_when_the_proxy_does(page, guarded, upstream):
+    with guarded(upstream.url_for("")) as proxy:
         seen(page, proxy)
         page.offline(is_so=True)
         page.value(NOW)
@@ -131,8 +139,8 @@ def test_it_comes_back_when_the_proxy_does(page, proxied, upstream):
         page.complaints.clear()  # that there was no network
 
 
-def test_of_many_conversations_it_shows_the_newest(page, proxied, upstream):
-    with proxied(upstream.url_for("")) as proxy:
+def test_of_many_conversations_it_shows_the_newest(page, guarded, upstream):
+    with guarded(upstream.url_for("")) as proxy:
         filled(proxy, 10_000)
         seen(page, proxy)
         assert f"The newest {SHOWN} of 10,000." in page.text()
@@ -143,8 +151,8 @@ def test_of_many_conversations_it_shows_the_newest(page, proxied, upstream):
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 1_200])
-def test_it_fits_and_can_be_read(page, proxied, upstream, scheme, width):
-    with proxied(upstream.url_for(""), names=True) as proxy:
+def test_it_fits_and_can_be_read(page, guarded, upstream, scheme, width):
+    with guarded(upstream.url_for(""), names=True) as proxy:
         chat(proxy.url, **{"x-warmset-conversation": "n" * 500})
         filled(proxy, 30, saved_usd=None)
         page.size(width)
@@ -173,8 +181,8 @@ def contrast(one, other):
     return (high + 0.05) / (low + 0.05)
 
 
-def test_it_can_be_used_by_keyboard_and_read_out(page, proxied, upstream):
-    with proxied(upstream.url_for("")) as proxy:
+def test_it_can_be_used_by_keyboard_and_read_out(page, guarded, upstream):
+    with guarded(upstream.url_for("")) as proxy:
         filled(proxy, 3)
         proxy.watcher.recent.request(failed=False, bypass="too_slow", cached=0)
         seen(page, proxy)
@@ -197,8 +205,8 @@ def test_it_can_be_used_by_keyboard_and_read_out(page, proxied, upstream):
     assert "status" in [role for role, _name in told]
 
 
-def test_what_callers_choose_is_text(page, proxied, upstream):
-    with proxied(upstream.url_for(""), names=True) as proxy:
+def test_what_callers_choose_is_text(page, guarded, upstream):
+    with guarded(upstream.url_for(""), names=True) as proxy:
         chat(proxy.url, **{"x-warmset-conversation": HOSTILE})
         seen(page, proxy)
         assert page.value("document.querySelector('#talks code').textContent") == HOSTILE

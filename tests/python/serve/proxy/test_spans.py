@@ -235,6 +235,15 @@ def test_without_a_provider_of_tracers_nothing_is_computed(proxied, upstream, mo
         assert proxy.watcher.recent.state()["requests"] == 1
 
 
+def test_a_provider_of_tracers_that_fails_costs_nothing(proxied, upstream, monkeypatch, caplog):
+    monkeypatch.setattr(module, "get_tracer", lambda *_args: 1 / 0)
+    with proxied(upstream.url_for("")) as proxy:
+        assert chat(proxy.url).status_code == 200
+        assert proxy.watcher.recent.state()["requests"] == 1
+    [failed] = [one for one in caplog.records if getattr(one, "event", "") == "failed"]
+    assert (failed.what, failed.error) == ("watch", "ZeroDivisionError")
+
+
 WITHOUT = """
 import sys
 sys.modules["opentelemetry"] = None

@@ -363,6 +363,7 @@ BROKEN = [
     *[(Metrics, name) for name in ("bypassed", "stream_closed")],
     *[(Recent, name) for name in ("window", "request", "before", "streams")],
     (Watcher, "digest"),
+    (watch._Watched, "_looked"),
     (watch, "Outcome"),
     (watch, "saved_usd"),
 ]
