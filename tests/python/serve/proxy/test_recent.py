@@ -140,3 +140,11 @@ def test_threads_lose_nothing():
     assert state["windows"][0]["number"] == 1_200
     assert (state["requests"], state["bypasses"], state["streams"]) == (1_200, {"x": 1_200}, 0)
     assert [each["windows"] for each in state["conversations"]] == [300] * 4
+
+
+def test_the_next_request_is_compared_with_the_last_one():
+    one, last = Recent(), Before(200, "m", 2.0)
+    one.window(row("a"), BEFORE)
+    one.window(row("a"), last)
+    assert one.before("a") is last
+    assert one.before("b") is None

@@ -222,7 +222,7 @@ def test_a_span_that_fails_costs_no_request(proxied, upstream, made, monkeypatch
         got = chat(proxy.url)
         assert proxy.watcher.recent.state()["requests"] == 1
     assert (got.status_code, got.json()) == (200, REPLY)
-    assert all(one.end_time for one in made())
+    assert len(made()) == (name != "_of_request")  # one that began has ended
 
 
 def test_without_a_provider_of_tracers_nothing_is_computed(proxied, upstream, monkeypatch):

@@ -24,6 +24,7 @@ from warmset.serve.proxy.metrics import Metrics
 from warmset.serve.proxy.options import ProxyOptions
 from warmset.serve.proxy.outcome import model_of
 from warmset.serve.proxy.recent import Recent
+from warmset.serve.proxy.relay import Address
 from warmset.serve.proxy.tenants import Tenants
 from warmset.serve.proxy.watch import Watcher
 
@@ -155,6 +156,7 @@ def test_without_figures_of_the_provider_the_cache_is_what_is_expected(proxied, 
 
 def test_each_sort_of_request_and_status(proxied, httpserver):
     httpserver.expect_request("/v1/chat/completions").respond_with_json({}, status=429)
+    httpserver.expect_request("/v1/responses").respond_with_json({}, status=400)
     httpserver.expect_request("/v1/models").respond_with_json({})
     httpserver.expect_request("/v1/files").respond_with_json({}, status=404)
     path = "/v1beta/models/gemini-2.5-pro:generateContent"
@@ -162,6 +164,7 @@ def test_each_sort_of_request_and_status(proxied, httpserver):
     with proxied(httpserver.url_for("")) as proxy:
         chat(proxy.url)
         chat(proxy.url, **{"x-warmset-mode": "best"})
+        httpx2.post(f"{proxy.url}/v1/responses", json={"input": LIST})
         httpx2.get(f"{proxy.url}/v1/models")
         httpx2.post(f"{proxy.url}/v1/files", content=b"x")
         contents = {"contents": [{"role": "user", "parts": [{"text": "hi"}]}]}
@@ -171,12 +174,13 @@ def test_each_sort_of_request_and_status(proxied, httpserver):
     assert {name: n for name, n in found.items() if name.startswith("requests")} == {
         "requests_total/429/chat": 1,
         "requests_total/400/chat": 1,
+        "requests_total/400/responses": 1,
         "requests_total/200/through": 1,
         "requests_total/404/through": 1,
         "requests_total/200/gemini": 1,
     }
-    assert found["added_latency_seconds_count"] == 2  # of those with a list that were sent
-    assert (shown["requests"], shown["failed"]) == (5, 3)
+    assert found["added_latency_seconds_count"] == 3  # of those with a list that were sent
+    assert (shown["requests"], shown["failed"]) == (6, 4)
     # What the provider refused was not paid; it is neither shown nor counted as saved.
     assert [row["model"] for row in shown["windows"]] == ["gemini-2.5-pro"]
     assert found["tokens_total/in"] == shown["windows"][0]["tokens_in"]
@@ -385,14 +389,28 @@ def test_what_fails_in_counting_costs_no_request(proxied, upstream, monkeypatch,
                 got = chat(proxy.url, **{"x-warmset-conversation": f"c{at}"})
                 streamed = httpx2.post(f"{proxy.url}/v1/responses", json={"input": LIST})
                 strange = chat(proxy.url, messages=[{"role": "oracle", "content": 7}])
+                until(lambda: bool(failures(caplog)), wanted=True)
             assert (got.status_code, got.json()) == (200, REPLY)
             assert got.headers["x-warmset"].startswith("mode=")
             assert streamed.content == stream
             assert strange.headers["x-warmset"].startswith("bypass; ")
             assert proxy.said(f"c{at}") == [*LIST, {"role": "assistant", "content": "Forty."}]
             assert TOLD not in caplog.text
-            failed = [one for one in caplog.records if getattr(one, "event", "") == "failed"]
-            assert {(one.what, one.error) for one in failed} == {("watch", "RuntimeError")}, name
+            assert failures(caplog) == {("watch", "RuntimeError")}, name
+
+
+def failures(caplog):
+    records = list(caplog.records)
+    failed = [one for one in records if getattr(one, "event", "") == "failed"]
+    return {(one.what, one.error) for one in failed}
+
+
+def test_nothing_of_a_request_is_held_but_its_trace():
+    address = Address(method="POST", url=httpx2.URL("http://localhost/v1"), headers=())
+    given = {"authorization": f"Bearer {KEY}", "x-api-key": KEY, "traceparent": "00-a-b-01"}
+    seen = Watcher().request(None, "openai", address, given)
+    assert KEY not in repr(vars(seen))
+    assert "00-a-b-01" in repr(vars(seen))
 
 
 def test_what_cannot_be_counted_is_counted_as_far_as_it_goes(proxied, upstream, monkeypatch):
