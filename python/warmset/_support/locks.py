@@ -38,6 +38,7 @@ Name: TypeAlias = Literal[
     "redaction",
     "notices",
     "plans",
+    "watch",
 ]
 
 ORDER: Final[tuple[Name, ...]] = get_args(Name)

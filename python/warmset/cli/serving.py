@@ -48,6 +48,7 @@ def serve(
     mode: Mode = "auto",
     budget: int | None = None,
     patience: float = PATIENCE,
+    show_names: _Flag = False,
     embedder: str | None = None,
     key_file: Path | None = None,
 ) -> int:
@@ -73,6 +74,7 @@ def serve(
         mode: How windows are built: auto, steady, jit, recency or full.
         budget: The most tokens of a call; what the model's context allows if not given.
         patience: Seconds that a window may take before the request goes upstream as it came.
+        show_names: Show the names of conversations on the page; digests of them if not given.
         embedder: The source of vectors: minilm, static, openai, cohere, voyage or lexical; minilm
             if not given.
         key_file: A file with the store's master key, if it has one.
@@ -93,6 +95,7 @@ def serve(
         budget=budget,
         patience=patience,
         fields=field or (),
+        names=show_names,
     )
     store: dict[str, Any] = {
         "embedder": embedder,

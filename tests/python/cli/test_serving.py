@@ -10,6 +10,7 @@ import subprocess
 import sys
 from contextlib import contextmanager
 
+import httpx2
 import pytest
 from client_loops import Chat, asked
 
@@ -49,6 +50,12 @@ def run_loop(loop, url, turns):
     return messages
 
 
+def shown(url):
+    """Return the conversation that the page shows."""
+    [one] = httpx2.get(f"{url}/_warmset/state").json()["conversations"]
+    return one
+
+
 def everything(store):
     return b"".join(one.read_bytes() for one in store.rglob("*") if one.is_file())
 
@@ -59,6 +66,8 @@ def test_it_ends_when_it_is_told_to_and_has_what_was_said(httpserver, tmp_path, 
     loop = Chat(httpserver)
     with serving(store, "--upstream", loop.server.url.rstrip("/")) as (url, process):
         messages = run_loop(loop, url, 3)
+        assert httpx2.get(f"{url}/_warmset/", headers={"host": "elsewhere"}).status_code == 421
+        pages = [httpx2.get(f"{url}/_warmset/{one}").text for one in ("", "state", "metrics")]
         process.send_signal(number)
         out, errors = process.communicate(timeout=20)
         assert process.returncode in (0, 130, -number)
@@ -71,6 +80,10 @@ def test_it_ends_when_it_is_told_to_and_has_what_was_said(httpserver, tmp_path, 
         [name] = memory.conversations()
         assert len(list(memory.conversation(name).messages())) == len(messages)
     assert KEY.encode() not in everything(store)
+    assert KEY not in "".join(pages)
+    assert name not in "".join(pages)
+    assert 'warmset_refusals_total{reason="warmset_host"} 1.0' in pages[2]
+    assert json.loads(pages[1])["requests"] == len(loop.server.lengths)
 
 
 def test_a_restart_knows_the_conversation_again(httpserver, tmp_path):
@@ -79,18 +92,22 @@ def test_a_restart_knows_the_conversation_again(httpserver, tmp_path):
     upstream = ("--upstream", loop.server.url.rstrip("/"))
     with serving(store, *upstream) as (url, process):
         messages = run_loop(loop, url, 2)
+        before = shown(url)
         process.send_signal(signal.SIGKILL)  # nobody can tell it to end
         process.wait(10)
-    with serving(store, *upstream) as (url, process):
+    with serving(store, *upstream, "--show-names") as (url, process):
         loop.client = loop.client.with_options(base_url=f"{url}/v1", api_key=KEY)
         messages.append(asked(9))
         loop.call(messages)
+        after = shown(url)
         process.terminate()
         process.communicate(timeout=20)
     [tenant] = set(re.findall(rb"key-[0-9a-f]{32}", everything(store)))
     with Memory.open(store, embedder="lexical", tenant=tenant.decode()) as memory:
         [name] = memory.conversations()
         assert len(list(memory.conversation(name).messages())) == len(messages) + 1
+    assert before["conversation"] == after["conversation"]  # its digest outlives the process
+    assert (before["name"], after["name"]) == (None, name)
 
 
 def failed(capsys, *tokens):

@@ -652,7 +652,8 @@ def test_every_event_has_its_fields_and_none_has_what_was_said(heard, tmp_path, 
         scenario(heard, *given)
         heard.memory = None
     told = {(one.event, getattr(one, "what", None), one.name) for one in heard.all}
-    assert told == set(ROWS)
+    elsewhere = {row for row in ROWS if row[2] == "warmset.serve"}  # in the tests of that room
+    assert told == set(ROWS) - elsewhere
 
 
 # --- handlers -------------------------------------------------------------------------------------

@@ -14,10 +14,12 @@ from starlette.routing import Route
 
 from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
 from warmset.serve.proxy.naming import HeaderError
+from warmset.serve.proxy.pages import pages
 from warmset.serve.proxy.paths import raw_of
 from warmset.serve.proxy.relay import Address, Reading, Relay
 from warmset.serve.proxy.surfaces import provider_of, surface_of
 from warmset.serve.proxy.upstream import Upstream, forwarded
+from warmset.serve.proxy.watch import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import AsyncIterator
@@ -27,6 +29,7 @@ if TYPE_CHECKING:
     from warmset.serve.proxy.callers import Callers
     from warmset.serve.proxy.memories import Memories
     from warmset.serve.proxy.options import ProxyOptions
+    from warmset.serve.proxy.watch import Seen
     from warmset.serve.replies import Reply
 
 _METHODS: Final = ["GET", "POST", "PUT", "PATCH", "DELETE", "HEAD"]
@@ -35,15 +38,19 @@ THREADS: Final = 16
 """Windows that are made at once; more requests wait for one, within their patience."""
 
 
-def application(memories: Memories, who: Callers, options: ProxyOptions) -> Starlette:
+def application(
+    memories: Memories, who: Callers, options: ProxyOptions, watcher: Watcher | None = None
+) -> Starlette:
     """Return the proxy; the guard stands in front of it.
 
     Args:
         memories: The store, which the caller closes.
         who: Tells who asks, and in which conversation.
         options: What the proxy is told.
+        watcher: Watches it; one of its own if not given.
     """
-    proxy = _Proxy(memories, who, options)
+    watcher = watcher or Watcher(names=options.names)
+    proxy = _Proxy(memories, who, options, watcher)
 
     @asynccontextmanager
     async def life(_app: Starlette) -> AsyncIterator[None]:
@@ -54,7 +61,8 @@ def application(memories: Memories, who: Callers, options: ProxyOptions) -> Star
 
     routes = [
         Route("/_warmset/health", proxy.health, methods=["GET"]),
-        Route("/_warmset/{path:path}", _unknown),
+        *pages(watcher, memories, patience=options.patience),
+        Route("/_warmset/{path:path}", _unknown, methods=_METHODS),
         Route("/{path:path}", proxy.answer, methods=_METHODS),
     ]
     return Starlette(routes=routes, lifespan=life)
@@ -71,9 +79,13 @@ class _Proxy:
         memories: The store.
         who: Tells who asks.
         options: What the proxy is told.
+        watcher: Watches it.
     """
 
-    def __init__(self, memories: Memories, who: Callers, options: ProxyOptions) -> None:
+    def __init__(
+        self, memories: Memories, who: Callers, options: ProxyOptions, watcher: Watcher
+    ) -> None:
+        self._watcher = watcher
         self._memories = memories
         self._options = options
         self._exchanges = Exchanges(memories, who, options)
@@ -111,22 +123,29 @@ class _Proxy:
             url=self._upstream.upstreams.url(provider, path, query),
             headers=tuple(forwarded(request.headers.raw)),
         )
+        seen = self._watcher.request(surface, provider, address, headers)
         if surface is None:
-            return Relay(self._upstream, address, Prepared(body=body))
-        asked = Asked(surface=surface, headers=headers, query=query, body=body)
+            return seen.around(Relay(self._upstream, address, Prepared(body=body)))
+        asked = Asked(surface=surface, headers=headers, query=query, body=body, seen=seen)
         try:
-            prepared = await self._prepare(asked)
+            prepared = await self._prepare(asked, seen)
         except HeaderError as error:
             said = {"type": "warmset_header", "message": str(error)}
-            return JSONResponse({"error": said}, status_code=400)
+            return seen.around(JSONResponse({"error": said}, status_code=400))
         reading = Reading(
             surface=surface,
-            shorter=partial(self._prepare, asked),
-            answered=partial(self._answered, asked),
+            shorter=partial(self._prepare, asked, seen),
+            answered=partial(self._answered, asked, seen),
         )
-        return Relay(self._upstream, address, prepared, reading)
+        return seen.around(Relay(self._upstream, address, prepared, reading))
 
-    async def _prepare(self, asked: Asked, most: int | None = None) -> Prepared:
+    async def _prepare(self, asked: Asked, seen: Seen, most: int | None = None) -> Prepared:
+        """Return what is sent, and let it be seen."""
+        prepared = await self._prepared(asked, most)
+        seen.sends(prepared)
+        return prepared
+
+    async def _prepared(self, asked: Asked, most: int | None) -> Prepared:
         """Return what is sent; the request as it came if that takes too long."""
         work = partial(self._exchanges.prepare, asked, most=most)
         try:
@@ -135,8 +154,9 @@ class _Proxy:
         except TimeoutError:
             return self._exchanges.bypassed(asked, "too_slow")
 
-    async def _answered(self, asked: Asked, prepared: Prepared, reply: Reply) -> None:
+    async def _answered(self, asked: Asked, seen: Seen, prepared: Prepared, reply: Reply) -> None:
         """Append a reply, whatever happens to the connection meanwhile; wait for it so long."""
+        seen.replied(reply)
         work = partial(self._exchanges.answered, asked, prepared, reply)
         with anyio.move_on_after(self._options.patience, shield=True):
             await to_thread.run_sync(work, abandon_on_cancel=True)

@@ -28,6 +28,7 @@ if TYPE_CHECKING:
     from warmset.serve.proxy.callers import Callers, Talk
     from warmset.serve.proxy.options import ProxyOptions
     from warmset.serve.proxy.surfaces import Surface
+    from warmset.serve.proxy.watch import Seen
     from warmset.serve.replies import Reply
     from warmset.window.result import Window
 
@@ -65,12 +66,14 @@ class Asked:
         headers: Its headers by their names in lower case.
         query: What stands behind the path.
         body: It.
+        seen: Is told which model it asks; None if nobody wants to know.
     """
 
     surface: Surface
     headers: Mapping[str, str]
     query: str
     body: bytes
+    seen: Seen | None = None
 
 
 @dataclass(slots=True)
@@ -221,6 +224,8 @@ class Exchanges:
             raise HeaderError(str(error)) from None
         fields = Fields(asked.body)
         body = fields.values
+        if asked.seen is not None:
+            asked.seen.asks(body.get("model"))
         given = body.get(surface.messages)
         if not isinstance(given, list) or not given:
             return Prepared(body=asked.body)  # a text alone, or what the provider will refuse

@@ -12,6 +12,7 @@ that its open streams and its backlog are not counted any more.
 
 from __future__ import annotations
 
+import math
 import os
 import re
 from typing import TYPE_CHECKING, Final
@@ -67,15 +68,20 @@ class Metrics:
         self._saved = Counter(
             "warmset_saved_usd", "Money that was not spent, in US dollars", registry=own
         )
+        self._extra = Counter(
+            "warmset_extra_usd",
+            "Money that was spent beyond what whole lists would have cost, in US dollars",
+            registry=own,
+        )
         self._thinking = Counter(
             "warmset_thinking_blocks",
-            "Blocks of thinking that were sent, and that were left out",
+            "Blocks of thinking that were sent, left out, and sent but refused by the provider",
             ("fate",),
             registry=own,
         )
         self._latency = Histogram(
             "warmset_added_latency_seconds",
-            "Time between a request and sending it on",
+            "Time between the last byte of a request with a list, and sending it on",
             registry=own,
             buckets=_BUCKETS,
         )
@@ -132,16 +138,21 @@ class Metrics:
         self._thinking.labels("kept").inc(max(thinking_kept, 0))
         self._thinking.labels("dropped").inc(max(thinking_dropped, 0))
 
-    def used(self, *, cached: int = 0, saved_usd: float = 0.0) -> None:
+    def used(self, *, cached: int = 0, saved_usd: float = 0.0, thinking_refused: int = 0) -> None:
         """Count what an answer says about its cost.
 
         Args:
             cached: The tokens that the provider read from its cache.
-            saved_usd: The money that was not spent, in US dollars; a loss counts as nothing.
+            saved_usd: The money that was not spent, in US dollars; a loss, which is negative,
+                counts apart.
+            thinking_refused: The blocks of thinking that were sent, and that the provider left out.
         """
         self._add_tokens("cached", cached)
-        if 0 < saved_usd < float("inf"):
+        self._thinking.labels("refused").inc(max(thinking_refused, 0))
+        if 0 < saved_usd < math.inf:
             self._saved.inc(saved_usd)
+        elif -math.inf < saved_usd < 0:
+            self._extra.inc(-saved_usd)
 
     def added(self, seconds: float) -> None:
         """Count the time that passed between a request and sending it on."""

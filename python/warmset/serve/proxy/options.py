@@ -32,6 +32,8 @@ class ProxyOptions:
         connections: The most connections to upstreams at once.
         fields: Fields of requests that name the conversation, as "metadata.session_id", in the
             order in which they count; lists are recognised where none does.
+        names: Whether the page of the proxy shows the names of conversations; it shows digests
+            of them if not.
         window: More options of windows; see `WindowOptions`.
 
     Raises:
@@ -45,6 +47,7 @@ class ProxyOptions:
     timeout: float = 600.0
     connections: int = 256
     fields: tuple[str, ...] = ()
+    names: bool = False
     window: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:

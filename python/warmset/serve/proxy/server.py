@@ -16,6 +16,7 @@ from warmset.serve.proxy.callers import Callers
 from warmset.serve.proxy.guard import Guard
 from warmset.serve.proxy.memories import Memories
 from warmset.serve.proxy.tenants import Tenants, secret_of
+from warmset.serve.proxy.watch import Watcher
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
@@ -104,7 +105,9 @@ def run(
         try:
             host, port = bound.getsockname()[:2]
             callers = Callers(tenants_of(memory), options)
-            app = Guard(application(memories, callers, options), guard)
+            watcher = Watcher(secret=secret_of(memory), names=options.names)
+            watched = application(memories, callers, options, watcher)
+            app = Guard(watched, guard, refused=watcher.refused)
             config = uvicorn.Config(
                 app,
                 log_config=None,

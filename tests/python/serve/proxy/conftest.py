@@ -13,9 +13,11 @@ uvicorn = pytest.importorskip("uvicorn", reason="the extra serve is not installe
 
 from warmset.serve.proxy.app import application  # noqa: E402
 from warmset.serve.proxy.callers import Talk  # noqa: E402
+from warmset.serve.proxy.guard import Guard  # noqa: E402
 from warmset.serve.proxy.memories import Memories  # noqa: E402
 from warmset.serve.proxy.options import ProxyOptions  # noqa: E402
 from warmset.serve.proxy.upstream import Upstreams  # noqa: E402
+from warmset.serve.proxy.watch import Watcher  # noqa: E402
 
 
 class Named:
@@ -37,11 +39,13 @@ class Running:
     Attributes:
         url: Its address.
         memories: Its store.
+        watcher: What watches it.
     """
 
-    def __init__(self, url, memories):
+    def __init__(self, url, memories, watcher):
         self.url = url
         self.memories = memories
+        self.watcher = watcher
 
     def said(self, conversation="c", tenant="t"):
         """Return the messages of a conversation."""
@@ -76,12 +80,16 @@ def proxied(tmp_path):
     """Return a function that starts a proxy in front of a server."""
 
     @contextmanager
-    def start(upstream, *, who=None, **options):
+    def start(upstream, *, who=None, guard=None, **options):
         memories = Memories(tmp_path / "store", {"embedder": "lexical", "durability": "os"})
         try:
             given = ProxyOptions(upstreams=Upstreams.of([upstream.rstrip("/")]), **options)
-            with serving(application(memories, who or Named(), given)) as url:
-                yield Running(url, memories)
+            watcher = Watcher(names=given.names)
+            app = application(memories, who or Named(), given, watcher)
+            if guard is not None:
+                app = Guard(app, guard, refused=watcher.refused)
+            with serving(app) as url:
+                yield Running(url, memories, watcher)
         finally:
             memories.close()
 

@@ -190,3 +190,14 @@ def test_several_workers_answer_with_the_sums_of_all(tmp_path):
 
 def test_without_workers_nobody_ends():
     ended(1)
+
+
+def test_what_whole_lists_would_have_cost_less_and_thinking_that_is_refused():
+    one = Metrics()
+    one.used(saved_usd=-0.25)
+    one.used(saved_usd=float("-inf"))
+    one.used(saved_usd=0.5, thinking_refused=2)
+    one.used(thinking_refused=-1)
+    found = values(one.text())
+    assert (found["warmset_extra_usd_total",], found["warmset_saved_usd_total",]) == (0.25, 0.5)
+    assert found["warmset_thinking_blocks_total", "refused"] == 2
