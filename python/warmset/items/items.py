@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import Held, count_texts
@@ -18,7 +19,7 @@ from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
 from warmset.items.marks import change_columns
-from warmset.items.new import NewItem
+from warmset.items.new import NewItem, digest_of
 from warmset.items.shelf import Shelf, shelf_of
 from warmset.options import SEARCH_WAIT, SHORTLIST
 from warmset.text.timestamps import milliseconds
@@ -47,6 +48,7 @@ _STEP: Final = 1_000
 _REDACTED: Final = ("text", "data", "summary", "sections", "keys", "entities", "meta")
 """The fields of an item whose texts are redacted."""
 
+_texts_of: Final = attrgetter(*_REDACTED)
 
 _PUT_ASIDE: Final = ("archived", "merged_into")
 """The columns of an archived item that it has not otherwise."""
@@ -264,10 +266,10 @@ class Items:
             progress=progress,
         )
 
-    def _put(self, engine: Engine, shelf: Shelf, batch: Sequence[NewItem]) -> list[str]:
+    def _put(self, engine: Engine, shelf: Shelf, given: Sequence[NewItem]) -> list[str]:
         """Write one batch."""
-        batch = [self._redacted(item) for item in batch]
-        digests = [item.digest() for item in batch]
+        ready = [self._ready(item) for item in given]
+        batch = [item for item, _digest in ready]
         tokens = count_texts([item.said() for item in batch], engine.encoding)
         now = datetime.now(UTC)
         rows: list[Put] = []
@@ -275,7 +277,7 @@ class Items:
         taken = self._existing.names()
         with shelf.lock:
             shelf.refresh()
-            for item, digest, count in zip(batch, digests, tokens, strict=True):
+            for (item, digest), count in zip(ready, tokens, strict=True):
                 if item.memory_id is None:
                     nameless.append(len(rows))
                 else:
@@ -302,11 +304,13 @@ class Items:
                 )
             written = engine.log.write(rows) if rows else []
             shelf.refresh()
-        given = iter(number_name(cast("int", written[at].id)) for at in nameless)
-        return [item.memory_id or next(given) for item in batch]
+        numbers = iter(number_name(cast("int", written[at].id)) for at in nameless)
+        return [item.memory_id or next(numbers) for item in batch]
 
     def _provenance(self, shelf: Shelf, item: NewItem) -> tuple[list[int], Origin]:
         """Return the ids of the records that an item is made from, and whose words it has."""
+        if not item.derived_from:
+            return [], item.origin
         sources: list[int] = []
         origins: list[Origin] = [item.origin]
         for name in item.derived_from:
@@ -321,19 +325,22 @@ class Items:
         """Return what is known of an item that was put, or a memory or message; None if neither."""
         return shelf.named(name) or self._existing.get(name)
 
+    def _ready(self, item: NewItem) -> tuple[NewItem, str]:
+        """Return an item as it may be stored, and its digest."""
+        given = item.given()
+        if self._handle.redactor.may_change(given):
+            item = self._redacted(item)
+            given = item.given()
+        return item, digest_of(given)
+
     def _redacted(self, item: NewItem) -> NewItem:
-        """Return an item as it may be stored."""
+        """Return an item with its texts redacted."""
         redactor = self._handle.redactor
-        given = {field: getattr(item, field) for field in _REDACTED}
-        plain = {
-            field: list(value) if isinstance(value, tuple) else value
-            for field, value in given.items()
-            if value
-        }
-        said = redactor.data(plain)
+        plain = [list(one) if isinstance(one, tuple) else one for one in _texts_of(item)]
+        said = redactor.data(plain)  # the values alone: the names of our fields are no text
         if said == plain:
             return item
-        changed = replace(item, **said)
+        changed = replace(item, **dict(zip(_REDACTED, said, strict=True)))
         redactor.note(self._handle.tenant, item.conversation, 1)
         return changed
 

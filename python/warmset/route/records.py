@@ -134,8 +134,8 @@ class Recorder:
     ) -> list[Put]:
         system = request.system
         if system:
-            redactor = self._sources.handle.redactor
-            system = redactor.data({"system": system})["system"]
+            said = {"role": "system", "content": system}
+            system = self._sources.handle.redactor.messages([said])[0]["content"]
         made = encode(
             spec=spec,
             request=request,
