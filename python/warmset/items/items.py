@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from operator import attrgetter
@@ -10,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, cast
 from warmset._core import Held, count_texts
 from warmset._support.aio import twin
 from warmset.errors import InvalidInputError, NotFound
-from warmset.evict.policies import at_least
+from warmset.evict.policies import at_least, yes_or_no
 from warmset.items.ask import Ask, Question, names_of
 from warmset.items.cells import item_of, name_of, number_name, row_of
 from warmset.items.consolidate.run import consolidate
@@ -26,7 +27,7 @@ from warmset.text.timestamps import milliseconds
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset._core import Cell
     from warmset.embed import Vectors
@@ -41,6 +42,9 @@ if TYPE_CHECKING:
     from warmset.options import Weights
     from warmset.receipts import ErasureResult
     from warmset.store.rows import Put
+
+MOST_FOUND: Final = 1 << 31
+"""The most items that are listed, whatever `k` is."""
 
 _STEP: Final = 1_000
 """Items that are written in one batch."""
@@ -155,6 +159,8 @@ class Items:
             StoreError: They could not be written; batches before the failure were.
         """
         engine = self._handle.live()
+        if not isinstance(items, Iterable):
+            raise InvalidInputError(f"items: expected a list of NewItem, found {items!r:.80}")
         listed = list(items)
         for item in listed:
             if not isinstance(item, NewItem):
@@ -405,6 +411,9 @@ class Items:
         """
         engine = self._handle.live()
         at_least("k", k, 1)
+        k = min(k, MOST_FOUND)
+        yes_or_no("archived", archived)
+        yes_or_no("superseded", superseded)
         if text is not None and not isinstance(text, str):
             raise InvalidInputError(f"text: expected a text, found {text!r:.80}")
         labels = {
@@ -482,17 +491,16 @@ class Items:
         engine = self._handle.live()
         engine.must_write()
         shelf = shelf_of(engine, self._handle.tenant)
-        names = list(dict.fromkeys(memory_ids))
-        there: list[Held] = []
-        for name in names:
+        there: dict[str, Held] = {}
+        for name in memory_ids:
             held = shelf.named(name)
             if held is None:
                 raise NotFound(f"there is no item {name!r:.80} that was put")
-            there.append(held)
+            there[name] = held
 
         def changed(cells: Sequence[Cell | None]) -> list[dict[str, Any] | None]:
             found: list[dict[str, Any] | None] = []
-            for name, cell in zip(names, cells, strict=True):
+            for name, cell in zip(there, cells, strict=True):
                 if cell is None:
                     raise NotFound(f"there is no item {name!r:.80} that was put")
                 others = dict(cell.columns)
@@ -501,7 +509,7 @@ class Items:
                 found.append({**others, "archived": True} if archived else others)
             return found
 
-        change_columns(engine, shelf, [held.name for held in there], changed)
+        change_columns(engine, shelf, [held.name for held in there.values()], changed)
 
     def consolidate(
         self,

@@ -34,7 +34,7 @@ from warmset.route.records import KEPT, Recorder
 from warmset.route.registry import TaskSpecs
 from warmset.route.replay import replayed
 from warmset.route.request import Request, RunOptions, TaskOptions, vector_of
-from warmset.route.run import SURE, Run, answer_of, confidence_of, same_items
+from warmset.route.run import SURE, Run, answer_of, check_call, confidence_of, same_items
 from warmset.route.triage import RuleTriage
 from warmset.route.verdicts import KeptVerdicts
 
@@ -166,11 +166,13 @@ class Router:
             confidence: How sure it is of its answer, 0 to 1; the reasons say it.
 
         Raises:
-            InvalidInputError: The confidence is out of its range.
+            InvalidInputError: It is no payload, or the confidence is out of its range.
             BudgetTooSmall: What is essential does not fit any more.
             StoreError: The store could not be read.
             EmbedderError: The embedder failed.
         """
+        if not isinstance(payload, Payload):
+            raise InvalidInputError(f"payload: expected a Payload, found {payload!r:.80}")
         again = frozenset(one.memory_id for one in payload.excluded)
         confidence = confidence_of(confidence)
         return self._routed(replace(payload.request, again=again, confidence=confidence))
@@ -202,6 +204,7 @@ class Router:
             InvalidInputError: The call returned something else, or see `route`.
         """
         confidence_of(threshold, "threshold")
+        check_call(call)
         payload = self.route(task, query=query, **options)
         answer, confidence = answer_of(call(payload))
         first = Run(answer=answer, confidence=confidence, payload=payload)
