@@ -159,7 +159,8 @@ class Router:
 
         What the first one left out, but for what is superseded, gets half of the room that is not
         taken by essential items; the rest stays for what stood there. So what was redundant,
-        because it was worked up in another item, is read in its raw form.
+        because it was worked up in another item, is read in its raw form. Once the conversation of
+        the payload was erased, the other one leaves no record.
 
         Args:
             payload: What the task was given.
@@ -175,7 +176,8 @@ class Router:
             raise InvalidInputError(f"payload: expected a Payload, found {payload!r:.80}")
         again = frozenset(one.memory_id for one in payload.excluded)
         confidence = confidence_of(confidence)
-        return self._routed(replace(payload.request, again=again, confidence=confidence))
+        request = replace(payload.request, again=again, confidence=confidence)
+        return self._routed(request, after=payload.trace if request.conversation else None)
 
     @spelled_out(TaskOptions, RunOptions)
     def run(
@@ -236,7 +238,7 @@ class Router:
     areroute = twin(reroute)
     arun = twin(run)
 
-    def _routed(self, request: Request) -> Payload:
+    def _routed(self, request: Request, after: int | None = None) -> Payload:
         spec = self.specs.get(request.task) if isinstance(request.task, str) else None
         if spec is None:
             known = ", ".join(self.specs) or "none"
@@ -253,10 +255,10 @@ class Router:
         if decision is not None:
             skipped = frozenset(at for at, keeps in enumerate(decision.kept) if not keeps)
             request = replace(request, skipped=skipped)
-        record = partial(self._recorder.write, self._desk, spec, request)
+        record = partial(self._recorder.write, self._desk, spec, request, after=after)
         composer = Composer(self._desk, spec, request, record=record if self._records else None)
         payload = composer.payload()
-        trace = payload.trace
+        trace = payload.trace or after
         if trace is None and decision is not None and request.conversation is not None:
             trace = self._sources.existing.newest(request.conversation)
         return replace(payload, decision=decision, trace=trace)
