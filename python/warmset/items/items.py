@@ -96,13 +96,21 @@ class Sources:
         """Return the vector of a question, if it can be had in time; None to compare by words.
 
         Raises:
-            EmbedderError: The embedder failed.
+            EmbedderMismatch: The embedder is not the store's.
+        """
+        vector, _why = self.vector_or_why(text)
+        return vector
+
+    def vector_or_why(self, text: str | None) -> tuple[Vectors | None, str | None]:
+        """Return the vector of a question, or why there is none though there is an embedder.
+
+        Raises:
+            EmbedderMismatch: The embedder is not the store's.
         """
         vectors = self.handle.query_vectors
         if vectors is None or text is None or not text.strip():
-            return None
-        vector, _why = vectors.get(text, SEARCH_WAIT)
-        return vector
+            return None, None
+        return vectors.get(text, SEARCH_WAIT)
 
 
 class Items:

@@ -247,11 +247,17 @@ class Router:
             )
         redactor = self._sources.handle.redactor
         request = replace(request, query=redactor.text(request.query))
+        notes: list[str] = []
         if request.vector is None:
-            request = replace(request, vector=self._sources.vector(request.query))
+            vector, why = self._sources.vector_or_why(request.query)
+            request = replace(request, vector=vector)
+            if why is not None:
+                notes.append(f"compared by words alone: {why}")
         self._sources.shelf()  # follows what other processes wrote
         self._check_types(spec)
         decision = self._decision(spec, request)
+        if decision is None and self._policy is not None:
+            notes.append("the policy failed, so that all needs count")
         if decision is not None:
             skipped = frozenset(at for at, keeps in enumerate(decision.kept) if not keeps)
             request = replace(request, skipped=skipped)
@@ -261,7 +267,8 @@ class Router:
         trace = payload.trace or after
         if trace is None and decision is not None and request.conversation is not None:
             trace = self._sources.existing.newest(request.conversation)
-        return replace(payload, decision=decision, trace=trace)
+        notes += payload.notes
+        return replace(payload, decision=decision, trace=trace, notes=tuple(notes))
 
     def replay(self, payload_id: str, /) -> Payload:
         """Make a payload again as it was, though items came, went or changed since.
