@@ -47,6 +47,18 @@ def test_an_argument_that_is_none_is_named(router, call, field):
         call(router)
 
 
+@pytest.mark.parametrize("budget", [0, -1, 2**63, 2**100, True, 7.0])
+def test_a_budget_out_of_range_is_refused_by_its_name(router, budget):
+    with pytest.raises(InvalidInputError, match="budget: expected"):
+        router.route("t", query="q", budget=budget)
+
+
+def test_the_largest_budget_holds_everything(router):
+    payload = router.route("t", query="q", budget=2**63 - 1)
+    assert payload.budget_remaining == 2**63 - 1 - payload.total_tokens
+    assert [one.memory_id for one in payload.context_payload] == ["a"]
+
+
 def test_a_call_that_is_none_is_refused_before_anything_is_routed(router):
     with pytest.raises(InvalidInputError):
         router.run("t", "call", query="q")
