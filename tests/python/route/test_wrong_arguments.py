@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from datetime import datetime
+from datetime import UTC, datetime
 
 import pytest
 
@@ -95,6 +95,21 @@ def test_the_last_moment_of_all_can_be_routed(memory, router):
     payload = router.route("t", query="ferry")
     assert {one.memory_id for one in payload.context_payload} == {"a", "z"}
     assert "9999-12-31" in payload.messages[-1]["content"]
+
+
+@pytest.mark.parametrize("recency", ["9999999w", "9999999h", "last_9999999_turns"])
+def test_a_recency_may_span_more_than_all_dates(memory, recency):
+    memory.items.put(
+        NewItem(
+            memory_type="note", memory_id="a", text="Old.", timestamp=datetime(1, 1, 1, tzinfo=UTC)
+        )
+    )
+    need = Need(type="note", scope="global", recency=recency)
+    spec = TaskSpec(task_type="t", max_context_tokens=2_000, required_memory=(need,))
+    payload = Router(memory, specs=[spec]).route("t", query="q")
+    assert [one.memory_id for one in payload.context_payload] == (
+        [] if recency == "9999999h" else ["a"]
+    )
 
 
 @pytest.mark.parametrize(
