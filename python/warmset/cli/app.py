@@ -100,6 +100,8 @@ def run(tokens: Sequence[str]) -> int:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):  # a test's capture may be something else
             stream.reconfigure(errors="replace")
+    if os.environ.get("COLUMNS", "1").strip("0") == "":  # nobody knows; in no columns fits nothing
+        del os.environ["COLUMNS"]
     try:
         code = application(tokens)(
             tokens, exit_on_error=False, print_error=False, result_action="return_value"

@@ -17,7 +17,7 @@ from warmset._support.log import event, room
 from warmset.errors import InvalidInputError, RedactionError
 from warmset.llm.deadline import Deadline, OutOfTimeError, TooManyCallsError
 from warmset.messages.redact import redacted, redacted_data
-from warmset.text.private import without_private
+from warmset.text.private import has_tag, without_private
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -69,6 +69,10 @@ class Redactor:
         self._deadline = Deadline(timeout)
         self._lock = lock("redaction")
         self.counts = RedactionCounts()
+
+    def may_change(self, text: str) -> bool:
+        """Return whether a text, or a text that is a part of it, may have to be redacted."""
+        return self._hook is not None or (self._private and has_tag(text))
 
     def text(self, text: str) -> str:
         """Return a text as it may be stored or sent.

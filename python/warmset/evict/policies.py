@@ -222,4 +222,6 @@ def yes_or_no(name: str, value: object) -> None:
 def at_least(name: str, value: object, least: int) -> None:
     """Raise `InvalidInputError` unless the value is an integer of at least `least`."""
     if isinstance(value, bool) or not isinstance(value, int) or value < least:
-        raise InvalidInputError(f"{name}: expected an integer of at least {least}, found {value!r}")
+        raise InvalidInputError(
+            f"{name}: expected an integer of at least {least}, found {value!r:.80}"
+        )

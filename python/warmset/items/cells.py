@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import uuid
 from datetime import UTC, datetime, timedelta
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import space
@@ -38,6 +39,11 @@ PAYLOADS: Final = space("payloads")
 
 TEXT: Final = "text"
 JSON: Final = "json"
+
+_SOME: Final = ("conversation", "session", "module", "pipeline", *LISTS)
+"""Columns that an item has where it has a name for them."""
+
+_some_of: Final = attrgetter("conversation", "session_id", "module_context", "pipeline", *LISTS)
 
 _NO_NAME: Final = b"\xff"
 _START: Final = datetime(1970, 1, 1, tzinfo=UTC)
@@ -127,12 +133,10 @@ def row_of(
         "origin": origin,
         "confidence": float(new.confidence),
         "digest": digest,
-        "conversation": new.conversation,
-        "session": new.session_id,
-        "module": new.module_context,
-        "pipeline": new.pipeline,
-        "decay": None if new.relevance_decay == 1 else float(new.relevance_decay),
-    } | {field: list(getattr(new, field)) for field in LISTS if getattr(new, field)}
+    }
+    columns |= {label: one for label, one in zip(_SOME, _some_of(new), strict=True) if one}
+    if new.relevance_decay != 1:
+        columns["decay"] = float(new.relevance_decay)
     if new.reward is not None:
         is_fix = new.memory_type == FIX
         reward = float(new.reward)
@@ -143,7 +147,7 @@ def row_of(
         key_of_item(tenant, name),
         new.said().encode("utf-8", "surrogatepass"),
         codec=JSON if new.text is None else TEXT,
-        columns={field: value for field, value in columns.items() if value is not None},
+        columns=columns,
         sources=sources,
         own=as_json(said).encode("utf-8", "surrogatepass") if said else b"",
     )

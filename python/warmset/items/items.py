@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
+from operator import attrgetter
 from typing import TYPE_CHECKING, Any, Final, cast
 
 from warmset._core import Held, count_texts
 from warmset._support.aio import twin
 from warmset.errors import InvalidInputError, NotFound
-from warmset.evict.policies import at_least
+from warmset.evict.policies import at_least, yes_or_no
 from warmset.items.ask import Ask, Question, names_of
 from warmset.items.cells import item_of, name_of, number_name, row_of
 from warmset.items.consolidate.run import consolidate
@@ -18,14 +20,14 @@ from warmset.items.erasure import erase_items
 from warmset.items.existing import Existing
 from warmset.items.item import ORIGINS
 from warmset.items.marks import change_columns
-from warmset.items.new import NewItem
+from warmset.items.new import NewItem, digest_of
 from warmset.items.shelf import Shelf, shelf_of
 from warmset.options import SEARCH_WAIT, SHORTLIST
 from warmset.text.timestamps import milliseconds
 
 if TYPE_CHECKING:
     import os
-    from collections.abc import Iterable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from warmset._core import Cell
     from warmset.embed import Vectors
@@ -41,12 +43,16 @@ if TYPE_CHECKING:
     from warmset.receipts import ErasureResult
     from warmset.store.rows import Put
 
+MOST_FOUND: Final = 1 << 31
+"""The most items that are listed, whatever `k` is."""
+
 _STEP: Final = 1_000
 """Items that are written in one batch."""
 
 _REDACTED: Final = ("text", "data", "summary", "sections", "keys", "entities", "meta")
 """The fields of an item whose texts are redacted."""
 
+_texts_of: Final = attrgetter(*_REDACTED)
 
 _PUT_ASIDE: Final = ("archived", "merged_into")
 """The columns of an archived item that it has not otherwise."""
@@ -90,13 +96,21 @@ class Sources:
         """Return the vector of a question, if it can be had in time; None to compare by words.
 
         Raises:
-            EmbedderError: The embedder failed.
+            EmbedderMismatch: The embedder is not the store's.
+        """
+        vector, _why = self.vector_or_why(text)
+        return vector
+
+    def vector_or_why(self, text: str | None) -> tuple[Vectors | None, str | None]:
+        """Return the vector of a question, or why there is none though there is an embedder.
+
+        Raises:
+            EmbedderMismatch: The embedder is not the store's.
         """
         vectors = self.handle.query_vectors
         if vectors is None or text is None or not text.strip():
-            return None
-        vector, _why = vectors.get(text, SEARCH_WAIT)
-        return vector
+            return None, None
+        return vectors.get(text, SEARCH_WAIT)
 
 
 class Items:
@@ -153,6 +167,8 @@ class Items:
             StoreError: They could not be written; batches before the failure were.
         """
         engine = self._handle.live()
+        if not isinstance(items, Iterable):
+            raise InvalidInputError(f"items: expected a list of NewItem, found {items!r:.80}")
         listed = list(items)
         for item in listed:
             if not isinstance(item, NewItem):
@@ -264,10 +280,10 @@ class Items:
             progress=progress,
         )
 
-    def _put(self, engine: Engine, shelf: Shelf, batch: Sequence[NewItem]) -> list[str]:
+    def _put(self, engine: Engine, shelf: Shelf, given: Sequence[NewItem]) -> list[str]:
         """Write one batch."""
-        batch = [self._redacted(item) for item in batch]
-        digests = [item.digest() for item in batch]
+        ready = [self._ready(item) for item in given]
+        batch = [item for item, _digest in ready]
         tokens = count_texts([item.said() for item in batch], engine.encoding)
         now = datetime.now(UTC)
         rows: list[Put] = []
@@ -275,7 +291,7 @@ class Items:
         taken = self._existing.names()
         with shelf.lock:
             shelf.refresh()
-            for item, digest, count in zip(batch, digests, tokens, strict=True):
+            for (item, digest), count in zip(ready, tokens, strict=True):
                 if item.memory_id is None:
                     nameless.append(len(rows))
                 else:
@@ -302,11 +318,13 @@ class Items:
                 )
             written = engine.log.write(rows) if rows else []
             shelf.refresh()
-        given = iter(number_name(cast("int", written[at].id)) for at in nameless)
-        return [item.memory_id or next(given) for item in batch]
+        numbers = iter(number_name(cast("int", written[at].id)) for at in nameless)
+        return [item.memory_id or next(numbers) for item in batch]
 
     def _provenance(self, shelf: Shelf, item: NewItem) -> tuple[list[int], Origin]:
         """Return the ids of the records that an item is made from, and whose words it has."""
+        if not item.derived_from:
+            return [], item.origin
         sources: list[int] = []
         origins: list[Origin] = [item.origin]
         for name in item.derived_from:
@@ -321,19 +339,22 @@ class Items:
         """Return what is known of an item that was put, or a memory or message; None if neither."""
         return shelf.named(name) or self._existing.get(name)
 
+    def _ready(self, item: NewItem) -> tuple[NewItem, str]:
+        """Return an item as it may be stored, and its digest."""
+        given = item.given()
+        if self._handle.redactor.may_change(given):
+            item = self._redacted(item)
+            given = item.given()
+        return item, digest_of(given)
+
     def _redacted(self, item: NewItem) -> NewItem:
-        """Return an item as it may be stored."""
+        """Return an item with its texts redacted."""
         redactor = self._handle.redactor
-        given = {field: getattr(item, field) for field in _REDACTED}
-        plain = {
-            field: list(value) if isinstance(value, tuple) else value
-            for field, value in given.items()
-            if value
-        }
-        said = redactor.data(plain)
+        plain = [list(one) if isinstance(one, tuple) else one for one in _texts_of(item)]
+        said = redactor.data(plain)  # the values alone: the names of our fields are no text
         if said == plain:
             return item
-        changed = replace(item, **said)
+        changed = replace(item, **dict(zip(_REDACTED, said, strict=True)))
         redactor.note(self._handle.tenant, item.conversation, 1)
         return changed
 
@@ -398,6 +419,9 @@ class Items:
         """
         engine = self._handle.live()
         at_least("k", k, 1)
+        k = min(k, MOST_FOUND)
+        yes_or_no("archived", archived)
+        yes_or_no("superseded", superseded)
         if text is not None and not isinstance(text, str):
             raise InvalidInputError(f"text: expected a text, found {text!r:.80}")
         labels = {
@@ -475,17 +499,16 @@ class Items:
         engine = self._handle.live()
         engine.must_write()
         shelf = shelf_of(engine, self._handle.tenant)
-        names = list(dict.fromkeys(memory_ids))
-        there: list[Held] = []
-        for name in names:
+        there: dict[str, Held] = {}
+        for name in memory_ids:
             held = shelf.named(name)
             if held is None:
                 raise NotFound(f"there is no item {name!r:.80} that was put")
-            there.append(held)
+            there[name] = held
 
         def changed(cells: Sequence[Cell | None]) -> list[dict[str, Any] | None]:
             found: list[dict[str, Any] | None] = []
-            for name, cell in zip(names, cells, strict=True):
+            for name, cell in zip(there, cells, strict=True):
                 if cell is None:
                     raise NotFound(f"there is no item {name!r:.80} that was put")
                 others = dict(cell.columns)
@@ -494,7 +517,7 @@ class Items:
                 found.append({**others, "archived": True} if archived else others)
             return found
 
-        change_columns(engine, shelf, [held.name for held in there], changed)
+        change_columns(engine, shelf, [held.name for held in there.values()], changed)
 
     def consolidate(
         self,

@@ -186,10 +186,15 @@ class NewItem:
         """Return its text, or the JSON of its data."""
         return as_json(self.data) if self.text is None else self.text
 
-    def digest(self) -> str:
-        """Return a digest of everything that was given."""
+    def given(self) -> str:
+        """Return everything that was given, as JSON."""
         at = None if self.timestamp is None else self.timestamp.isoformat()
-        return content_hash(as_json([at, *_GIVEN(self)]).encode("utf-8", "surrogatepass")).hex()
+        return as_json([at, *_GIVEN(self)])
+
+
+def digest_of(given: str) -> str:
+    """Return the digest of what `NewItem.given` returns."""
+    return content_hash(given.encode("utf-8", "surrogatepass")).hex()
 
 
 _GIVEN: Final = attrgetter(*(one.name for one in fields(NewItem) if one.name != "timestamp"))

@@ -121,7 +121,7 @@ def known_dialect(name: str) -> Dialect:
             return dialect
     if wanted in _ALIASES:
         return _ALIASES[wanted]
-    raise UnknownDialectError(f"unknown dialect {name!r}; supported are {', '.join(DIALECTS)}")
+    raise UnknownDialectError(f"unknown dialect {name!r:.80}; supported are {', '.join(DIALECTS)}")
 
 
 def facts(message: Message, dialect: Dialect) -> Facts:

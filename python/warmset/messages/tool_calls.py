@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, cast
 
@@ -124,6 +124,17 @@ def answer(call: Call, text: str, dialect: Dialect, *, failed: bool = False) -> 
             step = {"call_id": call.id, "name": call.name, "result": text}
             flag = {"is_error": True} if failed else {}
             return {"type": "function_result", **step, **flag}
+
+
+def listed_calls(calls: object) -> list[object]:
+    """Return the tool calls of a message.
+
+    Raises:
+        InvalidInputError: It is no list of calls.
+    """
+    if isinstance(calls, Iterable) and not isinstance(calls, str | bytes | Mapping):
+        return list(calls)
+    raise InvalidInputError(f"calls: expected a list of tool calls, found {calls!r:.80}")
 
 
 def joined(answers: list[Message], dialect: Dialect) -> list[Message]:

@@ -47,10 +47,12 @@ def names_of(path: str, given: object) -> tuple[str, ...]:
     names = tuple(given)
     if len(names) > MOST:
         raise SpecError(path, f"expected at most {MOST:,} names, found {len(names):,}")
+    seen: set[str] = set()
     for at, name in enumerate(names):
         check_name(f"{path}[{at}]", name)
-        if name in names[:at]:
+        if name in seen:
             raise SpecError(f"{path}[{at}]", f"{name!r:.80} is there already")
+        seen.add(name)
     return names
 
 

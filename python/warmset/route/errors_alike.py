@@ -24,16 +24,17 @@ _CODE: Final = re.compile(
 )
 """A number that says which error it is; that of a host or of a build has fewer or more digits."""
 
+# What repeats is bounded wherever it may begin anywhere, so that a long run takes no longer.
 _VARIES: Final = re.compile(
-    r"[a-z][a-z+.-]*://\S+"  # addresses of the web
+    r"[a-z][a-z+.-]{0,40}+://\S+"  # addresses of the web
     r"|\b0x[0-9a-f]+\b"
     r"|\b[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"
-    r"|[\w.-]+:\d{2,5}\b"  # a host with its port
+    r"|[\w.-]{1,255}+:\d{2,5}\b"  # a host with its port
     r"|\b(?=[a-f]*\d)[0-9a-f]{7,64}\b",  # digests
     re.IGNORECASE | re.ASCII,
 )
 _QUOTED: Final = re.compile(r"(?<!\w)([\"'`])([^\s\"'`]{1,100})\1(?!\w)")
-_FOLDERS: Final = re.compile(r"(?:\b[A-Za-z]:)?(?:[\w.@+~-]*[/\\])+")
+_FOLDERS: Final = re.compile(r"(?:\b[A-Za-z]:)?(?:[\w.@+~-]{0,255}+[/\\])+")
 _DIGITS: Final = re.compile(r"\d+")
 _WORD: Final = re.compile(r"[^\W\d]+")
 

@@ -8,7 +8,7 @@ where the fix begins.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, Final, NamedTuple
 
 from warmset._core import content_hash
@@ -116,14 +116,10 @@ class Fixes:
             if not isinstance(text, str) or not text.strip():
                 raise InvalidInputError(f"{name}: expected a text, found {text!r:.80}")
         redactor = self._sources.handle.redactor
-        whose = [conversation, origin, list(derived_from) if derived_from else None]
-        said = [error_text(redactor.text(error)).plain, redactor.text(fix).strip(), *whose]
-        digest = content_hash(json.dumps(said).encode()).hex()
         lines = error.strip().splitlines()
         indented = "\n  ".join(lines)
         item = NewItem(
             memory_type=FIX,
-            memory_id=f"fix:{digest[:32]}",
             text=f"{_ERROR}{indented}{_FIX}{fix.strip()}",
             summary=lines[-1].strip()[:_SUMMARY],
             keys=keys,
@@ -132,6 +128,10 @@ class Fixes:
             origin=origin,
             reward=reward,
         )
+        whose = [item.conversation, item.origin, list(item.derived_from) or None]
+        said = [error_text(redactor.text(error)).plain, redactor.text(fix).strip(), *whose]
+        digest = content_hash(json.dumps(said).encode()).hex()
+        item = replace(item, memory_id=f"fix:{digest[:32]}")
         there = self._sources.shelf().named(item.memory_id)
         if there is not None and not there.archived:  # a new version would forget its outcomes
             return f"{item.memory_id}"

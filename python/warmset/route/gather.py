@@ -9,6 +9,7 @@ need ─▶ scope, recency, labels ─▶ asks ─▶ the index of items, one ca
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from warmset.compact.distil import MEMORY_TYPES
@@ -35,6 +36,8 @@ SIMILAR: Final = 0.3
 
 _SKIPPED: Final = "left out by the policy"
 _UNBOUNDED: Final = (1 << 63) - 1
+_START: Final = datetime(1970, 1, 1, tzinfo=UTC)
+_MILLISECOND: Final = timedelta(milliseconds=1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -289,7 +292,7 @@ def _ask_of(need: Need, request: Request, here: _Here) -> Ask:
         also["keys"] = frozenset((request.error or NO_NAME,))
     since = None
     if need.within is not None:
-        since = int((request.now - need.within).timestamp() * 1_000)
+        since = (request.now - _START - need.within) // _MILLISECOND
     elif need.turns is not None and need.type != MESSAGE and turns:
         since = turns[max(0, len(turns) - need.turns)] // 1_000
     return Ask(

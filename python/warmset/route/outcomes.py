@@ -138,7 +138,7 @@ class Outcomes:
         key = (*prefix, decision.id)
         new = Put(key, b"", columns=columns, if_present="skip")
         with engine.lock:  # nothing is erased between the look and the writing
-            if conversation is not None and trace is not None and _is_erased(engine, trace):
+            if conversation is not None and trace is not None and is_erased(engine, trace):
                 return
             engine.log.write([*(Remove(one.key) for one in old), new])
 
@@ -160,7 +160,7 @@ class Outcomes:
         return tenant, OUTCOMES, task.encode()
 
 
-def _is_erased(engine: Engine, id_: int) -> bool:
+def is_erased(engine: Engine, id_: int) -> bool:
     """Return whether a record was erased; one that expired or was replaced was not."""
     try:
         engine.store.get(id_)

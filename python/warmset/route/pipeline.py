@@ -12,6 +12,7 @@ candidates, the output stands for it.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar, get_args
 
 from warmset._support.aio import twin
@@ -27,7 +28,7 @@ from warmset.route.request import TaskOptions
 from warmset.route.run import SURE
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from datetime import datetime
     from typing import Unpack
 
@@ -200,6 +201,10 @@ class Pipeline:
         if isinstance(derived_from, Payload):
             conversation = conversation or derived_from.request.conversation
             names = [one.memory_id for one in derived_from.context_payload]
+        elif isinstance(derived_from, str) or not isinstance(derived_from, Iterable):
+            raise InvalidInputError(
+                f"derived_from: expected a payload or a list of names, found {derived_from!r:.80}"
+            )
         else:
             names = list(derived_from)
         memory_id = f"{self.name}/{task}" if memory_id is None else memory_id
@@ -236,7 +241,7 @@ class Pipeline:
             memory_ids: The names of the items.
 
         Raises:
-            InvalidInputError: The word is none of these.
+            InvalidInputError: The word is none of these, or a name is none.
             StoreError: The store could not be read.
         """
         if classification not in get_args(Classification):
@@ -244,6 +249,9 @@ class Pipeline:
             raise InvalidInputError(
                 f"classification: expected one of {known}, found {classification!r:.80}"
             )
+        for field, given in (("task", task), *(("memory_ids", name) for name in memory_ids)):
+            if (fault := fault_of(given)) is not None:
+                raise InvalidInputError(f"{field}: {fault}")
         new = self._said(task, dict.fromkeys(memory_ids, classification))
         if new and self._kept is not None:
             for conversation, names in self._kept.by_conversation(new).items():

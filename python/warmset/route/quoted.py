@@ -7,10 +7,10 @@ across: the tokens of quotes are the sum of the tokens of each.
 from __future__ import annotations
 
 import re
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, NamedTuple
 
 from warmset._core import count_texts
+from warmset.items.cells import time_of
 from warmset.items.existing import MESSAGE
 from warmset.text.markup import ITEMS_TAG
 from warmset.text.said import Said
@@ -32,7 +32,7 @@ _INDENTED: Final = "\n  "
 
 def quote(one: Candidate, text: str) -> str:
     """Quote an item; its further lines are indented, so that no text passes for another item."""
-    day = f"{datetime.fromtimestamp(one.at / 1_000_000, UTC):%Y-%m-%d}"
+    day = f"{time_of(one.at):%Y-%m-%d}"
     if one.memory_type == MESSAGE:  # its name says what it is
         said = f"{day}, {one.origin}"
     else:

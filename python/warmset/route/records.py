@@ -16,11 +16,12 @@ from typing import TYPE_CHECKING, Any, Final
 import numpy as np
 
 from warmset._support.log import event, kind, room
-from warmset.errors import InvalidInputError, NotFound, WarmsetError
+from warmset.errors import Erased, InvalidInputError, NotFound, WarmsetError
 from warmset.evict.policies import at_least
 from warmset.items.cells import PAYLOADS, time_of
 from warmset.route.decided import decode, encode
 from warmset.route.expiry import Expiry
+from warmset.route.outcomes import is_erased
 from warmset.route.triage import RuleTriage
 from warmset.store.rows import Put
 from warmset.tokens import extra_tokens
@@ -28,7 +29,7 @@ from warmset.tokens import extra_tokens
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from warmset._core import Cell
+    from warmset._core import Cell, Outcome
     from warmset.items.items import Sources
     from warmset.route.decided import Decided
     from warmset.route.desk import Desk
@@ -100,9 +101,25 @@ class Recorder:
         self._expiry = Expiry(self._prefix())
 
     def write(
-        self, desk: Desk, spec: TaskSpec, request: Request, plan: Plan, payload: Payload
+        self,
+        desk: Desk,
+        spec: TaskSpec,
+        request: Request,
+        plan: Plan,
+        payload: Payload,
+        *,
+        after: int | None = None,
     ) -> Payload:
         """Record a payload, and remove some records that have expired.
+
+        Args:
+            desk: What routes share.
+            spec: What the task needs.
+            request: What the payload is for.
+            plan: What it was made by.
+            payload: The payload.
+            after: The trace of an earlier payload of the same request; if that was erased with its
+                conversation, nothing is stored.
 
         Returns:
             The payload with the name of its record. If it could not be written, the payload as it
@@ -112,7 +129,7 @@ class Recorder:
         try:
             self._sources.handle.engine.must_write()
             rows = self._rows(payload_id, desk, spec, request, plan, payload)
-            [made, *_] = self._sources.handle.engine.log.write(rows, sync=False)
+            made = self._written(rows, after)
         except (WarmsetError, TypeError, ValueError, OSError, RecursionError) as error:
             why = type(error).__name__
             event(
@@ -122,6 +139,16 @@ class Recorder:
             return replace(payload, notes=(*payload.notes, note))
         self._expiry.tend(self._sources.handle.engine.log)
         return replace(payload, payload_id=payload_id, trace=made.id)
+
+    def _written(self, rows: Sequence[Put], after: int | None) -> Outcome:
+        """Write the rows of a record, and return what became of the first one."""
+        engine = self._sources.handle.engine
+        if after is None:
+            return engine.log.write(rows, sync=False)[0]
+        with engine.lock:  # nothing is erased between the look and the writing
+            if is_erased(engine, after):
+                raise Erased(after)
+            return engine.log.write(rows, sync=False)[0]
 
     def _rows(
         self,
@@ -134,8 +161,8 @@ class Recorder:
     ) -> list[Put]:
         system = request.system
         if system:
-            redactor = self._sources.handle.redactor
-            system = redactor.data({"system": system})["system"]
+            said = {"role": "system", "content": system}
+            system = self._sources.handle.redactor.messages([said])[0]["content"]
         made = encode(
             spec=spec,
             request=request,

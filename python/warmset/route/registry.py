@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from graphlib import CycleError, TopologicalSorter
 from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from warmset.errors import SpecError
+from warmset.errors import InvalidInputError, SpecError
 from warmset.route.spec import TaskSpec
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Iterator
+    from collections.abc import Iterator
     from importlib.resources.abc import Traversable
     from os import PathLike
 
@@ -30,6 +30,8 @@ class TaskSpecs(Mapping[str, TaskSpec]):
 
     def __init__(self, specs: Iterable[TaskSpec]) -> None:
         self._specs: dict[str, TaskSpec] = {}
+        if not isinstance(specs, Iterable):
+            raise SpecError("$", f"expected a list of specs, found {specs!r:.80}")
         for spec in specs:
             if not isinstance(spec, TaskSpec):
                 raise SpecError("$", f"expected a TaskSpec, found {spec!r:.80}")
@@ -56,9 +58,13 @@ class TaskSpecs(Mapping[str, TaskSpec]):
 
         Raises:
             SpecError: A file holds no specification, or see `TaskSpecs`; the error names the file.
+            InvalidInputError: No folder has such a name.
             OSError: The folder or a file cannot be read.
         """
-        files = (file for file in Path(folder).iterdir() if file.suffix == ".json")
+        try:
+            files = [file for file in Path(folder).iterdir() if file.suffix == ".json"]
+        except (TypeError, ValueError) as error:
+            raise InvalidInputError(f"specs: expected a folder, found {folder!r:.80}") from error
         return cls._of(sorted(files))
 
     @classmethod

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any, TypedDict
+from typing import TYPE_CHECKING, Any, Final, TypedDict
 
 import numpy as np
 
@@ -16,6 +16,9 @@ from warmset.messages import known_dialect
 if TYPE_CHECKING:
     from warmset.embed import Vectors
     from warmset.messages import Dialect
+
+MOST_BUDGET: Final = 2**63 - 1
+"""The most tokens of a call."""
 
 
 class TaskKeywords(TypedDict, total=False):
@@ -131,10 +134,10 @@ class Request:
         if self.session is not None and self.conversation is None:
             raise InvalidInputError("session: give the conversation that it is a session of, too")
         budget = self.budget
-        if budget is not None and (
-            isinstance(budget, bool) or not isinstance(budget, int) or budget < 1
-        ):
-            raise InvalidInputError(f"budget: expected at least 1 token, found {budget!r:.80}")
+        if budget is not None and (isinstance(budget, bool) or not isinstance(budget, int)):
+            raise InvalidInputError(f"budget: expected a number of tokens, found {budget!r:.80}")
+        if budget is not None and not 1 <= budget <= MOST_BUDGET:
+            raise InvalidInputError(f"budget: expected 1 to {MOST_BUDGET:,} tokens")
         object.__setattr__(self, "dialect", known_dialect(self.dialect))
         if self.dialect in ("openai", "responses") and not isinstance(self.system, str | None):
             raise InvalidInputError(

@@ -34,7 +34,7 @@ from warmset.route.records import KEPT, Recorder
 from warmset.route.registry import TaskSpecs
 from warmset.route.replay import replayed
 from warmset.route.request import Request, RunOptions, TaskOptions, vector_of
-from warmset.route.run import SURE, Run, answer_of, confidence_of, same_items
+from warmset.route.run import SURE, Run, answer_of, check_call, confidence_of, same_items
 from warmset.route.triage import RuleTriage
 from warmset.route.verdicts import KeptVerdicts
 
@@ -159,21 +159,25 @@ class Router:
 
         What the first one left out, but for what is superseded, gets half of the room that is not
         taken by essential items; the rest stays for what stood there. So what was redundant,
-        because it was worked up in another item, is read in its raw form.
+        because it was worked up in another item, is read in its raw form. Once the conversation of
+        the payload was erased, the other one leaves no record.
 
         Args:
             payload: What the task was given.
             confidence: How sure it is of its answer, 0 to 1; the reasons say it.
 
         Raises:
-            InvalidInputError: The confidence is out of its range.
+            InvalidInputError: It is no payload, or the confidence is out of its range.
             BudgetTooSmall: What is essential does not fit any more.
             StoreError: The store could not be read.
             EmbedderError: The embedder failed.
         """
+        if not isinstance(payload, Payload):
+            raise InvalidInputError(f"payload: expected a Payload, found {payload!r:.80}")
         again = frozenset(one.memory_id for one in payload.excluded)
         confidence = confidence_of(confidence)
-        return self._routed(replace(payload.request, again=again, confidence=confidence))
+        request = replace(payload.request, again=again, confidence=confidence)
+        return self._routed(request, after=payload.trace if request.conversation else None)
 
     @spelled_out(TaskOptions, RunOptions)
     def run(
@@ -202,6 +206,7 @@ class Router:
             InvalidInputError: The call returned something else, or see `route`.
         """
         confidence_of(threshold, "threshold")
+        check_call(call)
         payload = self.route(task, query=query, **options)
         answer, confidence = answer_of(call(payload))
         first = Run(answer=answer, confidence=confidence, payload=payload)
@@ -233,7 +238,7 @@ class Router:
     areroute = twin(reroute)
     arun = twin(run)
 
-    def _routed(self, request: Request) -> Payload:
+    def _routed(self, request: Request, after: int | None = None) -> Payload:
         spec = self.specs.get(request.task) if isinstance(request.task, str) else None
         if spec is None:
             known = ", ".join(self.specs) or "none"
@@ -242,21 +247,28 @@ class Router:
             )
         redactor = self._sources.handle.redactor
         request = replace(request, query=redactor.text(request.query))
+        notes: list[str] = []
         if request.vector is None:
-            request = replace(request, vector=self._sources.vector(request.query))
+            vector, why = self._sources.vector_or_why(request.query)
+            request = replace(request, vector=vector)
+            if why is not None:
+                notes.append(f"compared by words alone: {why}")
         self._sources.shelf()  # follows what other processes wrote
         self._check_types(spec)
         decision = self._decision(spec, request)
+        if decision is None and self._policy is not None:
+            notes.append("the policy failed, so that all needs count")
         if decision is not None:
             skipped = frozenset(at for at, keeps in enumerate(decision.kept) if not keeps)
             request = replace(request, skipped=skipped)
-        record = partial(self._recorder.write, self._desk, spec, request)
+        record = partial(self._recorder.write, self._desk, spec, request, after=after)
         composer = Composer(self._desk, spec, request, record=record if self._records else None)
         payload = composer.payload()
-        trace = payload.trace
+        trace = payload.trace or after
         if trace is None and decision is not None and request.conversation is not None:
             trace = self._sources.existing.newest(request.conversation)
-        return replace(payload, decision=decision, trace=trace)
+        notes += payload.notes
+        return replace(payload, decision=decision, trace=trace, notes=tuple(notes))
 
     def replay(self, payload_id: str, /) -> Payload:
         """Make a payload again as it was, though items came, went or changed since.

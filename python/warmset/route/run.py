@@ -34,6 +34,16 @@ class Run(Generic[R]):
     rerouted: bool = False
 
 
+def check_call(given: object) -> None:
+    """Refuse a call that is no function.
+
+    Raises:
+        InvalidInputError: It is none.
+    """
+    if not callable(given):
+        raise InvalidInputError(f"call: expected a function of a payload, found {given!r:.80}")
+
+
 def answer_of(returned: tuple[R, float]) -> tuple[R, float]:
     """Return what a call returned: the answer, and how sure it is.
 

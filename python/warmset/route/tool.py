@@ -8,7 +8,14 @@ from warmset._support.aio import twin
 from warmset._support.locks import guarded
 from warmset.errors import InvalidInputError
 from warmset.messages import known_dialect
-from warmset.messages.tool_calls import UnusableError, answer, arguments, joined, read_call
+from warmset.messages.tool_calls import (
+    UnusableError,
+    answer,
+    arguments,
+    joined,
+    listed_calls,
+    read_call,
+)
 from warmset.messages.tool_definitions import Tool, tool_definitions
 from warmset.pick.base import quoted
 from warmset.route.found import THERE
@@ -168,8 +175,11 @@ class PayloadTools:
 
         Returns:
             One message for each call, or one for all in dialects that require a single message.
+
+        Raises:
+            InvalidInputError: It is no list, or see `run`.
         """
-        return joined([self.run(call) for call in calls], self.dialect)
+        return joined([self.run(call) for call in listed_calls(calls)], self.dialect)
 
     def _granted(self, found: Found, said: Callable[[str], Message]) -> Message:
         """Answer with what fits, so that a refusal has room after it."""

@@ -11,6 +11,11 @@ PRIVATE: Final = "[private]"
 _TAG: Final = re.compile(r"<\s*(/?)\s*private(?:\s[^<>]*)?>", re.IGNORECASE)
 
 
+def has_tag(text: str) -> bool:
+    """Return whether a text may have a tag, so that it must be looked through."""
+    return "<" in text
+
+
 def without_private(text: str) -> str:
     """Return a text without what stands between `<private>` tags.
 
@@ -24,7 +29,7 @@ def without_private(text: str) -> str:
     Returns:
         The text with `[private]` in place of each such part; the same object if there is none.
     """
-    if "<" not in text:
+    if not has_tag(text):
         return text
     parts: list[str] = []
     shown = depth = 0

@@ -7,7 +7,14 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset._support.aio import twin
 from warmset._support.locks import guarded, lock
 from warmset.errors import InvalidInputError
-from warmset.messages.tool_calls import UnusableError, answer, arguments, joined, read_call
+from warmset.messages.tool_calls import (
+    UnusableError,
+    answer,
+    arguments,
+    joined,
+    listed_calls,
+    read_call,
+)
 from warmset.options import least_score
 from warmset.quote.format import index_line
 from warmset.tokens import message_tokens
@@ -149,8 +156,11 @@ class TurnTools:
 
         Returns:
             One message for each call, or one for all in dialects that require a single message.
+
+        Raises:
+            InvalidInputError: It is no list, or see `run`.
         """
-        return joined([self.run(call) for call in calls], self.dialect)
+        return joined([self.run(call) for call in listed_calls(calls)], self.dialect)
 
     def _fetch(self, ids: list[int], said: Callable[[str], Message]) -> str:
         found = self._reader.read(ids)

@@ -142,6 +142,13 @@ def test_an_error_is_red_on_a_terminal(capsys, monkeypatch):
     assert "\x1b[31m" not in capsys.readouterr().err
 
 
+@pytest.mark.parametrize("columns", ["0", "00", "1", "-1", "", "x"])
+def test_an_error_is_told_however_wide_the_terminal_says_it_is(capsys, monkeypatch, columns):
+    monkeypatch.setenv("COLUMNS", columns)
+    assert app.run(["route", "t", "--memory", "nowhere", "--query", "q"]) == 1
+    assert "nowhere" in capsys.readouterr().err
+
+
 def test_the_exit_code_is_that_of_the_command(monkeypatch):
     monkeypatch.setattr(sys, "argv", ["warmset", "demo", "--budget", "0"])
     with pytest.raises(SystemExit) as caught:

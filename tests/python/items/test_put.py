@@ -477,6 +477,62 @@ def test_texts_are_redacted_before_they_are_stored(tmp_path):
         assert len(memory.items.query()) == 0
 
 
+def test_a_hook_that_changes_every_text_changes_no_name_of_a_field_of_ours():
+    with Memory.open(None, embedder="lexical", redact=lambda _text: "x") as memory:
+        memory.items.put(
+            new(
+                "text",
+                memory_id="a",
+                summary="summary",
+                sections=["one", "two"],
+                keys=["key"],
+                entities=["entity"],
+                meta={"own": "value"},
+            )
+        )
+        memory.items.put(NewItem(memory_type="t", data={"own": ["value"]}, memory_id="d"))
+        found = memory.items.get("a")
+        assert (found.text, found.summary, found.meta) == ("x", "x", {"x": "x"})
+        assert (found.sections, found.keys, found.entities) == (("x",), ("x",), ("x",))
+        assert memory.items.get("d").data == {"x": ["x"]}
+
+
+def test_a_hook_may_exchange_the_names_of_fields():
+    names = {"text": "summary", "summary": "text"}
+    with Memory.open(None, embedder="lexical", redact=lambda text: names.get(text, text)) as memory:
+        memory.items.put(new("what it says", memory_id="a", summary="in short"))
+        found = memory.items.get("a")
+        assert (found.text, found.summary) == ("what it says", "in short")
+
+
+@pytest.mark.parametrize(
+    ("field", "given", "kept"),
+    [
+        ("summary", "in <private>short</private>", "in [private]"),
+        ("sections", ["<private>s</private>"], ("[private]",)),
+        ("keys", ["k", "<private>s</private>"], ("k", "[private]")),
+        ("entities", ["<private>s</private>"], ("[private]",)),
+        ("meta", {"<private>a</private>": "b"}, {"[private]": "b"}),
+    ],
+)
+def test_private_parts_of_any_field_are_left_out(memory, field, given, kept):
+    memory.items.put(new("a text", memory_id="a", **{field: given}))
+    assert getattr(memory.items.get("a"), field) == kept
+
+
+def test_private_parts_of_data_are_left_out(memory):
+    given = {"<private>a</private>": ["<private>b</private>"], "c": 1}
+    memory.items.put(NewItem(memory_type="t", data=given, memory_id="d"))
+    assert memory.items.get("d").data == {"[private]": ["[private]"], "c": 1}
+
+
+def test_what_is_redacted_and_put_again_is_no_other_version(memory):
+    name = memory.items.put(new("a <private>b</private>", memory_id="a"))
+    before = memory.items.get(name).id
+    memory.items.put(new("a <private>b</private>", memory_id="a"))
+    assert memory.items.get(name).id == before
+
+
 def test_a_cell_that_is_no_item_is_passed_over(tmp_path):
     store = ColdStore.open(tmp_path)
     strange = [

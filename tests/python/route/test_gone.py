@@ -99,3 +99,22 @@ def test_threads_that_route_and_erase_never_show_what_is_gone(tmp_path):
         assert not faults
         left = made.route("t", query="ferry").context_payload
         assert len(left) == 20
+
+
+def test_a_payload_of_an_erased_conversation_leaves_no_record_when_it_is_rerouted(tmp_path):
+    with Memory.open(tmp_path, embedder="lexical") as memory:
+        memory.items.put(NewItem(memory_type="note", memory_id="a", text="The ferry sails."))
+        memory.conversation("talk").append({"role": "user", "content": "Hello."})
+        need = Need(type="note", scope="global")
+        spec = TaskSpec(task_type="t", required_memory=(need,), max_context_tokens=400)
+        router = Router(memory, specs=[spec])
+        made = router.route("t", query="is a walrus aboard?", conversation="talk")
+        other = router.reroute(made, 0.1)
+        assert other.payload_id is not None
+        memory.erase(conversation="talk")
+        for one in (made, other, router.reroute(other, 0.1)):
+            again = router.reroute(one, 0.1)
+            assert (again.payload_id, len(again.notes)) == (None, 1)
+            assert [each.memory_id for each in again.context_payload] == ["a"]
+        assert router.payloads() == []
+    assert not any(b"walrus" in file.read_bytes() for file in tmp_path.rglob("*.*"))

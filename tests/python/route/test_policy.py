@@ -245,6 +245,7 @@ def test_if_a_policy_fails_all_needs_count(memory, caplog, answer):
     [told] = [one for one in caplog.records if one.event == "fell_back"]
     assert (told.what, told.to, told.task) == ("policy", "spec", "report")
     assert "secret" not in told.getMessage()
+    assert payload.notes == ("the policy failed, so that all needs count",)
 
 
 def test_a_learnt_policy_keeps_needs_until_both_ways_were_tried():

@@ -454,6 +454,26 @@ def test_secrets_of_a_system_prompt_are_not_on_record(tmp_path):
         assert not file.is_file() or b"hunter2" not in file.read_bytes()
 
 
+@pytest.mark.parametrize(
+    ("system", "kept"),
+    [
+        ("The word.", "x"),
+        ([{"type": "text", "text": "The word."}], [{"type": "text", "text": "x"}]),
+    ],
+)
+def test_a_hook_that_changes_every_text_leaves_a_system_prompt_as_it_is_built(system, kept):
+    spec = TaskSpec(
+        task_type="answer",
+        max_context_tokens=400,
+        required_memory=(Need(type="note", scope="global"),),
+    )
+    with Memory.open(None, embedder="lexical", redact=lambda _text: "x") as memory:
+        memory.items.put(NewItem(memory_type="note", memory_id="a", text="The margin."))
+        router = Router(memory, specs=[spec])
+        made = router.route("answer", query="q", system=system, dialect="anthropic")
+        assert router.replay(made.payload_id).system == kept
+
+
 def test_an_essential_item_that_is_erased_while_it_is_routed_is_reported(memory, monkeypatch):
     router = Router(memory, specs=[SPEC])
     gatherer = router._desk.gatherer

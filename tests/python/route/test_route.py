@@ -330,3 +330,29 @@ def test_an_explanation_names_each_candidate_and_each_need(memory):
     assert plain["context_payload"][0]["memory_id"] == "n0"
     assert plain["excluded"][0]["reason"] == "said in n0"
     assert "n0" in made._repr_html_()
+
+
+def test_an_embedder_that_fails_leaves_a_note(tmp_path):
+    fails = [False]
+
+    def embed(texts):
+        if fails[0]:
+            raise ConnectionError("no network")
+        return np.ones((len(texts), 4), np.float32)
+
+    with Memory.open(tmp_path, embedder=embed) as memory:
+        memory.items.put(NewItem(memory_type="note", memory_id="a", text="The ferry sails."))
+        memory.flush(60)
+        need = Need(type="note", scope="global")
+        spec = TaskSpec(task_type="t", required_memory=(need,), max_context_tokens=400)
+        router = Router(memory, specs=[spec])
+        assert router.route("t", query="ferry").notes == ()
+        fails[0] = True
+        made = router.route("t", query="another ferry")
+        assert [one.memory_id for one in made.context_payload] == ["a"]
+        [note] = made.notes
+        assert note.startswith("compared by words alone: ")
+        assert "ConnectionError" in note
+        assert "note: compared by words alone" in made.explain()
+        given = router.route("t", query="a third ferry", query_vector=np.ones(4))
+        assert given.notes == ()

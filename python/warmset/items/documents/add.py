@@ -91,6 +91,8 @@ def add_document(
     engine = handle.live()
     engine.must_write()
     at_least("chunk_tokens", chunk_tokens, LEAST_TOKENS)
+    if progress is not None and not callable(progress):
+        raise InvalidInputError(f"progress: expected a function, found {progress!r:.80}")
     read_ = read(source, name=name, format=format)
     _check_name(read_.name)
     # The whole text: a hook may look for what the end of a chunk would cut in two.
