@@ -16,7 +16,7 @@ from warmset.serve.proxy.exchange import Asked, Exchanges, Prepared
 from warmset.serve.proxy.naming import HeaderError
 from warmset.serve.proxy.paths import raw_of
 from warmset.serve.proxy.relay import Address, Reading, Relay
-from warmset.serve.proxy.surfaces import provider_of, surface_of
+from warmset.serve.proxy.surfaces import fetched_of, provider_of, surface_of
 from warmset.serve.proxy.upstream import Upstream, forwarded
 
 if TYPE_CHECKING:
@@ -104,7 +104,9 @@ class _Proxy:
         query: str = request.scope["query_string"].decode("latin-1")
         body = await request.body()
         headers = {name.lower(): value for name, value in request.headers.items()}
-        surface = surface_of(request.method, path)
+        surface, fetched = surface_of(request.method, path), None
+        if surface is None and (kept := fetched_of(request.method, path)) is not None:
+            surface, fetched = kept
         provider = provider_of(path, frozenset(headers)) if surface is None else surface.provider
         address = Address(
             method=request.method,
@@ -113,7 +115,7 @@ class _Proxy:
         )
         if surface is None:
             return Relay(self._upstream, address, Prepared(body=body))
-        asked = Asked(surface=surface, headers=headers, query=query, body=body)
+        asked = Asked(surface=surface, headers=headers, query=query, body=body, fetched=fetched)
         try:
             prepared = await self._prepare(asked)
         except HeaderError as error:

@@ -180,7 +180,8 @@ class Relay(Response):
                     await send.more(chunk)
             else:
                 answered = partial(reading.answered, prepared)
-                await _Copying(send, answer, reading.surface, answered).run(chunks)
+                copying = _Copying(send, answer, reading.surface, answered, early=prepared.waits)
+                await copying.run(chunks)
             await send.end()
             return True
 
@@ -196,6 +197,8 @@ class _Copying:
         answer: The answer.
         surface: What the request is.
         answered: Takes the reply.
+        early: Whether it takes what is there as soon as a stream has the id of the response, too:
+            then the client may leave, and fetch the reply later.
     """
 
     def __init__(
@@ -204,8 +207,11 @@ class _Copying:
         answer: httpx2.Response,
         surface: Surface,
         answered: Callable[[Reply], Awaitable[None]],
+        *,
+        early: bool = False,
     ) -> None:
         self._send = send
+        self._early = early
         self._answered = answered
         kind_of = answer.headers.get("content-type", "")
         self._streams = kind_of.startswith("text/event-stream")
@@ -225,6 +231,9 @@ class _Copying:
                     if not told and self._ends(chunk):
                         await self._tell()
                         told = True
+                    elif self._early and self._begins():
+                        self._early = False
+                        await self._tell()
                     await self._send.more(chunk)
                     continue
                 if held is not None:
@@ -244,6 +253,10 @@ class _Copying:
             return False
         self._looks -= 1
         return self._reader.reply().is_complete
+
+    def _begins(self) -> bool:
+        """Return whether a stream has told the id of its response."""
+        return self._reader is not None and self._reader.reply().id is not None
 
     async def _tell(self) -> None:
         if self._reader is not None:
