@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Final
 from warmset._support.log import event, kind, room
 from warmset.errors import BudgetTooSmall, InvalidInputError, WarmsetError
 from warmset.serve.proxy import response_ids
+from warmset.serve.proxy.as_given import as_given, in_pieces
 from warmset.serve.proxy.budgets import budget_of, told
 from warmset.serve.proxy.fields import Fields
 from warmset.serve.proxy.naming import HeaderError, conversation_of
@@ -103,6 +104,7 @@ class Prepared:
         unknown: Whether it goes on from what is not known here, so that nothing is stored of it.
         kept: Whether the provider keeps the response.
         waits: Whether the response may be made in the background.
+        pieces: Whether the client sends the pieces of a stream back as they came.
         done: What was done with the answer.
     """
 
@@ -116,6 +118,7 @@ class Prepared:
     unknown: bool = False
     kept: bool = False
     waits: bool = False
+    pieces: bool = False
     done: Done = field(default_factory=Done)
 
     def header(self) -> str:
@@ -220,22 +223,23 @@ class Exchanges:
         window, talk = prepared.window, prepared.talk
         if window is None or talk is None:
             return False
+        messages = (prepared.pieces and reply.apart) or reply.messages
         until = None if window.sent is None else window.sent.until or None
         with self._memories.of(talk.tenant) as memory:
             last = until
-            if reply.is_complete and reply.messages:
+            if reply.is_complete and messages:
                 # Behind what it answers, which may be erased, or no longer be the last message.
                 stored = memory.conversation(talk.name).append(
-                    list(reply.messages), window=window, after=until
+                    list(messages), window=window, after=until
                 )
                 last = stored[-1]
             if prepared.kept and reply.id is not None and last is not None:
                 place = Place(talk.name, last, waits=not reply.is_complete)
                 response_ids.note(memory, reply.id, place)
                 prepared.done.place = place
-        if not reply.is_complete or not reply.messages:
+        if not reply.is_complete or not messages:
             return False
-        self._who.replied(talk, reply.messages, asked.surface)
+        self._who.replied(talk, messages, asked.surface)
         return True
 
     def _went_on(self, asked: Asked, prepared: Prepared, reply: Reply) -> bool:
@@ -278,10 +282,15 @@ class Exchanges:
         if whole:
             budget, mode = _ENDLESS, "full"
         window, talk = self._window(asked, body, given, budget=budget, mode=mode)
-        if whole and window.messages != given:
+        if whole and as_given(surface, window.messages, given) != given:
             return Prepared(body=asked.body)
         prepared = _sent(asked, fields, given, window, talk)
-        return replace(prepared, kept=is_kept(surface, body), waits=body.get("background") is True)
+        return replace(
+            prepared,
+            kept=is_kept(surface, body),
+            waits=body.get("background") is True,
+            pieces=in_pieces(surface, asked.headers, given),
+        )
 
     def _fetched(self, asked: Asked, id_: str) -> Prepared:
         """Return a request for a response whose reply may be waited for."""
@@ -365,7 +374,7 @@ def _sent(
     notes: list[str] = []
     call: Callable[[], Mapping[str, Any]] = getattr(window, _ARGUMENTS[surface.name])
     arguments = call()
-    messages = list(arguments[surface.messages])
+    messages = as_given(surface, arguments[surface.messages], given)
     if messages != given:
         changed[surface.messages] = messages
     if surface.system and window.system != body.get(surface.system):
