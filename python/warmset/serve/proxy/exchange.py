@@ -273,13 +273,14 @@ class Exchanges:
         given = list_of(surface, body.get(surface.messages))
         if is_continued(surface, body) or (surface.name == "responses" and body.get("prompt")):
             return self._continued(asked, body, given)
-        if given is None:
-            return Prepared(body=asked.body)  # a text alone, or what the provider will refuse
+        if given is None or body.get("compaction"):
+            # What the provider will refuse, or a summary that stands for these very messages.
+            return Prepared(body=asked.body)
         budget = budget_of(body, own=own, most=options.budget)
         if surface.beside and body.get(surface.beside):
             budget -= count_tokens(json.dumps(body[surface.beside], ensure_ascii=False))
         budget = max(1, budget if most is None else min(budget, most))
-        if whole:
+        if whole or body.get("context_management"):  # two do not shorten one list
             budget, mode = _ENDLESS, "full"
         window, talk = self._window(asked, body, given, budget=budget, mode=mode)
         if whole and as_given(surface, window.messages, given) != given:
