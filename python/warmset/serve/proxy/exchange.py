@@ -280,7 +280,8 @@ class Exchanges:
         if surface.beside and body.get(surface.beside):
             budget -= count_tokens(json.dumps(body[surface.beside], ensure_ascii=False))
         budget = max(1, budget if most is None else min(budget, most))
-        if whole or body.get("context_management"):  # two do not shorten one list
+        if whole or (most is None and body.get("context_management")):
+            # Two do not shorten one list, unless the provider found it too long.
             budget, mode = _ENDLESS, "full"
         window, talk = self._window(asked, body, given, budget=budget, mode=mode)
         if whole and as_given(surface, window.messages, given) != given:

@@ -3,11 +3,11 @@
 A client that lets the provider keep the list sends the id of the last response, and what is new. So
 the ids that providers give are kept in the store, each as a cell in a space of its own:
 
-    (tenant, space, keyed hash of the id) -> conversation, last message, whether the reply is due
+    (tenant, space, keyed hash of the id) -> conversation, whether the reply is due
 
-A cell is made from its message: whatever erases that, with its conversation or alone, takes the
-cell along. No id is stored, only its hash under the name of its tenant, so that no tenant finds
-what is another's.
+Its source is the message that the response ends with: whatever erases that, with its conversation
+or alone, takes the cell along. No id is stored, only its hash under the name of its tenant, so that
+no tenant finds what is another's.
 """
 
 from __future__ import annotations
@@ -55,11 +55,13 @@ def find(memory: Memory, id_: str) -> Place | None:
     Raises:
         StoreError: The store could not be read.
     """
-    cell = memory.__warmset_engine__().log.get(_key(memory.tenant, id_))
+    engine = memory.__warmset_engine__()
+    cell = engine.log.get(_key(memory.tenant, id_))
     if cell is None:
         return None
     found = json.loads(cell.payload)
-    return Place(found["conversation"], found["last"], waits=found["waits"])
+    [last] = engine.store.get(cell.version).sources
+    return Place(found["conversation"], last, waits=found["waits"])
 
 
 def note(memory: Memory, id_: str, place: Place) -> None:
@@ -73,8 +75,7 @@ def note(memory: Memory, id_: str, place: Place) -> None:
     Raises:
         StoreError: It could not be written.
     """
-    fields = {"conversation": place.conversation, "last": place.last, "waits": place.waits}
-    payload = json.dumps(fields).encode()
+    payload = json.dumps({"conversation": place.conversation, "waits": place.waits}).encode()
     row = Put(_key(memory.tenant, id_), payload, sources=(place.last,))
     memory.__warmset_engine__().log.write([row])
 

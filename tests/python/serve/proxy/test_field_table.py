@@ -38,7 +38,7 @@ class Provider:
     def __init__(self, httpserver):
         self.url = httpserver.url_for("")
         self.sent, self.paths = [], []
-        self.reply = None
+        self.reply, self.refusals = None, []
         httpserver.expect_request(re.compile("/.*")).respond_with_handler(self._answer)
 
     def _answer(self, request):
@@ -47,6 +47,8 @@ class Provider:
         path = request.path
         if request.method == "GET":
             path = path.rpartition("/")[0]
+        if self.refusals:
+            return Response(json.dumps(self.refusals.pop()), 400)
         made = self.reply or answer(path)
         return Response(json.dumps(made), content_type="application/json", headers={"x-own": "1"})
 
@@ -154,6 +156,11 @@ def test_a_list_that_the_provider_shortens_goes_whole(agent, path, value):
     assert got == sent
     assert agent.told.startswith("mode=full; ")
     assert [len(one) for one in agent.stored()] == [122]
+    too_long = {"error": {"message": "prompt is too long: 9 tokens > 1 maximum"}}
+    agent.provider.refusals = [too_long]
+    sent, got = agent.send(path, body)
+    assert agent.provider.sent[-2] == sent
+    assert len(got) < len(sent)
     del body["context_management"]
     sent, got = agent.send(path, body)
     assert len(got) < len(sent) / 2
