@@ -84,3 +84,21 @@ def test_what_lies_in_the_spool_comes_first(tmp_path):
             log.append(said("c"), after=a)
         memory.conversation("else").append(said("x"))
         assert texts(log) == ["a", "b", "c"]
+
+
+def test_a_reply_is_bound_to_the_list_that_was_made_where_it_stands(memory):
+    log = memory.conversation("log")
+    [a] = log.append(said("a"))
+    log.window(budget=10_000, dialect="anthropic", model="claude-opus-5-5")
+    [b] = log.append(said("b"))
+    thinking = {"type": "thinking", "thinking": "hm", "signature": "s"}
+    reply = {"role": "assistant", "content": [thinking, {"type": "text", "text": "r"}]}
+    [there] = log.append(reply, after=a)
+    entries = memory.__warmset_engine__().ledger(memory.tenant, "log").entries
+    assert entries[there].behind is not None
+    log.append(said("c"), after=b)
+    log.window(budget=10_000, dialect="anthropic", model="claude-opus-5-5")
+    [elsewhere] = log.append(reply, after=a)
+    assert (
+        memory.__warmset_engine__().ledger(memory.tenant, "log").entries[elsewhere].behind is None
+    )

@@ -115,24 +115,31 @@ def test_a_reply_to_what_is_erased_meanwhile_is_left(proxied, httpserver, who):
         assert not any(place.talks for place in who._recognition._tenants.values())
 
 
-def test_only_conversations_that_begin_alike_are_read_whole(proxied, upstream, who, monkeypatch):
+@pytest.fixture
+def read(monkeypatch):
+    """The names of the conversations that are read whole, each time."""
+    found = []
+    whole = Conversation.messages
+    monkeypatch.setattr(
+        Conversation, "messages", lambda self, **how: found.append(self.id) or whole(self, **how)
+    )
+    return found
+
+
+def test_only_conversations_that_begin_alike_are_read_whole(proxied, upstream, who, read):
     with proxied(upstream, who=who) as proxy:
         for at in range(6):
             ask(proxy, f"question {at}")
             ask(proxy, f"question {at}", "and then?")
         before = names(proxy)
         who._recognition.forget()
-        read = []
-        whole = Conversation.messages
-        monkeypatch.setattr(
-            Conversation, "messages", lambda self, **how: read.append(self.id) or whole(self, **how)
-        )
+        read.clear()
         ask(proxy, "question 3", "and then?", "and now?")
         assert read == [[*before][3]]
         assert names(proxy) == before | {read[0]: 6}
 
 
-def test_an_opening_of_several_messages_is_compared_whole(proxied, upstream, who):
+def test_an_opening_of_several_messages_is_compared_whole(proxied, upstream, who, read):
     with proxied(upstream, who=who) as proxy:
         for system in ("one", "two"):
             body = [{"role": "system", "content": "You count."}]
@@ -147,3 +154,17 @@ def test_an_opening_of_several_messages_is_compared_whole(proxied, upstream, who
                 body += [{"role": "user", "content": "b"}]
                 who._recognition.forget()
         assert [*names(proxy).values()] == [6, 6]
+        assert read == [*names(proxy)]
+
+
+def test_what_has_its_opening_alone_is_found(proxied, httpserver, who):
+    answers = [Response("{}", 500), Response(json.dumps(REPLY), content_type="application/json")]
+    httpserver.expect_request("/v1/chat/completions").respond_with_handler(
+        lambda _request: answers.pop(0)
+    )
+    with proxied(httpserver.url_for(""), who=who) as proxy:
+        ask(proxy, "a")
+        [name] = names(proxy)
+        who._recognition.forget()
+        ask(proxy, "a", "b")
+        assert names(proxy) == {name: 4}

@@ -14,7 +14,9 @@ from warmset.serve.proxy import response_ids
 from warmset.serve.proxy.aliases import Aliases
 from warmset.serve.proxy.callers import Callers
 from warmset.serve.proxy.options import ProxyOptions
+from warmset.serve.proxy.provided import Provided
 from warmset.serve.proxy.tenants import Tenants
+from warmset.serve.replies import Reply
 
 openai = pytest.importorskip("openai", reason="the extra openai is not installed")
 
@@ -237,6 +239,31 @@ def test_a_stream_in_the_background_that_ends_is_recorded_once(proxied, server, 
         assert [*said(proxy).values()] == [["one", "Reply 1.", "two", "Reply 2."]]
 
 
+def test_a_response_in_the_background_that_fails_is_not_recorded(proxied, server, who):
+    with proxied(server.url, who=who) as proxy:
+        server.unfinished = lambda made: {**made, "status": "failed", "output": []}
+        server.later = True
+        id_, _ = post(proxy, input=[{"role": "user", "content": "one"}], background=True)
+        assert [*said(proxy).values()] == [["one"]]
+        post(proxy, input="two", conversation="conv_1", background=True)
+        assert [*said(proxy).values()] == [["one"]]
+        _, told = post(proxy, input="three", previous_response_id=id_)
+        assert told == "passed; recorded=no"
+
+
+def test_a_reply_that_two_fetch_at_once_is_stored_once(tmp_path):
+    reply = Reply(messages=({"role": "assistant", "content": "a"},), is_complete=True, id="resp_1")
+    with Memory.open(tmp_path / "s", embedder="lexical", tenant="t") as memory:
+        [last] = memory.conversation("c").append([{"role": "user", "content": "one"}])
+        response_ids.note(memory, "resp_1", response_ids.Place("c", last, waits=True))
+        provided = Provided()
+        both = [provided.fetched(memory, "resp_1") for _ in range(2)]
+        kept = [provided.append(memory, one, reply, kept=True) for one in both]
+        assert kept[0] == response_ids.find(memory, "resp_1")
+        assert kept[1] is None
+        assert memory.stats()["messages"] == 2
+
+
 def test_ids_go_with_the_conversation_that_is_erased(proxied, server, who, tmp_path):
     with proxied(server.url, who=who) as proxy:
         first, _ = post(proxy, input="one")
@@ -293,6 +320,21 @@ def test_ids_are_in_no_file_in_plain(proxied, server, who, tmp_path):
     files = [one for one in (tmp_path / "store").rglob("*") if one.is_file()]
     assert files
     assert not [one for one in files if b"canary" in one.read_bytes()]
+
+
+def test_an_encrypted_store_has_neither_ids_nor_names_of_conversations_beside_them(tmp_path):
+    key = bytes(range(32))
+    with Memory.open(tmp_path / "s", embedder="lexical", tenant="t", encryption=key) as memory:
+        [last] = memory.conversation("c").append([{"role": "user", "content": "one"}])
+        response_ids.note(memory, "resp_canary", response_ids.Place("named-canary", last))
+        assert response_ids.find(memory, "resp_canary").conversation == "named-canary"
+    files = [one for one in (tmp_path / "s").rglob("*") if one.is_file()]
+    assert not [one for one in files if b"canary" in one.read_bytes()]
+
+
+def test_one_id_of_two_tenants_has_nothing_in_common():
+    assert response_ids.name_of("a", "conv_1") != response_ids.name_of("b", "conv_1")
+    assert response_ids.name_of("a", "conv_1") == response_ids.name_of("a", "conv_1")
 
 
 _KILLED = """
