@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import subprocess
 import sys
+from dataclasses import replace
 
 import httpx2
 import pytest
@@ -14,7 +15,7 @@ from warmset.serve.proxy import response_ids
 from warmset.serve.proxy.aliases import Aliases
 from warmset.serve.proxy.callers import Callers
 from warmset.serve.proxy.options import ProxyOptions
-from warmset.serve.proxy.provided import Provided
+from warmset.serve.proxy.provided import Onward, Provided
 from warmset.serve.proxy.tenants import Tenants
 from warmset.serve.replies import Reply
 
@@ -262,6 +263,24 @@ def test_a_reply_that_two_fetch_at_once_is_stored_once(tmp_path):
         assert kept[0] == response_ids.find(memory, "resp_1")
         assert kept[1] is None
         assert memory.stats()["messages"] == 2
+
+
+def test_a_reply_in_the_background_follows_what_it_answers(tmp_path):
+    item = {"role": "assistant", "content": "a"}
+    due = Reply(messages=(item,), id="resp_1", stop="in_progress")
+    with Memory.open(tmp_path / "s", embedder="lexical", tenant="t") as memory:
+        log = memory.conversation("c")
+        [first] = log.append([{"role": "user", "content": "zero"}])
+        asked = {"role": "user", "content": "one"}
+        provided = Provided()
+        onward = Onward(tenant="t", conversation="c", after=first, given=[asked])
+        place = provided.append(memory, onward, due, kept=True)
+        assert [*map(dict, log.messages())][1:] == [asked]
+        log.append([{"role": "user", "content": "aside"}], after=first)
+        fetched = provided.fetched(memory, "resp_1")
+        assert fetched.after == place.last
+        provided.append(memory, fetched, replace(due, is_complete=True), kept=True)
+        assert [*map(dict, log.messages())][1:] == [asked, item]
 
 
 def test_ids_go_with_the_conversation_that_is_erased(proxied, server, who, tmp_path):
